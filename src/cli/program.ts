@@ -1,0 +1,400 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { describeError, UsageError } from '../lib/errors.ts'
+import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, type RootLogger } from '../lib/logger.ts'
+
+/** One flag: `--name`, read from the environment too, typed by its parser. */
+export interface FlagSpec<T> {
+  /** Without the leading dashes, for example `p2p.listen.tcp`. */
+  name: string
+  description: string
+  /** Heading under which `--help` lists it. */
+  group: string
+  /** Shown in help, `<port>`; absent for booleans. */
+  placeholder?: string
+  default: T
+  parse: (text: string) => T
+  /** Environment variable without prefix; by default the name in upper case with `.` and `-` as `_`. */
+  env?: string
+  hidden?: boolean
+  /** May be given several times; values are joined with commas before `parse`. */
+  repeatable?: boolean
+  /** Accepted for compatibility: does nothing but warn. */
+  ignored?: boolean
+}
+
+export type FlagTable = Record<string, FlagSpec<unknown>>
+export type FlagValues<T extends FlagTable> = { [K in keyof T]: T[K] extends FlagSpec<infer V> ? V : never }
+
+type FlagDetails<T> = Partial<Pick<FlagSpec<T>, 'placeholder' | 'env' | 'hidden' | 'repeatable' | 'ignored'>>
+
+/** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
+export const flag = {
+  string: (
+    group: string,
+    name: string,
+    defaultValue: string,
+    description: string,
+    details: FlagDetails<string> = {},
+  ): FlagSpec<string> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => text,
+    placeholder: '<text>',
+    ...details,
+  }),
+  /** A value that has no default: undefined when not given. */
+  optional: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<string | undefined> = {},
+  ): FlagSpec<string | undefined> => ({
+    group,
+    name,
+    description,
+    default: undefined,
+    parse: (text) => text,
+    placeholder: '<text>',
+    ...details,
+  }),
+  boolean: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<boolean> & { default?: boolean } = {},
+  ): FlagSpec<boolean> => ({
+    group,
+    name,
+    description,
+    parse: parseBoolean,
+    default: false,
+    ...details,
+  }),
+  integer: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    range: { min?: number; max?: number } = {},
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => parseInteger(text, range.min ?? 0, range.max ?? Number.MAX_SAFE_INTEGER),
+    placeholder: '<number>',
+    ...details,
+  }),
+  /** 0 lets the system choose. */
+  port: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => parseInteger(text, 0, 65535),
+    placeholder: '<port>',
+    ...details,
+  }),
+  number: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: parseNumber,
+    placeholder: '<number>',
+    ...details,
+  }),
+  /** Go's duration text (`1h30m`, `500ms`), kept in milliseconds. */
+  durationMs: (
+    group: string,
+    name: string,
+    defaultMs: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultMs,
+    parse: parseDurationMs,
+    placeholder: '<duration>',
+    ...details,
+  }),
+  list: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<string[]> = {},
+  ): FlagSpec<string[]> => ({
+    group,
+    name,
+    description,
+    default: [],
+    parse: parseList,
+    placeholder: '<a,b,…>',
+    repeatable: true,
+    ...details,
+  }),
+  choice: <C extends string>(
+    group: string,
+    name: string,
+    choices: readonly C[],
+    defaultValue: C,
+    description: string,
+    details: FlagDetails<C> = {},
+  ): FlagSpec<C> => ({
+    group,
+    name,
+    description: `${description} (${choices.join(', ')})`,
+    default: defaultValue,
+    parse: (text) => {
+      const found = choices.find((choice) => choice === text)
+      if (found === undefined) throw new UsageError(`expected one of ${choices.join(', ')}`)
+      return found
+    },
+    placeholder: '<choice>',
+    ...details,
+  }),
+}
+
+export const logFlags = {
+  logLevel: {
+    ...flag.choice('Logging', 'log.level', LOG_LEVELS, 'info', 'Least level of lines written'),
+    parse: (text: string): LogLevel => {
+      const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
+      if (level === undefined) throw new UsageError(`expected one of ${LOG_LEVELS.join(', ')}`)
+      return level
+    },
+  } satisfies FlagSpec<LogLevel>,
+  logFormat: flag.choice<LogFormat>(
+    'Logging',
+    'log.format',
+    LOG_FORMATS,
+    process.stdout.isTTY ? 'terminal' : 'text',
+    'Format of log lines',
+  ),
+  logColor: flag.boolean('Logging', 'log.color', 'Colours in the terminal format', {
+    default: process.stdout.isTTY === true,
+  }),
+  logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
+}
+
+export function createProgramLogger(values: FlagValues<typeof logFlags>): RootLogger {
+  return createLogger({ level: values.logLevel, format: values.logFormat, color: values.logColor, pid: values.logPid })
+}
+
+export interface ProgramSpec<T extends FlagTable> {
+  name: string
+  description: string
+  version: string
+  /** In order of precedence: our own first, then those of the program this one replaces. */
+  envPrefixes: readonly string[]
+  flags: T
+  /** Runs until the signal aborts. What it throws ends the process with exit code 1 and one line. */
+  run: (values: FlagValues<T>, context: RunContext) => Promise<void>
+  env?: NodeJS.ProcessEnv
+}
+
+export interface RunContext {
+  /** Aborts at the first SIGINT or SIGTERM. */
+  signal: AbortSignal
+  /** Stops the program with exit code 1 and this cause. */
+  fail: (error: unknown) => void
+  /** Names of flags that the operator set, on the command line or by environment. */
+  given: ReadonlySet<string>
+  warnings: readonly string[]
+}
+
+/** A command with the spec's flags; `runProgram` is the usual way to use it, sub-commands may be added before parsing. */
+export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Command {
+  const command = new Command(spec.name)
+    .description(spec.description)
+    .version(spec.version, '--version', 'Print the version')
+    .helpOption('--help', 'Show this help')
+    .showSuggestionAfterError(true)
+    .configureHelp({ sortOptions: false })
+    .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${text.replace(/^error: /, '')}`) })
+    .allowExcessArguments(false)
+  for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
+  command.action(async () => {
+    const { values, given, warnings } = readFlags(spec, command.opts())
+    await runUntilStopped(spec.name, (context) => spec.run(values, { ...context, given, warnings }))
+  })
+  return command
+}
+
+/** Parses the command line and runs; never rejects. */
+export async function runProgram(command: Command, argv: readonly string[] = process.argv): Promise<void> {
+  try {
+    await command.parseAsync(argv)
+  } catch (error) {
+    reportFatal(command.name(), error)
+    process.exit(1)
+  }
+}
+
+export function reportFatal(programName: string, error: unknown): void {
+  const expected = error instanceof UsageError
+  process.stderr.write(`${programName}: ${describeError(error)}\n`)
+  if (!expected && process.env.DEVIUM_DEBUG !== undefined && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`)
+}
+
+/**
+ * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a second one ends the process at once (exit code
+ * 130). Resolves when `run` has stopped cleanly.
+ */
+export async function runUntilStopped(
+  programName: string,
+  run: (context: Pick<RunContext, 'signal' | 'fail'>) => Promise<void>,
+): Promise<void> {
+  const controller = new AbortController()
+  let failure: unknown
+  const onSignal = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted) {
+      process.stderr.write(`${programName}: second ${name}, stopping at once\n`)
+      process.exit(130)
+    }
+    controller.abort(new Error(`received ${name}`))
+  }
+  const fail = (error: unknown) => {
+    failure ??= error
+    controller.abort(error)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    await run({ signal: controller.signal, fail })
+  } catch (error) {
+    if (!controller.signal.aborted) failure ??= error
+  } finally {
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+  if (failure !== undefined) {
+    reportFatal(programName, failure)
+    process.exit(1)
+  }
+}
+
+function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
+  const text = spec.placeholder === undefined ? `--${spec.name} [true|false]` : `--${spec.name} ${spec.placeholder}`
+  const shownDefault =
+    spec.default === undefined || spec.default === '' || (Array.isArray(spec.default) && spec.default.length === 0)
+      ? ''
+      : ` (default ${spec.placeholder === '<duration>' ? formatDuration(Number(spec.default)) : String(spec.default)})`
+  const option = new Option(text, `${spec.description}${shownDefault} [${envPrefixes[0]}_${envName(spec)}]`)
+  option.helpGroup(`${spec.group}:`)
+  if (spec.hidden === true || spec.ignored === true) option.hideHelp()
+  option.argParser((value: string, previous: string | undefined) => {
+    try {
+      spec.parse(value)
+    } catch (error) {
+      throw new InvalidArgumentError(describeError(error))
+    }
+    return spec.repeatable === true && previous !== undefined ? `${previous},${value}` : value
+  })
+  if (spec.placeholder === undefined) option.preset('true')
+  return option
+}
+
+function envName(spec: FlagSpec<unknown>): string {
+  return spec.env ?? spec.name.toUpperCase().replace(/[.-]/g, '_')
+}
+
+function readFlags<T extends FlagTable>(
+  spec: ProgramSpec<T>,
+  options: Record<string, string | undefined>,
+): { values: FlagValues<T>; given: Set<string>; warnings: string[] } {
+  const env = spec.env ?? process.env
+  const values: Record<string, unknown> = {}
+  const given = new Set<string>()
+  const warnings: string[] = []
+  for (const [key, flagSpec] of Object.entries(spec.flags)) {
+    // commander turns dashes into camel case and leaves dots alone.
+    let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
+    if (text === undefined) {
+      for (const prefix of spec.envPrefixes) {
+        const variable = `${prefix}_${envName(flagSpec)}`
+        text = env[variable]
+        if (text === undefined) continue
+        try {
+          flagSpec.parse(text)
+        } catch (error) {
+          throw new UsageError(`environment variable ${variable}: ${describeError(error)}`)
+        }
+        break
+      }
+    }
+    values[key] = text === undefined ? flagSpec.default : flagSpec.parse(text)
+    if (text === undefined) continue
+    given.add(flagSpec.name)
+    if (flagSpec.ignored === true) warnings.push(`--${flagSpec.name} has no effect any more and is ignored`)
+  }
+  return { values: values as FlagValues<T>, given, warnings }
+}
+
+function parseBoolean(text: string): boolean {
+  if (/^(true|1|yes)$/i.test(text)) return true
+  if (/^(false|0|no)$/i.test(text)) return false
+  throw new UsageError('expected true or false')
+}
+
+function parseInteger(text: string, min: number, max: number): number {
+  const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new UsageError(
+      `expected a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
+    )
+  }
+  return value
+}
+
+function parseNumber(text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (!Number.isFinite(value)) throw new UsageError('expected a number')
+  return value
+}
+
+/** `a,b, c` → three entries; blanks are dropped. */
+export function parseList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+export function parseDurationMs(text: string): number {
+  if (text === '0') return 0
+  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text))
+    throw new UsageError('expected a duration such as 500ms, 12s or 1h30m')
+  let total = 0
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
+  return total
+}
+
+export function formatDuration(ms: number): string {
+  if (ms === 0) return '0s'
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`
+  if (ms % 1000 === 0) return `${ms / 1000}s`
+  return `${ms}ms`
+}

@@ -1,0 +1,41 @@
+export const EMPTY_BYTES = new Uint8Array(0)
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const part of parts) length += part.length
+  const out = new Uint8Array(length)
+  let offset = 0
+  for (const part of parts) {
+    out.set(part, offset)
+    offset += part.length
+  }
+  return out
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}
+
+/** Unsigned big-endian integer of any length; empty bytes are 0. */
+export function bytesToBigInt(bytes: Uint8Array): bigint {
+  if (bytes.length === 0) return 0n
+  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`)
+}
+
+/** Unsigned big-endian integer padded on the left to `length` bytes. Throws RangeError when it does not fit. */
+export function bigIntToBytes(value: bigint, length: number): Uint8Array {
+  if (value < 0n || value >> BigInt(length * 8) !== 0n) throw new RangeError(`${value} does not fit ${length} bytes`)
+  return new Uint8Array(Buffer.from(value.toString(16).padStart(length * 2, '0'), 'hex'))
+}
+
+/** Minimal big-endian bytes; 0 is the empty string (RLP's integer form). */
+export function bigIntToMinimalBytes(value: bigint | number): Uint8Array {
+  if (value === 0 || value === 0n) return EMPTY_BYTES
+  const hex = value.toString(16)
+  return new Uint8Array(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex'))
+}
+
+/** DataView over exactly these bytes. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,156 @@
+import { Agent, request } from 'undici'
+import { type Clock, systemClock, unixSeconds } from '../clock.ts'
+import { DeviumError } from '../errors.ts'
+import { createJwt } from '../jwt.ts'
+import { JsonRpcError, type JsonValue } from './types.ts'
+
+/** The transport failed: nothing answered, or not with JSON-RPC. Always temporary. */
+export class RpcTransportError extends DeviumError<'rpc-transport' | 'rpc-timeout'> {
+  override readonly name = 'RpcTransportError'
+}
+
+export interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+export interface RequestOptions {
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+}
+
+/** Narrow interface that consumers take. Parameters must be JSON values; results are unchecked JSON. */
+export interface RpcClient {
+  readonly url: string
+  request(method: string, params: readonly unknown[], options?: RequestOptions): Promise<unknown>
+  /** One HTTP request; answers in the order of the calls, an error of one call as JsonRpcError in its place. */
+  batch(calls: readonly RpcCall[], options?: RequestOptions): Promise<(JsonValue | JsonRpcError)[]>
+  close(): Promise<void>
+}
+
+export interface RpcClientOptions {
+  url: string
+  /** Signs each request as the Engine API demands. */
+  jwtSecret?: Uint8Array
+  headers?: Record<string, string>
+  timeoutMs?: number
+  /** Bytes of an answer that are read before it is refused. */
+  maxResponseBytes?: number
+  clock?: Clock
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+const DEFAULT_MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+
+/** JSON-RPC over HTTP with kept-alive connections (undici: a fifth of fetch's CPU a call). */
+export function createRpcClient(options: RpcClientOptions): RpcClient {
+  const { url, clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const agent = new Agent({
+    keepAliveTimeout: 60_000,
+    connections: 32,
+    pipelining: 1,
+    maxResponseSize: options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+  })
+  let nextId = 1
+  let token: { value: string; issuedAt: number } | undefined
+
+  const authorization = (): Record<string, string> => {
+    if (options.jwtSecret === undefined) return {}
+    const now = unixSeconds(clock)
+    // A token is good for a minute; signing one for every call would cost as much as the call.
+    if (token === undefined || Math.abs(now - token.issuedAt) > 30) {
+      token = { value: createJwt(options.jwtSecret, now), issuedAt: now }
+    }
+    return { authorization: `Bearer ${token.value}` }
+  }
+
+  const post = async (payload: unknown, what: string, requestOptions: RequestOptions = {}): Promise<unknown> => {
+    const limitMs = requestOptions.timeoutMs ?? timeoutMs
+    const timeout = AbortSignal.timeout(limitMs)
+    const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, timeout]) : timeout
+    try {
+      const response = await request(url, {
+        method: 'POST',
+        dispatcher: agent,
+        headers: { 'content-type': 'application/json', ...options.headers, ...authorization() },
+        body: JSON.stringify(payload),
+        signal,
+      })
+      const text = await response.body.text()
+      if (response.statusCode !== 200 && !text.startsWith('{') && !text.startsWith('[')) {
+        throw new RpcTransportError(
+          'rpc-transport',
+          `${what}: HTTP ${response.statusCode} from ${redact(url)}: ${text.slice(0, 200).trim()}`,
+        )
+      }
+      return JSON.parse(text)
+    } catch (cause) {
+      if (cause instanceof RpcTransportError) throw cause
+      requestOptions.signal?.throwIfAborted()
+      if (timeout.aborted) {
+        throw new RpcTransportError('rpc-timeout', `${what}: no answer from ${redact(url)} within ${limitMs} ms`, {
+          cause,
+        })
+      }
+      throw new RpcTransportError('rpc-transport', `${what}: request to ${redact(url)} failed`, { cause })
+    }
+  }
+
+  return {
+    url,
+    async request(method, params, requestOptions) {
+      const id = nextId++
+      const answer = await post({ jsonrpc: '2.0', id, method, params }, method, requestOptions)
+      return unwrap(answer, method)
+    },
+    async batch(calls, requestOptions) {
+      if (calls.length === 0) return []
+      const first = nextId
+      nextId += calls.length
+      const payload = calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: first + index, method, params }))
+      const what = `batch of ${calls.length} (${calls[0]?.method})`
+      const answers = await post(payload, what, requestOptions)
+      if (!Array.isArray(answers)) {
+        unwrap(answers, what)
+        throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
+      }
+      const byId = new Map(answers.map((answer) => [answer?.id, answer]))
+      return calls.map(({ method }, index) => {
+        try {
+          return unwrap(byId.get(first + index), method) as JsonValue
+        } catch (error) {
+          if (error instanceof JsonRpcError) return error
+          throw error
+        }
+      })
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function unwrap(answer: unknown, what: string): unknown {
+  if (typeof answer !== 'object' || answer === null) {
+    throw new RpcTransportError('rpc-transport', `${what}: answer is not a JSON-RPC response`)
+  }
+  if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
+    const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: JsonValue }
+    throw new JsonRpcError(
+      typeof code === 'number' ? code : -32603,
+      String(message ?? 'unknown error'),
+      data === undefined ? {} : { data },
+    )
+  }
+  if (!('result' in answer))
+    throw new RpcTransportError('rpc-transport', `${what}: answer has neither result nor error`)
+  return answer.result
+}
+
+/** Endpoint URLs often carry an API key in user info, path or query: only scheme, host and port are ever shown. */
+export function redact(url: string): string {
+  try {
+    const { protocol, host } = new URL(url)
+    return `${protocol}//${host}`
+  } catch {
+    return 'an invalid URL'
+  }
+}

@@ -1,0 +1,109 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import { type Clock, systemClock, unixSeconds } from '../clock.ts'
+import { UsageError } from '../errors.ts'
+import { checkJwt } from '../jwt.ts'
+import type { RpcDispatcher } from './server.ts'
+
+export interface RpcAppOptions {
+  dispatcher: RpcDispatcher
+  /** Answer of GET /healthz. Absent: no such path. */
+  version?: string
+  /** Demands the Engine API's bearer token. */
+  jwtSecret?: Uint8Array
+  /** Origins that browsers may call from; absent: none. */
+  corsOrigin?: string | string[]
+  maxBodyBytes?: number
+  /** Time a call may take before its context aborts. */
+  timeoutMs?: number
+  clock?: Clock
+}
+
+/** geth's and op-node's limit for a request body. */
+const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
+const DEFAULT_CALL_TIMEOUT_MS = 60_000
+
+/** JSON-RPC at `/` as a Hono app; callers may add routes of their own (metrics, dashboard). */
+export function createRpcApp(options: RpcAppOptions): Hono {
+  const { dispatcher, jwtSecret, clock = systemClock } = options
+  const app = new Hono()
+  if (options.corsOrigin !== undefined) app.use('*', cors({ origin: options.corsOrigin }))
+  if (options.version !== undefined) {
+    const health = { version: options.version }
+    app.get('/healthz', (context) => context.json(health))
+    app.get('/healthz/', (context) => context.json(health))
+  }
+  const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  const tooLarge = `request body is larger than ${limit} bytes`
+  app.post('/', bodyLimit({ maxSize: limit, onError: (context) => context.text(tooLarge, 413) }), async (context) => {
+    if (jwtSecret !== undefined) {
+      const header = context.req.header('authorization') ?? ''
+      const problem = header.startsWith('Bearer ')
+        ? checkJwt(jwtSecret, header.slice(7), unixSeconds(clock))
+        : 'missing token'
+      if (problem !== undefined) return context.text(problem, 401)
+    }
+    const body = await context.req.text()
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS)
+    const answer = await dispatcher.handle(body, { signal: AbortSignal.any([context.req.raw.signal, timeout]) })
+    if (answer === undefined) return context.body(null, 204)
+    return context.body(answer, 200, { 'content-type': 'application/json' })
+  })
+  app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
+  return app
+}
+
+export interface HttpServerHandle {
+  /** http://host:port as really bound. */
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Binds the app. A port in use is a UsageError naming the flag the caller gives in `what`, for example `--rpc.port`. */
+export async function serveApp(
+  app: Pick<Hono, 'fetch'>,
+  host: string,
+  port: number,
+  what: string,
+): Promise<HttpServerHandle> {
+  const server = createServer(getRequestListener(app.fetch))
+  // Bounds a slow reader or writer; calls themselves are bounded by their own timeout.
+  server.requestTimeout = 60_000
+  server.headersTimeout = 10_000
+  await listen(server, host, port, what)
+  const bound = (server.address() as AddressInfo).port
+  const shown = host.includes(':') ? `[${host}]` : host
+  return {
+    url: `http://${shown}:${bound}`,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // Callers in the middle of an answer get a moment; a stream that never ends does not hold up the stop.
+        setTimeout(() => server.closeAllConnections(), 500).unref()
+      }),
+  }
+}
+
+function listen(server: Server, host: string, port: number, what: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const problem =
+        cause.code === 'EADDRINUSE'
+          ? 'the port is in use by another program'
+          : cause.code === 'EACCES'
+            ? 'permission denied'
+            : cause.code === 'EADDRNOTAVAIL'
+              ? 'no such address on this machine'
+              : cause.message
+      reject(new UsageError(`cannot listen on ${host}:${port} (${what}): ${problem}`, { cause }))
+    })
+    server.listen(port, host, () => resolve())
+  })
+}

@@ -1,0 +1,59 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describeError, UsageError } from './errors.ts'
+import { fromHex, toHex } from './hex.ts'
+
+const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
+/** Engine API authentication spec: a token's `iat` may differ from now by at most a minute. */
+export const JWT_MAX_SKEW_SECONDS = 60
+
+/** HS256 token with the only claim that the Engine API asks for. */
+export function createJwt(secret: Uint8Array, issuedAtSeconds: number): string {
+  const body = `${HEADER}.${Buffer.from(JSON.stringify({ iat: issuedAtSeconds })).toString('base64url')}`
+  return `${body}.${createHmac('sha256', secret).update(body).digest('base64url')}`
+}
+
+/** Undefined when the token is good, otherwise what is wrong with it. */
+export function checkJwt(secret: Uint8Array, token: string, nowSeconds: number): string | undefined {
+  const [header, claims, signature, ...rest] = token.split('.')
+  if (header === undefined || claims === undefined || signature === undefined || rest.length > 0)
+    return 'malformed token'
+  const expected = createHmac('sha256', secret).update(`${header}.${claims}`).digest()
+  const given = Buffer.from(signature, 'base64url')
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'signature is invalid'
+  try {
+    if (JSON.parse(Buffer.from(header, 'base64url').toString()).alg !== 'HS256') return 'algorithm is not HS256'
+    const issuedAt: unknown = JSON.parse(Buffer.from(claims, 'base64url').toString()).iat
+    if (typeof issuedAt !== 'number') return 'missing issued-at'
+    if (Math.abs(nowSeconds - issuedAt) > JWT_MAX_SKEW_SECONDS) return 'stale token'
+  } catch {
+    return 'malformed token'
+  }
+  return undefined
+}
+
+/**
+ * Reads 32 bytes of hex from `path` (0x and white space around it allowed). With `create`, a missing file is written
+ * with a new secret, readable by its owner only. Throws UsageError naming the file.
+ */
+export function loadJwtSecret(path: string, options: { create: boolean }): Uint8Array {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || !options.create) {
+      throw new UsageError(`cannot read JWT secret file ${path}: ${describeError(cause)}`, { cause })
+    }
+    const secret = new Uint8Array(randomBytes(32))
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, toHex(secret), { mode: 0o600 })
+    return secret
+  }
+  try {
+    return fromHex(text.trim(), 32, 'JWT secret')
+  } catch {
+    // The content is a secret: it is not repeated in the message.
+    throw new UsageError(`JWT secret file ${path} must hold 32 bytes of hex (64 digits)`)
+  }
+}

@@ -1,0 +1,122 @@
+import { bigIntToMinimalBytes, concatBytes } from './bytes.ts'
+import { DecodeError } from './errors.ts'
+
+/** What can be encoded: bytes, non-negative integers (minimal big-endian) and lists of these. */
+export type RlpInput = Uint8Array | number | bigint | readonly RlpInput[]
+/** What decoding yields. Byte strings are views into the input, not copies. */
+export type RlpItem = Uint8Array | RlpItem[]
+
+/** Yellow Paper appendix B. */
+export function encodeRlp(input: RlpInput): Uint8Array {
+  if (input instanceof Uint8Array) return encodeBytes(input)
+  if (typeof input === 'number' || typeof input === 'bigint') return encodeBytes(bigIntToMinimalBytes(input))
+  const parts = input.map(encodeRlp)
+  let length = 0
+  for (const part of parts) length += part.length
+  return concatBytes(header(0xc0, length), ...parts)
+}
+
+function encodeBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 1 && (bytes[0] ?? 0) < 0x80) return bytes
+  return concatBytes(header(0x80, bytes.length), bytes)
+}
+
+function header(base: number, length: number): Uint8Array {
+  if (length < 56) return Uint8Array.of(base + length)
+  const lengthBytes = bigIntToMinimalBytes(length)
+  return concatBytes(Uint8Array.of(base + 55 + lengthBytes.length), lengthBytes)
+}
+
+export interface RlpHeader {
+  isList: boolean
+  /** Where the payload starts and ends in the input. */
+  start: number
+  end: number
+}
+
+/**
+ * Reads the header at `offset` under the strict rules of the Ethereum consensus encoding (minimal lengths, single
+ * bytes below 0x80 stand for themselves). Throws DecodeError; `truncated` is set in its details when more input would help.
+ */
+export function readRlpHeader(data: Uint8Array, offset: number): RlpHeader {
+  const first = data[offset]
+  if (first === undefined) throw truncated('input ends before an item')
+  if (first < 0x80) return { isList: false, start: offset, end: offset + 1 }
+  const isList = first >= 0xc0
+  const short = first - (isList ? 0xc0 : 0x80)
+  let start = offset + 1
+  let length = short
+  if (short > 55) {
+    const lengthSize = short - 55
+    if (start + lengthSize > data.length) throw truncated('input ends inside a length')
+    length = 0
+    for (let i = 0; i < lengthSize; i++) length = length * 256 + (data[start + i] ?? 0)
+    if (data[start] === 0 || length < 56) throw new DecodeError('rlp: length is not minimal')
+    if (!Number.isSafeInteger(length)) throw new DecodeError('rlp: length is too large')
+    start += lengthSize
+  }
+  const end = start + length
+  if (end > data.length) throw truncated('item is longer than the input')
+  if (!isList && length === 1 && (data[start] ?? 0) < 0x80) throw new DecodeError('rlp: single byte is not minimal')
+  return { isList, start, end }
+}
+
+function truncated(message: string): DecodeError {
+  return new DecodeError(`rlp: ${message}`, { details: { truncated: true } })
+}
+
+/** Decodes exactly one item that must fill the input. Nesting is limited so that hostile input cannot exhaust the stack. */
+export function decodeRlp(data: Uint8Array): RlpItem {
+  const { item, end } = decodeRlpAt(data, 0)
+  if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`)
+  return item
+}
+
+/** Decodes the item at `offset`; `end` is where the next one begins. */
+export function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpItem; end: number } {
+  if (depth > 64) throw new DecodeError('rlp: nested more than 64 levels')
+  const head = readRlpHeader(data, offset)
+  if (!head.isList) return { item: data.subarray(head.start, head.end), end: head.end }
+  const items: RlpItem[] = []
+  let position = head.start
+  while (position < head.end) {
+    const inner = decodeRlpAt(data, position, depth + 1)
+    if (inner.end > head.end) throw new DecodeError('rlp: item crosses the end of its list')
+    items.push(inner.item)
+    position = inner.end
+  }
+  return { item: items, end: head.end }
+}
+
+/** The item as byte string, of `length` bytes when given. */
+export function rlpBytes(item: RlpItem | undefined, what: string, length?: number): Uint8Array {
+  if (!(item instanceof Uint8Array)) throw new DecodeError(`${what}: expected a byte string`)
+  if (length !== undefined && item.length !== length) {
+    throw new DecodeError(`${what}: expected ${length} bytes, got ${item.length}`)
+  }
+  return item
+}
+
+/** The item as list, of `length` items when given. */
+export function rlpList(item: RlpItem | undefined, what: string, length?: number): RlpItem[] {
+  if (!Array.isArray(item)) throw new DecodeError(`${what}: expected a list`)
+  if (length !== undefined && item.length !== length) {
+    throw new DecodeError(`${what}: expected ${length} items, got ${item.length}`)
+  }
+  return item
+}
+
+/** The item as integer of at most `maxBytes`, without leading zeros. */
+export function rlpBigInt(item: RlpItem | undefined, what: string, maxBytes = 32): bigint {
+  const bytes = rlpBytes(item, what)
+  if (bytes.length > maxBytes) throw new DecodeError(`${what}: integer is longer than ${maxBytes} bytes`)
+  if (bytes[0] === 0) throw new DecodeError(`${what}: integer has leading zeros`)
+  return bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+}
+
+/** The item as integer up to 2^53-1. */
+export function rlpNumber(item: RlpItem | undefined, what: string): number {
+  const value = rlpBigInt(item, what, 8)
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`${what}: ${value} is larger than 2^53-1`)
+  return Number(value)
+}

@@ -1,0 +1,99 @@
+import { secp256k1 as noble } from '@noble/curves/secp256k1.js'
+import { DecodeError } from './errors.ts'
+import { keccak256 } from './hash.ts'
+import { type Hex, toHex } from './hex.ts'
+
+/** r and s are 32 bytes each; yParity is 0 or 1. s is in the lower half (EIP-2). */
+export interface RecoverableSignature {
+  r: Uint8Array
+  s: Uint8Array
+  yParity: 0 | 1
+}
+
+interface Backend {
+  name: 'native' | 'javascript'
+  sign(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature
+  /** 65 bytes, beginning with 0x04. */
+  recover(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array
+  publicKey(privateKey: Uint8Array, compressed: boolean): Uint8Array
+  decompress(publicKey: Uint8Array): Uint8Array
+}
+
+/**
+ * The native library is some 30 times faster than JavaScript; where its prebuilt binary does not load, the audited
+ * JavaScript one takes over and `secp256k1Backend` says so.
+ */
+async function loadBackend(): Promise<Backend> {
+  try {
+    const { default: native } = await import('secp256k1/bindings.js')
+    return {
+      name: 'native',
+      sign(hash, privateKey) {
+        const { signature, recid } = native.ecdsaSign(hash, privateKey)
+        return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 1 ? 1 : 0 }
+      },
+      recover: (hash, compact, yParity) => native.ecdsaRecover(compact, yParity, hash, false),
+      publicKey: (privateKey, compressed) => native.publicKeyCreate(privateKey, compressed),
+      decompress: (publicKey) => native.publicKeyConvert(publicKey, false),
+    }
+  } catch {
+    return {
+      name: 'javascript',
+      sign(hash, privateKey) {
+        const signature = noble.sign(hash, privateKey, { prehash: false, format: 'recovered', lowS: true })
+        return { r: signature.slice(1, 33), s: signature.slice(33, 65), yParity: signature[0] === 1 ? 1 : 0 }
+      },
+      recover(hash, compact, yParity) {
+        const signature = noble.Signature.fromBytes(compact, 'compact').addRecoveryBit(yParity)
+        return signature.recoverPublicKey(hash).toBytes(false)
+      },
+      publicKey: (privateKey, compressed) => noble.getPublicKey(privateKey, compressed),
+      decompress: (publicKey) => noble.Point.fromBytes(publicKey).toBytes(false),
+    }
+  }
+}
+
+const backend = await loadBackend()
+
+export const secp256k1Backend: Backend['name'] = backend.name
+
+/** Deterministic (RFC 6979) signature of a 32-byte hash. */
+export function signHash(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature {
+  return backend.sign(hash, privateKey)
+}
+
+/** The 64-byte public key (no prefix) that made the signature. Throws DecodeError when there is none. */
+export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
+  if (yParity !== 0 && yParity !== 1) throw new DecodeError(`signature: recovery id is ${yParity}, expected 0 or 1`)
+  const compact = new Uint8Array(64)
+  compact.set(r, 32 - r.length)
+  compact.set(s, 64 - s.length)
+  return recoverCompact(hash, compact, yParity)
+}
+
+/** As recoverPublicKey, from r ‖ s. */
+export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array {
+  try {
+    return backend.recover(hash, compact, yParity).subarray(1)
+  } catch (cause) {
+    throw new DecodeError('signature: no public key can be recovered', { cause })
+  }
+}
+
+/** 33 bytes, or 65 beginning with 0x04. */
+export function publicKeyOf(privateKey: Uint8Array, compressed = true): Uint8Array {
+  return backend.publicKey(privateKey, compressed)
+}
+
+export function decompressPublicKey(publicKey: Uint8Array): Uint8Array {
+  return backend.decompress(publicKey)
+}
+
+/** Last 20 bytes of keccak256 of the 64-byte public key. */
+export function publicKeyToAddress(publicKey64: Uint8Array): Hex {
+  return toHex(keccak256(publicKey64).subarray(12))
+}
+
+export function privateKeyToAddress(privateKey: Uint8Array): Hex {
+  return publicKeyToAddress(publicKeyOf(privateKey, false).subarray(1))
+}

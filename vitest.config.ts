@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+
+// Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs one
+// file at a time, because a testnet takes the machine's ports and cores.
+export default defineConfig({
+  test: {
+    reporters: ['default', './test/summaryReporter.ts'],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: [
+            'src/**/*.test.ts',
+            'testnet/**/*.test.ts',
+            'test/*.test.ts',
+            'test/{vectors,actions,interop}/**/*.test.ts',
+          ],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
