@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+export interface AnvilOptions {
+  /** Seconds between blocks; without it a block is mined for each transaction (and by `evm_mine`). */
+  blockTime?: number
+  /** Anvil's name of the L1 fork, for example `cancun` or `prague`. */
+  hardfork?: string
+  /** Further flags, passed as they are; `--port` among them replaces the free port that is taken otherwise. */
+  args?: readonly string[]
+}
+
+export interface Anvil {
+  /** http://127.0.0.1:port */
+  url: string
+  process: ChildProcess
+  /** Ends the process and waits until it is gone. */
+  stop(): Promise<void>
+}
+
+const START_TIMEOUT_MS = 20_000
+
+/** The native binary itself: the npm wrapper would cost a second Node process and swallow signals. */
+export function anvilBinary(): string {
+  const require = createRequire(import.meta.url)
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  const name = `@foundry-rs/anvil-${process.platform}-${arch}`
+  const file = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
+  const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', file)
+  if (!existsSync(path)) throw new Error(`Anvil is not installed: ${path} is missing`)
+  return path
+}
+
+/** Starts a local L1 and resolves when it listens. A test run that ends early takes Anvil with it. */
+export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  const args = ['--host', '127.0.0.1']
+  if (!options.args?.includes('--port')) args.push('--port', '0')
+  if (options.blockTime !== undefined) args.push('--block-time', String(options.blockTime))
+  if (options.hardfork !== undefined) args.push('--hardfork', options.hardfork)
+  args.push(...(options.args ?? []))
+  const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const killAtExit = () => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  exited.then(() => process.off('exit', killAtExit))
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+    const force = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    await exited
+    clearTimeout(force)
+  }
+  try {
+    return { url: await listeningUrl(child), process: child, stop }
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
+  }
+}
+
+function listeningUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const timer = setTimeout(() => fail('did not listen in time'), START_TIMEOUT_MS)
+    const fail = (why: string) => {
+      clearTimeout(timer)
+      reject(new Error(`Anvil ${why}: ${output.slice(-2000)}`))
+    }
+    const onData = (chunk: Buffer) => {
+      if (output.length > 1_000_000) return
+      output += chunk.toString()
+      const match = /Listening on (\S+:\d+)/.exec(output)
+      if (match?.[1] === undefined) return
+      clearTimeout(timer)
+      resolve(`http://${match[1]}`)
+      // Reading goes on (a full pipe would stop Anvil), but nothing is kept.
+      child.stdout?.off('data', onData).resume()
+      child.stderr?.off('data', onData).resume()
+    }
+    child.stdout?.on('data', onData)
+    child.stderr?.on('data', onData)
+    child.once('error', (error) => fail(error.message))
+    child.once('exit', (code, signal) => fail(`ended (${signal ?? code})`))
+  })
+}
