@@ -1,0 +1,397 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { Fork, PayloadAttributes, PayloadEnvelope, Withdrawal } from '../../rollup/protocol/types.ts'
+
+// What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Hashes and addresses are
+// lower-case hex; gas, wei and fees are bigint; numbers, timestamps, indices and nonces are `number`.
+
+/** A block header with its hash. Optional members appear with their fork. */
+export interface BlockHeader {
+  hash: Hex
+  parentHash: Hex
+  sha3Uncles: Hex
+  miner: Hex
+  stateRoot: Hex
+  transactionsRoot: Hex
+  receiptsRoot: Hex
+  /** 256 bytes. */
+  logsBloom: Hex
+  /** Zero on every OP Stack block; the genesis file may say otherwise. */
+  difficulty: bigint
+  number: number
+  gasLimit: bigint
+  gasUsed: bigint
+  timestamp: number
+  extraData: Hex
+  mixHash: Hex
+  /** 8 bytes. */
+  nonce: Hex
+  baseFeePerGas: bigint
+  /** Canyon: root of the empty trie; Isthmus: storage root of L2ToL1MessagePasser. */
+  withdrawalsRoot?: Hex
+  /** Ecotone: 0; Jovian: the block's DA footprint. */
+  blobGasUsed?: bigint
+  excessBlobGas?: bigint
+  parentBeaconBlockRoot?: Hex
+  /** Isthmus: sha256 of nothing. */
+  requestsHash?: Hex
+}
+
+export interface AccessListEntry {
+  address: Hex
+  /** 32 bytes each. */
+  storageKeys: Hex[]
+}
+
+/** EIP-7702; `authority` is the recovered signer, undefined when the signature is bad (the entry is then skipped). */
+export interface Authorization {
+  chainId: bigint
+  address: Hex
+  nonce: bigint
+  yParity: number
+  r: bigint
+  s: bigint
+  authority: Hex | undefined
+}
+
+/** Legacy (0), EIP-2930 (1), EIP-1559 (2) or EIP-7702 (4), sender recovered. */
+export interface SignedTransaction {
+  type: 0 | 1 | 2 | 4
+  hash: Hex
+  from: Hex
+  /** null: contract creation. */
+  to: Hex | null
+  nonce: number
+  gasLimit: bigint
+  value: bigint
+  data: Uint8Array
+  /** Absent for legacy transactions without replay protection. */
+  chainId?: bigint
+  /** Equal to the gas price for types 0 and 1. */
+  maxFeePerGas: bigint
+  /** Equal to the gas price for types 0 and 1. */
+  maxPriorityFeePerGas: bigint
+  /** Empty for type 0. */
+  accessList: AccessListEntry[]
+  /** Type 4 only. */
+  authorizationList?: Authorization[]
+  /** As on the wire: 27/28 or EIP-155 for type 0, the parity otherwise. */
+  v: bigint
+  r: bigint
+  s: bigint
+  yParity: 0 | 1
+  /** EIP-2718 encoding. */
+  raw: Uint8Array
+}
+
+/** Type 0x7e (specs: deposits). */
+export interface DepositTransaction {
+  type: 0x7e
+  hash: Hex
+  sourceHash: Hex
+  from: Hex
+  to: Hex | null
+  /** Wei; 0 = none. */
+  mint: bigint
+  value: bigint
+  gasLimit: bigint
+  isSystemTx: boolean
+  data: Uint8Array
+  raw: Uint8Array
+}
+
+export type Transaction = SignedTransaction | DepositTransaction
+
+export interface Log {
+  address: Hex
+  topics: Hex[]
+  data: Uint8Array
+  /** Position within the block. */
+  logIndex: number
+}
+
+/** The L1 cost members of a receipt of a non-deposit transaction (absent with a block that has no L1-info deposit). */
+export interface L1FeeFields {
+  l1GasPrice: bigint
+  l1GasUsed: bigint
+  l1Fee: bigint
+  /** Before Ecotone, as decimal text (scalar / 10^6). */
+  l1FeeScalar?: string
+  /** Ecotone. */
+  l1BlobBaseFee?: bigint
+  l1BaseFeeScalar?: bigint
+  l1BlobBaseFeeScalar?: bigint
+  /** Isthmus, when at least one of the two is not zero. */
+  operatorFeeScalar?: bigint
+  operatorFeeConstant?: bigint
+  /** Jovian. */
+  daFootprintGasScalar?: bigint
+  /** Jovian: the transaction's DA footprint (`blobGasUsed` in JSON). */
+  daFootprint?: bigint
+}
+
+export interface Receipt {
+  /** Transaction type, 0x7e for deposits. */
+  type: number
+  status: 0 | 1
+  cumulativeGasUsed: bigint
+  gasUsed: bigint
+  /** 256 bytes. */
+  logsBloom: Hex
+  logs: Log[]
+  transactionHash: Hex
+  transactionIndex: number
+  blockHash: Hex
+  blockNumber: number
+  from: Hex
+  to: Hex | null
+  /** Of a contract creation. */
+  contractAddress: Hex | null
+  /** 0 for deposits. */
+  effectiveGasPrice: bigint
+  /** Deposits from Regolith on: the sender's nonce before execution. */
+  depositNonce?: number
+  /** Deposits from Canyon on: 1. */
+  depositReceiptVersion?: number
+  l1Fee?: L1FeeFields
+}
+
+export interface Block {
+  header: BlockHeader
+  transactions: Transaction[]
+  /** Canyon: always empty on OP chains. */
+  withdrawals?: Withdrawal[]
+  /** Bytes of the block's RLP encoding (`size` in JSON). */
+  sizeBytes: number
+}
+
+export interface TransactionLocation {
+  transaction: Transaction
+  block: BlockHeader
+  index: number
+}
+
+/** The chain configuration as genesis.json gives it, plus what is read from it. */
+export interface ChainConfig {
+  chainId: bigint
+  /** Activation times in Unix seconds; absent = never. Bedrock is always active. */
+  forks: Partial<Record<Fork, number>>
+  eip1559Elasticity: bigint
+  eip1559Denominator: bigint
+  eip1559DenominatorCanyon: bigint
+  /** The `config` object of genesis.json, unchanged. */
+  json: Readonly<Record<string, unknown>>
+}
+
+/** Engine API payload status. `latestValidHash` null = unknown. */
+export type PayloadStatus =
+  | { status: 'VALID'; latestValidHash: Hex }
+  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
+  /** The parent is not known. */
+  | { status: 'SYNCING'; latestValidHash: null }
+
+/** Zero hashes mean unset. */
+export interface ForkchoiceState {
+  headBlockHash: Hex
+  safeBlockHash: Hex
+  finalizedBlockHash: Hex
+}
+
+export type ForkchoiceResult =
+  | { status: 'VALID'; head: BlockHeader }
+  | { status: 'INVALID'; latestValidHash: Hex | null; validationError: string }
+  /** The head block is not known. */
+  | { status: 'SYNCING' }
+
+/** Code of the ChainError that setForkchoice throws when safe or finalized is not canonical (JSON-RPC −38002). */
+export type ForkchoiceErrorCode = 'invalidForkchoice'
+/** Code of the ChainError that startBuild throws for bad attributes (JSON-RPC −38003). */
+export type AttributesErrorCode = 'invalidAttributes'
+
+export interface BuiltBlock {
+  envelope: PayloadEnvelope
+  block: Block
+  receipts: Receipt[]
+  /** Wei paid to the fee recipient as tips. */
+  blockValue: bigint
+}
+
+/** A block under construction. Without `noTxPool` it keeps taking pool transactions until sealed. */
+export interface BuildJob {
+  /** 8 bytes; the first byte is the payload version. */
+  payloadId: Hex
+  parentHash: Hex
+  timestamp: number
+  /** Ends the filling and gives the block (the same result when called again). Rejects when the build failed. */
+  seal(): Promise<BuiltBlock>
+  cancel(): void
+}
+
+export interface BuildRequest {
+  parentHash: Hex
+  attributes: PayloadAttributes
+  /** Engine API version of the payload: 2 (Bedrock…Delta), 3 (Ecotone), 4 (Isthmus). */
+  version: 1 | 2 | 3 | 4
+  /** Absent or with `noTxPool`: forced transactions only. */
+  txSource?: TxSource | undefined
+  signal?: AbortSignal
+}
+
+/** What the builder needs of the transaction pool. */
+export interface TxSource {
+  /** Executable transactions by falling effective tip at `baseFee`, each sender's in nonce order. */
+  best(baseFee: bigint): TxCursor
+  /** Resolves once transactions were added after the call; the builder then asks for a new cursor. Rejects on abort. */
+  added(signal: AbortSignal): Promise<void>
+}
+
+/** A walk over the pool that does not change it. */
+export interface TxCursor {
+  /** The best transaction that is left; undefined at the end. */
+  peek(): SignedTransaction | undefined
+  /** Passes over this one; the sender's next nonce comes up. (Taken into the block, or its nonce was used already.) */
+  next(): void
+  /** Passes over this one and all later ones of its sender (it does not fit the block, or is not executable now). */
+  skipSender(): void
+}
+
+export interface AccountState {
+  nonce: bigint
+  balance: bigint
+  storageRoot: Hex
+  codeHash: Hex
+}
+
+/** EIP-1186. */
+export interface AccountProof extends AccountState {
+  address: Hex
+  accountProof: Uint8Array[]
+  storageProof: { key: Hex; value: bigint; proof: Uint8Array[] }[]
+}
+
+/** State after one block. */
+export interface StateReader {
+  /** undefined: the account does not exist. */
+  account(address: Hex): Promise<AccountState | undefined>
+  /** Empty when there is none. */
+  code(address: Hex): Promise<Uint8Array>
+  /** 32 bytes; `slot` is 32 bytes. */
+  storage(address: Hex, slot: Hex): Promise<Hex>
+  proof(address: Hex, slots: readonly Hex[]): Promise<AccountProof>
+}
+
+/** A simulated transaction (eth_call). Absent members take geth's defaults. */
+export interface CallRequest {
+  from?: Hex
+  to?: Hex | null
+  gas?: bigint
+  gasPrice?: bigint
+  maxFeePerGas?: bigint
+  maxPriorityFeePerGas?: bigint
+  value?: bigint
+  data?: Uint8Array
+  nonce?: number
+  accessList?: AccessListEntry[]
+}
+
+/** geth's state override set: per account, before the call. */
+export interface AccountOverride {
+  nonce?: bigint
+  balance?: bigint
+  code?: Uint8Array
+  /** Replaces the whole storage. */
+  state?: Record<Hex, Hex>
+  /** Changes single slots. */
+  stateDiff?: Record<Hex, Hex>
+}
+export type StateOverrides = Record<Hex, AccountOverride>
+
+export interface CallResult {
+  gasUsed: bigint
+  returnData: Uint8Array
+  logs: Log[]
+  /** Absent on success. `revert`: returnData holds the reason; `other`: out of gas, invalid opcode … */
+  failure?: { kind: 'revert' | 'other'; message: string }
+  /** Addresses and slots touched, precompiles and sender left out (eth_createAccessList). */
+  accessList: AccessListEntry[]
+}
+
+/** One opcode about to run, as a tracer sees it. */
+export interface TraceStep {
+  pc: number
+  opcode: string
+  gas: bigint
+  depth: number
+  stack: readonly bigint[]
+  memory: Uint8Array
+  address: Hex
+}
+
+export interface HeadChange {
+  head: BlockHeader
+  /** Canonical blocks that left, highest first. Empty when the chain only grew. */
+  removed: BlockHeader[]
+  /** Blocks that became canonical, lowest first. */
+  added: BlockHeader[]
+}
+
+/** What a pool or wallet needs to know the L1 cost of a transaction in the next block. */
+export interface L1FeeSource {
+  /** Wei for this encoded transaction: L1 data fee. */
+  l1DataFee(raw: Uint8Array): bigint
+  /** Wei, worst case for this gas limit (Isthmus); 0 before. */
+  operatorFee(gasLimit: bigint): bigint
+}
+
+export interface Chain {
+  readonly config: ChainConfig
+  readonly genesis: BlockHeader
+  isForkActive(fork: Fork, timestamp: number): boolean
+
+  head(): BlockHeader
+  /** undefined until a forkchoice names one. */
+  safe(): BlockHeader | undefined
+  finalized(): BlockHeader | undefined
+
+  headerByHash(hash: Hex): Promise<BlockHeader | undefined>
+  /** Canonical chain only, as all lookups by number. */
+  headerByNumber(number: number): Promise<BlockHeader | undefined>
+  blockByHash(hash: Hex): Promise<Block | undefined>
+  blockByNumber(number: number): Promise<Block | undefined>
+  /** In transaction order; undefined for an unknown block. */
+  receipts(blockHash: Hex): Promise<Receipt[] | undefined>
+  /** Canonical chain only. */
+  transactionByHash(hash: Hex): Promise<TransactionLocation | undefined>
+  isCanonical(header: BlockHeader): Promise<boolean>
+
+  /** Executes and stores the block; never moves the head. Serialised with setForkchoice. */
+  importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
+  /**
+   * Moves the labels; the head may go back to an ancestor or over to a side chain. Throws ChainError
+   * `invalidForkchoice` with op-geth's texts when safe or finalized is unknown or not canonical.
+   */
+  setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult>
+  /**
+   * Starts a block on `parentHash` (which must be known). The forced transactions have run when this resolves; throws
+   * ChainError `invalidAttributes` for attributes that break a fork's rules, `buildFailed` when a forced transaction
+   * cannot be decoded or executed.
+   */
+  startBuild(request: BuildRequest): Promise<BuildJob>
+
+  /** undefined for an unknown block. */
+  stateAt(blockHash: Hex): Promise<StateReader | undefined>
+  /** Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. */
+  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<CallResult>
+  /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
+  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<bigint>
+  /** Runs a mined transaction again on its own pre-state. undefined: unknown transaction. */
+  traceTransaction(hash: Hex, onStep: (step: TraceStep) => void): Promise<CallResult | undefined>
+
+  /** L1 and operator fees as they stand after the head block. */
+  l1Fees(): Promise<L1FeeSource>
+  /** Base fee of a child of `parent` with that timestamp. */
+  nextBaseFee(parent: BlockHeader, timestamp: number): bigint
+
+  /** Called after every head move, in order; the returned function unsubscribes. */
+  onHead(listener: (change: HeadChange) => void): () => void
+  close(): Promise<void>
+}
