@@ -1,0 +1,52 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
+
+/**
+ * What a running rollup node answers and lets an operator do: the only view that the RPC server has of it. Failures
+ * are DeviumErrors whose message is op-node's wording where clients are known to look at it.
+ */
+export interface RollupNodeApi {
+  readonly rollupConfig: RollupConfig
+  /** Heads as last known; zero references until first seen, and while a reset is pending. */
+  syncStatus(): SyncStatus
+  /** Output root of a canonical L2 block; rejects when the engine does not have it. */
+  outputAtBlock(number: number): Promise<OutputAtBlock>
+  /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */
+  safeHeadAtL1Block(l1BlockNumber: number): Promise<SafeHeadAtL1Block>
+  /** Resolves when the reset has been carried out. */
+  resetDerivationPipeline(): Promise<void>
+  /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
+  startSequencer(unsafeHead?: Hex): Promise<void>
+  /** Resolves with the unsafe head's hash once the last sealed block has become the head. */
+  stopSequencer(): Promise<Hex>
+  /** False on nodes without a sequencer. */
+  sequencerActive(): boolean
+  /** Queues a block as if it had come by gossip, after recomputing its hash; signature and scoring are not asked. */
+  postUnsafePayload(envelope: PayloadEnvelope): Promise<void>
+}
+
+export interface OutputAtBlock {
+  /** 32 zero bytes: output version 0. */
+  version: Hex
+  outputRoot: Hex
+  blockRef: L2BlockRef
+  /** Storage root of the L2ToL1MessagePasser. */
+  withdrawalStorageRoot: Hex
+  stateRoot: Hex
+  syncStatus: SyncStatus
+}
+
+export interface SafeHeadAtL1Block {
+  l1Block: BlockId
+  safeHead: BlockId
+}
+
+/** The peer-to-peer host as the node sees it. */
+export interface P2pPort {
+  /** Signs and gossips a block that this node's sequencer made. */
+  publish(envelope: PayloadEnvelope): Promise<void>
+  /** Blocks that passed gossip validation. */
+  onPayload(listener: (envelope: PayloadEnvelope, from: string) => void): void
+  /** Asks peers for the blocks start (inclusive) to end (exclusive); they arrive through `onPayload`. */
+  requestRange?(start: number, end: number): void
+}
