@@ -1,0 +1,129 @@
+/**
+ * What operators see and change: the `deviump2p` and `opp2p` namespaces are thin wrappers of `P2pApi`. All values are
+ * plain JSON-ready data, so that the host may live in another thread.
+ */
+
+/** libp2p's codes as op-node prints them (go-libp2p `network.Connectedness`). */
+export const CONNECTEDNESS = { notConnected: 0, connected: 1, limited: 4 } as const
+export type Connectedness = (typeof CONNECTEDNESS)[keyof typeof CONNECTEDNESS]
+
+/** Of the peer's first connection; inbound means that the peer dialled us (go-libp2p `network.Direction`). */
+export const DIRECTION = { unknown: 0, inbound: 1, outbound: 2 } as const
+export type Direction = (typeof DIRECTION)[keyof typeof DIRECTION]
+
+export interface TopicScores {
+  /** Seconds. */
+  timeInMesh: number
+  firstMessageDeliveries: number
+  meshMessageDeliveries: number
+  invalidMessageDeliveries: number
+}
+
+export interface GossipScores {
+  /** The weighted sum that gossipsub acts on. */
+  total: number
+  /** Counters, summed over the scored block topics. */
+  blocks: TopicScores
+  IPColocationFactor: number
+  behavioralPenalty: number
+}
+
+export interface ReqRespScores {
+  validResponses: number
+  errorResponses: number
+  rejectedPayloads: number
+}
+
+export interface PeerScores {
+  gossip: GossipScores
+  reqResp: ReqRespScores
+}
+
+/** One peer as `opp2p_self` and `opp2p_peers` show it. */
+export interface PeerRecord {
+  /** base58btc. */
+  peerID: string
+  /** discv5 node id: 64 hex digits without 0x, zeros when the public key is unknown. */
+  nodeID: string
+  /** Identify's agent version; empty when unknown. */
+  userAgent: string
+  protocolVersion: string
+  /** `enr:…`, empty when unknown. */
+  ENR: string
+  /** Multiaddresses that end in `/p2p/<peer id>`; null when none is known. */
+  addresses: string[] | null
+  protocols: string[] | null
+  connectedness: Connectedness
+  direction: Direction
+  /** By any tag: static peers and those that an operator protected. */
+  protected: boolean
+  /** From discovery; 0 when unknown. */
+  chainID: number
+  /** Nanoseconds, smoothed; 0 when unknown. */
+  latency: number
+  /** Subscribed to any of the chain's block topics. */
+  gossipBlocks: boolean
+  scores: PeerScores
+}
+
+export interface PeerDump {
+  totalConnected: number
+  /** Keyed by peer id. */
+  peers: Record<string, PeerRecord>
+  bannedPeers: string[]
+  bannedIPS: string[]
+  /** CIDR text; `cidrToIpNet` gives op-node's shape. */
+  bannedSubnets: string[]
+}
+
+export interface PeerStats {
+  connected: number
+  /** Size of the discovery table. */
+  table: number
+  /** Peers on the topic of each payload version. */
+  blocksTopic: number
+  blocksTopicV2: number
+  blocksTopicV3: number
+  blocksTopicV4: number
+  /** Peers on the operator's block list. */
+  banned: number
+  /** Peers in the peer store, this node included. */
+  known: number
+}
+
+/**
+ * Errors: `DecodeError` when an argument is no peer id, IP or subnet (JSON-RPC -32602), `P2pError` for the rest
+ * (-32000). Unblocking, unprotecting or disconnecting what is not there succeeds.
+ */
+export interface P2pApi {
+  self(): Promise<PeerRecord>
+  /** All known peers, this node included, or the connected ones only. */
+  peers(connectedOnly: boolean): Promise<PeerDump>
+  peerStats(): Promise<PeerStats>
+  /** ENR texts; throws P2pError `discovery-disabled`. */
+  discoveryTable(): Promise<string[]>
+
+  /** Refuses the peer from now on and closes its connections at once. Survives a restart, as all three block lists do. */
+  blockPeer(peerId: string): Promise<void>
+  /** Lifts a standing score ban as well. */
+  unblockPeer(peerId: string): Promise<void>
+  listBlockedPeers(): Promise<string[]>
+  /** IPv4 or IPv6. Closes connections from there at once. */
+  blockAddr(ip: string): Promise<void>
+  unblockAddr(ip: string): Promise<void>
+  listBlockedAddrs(): Promise<string[]>
+  /** CIDR text (`10.1.0.0/16`, `fd00::/8`). Closes connections from there at once. */
+  blockSubnet(cidr: string): Promise<void>
+  unblockSubnet(cidr: string): Promise<void>
+  /** CIDR texts. */
+  listBlockedSubnets(): Promise<string[]>
+
+  /** Protection keeps the connection manager from pruning the peer; it bypasses neither blocks nor bans. Survives a restart. */
+  protectPeer(peerId: string): Promise<void>
+  unprotectPeer(peerId: string): Promise<void>
+
+  /** Dials `/ip4/…/tcp/…/p2p/<id>` and waits until the peer is identified; P2pError `bad-peer-address` or `dial-failed`. */
+  connectPeer(multiaddr: string): Promise<void>
+  /** Closes all connections, forgets the peer and lifts its block, as op-node does. */
+  disconnectPeer(peerId: string): Promise<void>
+}
