@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { createProgram, type FlagTable, flag, formatDuration, parseDurationMs } from './program.ts'
+
+const flags = {
+  static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),
+  port: flag.port('P2P', 'p2p.listen.tcp', 9222, 'Port'),
+  poll: flag.durationMs('L1', 'l1.http-poll-interval', 12_000, 'Interval'),
+  disable: flag.boolean('P2P', 'p2p.disable', 'No peers'),
+  mode: flag.choice('Sync', 'syncmode', ['consensus-layer', 'execution-layer'], 'consensus-layer', 'Mode'),
+  l1: flag.optional('L1', 'l1', 'RPC', { env: 'L1_ETH_RPC' }),
+  halt: flag.optional('Other', 'rollup.halt', 'Gone', { ignored: true }),
+} satisfies FlagTable
+
+async function run(argv: string[], env: Record<string, string> = {}) {
+  let seen: unknown
+  let stderr = ''
+  const command = createProgram({
+    name: 'node',
+    description: 'test',
+    version: 'v1',
+    envPrefixes: ['DEVIUM_NODE', 'OP_NODE'],
+    flags,
+    env,
+    run: async (values, { given, warnings }) => {
+      seen = { values, given: [...given], warnings }
+    },
+  })
+  command.exitOverride().configureOutput({ writeErr: (text) => (stderr += text) })
+  try {
+    await command.parseAsync(argv, { from: 'user' })
+  } catch (error) {
+    return { error: stderr === '' && error instanceof Error ? error.message : stderr }
+  }
+  return { seen }
+}
+
+describe('createProgram', () => {
+  it('takes defaults, the command line, then our variable, then that of the program we replace', async () => {
+    expect(await run([])).toMatchObject({
+      seen: { values: { static: [], port: 9222, poll: 12_000, disable: false, l1: undefined }, given: [] },
+    })
+    const env = {
+      OP_NODE_P2P_STATIC: 'a, b,',
+      DEVIUM_NODE_P2P_LISTEN_TCP: '1',
+      OP_NODE_P2P_LISTEN_TCP: '2',
+      OP_NODE_L1_ETH_RPC: 'http://x',
+    }
+    expect(await run(['--p2p.disable'], env)).toMatchObject({
+      seen: { values: { static: ['a', 'b'], port: 1, disable: true, l1: 'http://x' } },
+    })
+    expect(await run(['--p2p.listen.tcp=3', '--p2p.disable=false'], env)).toMatchObject({
+      seen: { values: { port: 3, disable: false } },
+    })
+  })
+
+  it('joins a repeated list', async () => {
+    expect(await run(['--p2p.static', 'a,b', '--p2p.static=c'])).toMatchObject({
+      seen: { values: { static: ['a', 'b', 'c'] } },
+    })
+  })
+
+  it('warns of flags that lost their effect', async () => {
+    expect(await run(['--rollup.halt=major'])).toMatchObject({
+      seen: { warnings: ['--rollup.halt has no effect any more and is ignored'] },
+    })
+  })
+
+  it.each([
+    { argv: ['--p2p.statc=a'], error: "unknown option '--p2p.statc=a'\n(Did you mean --p2p.static?)" },
+    { argv: ['--p2p.listen.tcp=65536'], error: 'expected a whole number from 0 to 65535' },
+    { argv: ['--l1.http-poll-interval=12'], error: 'expected a duration such as' },
+    { argv: ['--syncmode=snap'], error: 'expected one of consensus-layer, execution-layer' },
+    { argv: ['--p2p.disable=maybe'], error: 'expected true or false' },
+    { argv: ['stray'], error: 'too many arguments' },
+  ])('refuses $argv', async ({ argv, error }) => {
+    expect((await run(argv)).error).toContain(error)
+  })
+
+  it('names the environment variable that is wrong', async () => {
+    expect((await run([], { OP_NODE_P2P_LISTEN_TCP: 'x' })).error).toContain(
+      'environment variable OP_NODE_P2P_LISTEN_TCP: expected a whole number',
+    )
+  })
+})
+
+describe('durations', () => {
+  it('reads and writes the text of Go', () => {
+    expect(parseDurationMs('1h2m3.5s4ms')).toBe(3_723_504)
+    expect(formatDuration(384_000)).toBe('384s')
+    expect(formatDuration(600_000)).toBe('10m')
+    expect(() => parseDurationMs('-1s')).toThrow('expected a duration')
+  })
+})

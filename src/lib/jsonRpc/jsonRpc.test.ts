@@ -1,0 +1,180 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { DecodeError, DeviumError } from '../errors.ts'
+import { createRpcClient, RpcTransportError, redact } from './client.ts'
+import { createRpcApp, serveApp } from './httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from './server.ts'
+import { invalidParams, JsonRpcError, type JsonValue } from './types.ts'
+
+const SECRET = new Uint8Array(32).fill(3)
+
+const methods = new Map<string, RpcHandler>([
+  ['echo', (params) => params],
+  ['nothing', () => undefined],
+  ['big', () => ({ chainId: 2n ** 60n + 1n })],
+  ['refuse', () => Promise.reject(invalidParams('invalid argument 0: expected a peer id'))],
+  ['fail', () => Promise.reject(new DeviumError('not-running', 'batcher is not running'))],
+  ['decode', () => Promise.reject(new DecodeError('hash: not hex'))],
+  ['crash', () => Promise.reject(new TypeError('secret internals'))],
+  [
+    'slow',
+    (_params, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  ],
+])
+
+const context = { signal: new AbortController().signal }
+
+async function handle(body: unknown, maxBatchSize = 3): Promise<JsonValue> {
+  const dispatcher = createRpcDispatcher({ methods, maxBatchSize })
+  const text = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context)
+  return text === undefined ? 'no answer' : JSON.parse(text)
+}
+
+describe('createRpcDispatcher', () => {
+  const error = (code: number, message: string, id: JsonValue = 1) => ({ jsonrpc: '2.0', id, error: { code, message } })
+  const cases = [
+    {
+      id: 'positional params',
+      body: { id: 1, method: 'echo', params: [1, 'a'] },
+      answer: { jsonrpc: '2.0', id: 1, result: [1, 'a'] },
+    },
+    { id: 'missing params', body: { id: 'x', method: 'echo' }, answer: { jsonrpc: '2.0', id: 'x', result: [] } },
+    { id: 'nothing as null', body: { id: 1, method: 'nothing' }, answer: { jsonrpc: '2.0', id: 1, result: null } },
+    { id: 'a notification', body: { method: 'echo' }, answer: 'no answer' },
+    {
+      id: 'unknown methods',
+      body: { id: 1, method: 'x_y' },
+      answer: error(-32601, 'the method x_y does not exist/is not available'),
+    },
+    {
+      id: 'named params',
+      body: { id: 1, method: 'echo', params: { a: 1 } },
+      answer: error(-32602, 'non-array args: parameters must be positional'),
+    },
+    {
+      id: 'wrong params',
+      body: { id: 1, method: 'refuse' },
+      answer: error(-32602, 'invalid argument 0: expected a peer id'),
+    },
+    { id: 'undecodable params', body: { id: 1, method: 'decode' }, answer: error(-32602, 'hash: not hex') },
+    { id: 'domain errors', body: { id: 1, method: 'fail' }, answer: error(-32000, 'batcher is not running') },
+    { id: 'bugs without their inside', body: { id: 1, method: 'crash' }, answer: error(-32603, 'internal error') },
+    { id: 'no method', body: { id: 1 }, answer: error(-32600, 'invalid request: method must be a string') },
+    { id: 'a bare value', body: '5', answer: error(-32600, 'invalid request: expected an object', null) },
+    { id: 'no JSON', body: '{', answer: error(-32700, 'parse error: the body is not JSON', null) },
+    { id: 'an empty batch', body: [], answer: error(-32600, 'invalid request: empty batch', null) },
+    {
+      id: 'a batch with a notification and an error',
+      body: [{ id: 1, method: 'echo' }, { method: 'echo' }, { id: 2, method: 'fail' }],
+      answer: [{ jsonrpc: '2.0', id: 1, result: [] }, error(-32000, 'batcher is not running', 2)],
+    },
+    {
+      id: 'a batch over the limit',
+      body: [1, 2, 3, 4],
+      answer: error(-32600, 'invalid request: batch of 4 calls, at most 3 are allowed', null),
+    },
+  ]
+  it.each(cases)('answers $id', async ({ body, answer }) => {
+    expect(await handle(body)).toEqual(answer)
+  })
+
+  it('writes integers beyond 2^53 exactly', async () => {
+    const text = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context)
+    expect(text).toContain('"chainId":1152921504606846977')
+  })
+
+  it('never throws, whatever the body', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (body) => {
+        await handle(body)
+      }),
+    )
+  })
+})
+
+describe('client and server over a real socket', async () => {
+  const app = createRpcApp({
+    dispatcher: createRpcDispatcher({ methods }),
+    jwtSecret: SECRET,
+    version: 'v1',
+    maxBodyBytes: 2000,
+    timeoutMs: 200,
+  })
+  const server = await serveApp(app, '127.0.0.1', 0, '--rpc.port')
+  const client = createRpcClient({ url: server.url, jwtSecret: SECRET })
+  afterAll(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  it('passes results and errors', async () => {
+    expect(await client.request('echo', ['a', 1])).toEqual(['a', 1])
+    await expect(client.request('fail', [])).rejects.toMatchObject({
+      rpcCode: -32000,
+      message: 'batcher is not running',
+    })
+  })
+
+  it('answers batches in order', async () => {
+    const answers = await client.batch([
+      { method: 'echo', params: [1] },
+      { method: 'fail', params: [] },
+      { method: 'echo', params: [2] },
+    ])
+    expect(answers[0]).toEqual([1])
+    expect(answers[1]).toBeInstanceOf(JsonRpcError)
+    expect(answers[2]).toEqual([2])
+  })
+
+  it('refuses a wrong or missing token', async () => {
+    const stranger = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
+    await expect(stranger.request('echo', [])).rejects.toThrow('HTTP 401')
+    const anonymous = await fetch(server.url, { method: 'POST', body: '{}' })
+    expect([anonymous.status, await anonymous.text()]).toEqual([401, 'missing token'])
+    await stranger.close()
+  })
+
+  it('limits the size of a body and the time of a call', async () => {
+    await expect(client.request('echo', ['x'.repeat(3000)])).rejects.toThrow('HTTP 413')
+    await expect(client.request('slow', [])).rejects.toMatchObject({ rpcCode: -32603 })
+  })
+
+  it('serves the version, and nothing at unknown paths', async () => {
+    expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ version: 'v1' })
+    expect((await fetch(`${server.url}/other`)).status).toBe(404)
+  })
+
+  it('names the flag when the port is in use', async () => {
+    await expect(serveApp(app, '127.0.0.1', server.port, '--rpc.port')).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${server.port} (--rpc.port): the port is in use by another program`,
+    )
+  })
+})
+
+describe('createRpcClient against a bad server', () => {
+  it('says what failed without the secrets of the URL', async () => {
+    const client = createRpcClient({ url: 'http://user:hunter2@127.0.0.1:1/api-key', timeoutMs: 1000 })
+    const failure = await client.request('eth_chainId', []).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(RpcTransportError)
+    expect(String(failure)).toContain('eth_chainId: request to http://127.0.0.1:1 failed')
+    expect(String(failure)).not.toContain('hunter2')
+    expect(redact('nonsense')).toBe('an invalid URL')
+    await client.close()
+  })
+
+  it('times out, and stops waiting when told to', async () => {
+    const server = createServer(() => {})
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const client = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 50 })
+    await expect(client.request('eth_chainId', [])).rejects.toMatchObject({ code: 'rpc-timeout' })
+    const controller = new AbortController()
+    const pending = client.request('eth_chainId', [], { signal: controller.signal, timeoutMs: 60_000 })
+    controller.abort(new Error('stopping'))
+    await expect(pending).rejects.toThrow('stopping')
+    await client.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+})

@@ -1,0 +1,49 @@
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkJwt, createJwt, loadJwtSecret } from './jwt.ts'
+
+const SECRET = new Uint8Array(32).fill(7)
+
+describe('checkJwt', () => {
+  it('accepts a token of the last minute', () => {
+    expect(checkJwt(SECRET, createJwt(SECRET, 1000), 1060)).toBeUndefined()
+    expect(checkJwt(SECRET, createJwt(SECRET, 1000), 940)).toBeUndefined()
+  })
+
+  const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"iat":1000}').toString('base64url')}.`
+  it.each([
+    { id: 'stale', token: createJwt(SECRET, 1000), now: 1061, problem: 'stale token' },
+    { id: 'from the future', token: createJwt(SECRET, 1000), now: 939, problem: 'stale token' },
+    {
+      id: 'signed with another secret',
+      token: createJwt(new Uint8Array(32), 1000),
+      now: 1000,
+      problem: 'signature is invalid',
+    },
+    { id: 'unsigned', token: unsigned, now: 1000, problem: 'signature is invalid' },
+    { id: 'garbage', token: 'a.b', now: 1000, problem: 'malformed token' },
+  ])('refuses one that is $id', ({ token, now, problem }) => {
+    expect(checkJwt(SECRET, token, now)).toBe(problem)
+  })
+})
+
+describe('loadJwtSecret', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'devium-jwt-'))
+
+  it('creates a missing file for its owner only and reads it back', () => {
+    const path = join(folder, 'new', 'jwt.txt')
+    const secret = loadJwtSecret(path, { create: true })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(loadJwtSecret(path, { create: false })).toEqual(secret)
+  })
+
+  it('names the file, never its content', () => {
+    const path = join(folder, 'short.txt')
+    writeFileSync(path, 'beefbeef')
+    expect(() => loadJwtSecret(path, { create: true })).toThrow(`JWT secret file ${path} must hold 32 bytes of hex`)
+    expect(() => loadJwtSecret(path, { create: true })).not.toThrow('beefbeef')
+    expect(() => loadJwtSecret(join(folder, 'missing'), { create: false })).toThrow('cannot read JWT secret file')
+  })
+})

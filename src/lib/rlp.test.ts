@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from './errors.ts'
+import { fromHex, toHex } from './hex.ts'
+import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpNumber } from './rlp.ts'
+
+describe('encodeRlp', () => {
+  const cases = [
+    { id: 'empty string', input: new Uint8Array(0), hex: '0x80' },
+    { id: 'empty list', input: [], hex: '0xc0' },
+    { id: 'zero', input: 0, hex: '0x80' },
+    { id: 'small integer', input: 15, hex: '0x0f' },
+    { id: '1024', input: 1024n, hex: '0x820400' },
+    { id: 'dog', input: new TextEncoder().encode('dog'), hex: '0x83646f67' },
+    { id: 'set of three', input: [[], [[]], [[], [[]]]], hex: '0xc7c0c1c0c3c0c1c0' },
+    { id: '56 bytes', input: new Uint8Array(56), hex: `0xb838${'00'.repeat(56)}` },
+  ]
+  it.each(cases)('$id', ({ input, hex }) => {
+    expect(toHex(encodeRlp(input))).toBe(hex)
+  })
+})
+
+describe('decodeRlp', () => {
+  const bad = [
+    { id: 'nothing', hex: '', message: 'ends before' },
+    { id: 'truncated string', hex: '83646f', message: 'longer than' },
+    { id: 'single byte with a length', hex: '8105', message: 'not minimal' },
+    { id: 'long form for a short string', hex: 'b801ff', message: 'not minimal' },
+    { id: 'length with a leading zero', hex: 'b90038', message: 'not minimal' },
+    { id: 'trailing byte', hex: '8000', message: '1 bytes after' },
+    { id: 'item crossing its list', hex: 'c18201', message: 'longer than' },
+    { id: 'length beyond 2^53', hex: 'bfffffffffffffffff', message: 'too large' },
+  ]
+  it.each(bad)('refuses $id', ({ hex, message }) => {
+    expect(() => decodeRlp(fromHex(hex))).toThrow(DecodeError)
+    expect(() => decodeRlp(fromHex(hex))).toThrow(message)
+  })
+
+  it('refuses nesting that would exhaust the stack', () => {
+    let item: RlpItem = []
+    for (let i = 0; i < 80; i++) item = [item]
+    const nested = encodeRlp(item)
+    expect(() => decodeRlp(nested)).toThrow('nested')
+  })
+
+  const { tree } = fc.letrec<{ tree: RlpItem }>((tie) => ({
+    tree: fc.oneof({ depthSize: 'small' }, fc.uint8Array({ maxLength: 70 }), fc.array(tie('tree'), { maxLength: 5 })),
+  }))
+
+  it('inverts encodeRlp', () => {
+    fc.assert(
+      fc.property(tree, (item) => {
+        expect(toHex(encodeRlp(decodeRlp(encodeRlp(item))))).toBe(toHex(encodeRlp(item)))
+        expect(decodeRlp(encodeRlp(item))).toEqual(item)
+      }),
+    )
+  })
+
+  it('throws nothing but DecodeError, and re-encodes what it accepts to the same bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
+        let item: RlpItem
+        try {
+          item = decodeRlp(bytes)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+          return
+        }
+        expect(toHex(encodeRlp(item))).toBe(toHex(bytes))
+      }),
+    )
+  })
+})
+
+describe('integers', () => {
+  it('refuses leading zeros and what does not fit', () => {
+    expect(() => rlpBigInt(Uint8Array.of(0, 1), 'nonce')).toThrow('nonce: integer has leading zeros')
+    expect(() => rlpBigInt(new Uint8Array(33).fill(1), 'value')).toThrow('longer than 32')
+    expect(() => rlpNumber(new Uint8Array(8).fill(255), 'number')).toThrow('2^53')
+    expect(rlpBigInt(new Uint8Array(0), 'nonce')).toBe(0n)
+  })
+})

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/**
+ * The rooms of ARCHITECTURE.md, each with the rooms it may import. Type-only imports count too: a room must not even
+ * know the names of what stands below it. `types of` rows are the exceptions, where only `import type` is allowed.
+ */
+const ROOMS: Record<string, { imports: string[]; typesOf?: string[] }> = {
+  'src/lib': { imports: [] },
+  'src/rollup/protocol': { imports: ['src/lib'] },
+  'src/rollup/networks': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/l1': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/p2p': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/rollup/derive': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/l1'] },
+  'src/rollup/engine': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/rollup/derive'] },
+  'src/rollup/sequencer': {
+    imports: ['src/lib', 'src/rollup/protocol', 'src/rollup/engine', 'src/rollup/derive'],
+  },
+  'src/rollup/node': {
+    imports: [
+      'src/lib',
+      'src/l1',
+      'src/p2p',
+      'src/rollup/protocol',
+      'src/rollup/networks',
+      'src/rollup/derive',
+      'src/rollup/engine',
+      'src/rollup/sequencer',
+    ],
+  },
+  'src/batcher': { imports: ['src/lib', 'src/l1', 'src/rollup/protocol'] },
+  'src/execution': { imports: ['src/lib', 'src/rollup/protocol'] },
+  'src/rpc': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/rollup/node', 'src/p2p'] },
+  'src/cli': { imports: ['*'] },
+  testnet: { imports: ['src/lib', 'src/rollup/protocol', 'src/cli'] },
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.includes('testUtils'))
+    .map((name) => join(folder, name))
+}
+
+function roomOf(file: string): string | undefined {
+  return Object.keys(ROOMS).find((room) => file.startsWith(`${room}/`))
+}
+
+interface Import {
+  target: string
+  typeOnly: boolean
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const found: Import[] = []
+  const pattern =
+    /(?:^|\n)\s*(import|export)(\s+type)?\b[^'"`;]*?from\s*['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g
+  for (const match of text.matchAll(pattern)) {
+    const path = match[3] ?? match[4]
+    if (path === undefined) continue
+    found.push({ target: relative(ROOT, resolve(ROOT, dirname(file), path)), typeOnly: match[2] !== undefined })
+  }
+  return found
+}
+
+describe('import direction', () => {
+  const files = ['src', 'testnet'].flatMap(sourceFiles)
+
+  it('sees every room', () => {
+    expect(new Set(files.map(roomOf))).toEqual(new Set(Object.keys(ROOMS)))
+  })
+
+  it('follows ARCHITECTURE.md', () => {
+    const violations: string[] = []
+    for (const file of files) {
+      const room = roomOf(file)
+      if (room === undefined) {
+        violations.push(`${file} stands in no room`)
+        continue
+      }
+      const rule = ROOMS[room]
+      for (const { target, typeOnly } of importsOf(file)) {
+        const other = roomOf(target)
+        if (other === undefined || other === room || rule === undefined) continue
+        const allowed =
+          rule.imports.includes('*') || rule.imports.includes(other) || (typeOnly && rule.typesOf?.includes(other))
+        if (!allowed) violations.push(`${file} imports ${target}`)
+      }
+    }
+    expect(violations).toEqual([])
+  })
+
+  it('keeps viem, a tool for tests and the testnet, out of the programs', () => {
+    const users = files.filter(
+      (file) => file.startsWith('src/') && /from ['"]viem/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    expect(users).toEqual([])
+  })
+})
