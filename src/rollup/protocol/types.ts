@@ -82,6 +82,8 @@ export interface RollupConfig {
   forks: Partial<Record<Fork, number>>
   /** Compared with the L1 time. */
   pectraBlobScheduleTime?: number
+  /** Blob fee parameters of an L1 that is no public network, ascending by time; absent = by L1 chain id, else Cancun. */
+  l1BlobSchedule?: readonly { time: number; updateFraction: bigint }[]
   batchInboxAddress: Hex
   depositContractAddress: Hex
   l1SystemConfigAddress: Hex

@@ -1,0 +1,60 @@
+import type { L1BlockInfo, RollupConfig } from './types.ts'
+
+/** From `time` on the blob base fee moves with this update fraction (EIP-4844, EIP-7691, EIP-7892). */
+export interface BlobScheduleEntry {
+  time: number
+  updateFraction: bigint
+}
+
+const CANCUN_UPDATE_FRACTION = 3_338_477n
+const PRAGUE_UPDATE_FRACTION = 5_007_716n
+/** EIP-7892 blob-parameter-only forks of the public networks (EIP-8134 and EIP-8135). */
+const BPO1_UPDATE_FRACTION = 8_346_193n
+const BPO2_UPDATE_FRACTION = 11_684_671n
+
+const SCHEDULES = new Map<bigint, readonly BlobScheduleEntry[]>([
+  [1n, publicSchedule(1_746_612_311, 1_765_290_071, 1_767_747_671)],
+  [11_155_111n, publicSchedule(1_741_159_776, 1_761_017_184, 1_761_607_008)],
+  [17_000n, publicSchedule(1_740_434_112, 1_759_800_000, 1_760_389_824)],
+  [560_048n, publicSchedule(1_742_999_832, 1_762_365_720, 1_762_955_544)],
+])
+const CANCUN_ONLY: readonly BlobScheduleEntry[] = [{ time: 0, updateFraction: CANCUN_UPDATE_FRACTION }]
+
+/** Wei per blob gas: fake_exponential(1, excess, fraction) of EIP-4844. */
+export function blobBaseFee(excessBlobGas: bigint, updateFraction: bigint): bigint {
+  let term = updateFraction
+  let sum = 0n
+  for (let i = 1n; term > 0n; i++) {
+    sum += term
+    term = (term * excessBlobGas) / (updateFraction * i)
+  }
+  return sum / updateFraction
+}
+
+/**
+ * Blob base fee of an L1 block as L2 records it: by the schedule in the rollup config, else by that of the public L1
+ * network, else by Cancun's; Cancun's also holds before `pectraBlobScheduleTime`. 1 for a block without excess blob gas.
+ */
+export function l1BlobBaseFee(config: RollupConfig, block: Pick<L1BlockInfo, 'timestamp' | 'excessBlobGas'>): bigint {
+  if (block.excessBlobGas === undefined) return 1n
+  return blobBaseFee(block.excessBlobGas, updateFractionAt(config, block.timestamp))
+}
+
+function updateFractionAt(config: RollupConfig, l1Time: number): bigint {
+  if (config.pectraBlobScheduleTime !== undefined && l1Time < config.pectraBlobScheduleTime) {
+    return CANCUN_UPDATE_FRACTION
+  }
+  const schedule = config.l1BlobSchedule ?? SCHEDULES.get(config.l1ChainId) ?? CANCUN_ONLY
+  let fraction = CANCUN_UPDATE_FRACTION
+  for (const entry of schedule) if (l1Time >= entry.time) fraction = entry.updateFraction
+  return fraction
+}
+
+function publicSchedule(prague: number, bpo1: number, bpo2: number): BlobScheduleEntry[] {
+  return [
+    { time: 0, updateFraction: CANCUN_UPDATE_FRACTION },
+    { time: prague, updateFraction: PRAGUE_UPDATE_FRACTION },
+    { time: bpo1, updateFraction: BPO1_UPDATE_FRACTION },
+    { time: bpo2, updateFraction: BPO2_UPDATE_FRACTION },
+  ]
+}

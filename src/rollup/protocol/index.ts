@@ -1,0 +1,97 @@
+export { type BlobScheduleEntry, blobBaseFee, l1BlobBaseFee } from './blobFee.ts'
+export {
+  BASE_FEE_VAULT_ADDRESS,
+  DEPOSITOR_ACCOUNT,
+  DERIVATION_VERSION_0,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  FRAME_ACCOUNTING_OVERHEAD_BYTES,
+  FRAME_ENCODING_OVERHEAD_BYTES,
+  GAS_PRICE_ORACLE_ADDRESS,
+  L1_BLOCK_ADDRESS,
+  L1_FEE_VAULT_ADDRESS,
+  MAX_FRAME_DATA_BYTES,
+  MAX_SPAN_BATCH_ELEMENTS,
+  MESSAGE_PASSER_ADDRESS,
+  OPERATOR_FEE_VAULT_ADDRESS,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+} from './constants.ts'
+export {
+  DEPOSIT_TX_TYPE,
+  type DepositTx,
+  decodeDepositTx,
+  depositsFromReceipts,
+  depositTxHash,
+  encodeDepositTx,
+  isDepositTx,
+  TRANSACTION_DEPOSITED_TOPIC,
+  userDepositFromLog,
+} from './deposit.ts'
+export {
+  channelTimeout,
+  isForkActivationBlock,
+  isForkActive,
+  l2BlockNumberAt,
+  l2BlockTime,
+  maxChannelBankSize,
+  maxRlpBytesPerChannel,
+  maxSequencerDrift,
+} from './forks.ts'
+export { decodeFrames, encodeFrame, encodeFrames, type Frame } from './frame.ts'
+export { JsonObjectReader, jsonBytes } from './jsonReader.ts'
+export {
+  encodeL1Info,
+  type L1Info,
+  type L1InfoFormat,
+  l1InfoDepositTx,
+  l1InfoOf,
+  l1InfoOfTransactions,
+  parseL1Info,
+} from './l1Info.ts'
+export { computeOutputRoot, type OutputRootParts } from './outputRoot.ts'
+export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
+export {
+  decodeEip1559Params,
+  decodeExtraData,
+  decodeOperatorFeeParams,
+  decodeScalar,
+  type EcotoneScalars,
+  type Eip1559Params,
+  encodeEip1559Params,
+  encodeExtraData,
+  encodeOperatorFeeParams,
+  encodeScalar,
+  type HeaderFeeParams,
+  type OperatorFeeParams,
+} from './scalars.ts'
+export { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
+export {
+  invalidatedBlockSourceHash,
+  l1InfoSourceHash,
+  upgradeSourceHash,
+  userDepositSourceHash,
+} from './sourceHash.ts'
+export {
+  type AltDaConfig,
+  type BlockId,
+  type ExecutionPayload,
+  FORKS,
+  type Fork,
+  type L1BlockInfo,
+  type L1BlockRef,
+  type L1Log,
+  type L1Receipt,
+  type L1Transaction,
+  type L2BlockRef,
+  type PayloadAttributes,
+  type PayloadEnvelope,
+  type RollupConfig,
+  type SyncStatus,
+  type SystemConfig,
+  type Withdrawal,
+  ZERO_ADDRESS,
+  ZERO_HASH,
+  ZERO_L1_REF,
+  ZERO_L2_REF,
+} from './types.ts'

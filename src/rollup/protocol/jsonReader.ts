@@ -1,0 +1,132 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+
+/**
+ * Typed reading of one JSON object. `null` counts as absent. Every fault throws DecodeError that names the member by its path.
+ */
+export class JsonObjectReader {
+  readonly path: string
+  private readonly members: Readonly<Record<string, unknown>>
+
+  constructor(json: unknown, path: string) {
+    if (!isObject(json)) throw new DecodeError(`${path}: expected an object`)
+    this.members = json
+    this.path = path
+  }
+
+  has(name: string): boolean {
+    return this.value(name) !== undefined
+  }
+
+  object(name: string): JsonObjectReader {
+    return this.optionalObject(name) ?? this.missing(name)
+  }
+
+  optionalObject(name: string): JsonObjectReader | undefined {
+    const value = this.value(name)
+    return value === undefined ? undefined : new JsonObjectReader(value, this.pathOf(name))
+  }
+
+  array(name: string): readonly unknown[] {
+    return this.optionalArray(name) ?? this.missing(name)
+  }
+
+  optionalArray(name: string): readonly unknown[] | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (!Array.isArray(value)) throw new DecodeError(`${this.pathOf(name)}: expected an array`)
+    return value
+  }
+
+  /** A JSON integer from 0 to 2^53-1. */
+  integer(name: string): number {
+    return this.optionalInteger(name) ?? this.missing(name)
+  }
+
+  optionalInteger(name: string): number | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+      throw new DecodeError(`${this.pathOf(name)}: expected a non-negative integer, got ${JSON.stringify(value)}`)
+    }
+    return value
+  }
+
+  /** A JSON integer, or decimal or 0x-hex text for what a JSON number cannot hold. */
+  bigint(name: string): bigint {
+    return this.optionalBigint(name) ?? this.missing(name)
+  }
+
+  optionalBigint(name: string): bigint | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (typeof value === 'string' && /^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/.test(value)) return BigInt(value)
+    return BigInt(this.integer(name))
+  }
+
+  /** Lower-cased hex of exactly `bytes` bytes. */
+  hex(name: string, bytes: number): Hex {
+    return this.optionalHex(name, bytes) ?? this.missing(name)
+  }
+
+  optionalHex(name: string, bytes: number): Hex | undefined {
+    const value = this.value(name)
+    return value === undefined ? undefined : normalizeHex(value, bytes, this.pathOf(name))
+  }
+
+  /** Hex of any length as bytes. */
+  bytes(name: string): Uint8Array {
+    return jsonBytes(this.value(name) ?? this.missing(name), this.pathOf(name))
+  }
+
+  /** A `0x` quantity up to 2^53-1. */
+  quantityNumber(name: string): number {
+    return quantityToNumber(this.value(name) ?? this.missing(name), this.pathOf(name))
+  }
+
+  /** A `0x` quantity. */
+  quantity(name: string): bigint {
+    return quantityToBigInt(this.value(name) ?? this.missing(name), this.pathOf(name))
+  }
+
+  optionalQuantity(name: string): bigint | undefined {
+    return this.value(name) === undefined ? undefined : this.quantity(name)
+  }
+
+  optionalString(name: string): string | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (typeof value !== 'string') throw new DecodeError(`${this.pathOf(name)}: expected text`)
+    return value
+  }
+
+  optionalBoolean(name: string): boolean | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (typeof value !== 'boolean') throw new DecodeError(`${this.pathOf(name)}: expected true or false`)
+    return value
+  }
+
+  pathOf(name: string): string {
+    return `${this.path}.${name}`
+  }
+
+  private value(name: string): unknown {
+    if (!Object.hasOwn(this.members, name)) return undefined
+    return this.members[name] ?? undefined
+  }
+
+  private missing(name: string): never {
+    throw new DecodeError(`${this.pathOf(name)}: missing`)
+  }
+}
+
+/** Bytes of `0x` hex text of any length. */
+export function jsonBytes(value: unknown, what: string): Uint8Array {
+  if (typeof value !== 'string' || !value.startsWith('0x')) throw new DecodeError(`${what}: expected 0x hex text`)
+  return fromHex(value, undefined, what)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,30 @@
+import { bigIntToBytes, concatBytes } from '../../lib/bytes.ts'
+import { keccak256, keccak256Hex } from '../../lib/hash.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+
+// specs: deposits, "Source hash computation"; domain 4: interop/derivation.
+
+/** Source hash of a user deposit; `logIndex` is the index of its log in the L1 block. */
+export function userDepositSourceHash(l1BlockHash: Hex, logIndex: number): Hex {
+  return blockSourceHash(0n, l1BlockHash, logIndex)
+}
+
+/** Source hash of the L1-info deposit. */
+export function l1InfoSourceHash(l1BlockHash: Hex, sequenceNumber: number): Hex {
+  return blockSourceHash(1n, l1BlockHash, sequenceNumber)
+}
+
+/** Source hash of an upgrade deposit: `intent` is its plain description, in the exact words of the specification. */
+export function upgradeSourceHash(intent: string): Hex {
+  return keccak256Hex(concatBytes(bigIntToBytes(2n, 32), keccak256(new TextEncoder().encode(intent))))
+}
+
+/** Source hash of the deposit that replaces an invalidated block. */
+export function invalidatedBlockSourceHash(outputRoot: Hex): Hex {
+  return keccak256Hex(concatBytes(bigIntToBytes(4n, 32), fromHex(outputRoot, 32, 'output root')))
+}
+
+function blockSourceHash(domain: bigint, l1BlockHash: Hex, index: number): Hex {
+  const inner = keccak256(concatBytes(fromHex(l1BlockHash, 32, 'L1 block hash'), bigIntToBytes(BigInt(index), 32)))
+  return keccak256Hex(concatBytes(bigIntToBytes(domain, 32), inner))
+}
