@@ -2,7 +2,7 @@
 // launcher (plain JavaScript, no imports beyond node:) finds the Node 24 that is installed with the package.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire, enableCompileCache } from 'node:module'
+import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -13,12 +13,12 @@ export async function launch(entry) {
   const source = join(root, 'src', 'cli', `${entry}.ts`)
   const script = existsSync(source) ? source : join(root, 'dist', 'src', 'cli', `${entry}.js`)
   if (Number(process.versions.node.split('.')[0]) >= 24) {
-    enableCompileCache?.()
+    nodeModule.enableCompileCache?.()
     process.argv[1] = script
     await import(pathToFileURL(script).href)
     return
   }
-  const require = createRequire(import.meta.url)
+  const require = nodeModule.createRequire(import.meta.url)
   let node
   try {
     node = join(dirname(require.resolve('node/package.json')), 'bin', 'node')

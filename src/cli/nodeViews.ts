@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { formatTable, shortHash } from './table.ts'
+
+// A remote answer is checked before it is shown: another program may listen at that address.
+const refSchema = z.object({ hash: z.string(), number: z.number(), timestamp: z.number() })
+const statusSchema = z.object({
+  current_l1: refSchema,
+  head_l1: refSchema,
+  safe_l1: refSchema,
+  finalized_l1: refSchema,
+  unsafe_l2: refSchema,
+  safe_l2: refSchema,
+  finalized_l2: refSchema,
+  pending_safe_l2: refSchema,
+  queued_unsafe_l2: refSchema,
+})
+const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
+const dumpSchema = z.object({
+  totalConnected: z.number(),
+  peers: z.record(
+    z.string(),
+    z.object({
+      peerID: z.string(),
+      userAgent: z.string(),
+      addresses: z.array(z.string()).nullable(),
+      connectedness: z.number(),
+      direction: z.number(),
+      protected: z.boolean(),
+      gossipBlocks: z.boolean(),
+      latency: z.number(),
+      scores: z.object({ gossip: z.object({ total: z.number() }) }),
+    }),
+  ),
+  bannedPeers: z.array(z.string()),
+  bannedIPS: z.array(z.string()),
+  bannedSubnets: z.array(z.string()),
+})
+
+/** devium_syncStatus for people; `stats` is undefined when the node runs without peers. */
+export function formatStatus(
+  answer: unknown,
+  version: string,
+  stats: unknown,
+  nowSeconds = Math.floor(Date.now() / 1000),
+): string {
+  const status = statusSchema.parse(answer)
+  const row = (name: string, ref: z.infer<typeof refSchema>) => {
+    const empty = /^0x0*$/.test(ref.hash)
+    return [
+      name,
+      empty ? '-' : String(ref.number),
+      empty ? 'not seen yet' : shortHash(ref.hash),
+      empty ? '' : `${nowSeconds - ref.timestamp} s ago`,
+    ]
+  }
+  const table = formatTable(
+    ['head', 'number', 'hash', 'time'],
+    [
+      row('L2 unsafe', status.unsafe_l2),
+      row('L2 pending safe', status.pending_safe_l2),
+      row('L2 safe', status.safe_l2),
+      row('L2 finalized', status.finalized_l2),
+      row('L1 head', status.head_l1),
+      row('L1 derived to', status.current_l1),
+      row('L1 safe', status.safe_l1),
+      row('L1 finalized', status.finalized_l1),
+    ],
+  )
+  const notes = [`devium ${version}`]
+  if (stats === undefined) notes.push('peers: p2p is disabled')
+  else {
+    const { connected, known, banned } = peerStatsSchema.parse(stats)
+    notes.push(`peers: ${connected} connected, ${known} known, ${banned} blocked`)
+  }
+  if (!/^0x0*$/.test(status.queued_unsafe_l2.hash))
+    notes.push(`waiting in the queue from L2 block ${status.queued_unsafe_l2.number} on`)
+  return `${notes.join('\n')}\n\n${table}`
+}
+
+/** deviump2p_peers for people. */
+export function formatPeers(answer: unknown): string {
+  const dump = dumpSchema.parse(answer)
+  const rows = Object.values(dump.peers).map((peer) => [
+    peer.peerID,
+    peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : 'not connected',
+    peer.scores.gossip.total.toFixed(2),
+    peer.gossipBlocks ? 'blocks' : '-',
+    peer.protected ? 'protected' : '-',
+    peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
+    peer.userAgent || '-',
+    peer.addresses?.[0]?.replace(/\/p2p\/.*$/, '') ?? '-',
+  ])
+  const table = formatTable(['peer', 'connection', 'score', 'gossip', 'kept', 'latency', 'agent', 'address'], rows)
+  const blocked = [...dump.bannedPeers, ...dump.bannedIPS, ...dump.bannedSubnets]
+  const notes = [
+    `${dump.totalConnected} connected`,
+    ...(blocked.length === 0 ? [] : [`blocked: ${blocked.join(', ')}`]),
+  ]
+  return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
+}

@@ -1,0 +1,65 @@
+import { UsageError } from '../lib/errors.ts'
+import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
+import type { RollupNodeApi } from '../rollup/node/api.ts'
+import { defineMethod, type RpcMethod } from './method.ts'
+import { hashParam, objectParam, optionalParam, textParam } from './params.ts'
+import { payloadEnvelopeFromJson } from './payloadParam.ts'
+
+/** `admin_*` of the rollup node: served only with `--rpc.enable-admin`. */
+export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>): RpcMethod[] {
+  return [
+    defineMethod({
+      name: 'admin_resetDerivationPipeline',
+      params: [],
+      result: 'null',
+      description: 'Rebuild the derivation pipeline from the L2 heads; returns when done',
+      admin: true,
+      handle: () => node.resetDerivationPipeline(),
+    }),
+    defineMethod({
+      name: 'admin_startSequencer',
+      params: [optionalParam(hashParam('unsafe head'))],
+      result: 'null',
+      description: 'Start building blocks on the unsafe head, whose hash may be given as a safeguard',
+      admin: true,
+      handle: ([unsafeHead]) => node.startSequencer(unsafeHead),
+    }),
+    defineMethod({
+      name: 'admin_stopSequencer',
+      params: [],
+      result: 'hash of the last unsafe block',
+      description: 'Stop building blocks once the last sealed one is the unsafe head',
+      admin: true,
+      handle: () => node.stopSequencer(),
+    }),
+    defineMethod({
+      name: 'admin_sequencerActive',
+      params: [],
+      result: 'boolean',
+      description: 'Whether this node builds blocks at present',
+      admin: true,
+      handle: () => node.sequencerActive(),
+    }),
+    defineMethod({
+      name: 'admin_postUnsafePayload',
+      params: [objectParam('payload', 'an object with executionPayload', payloadEnvelopeFromJson)],
+      result: 'null',
+      description: 'Queue a block as if it had come by gossip',
+      admin: true,
+      handle: ([envelope]) => node.postUnsafePayload(envelope),
+    }),
+    defineMethod({
+      name: 'admin_setLogLevel',
+      params: [textParam('level', `one of ${LOG_LEVELS.join(', ')}`)],
+      result: 'null',
+      description: 'Least level of log lines written from now on',
+      admin: true,
+      handle: ([text]) => {
+        const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
+        if (level === undefined)
+          throw new UsageError(`invalid argument 0: level should be one of ${LOG_LEVELS.join(', ')}`)
+        logger.setLevel(level)
+      },
+    }),
+  ]
+}

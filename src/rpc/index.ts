@@ -1,0 +1,3 @@
+export type { RpcMethod } from './method.ts'
+export { createRollupRpc, type RollupRpcModules, type RollupRpcOptions } from './rollupRpc.ts'
+export { createRpcMetrics, type RpcMetrics } from './rpcMetrics.ts'

@@ -1,0 +1,47 @@
+import type { L1BlockRef, L2BlockRef, SyncStatus } from '../rollup/protocol/types.ts'
+
+/** L1 references keep their member names; numbers are JSON integers. */
+export function l1RefToJson(ref: L1BlockRef) {
+  return { hash: ref.hash, number: ref.number, parentHash: ref.parentHash, timestamp: ref.timestamp }
+}
+
+export function l2RefToJson(ref: L2BlockRef) {
+  return {
+    ...l1RefToJson(ref),
+    l1origin: { hash: ref.l1Origin.hash, number: ref.l1Origin.number },
+    sequenceNumber: ref.sequenceNumber,
+  }
+}
+
+function commonStatus(status: SyncStatus) {
+  return {
+    current_l1: l1RefToJson(status.currentL1),
+    // Legacy alias in op-node, a member of its own in our document: the same block in both.
+    current_l1_finalized: l1RefToJson(status.finalizedL1),
+    head_l1: l1RefToJson(status.headL1),
+    safe_l1: l1RefToJson(status.safeL1),
+    finalized_l1: l1RefToJson(status.finalizedL1),
+    unsafe_l2: l2RefToJson(status.unsafeL2),
+    safe_l2: l2RefToJson(status.safeL2),
+    finalized_l2: l2RefToJson(status.finalizedL2),
+    pending_safe_l2: l2RefToJson(status.pendingSafeL2),
+  }
+}
+
+/** devium_syncStatus. */
+export function deviumSyncStatus(status: SyncStatus) {
+  return {
+    ...commonStatus(status),
+    queued_unsafe_l2: l2RefToJson(status.queuedUnsafeL2),
+    engine_sync_target: l2RefToJson(status.engineSyncTarget),
+  }
+}
+
+/** optimism_syncStatus; outside interop the cross-chain heads equal the local ones. */
+export function optimismSyncStatus(status: SyncStatus) {
+  return {
+    ...commonStatus(status),
+    cross_unsafe_l2: l2RefToJson(status.unsafeL2),
+    local_safe_l2: l2RefToJson(status.safeL2),
+  }
+}

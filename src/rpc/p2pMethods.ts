@@ -1,0 +1,109 @@
+import { DecodeError } from '../lib/errors.ts'
+import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import type { P2pApi, PeerDump, PeerStats } from '../p2p/api.ts'
+import { cidrToIpNet, ipNetToCidr } from '../p2p/ipNet.ts'
+import { defineMethod, type RpcMethod } from './method.ts'
+import { booleanParam, objectParam, type Param, textParam } from './params.ts'
+
+/**
+ * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), and which
+ * topics peerStats counts.
+ */
+interface Dialect {
+  namespace: string
+  subnet: (cidr: string) => unknown
+  stats: (stats: PeerStats) => object
+}
+
+const DEVIUM: Dialect = {
+  namespace: 'deviump2p',
+  subnet: (cidr) => cidr,
+  stats: ({ connected, table, blocksTopic, blocksTopicV2, banned, known }) => ({
+    connected,
+    table,
+    blocksTopic,
+    blocksTopicV2,
+    banned,
+    known,
+  }),
+}
+
+const OP_NODE: Dialect = {
+  namespace: 'opp2p',
+  subnet: cidrToIpNet,
+  stats: ({ connected, table, blocksTopic, blocksTopicV2, blocksTopicV3, blocksTopicV4, banned, known }) => ({
+    connected,
+    table,
+    blocksTopic,
+    blocksTopicV2,
+    blocksTopicV3,
+    blocksTopicV4,
+    banned,
+    known,
+  }),
+}
+
+const PEER_ID = textParam('peer id', 'a peer id such as "16Uiu2HA…"')
+const IP = textParam('IP address', 'an IPv4 or IPv6 address')
+
+/** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
+const SUBNET: Param<string> = objectParam('subnet', 'CIDR text such as "10.1.0.0/16"', (value: JsonValue) => {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DecodeError('invalid CIDR address')
+  return ipNetToCidr(value)
+})
+
+/** `deviump2p_*` and `opp2p_*`, answered from the running host. */
+export function p2pMethods(p2p: P2pApi): RpcMethod[] {
+  return [...dialectMethods(p2p, DEVIUM), ...dialectMethods(p2p, OP_NODE)]
+}
+
+function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
+  const name = (method: string) => `${dialect.namespace}_${method}`
+  /** A method that takes one argument and returns nothing. */
+  const action = (method: string, param: Param<string>, description: string, run: (value: string) => Promise<void>) =>
+    defineMethod({ name: name(method), params: [param], result: 'null', description, handle: ([value]) => run(value) })
+  const list = (method: string, result: string, description: string, run: () => Promise<unknown>) =>
+    defineMethod({ name: name(method), params: [], result, description, handle: run })
+
+  return [
+    list('self', 'peer record', 'This node as its peers see it', () => p2p.self()),
+    defineMethod({
+      name: name('peers'),
+      params: [booleanParam('connected')],
+      result: 'object: totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets',
+      description: 'Peers with addresses, protocols and scores; true: only connected ones',
+      handle: async ([connectedOnly]) => dumpToJson(await p2p.peers(connectedOnly), dialect),
+    }),
+    list('peerStats', 'object of integers', 'How many peers are known, connected, banned, on each topic', async () =>
+      dialect.stats(await p2p.peerStats()),
+    ),
+    list('discoveryTable', 'array of ENR strings', 'Records in the discovery table', () => p2p.discoveryTable()),
+    action('blockPeer', PEER_ID, 'Refuse a peer from now on and close its connections', (id) => p2p.blockPeer(id)),
+    action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
+    list('listBlockedPeers', 'array of peer ids', 'Peers on the block list', () => p2p.listBlockedPeers()),
+    action('blockAddr', IP, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
+    action('unblockAddr', IP, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
+    list('listBlockedAddrs', 'array of IP addresses', 'IP addresses on the block list', () => p2p.listBlockedAddrs()),
+    action('blockSubnet', SUBNET, 'Refuse a subnet from now on and close its connections', (cidr) =>
+      p2p.blockSubnet(cidr),
+    ),
+    action('unblockSubnet', SUBNET, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
+    list('listBlockedSubnets', 'array of subnets', 'Subnets on the block list', async () =>
+      (await p2p.listBlockedSubnets()).map(dialect.subnet),
+    ),
+    action('protectPeer', PEER_ID, 'Keep a peer when connections are trimmed', (id) => p2p.protectPeer(id)),
+    action('unprotectPeer', PEER_ID, 'Let a peer be trimmed again', (id) => p2p.unprotectPeer(id)),
+    action(
+      'connectPeer',
+      { ...textParam('peer address', 'a multiaddress that ends in /p2p/<peer id>') },
+      'Dial a peer and wait until it is identified',
+      (address) => p2p.connectPeer(address),
+    ),
+    action('disconnectPeer', PEER_ID, 'Close the connections of a peer and forget it', (id) => p2p.disconnectPeer(id)),
+  ]
+}
+
+function dumpToJson(dump: PeerDump, dialect: Dialect) {
+  return { ...dump, bannedSubnets: dump.bannedSubnets.map(dialect.subnet) }
+}

@@ -1,0 +1,85 @@
+import { describeError } from '../lib/errors.ts'
+import { type Hex, isHex, quantityToNumber } from '../lib/hex.ts'
+import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
+
+/** One positional parameter: its name and form in the documentation, and the check that makes it a typed value. */
+export interface Param<T> {
+  name: string
+  /** What is expected, as a noun: shown in errors and in the method list. */
+  expects: string
+  /** Throws any error whose message says what is wrong. */
+  parse(value: JsonValue): T
+  optional?: true
+}
+
+export type ParamValues<P extends readonly Param<unknown>[]> = {
+  [K in keyof P]: P[K] extends Param<infer T> ? T : never
+}
+
+/** Block number as hex quantity text, the form of op-node and of the product's own document. */
+export function blockNumberParam(name: string): Param<number> {
+  return { name, expects: 'a block number as hex text such as "0x10"', parse: (value) => quantityToNumber(value, name) }
+}
+
+export function booleanParam(name: string): Param<boolean> {
+  return { name, expects: 'true or false', parse: (value) => (typeof value === 'boolean' ? value : wrongType()) }
+}
+
+export function hashParam(name: string): Param<Hex> {
+  const parse = (value: JsonValue) => (isHex(value, 32) ? (value.toLowerCase() as Hex) : wrongType())
+  return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', parse }
+}
+
+/** Text that the callee checks itself (peer ids, IPs, multiaddresses): here only that there is some, of bounded length. */
+export function textParam(name: string, expects: string): Param<string> {
+  const parse = (value: JsonValue) => {
+    if (typeof value !== 'string' || value === '' || value.length > 4096) return wrongType()
+    return value
+  }
+  return { name, expects, parse }
+}
+
+/** Any JSON object; the handler reads its members. */
+export function objectParam<T>(name: string, expects: string, parse: (value: JsonValue) => T): Param<T> {
+  return { name, expects, parse }
+}
+
+export function optionalParam<T>(inner: Param<T>): Param<T | undefined> {
+  return { ...inner, parse: (value) => (value === null ? undefined : inner.parse(value)), optional: true }
+}
+
+function wrongType(): never {
+  throw new WrongType()
+}
+
+/** Carries no text of its own: the parameter's `expects` says it all. */
+class WrongType extends Error {}
+
+/** Checks positional parameters against their list; every problem is a JsonRpcError -32602 with a whole sentence. */
+export function parseParams<P extends readonly Param<unknown>[]>(
+  specs: P,
+  given: readonly JsonValue[],
+): ParamValues<P> {
+  if (given.length > specs.length) throw invalidParams(`too many arguments, want at most ${specs.length}`)
+  const values = specs.map((spec, index) => {
+    const value = given[index]
+    if (value === undefined) {
+      if (spec.optional) return undefined
+      throw invalidParams(`missing value for required argument ${index}: ${spec.name} should be ${spec.expects}`)
+    }
+    try {
+      return spec.parse(value)
+    } catch (error) {
+      throw invalidArgument(
+        index,
+        error instanceof WrongType ? `${spec.name} should be ${spec.expects}` : describeError(error),
+      )
+    }
+  })
+  // The tuple type follows from the specs one by one, which TypeScript cannot see through map().
+  return values as ParamValues<P>
+}
+
+export function invalidArgument(index: number, message: string) {
+  return invalidParams(`invalid argument ${index}: ${message}`)
+}

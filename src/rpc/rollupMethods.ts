@@ -1,0 +1,131 @@
+import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
+import { rollupConfigToJson } from '../rollup/protocol/index.ts'
+import type { RollupConfig } from '../rollup/protocol/types.ts'
+import { deviumSyncStatus, l2RefToJson, optimismSyncStatus } from './json.ts'
+import { defineMethod, type RpcMethod } from './method.ts'
+import { blockNumberParam } from './params.ts'
+
+/** `devium_*`: the product's own shapes. */
+export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+  return [
+    defineMethod({
+      name: 'devium_outputAtBlock',
+      params: [blockNumberParam('block number')],
+      result: 'array of two 32-byte hex strings: output version, output root',
+      description: 'Output root of an L2 block',
+      handle: async ([number]) => {
+        const output = await node.outputAtBlock(number)
+        return [output.version, output.outputRoot]
+      },
+    }),
+    defineMethod({
+      name: 'devium_syncStatus',
+      params: [],
+      result: 'object of L1 and L2 block references',
+      description: 'Heads of both layers, and how far derivation has come',
+      handle: () => deviumSyncStatus(node.syncStatus()),
+    }),
+    defineMethod({
+      name: 'devium_rollupConfig',
+      params: [],
+      result: 'object: the parameters of the rollup up to Canyon',
+      description: 'Rollup configuration; later forks are in optimism_rollupConfig',
+      handle: () => deviumRollupConfig(node.rollupConfig),
+    }),
+    defineMethod({
+      name: 'devium_version',
+      params: [],
+      result: 'string',
+      description: 'Version of this program',
+      handle: () => version,
+    }),
+  ]
+}
+
+/** `optimism_*`: op-node's shapes, so that its clients work. */
+export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+  return [
+    defineMethod({
+      name: 'optimism_outputAtBlock',
+      params: [blockNumberParam('block number')],
+      result: 'object: version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus',
+      description: 'Output root of an L2 block with everything that it commits to',
+      handle: async ([number]) => optimismOutput(await node.outputAtBlock(number)),
+    }),
+    defineMethod({
+      name: 'optimism_safeHeadAtL1Block',
+      params: [blockNumberParam('L1 block number')],
+      result: 'object: l1Block, safeHead',
+      description: 'Safe head as it was after the L1 block',
+      handle: ([number]) => node.safeHeadAtL1Block(number),
+    }),
+    defineMethod({
+      name: 'optimism_syncStatus',
+      params: [],
+      result: 'object of L1 and L2 block references',
+      description: 'Heads of both layers, and how far derivation has come',
+      handle: () => optimismSyncStatus(node.syncStatus()),
+    }),
+    defineMethod({
+      name: 'optimism_rollupConfig',
+      params: [],
+      result: 'object: the rollup configuration with all forks',
+      description: 'Rollup configuration as in rollup.json',
+      handle: () => rollupConfigToJson(node.rollupConfig),
+    }),
+    defineMethod({
+      name: 'optimism_version',
+      params: [],
+      result: 'string',
+      description: 'Version of this program',
+      handle: () => version,
+    }),
+    defineMethod({
+      name: 'health_status',
+      params: [],
+      result: 'string',
+      description: 'Version of this program: the answer says that it is alive',
+      handle: () => version,
+    }),
+  ]
+}
+
+function optimismOutput(output: OutputAtBlock) {
+  return {
+    version: output.version,
+    outputRoot: output.outputRoot,
+    blockRef: l2RefToJson(output.blockRef),
+    withdrawalStorageRoot: output.withdrawalStorageRoot,
+    stateRoot: output.stateRoot,
+    syncStatus: optimismSyncStatus(output.syncStatus),
+  }
+}
+
+function deviumRollupConfig(config: RollupConfig) {
+  const { l1, l2, l2Time, systemConfig } = config.genesis
+  return {
+    genesis: {
+      l1,
+      l2,
+      l2_time: l2Time,
+      system_config: {
+        batcherAddr: systemConfig.batcherAddress,
+        overhead: systemConfig.overhead,
+        scalar: systemConfig.scalar,
+        gasLimit: systemConfig.gasLimit,
+      },
+    },
+    block_time: config.blockTime,
+    max_sequencer_drift: config.maxSequencerDrift,
+    seq_window_size: config.seqWindowSize,
+    channel_timeout: config.channelTimeout,
+    l1_chain_id: config.l1ChainId,
+    l2_chain_id: config.l2ChainId,
+    regolith_time: config.forks.regolith,
+    canyon_time: config.forks.canyon,
+    batch_inbox_address: config.batchInboxAddress,
+    deposit_contract_address: config.depositContractAddress,
+    l1_system_config_address: config.l1SystemConfigAddress,
+    protocol_versions_address: config.protocolVersionsAddress,
+  }
+}

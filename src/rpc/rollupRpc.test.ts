@@ -1,0 +1,389 @@
+import fc from 'fast-check'
+import { Registry } from 'prom-client'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DecodeError, DeviumError } from '../lib/errors.ts'
+import type { Hex } from '../lib/hex.ts'
+import { silentLogger } from '../lib/logger.ts'
+import type { P2pApi, PeerDump, PeerRecord } from '../p2p/api.ts'
+import type { RollupNodeApi } from '../rollup/node/api.ts'
+import { parseRollupConfig } from '../rollup/protocol/index.ts'
+import type { SyncStatus } from '../rollup/protocol/types.ts'
+import { createRollupRpc, createRpcMetrics } from './index.ts'
+
+const hash = (digit: string): Hex => `0x${digit.repeat(64)}`
+const l1 = (digit: string, number: number) => ({
+  hash: hash(digit),
+  number,
+  parentHash: hash('f'),
+  timestamp: 100 + number,
+})
+const l2 = (digit: string, number: number) => ({
+  ...l1(digit, number),
+  l1Origin: { hash: hash('e'), number: 1 },
+  sequenceNumber: number,
+})
+
+const STATUS: SyncStatus = {
+  currentL1: l1('1', 1),
+  headL1: l1('2', 2),
+  safeL1: l1('3', 3),
+  finalizedL1: l1('4', 4),
+  unsafeL2: l2('5', 5),
+  safeL2: l2('6', 6),
+  finalizedL2: l2('7', 7),
+  pendingSafeL2: l2('8', 8),
+  queuedUnsafeL2: l2('9', 9),
+  engineSyncTarget: l2('a', 10),
+}
+
+const ADDRESS = `0x${'22'.repeat(20)}`
+const CONFIG_JSON = {
+  genesis: {
+    l1: { hash: hash('1'), number: 1 },
+    l2: { hash: hash('2'), number: 0 },
+    l2_time: 1700000000,
+    system_config: {
+      batcherAddr: ADDRESS,
+      overhead: hash('0'),
+      scalar: hash('1'),
+      gasLimit: 60000000,
+      eip1559Params: '0x0000000000000000',
+    },
+  },
+  block_time: 1,
+  max_sequencer_drift: 600,
+  seq_window_size: 3600,
+  channel_timeout: 300,
+  l1_chain_id: 900,
+  l2_chain_id: 901,
+  regolith_time: 0,
+  canyon_time: 0,
+  delta_time: 0,
+  ecotone_time: 0,
+  batch_inbox_address: ADDRESS,
+  deposit_contract_address: ADDRESS,
+  l1_system_config_address: ADDRESS,
+  protocol_versions_address: ADDRESS,
+}
+
+const RECORD: PeerRecord = {
+  peerID: '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8',
+  nodeID: 'e2'.repeat(32),
+  userAgent: '',
+  protocolVersion: '',
+  ENR: '',
+  addresses: ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'],
+  protocols: null,
+  connectedness: 0,
+  direction: 0,
+  protected: false,
+  chainID: 0,
+  latency: 0,
+  gossipBlocks: true,
+  scores: {
+    gossip: {
+      total: 0,
+      blocks: { timeInMesh: 0, firstMessageDeliveries: 0, meshMessageDeliveries: 0, invalidMessageDeliveries: 0 },
+      IPColocationFactor: 0,
+      behavioralPenalty: 0,
+    },
+    reqResp: { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 },
+  },
+}
+
+/** Records what was asked of the node and the host, in place of both: their own behaviour has its own tests. */
+function recorder() {
+  const asked: unknown[][] = []
+  const note =
+    (name: string, result?: unknown) =>
+    async (...args: unknown[]) => {
+      asked.push([name, ...args])
+      return result as never
+    }
+  const node: RollupNodeApi = {
+    rollupConfig: parseRollupConfig(CONFIG_JSON),
+    syncStatus: () => STATUS,
+    outputAtBlock: note('outputAtBlock', {
+      version: hash('0'),
+      outputRoot: hash('b'),
+      blockRef: l2('c', 12),
+      withdrawalStorageRoot: hash('d'),
+      stateRoot: hash('e'),
+      syncStatus: STATUS,
+    }),
+    safeHeadAtL1Block: async () => {
+      throw new DeviumError(
+        'safe-db-disabled',
+        'failed to get safe head at l1 block 0x5: safe head database not enabled',
+      )
+    },
+    resetDerivationPipeline: note('reset'),
+    startSequencer: note('start'),
+    stopSequencer: note('stop', hash('5')),
+    sequencerActive: () => true,
+    postUnsafePayload: note('post'),
+  }
+  const dump: PeerDump = {
+    totalConnected: 1,
+    peers: { [RECORD.peerID]: RECORD },
+    bannedPeers: [],
+    bannedIPS: ['1.2.3.4'],
+    bannedSubnets: ['10.0.0.0/8'],
+  }
+  const p2p: P2pApi = {
+    self: async () => RECORD,
+    peers: note('peers', dump),
+    peerStats: async () => ({
+      connected: 1,
+      table: 2,
+      blocksTopic: 3,
+      blocksTopicV2: 4,
+      blocksTopicV3: 5,
+      blocksTopicV4: 6,
+      banned: 7,
+      known: 8,
+    }),
+    discoveryTable: async () => {
+      throw new DeviumError('discovery-disabled', 'discovery disabled')
+    },
+    blockPeer: async (id) => {
+      if (id === 'xx') throw new DecodeError('failed to parse peer ID')
+      asked.push(['blockPeer', id])
+    },
+    unblockPeer: note('unblockPeer'),
+    listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
+    blockAddr: note('blockAddr'),
+    unblockAddr: note('unblockAddr'),
+    listBlockedAddrs: note('listBlockedAddrs', []),
+    blockSubnet: note('blockSubnet'),
+    unblockSubnet: note('unblockSubnet'),
+    listBlockedSubnets: note('listBlockedSubnets', ['10.1.0.0/16', 'fd00::/8']),
+    protectPeer: note('protectPeer'),
+    unprotectPeer: note('unprotectPeer'),
+    connectPeer: note('connectPeer'),
+    disconnectPeer: note('disconnectPeer'),
+  }
+  return { asked, node, p2p }
+}
+
+const logger = { ...silentLogger, setLevel: () => {} }
+
+let fixture: ReturnType<typeof recorder>
+let call: (
+  method: string,
+  params?: unknown[],
+  options?: { enableAdmin?: boolean; p2p?: boolean },
+) => Promise<Record<string, unknown>>
+
+beforeEach(() => {
+  fixture = recorder()
+  call = async (method, params = [], options = {}) => {
+    const { dispatcher } = createRollupRpc(
+      {
+        node: fixture.node,
+        p2p: options.p2p === false ? undefined : fixture.p2p,
+        logger,
+        metrics: createRpcMetrics(new Registry(), 'x'),
+      },
+      { version: 'v1.2.3', enableAdmin: options.enableAdmin ?? true },
+    )
+    const text = await dispatcher.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
+      signal: new AbortController().signal,
+    })
+    const { id: _, jsonrpc: __, ...answer } = JSON.parse(text ?? '{}')
+    return answer
+  }
+})
+
+const ref = (digit: string, number: number) => ({
+  hash: hash(digit),
+  number,
+  parentHash: hash('f'),
+  timestamp: 100 + number,
+})
+const ref2 = (digit: string, number: number) => ({
+  ...ref(digit, number),
+  l1origin: { hash: hash('e'), number: 1 },
+  sequenceNumber: number,
+})
+
+describe('rollup methods', () => {
+  const shared = {
+    current_l1: ref('1', 1),
+    current_l1_finalized: ref('4', 4),
+    head_l1: ref('2', 2),
+    safe_l1: ref('3', 3),
+    finalized_l1: ref('4', 4),
+    unsafe_l2: ref2('5', 5),
+    safe_l2: ref2('6', 6),
+    finalized_l2: ref2('7', 7),
+    pending_safe_l2: ref2('8', 8),
+  }
+
+  it('devium_syncStatus has exactly the members of the document', async () => {
+    expect(await call('devium_syncStatus')).toEqual({
+      result: { ...shared, queued_unsafe_l2: ref2('9', 9), engine_sync_target: ref2('a', 10) },
+    })
+  })
+
+  it("optimism_syncStatus has op-node's eleven members", async () => {
+    expect(await call('optimism_syncStatus')).toEqual({
+      result: { ...shared, cross_unsafe_l2: ref2('5', 5), local_safe_l2: ref2('6', 6) },
+    })
+  })
+
+  it('outputAtBlock differs by namespace', async () => {
+    expect(await call('devium_outputAtBlock', ['0x10'])).toEqual({ result: [hash('0'), hash('b')] })
+    const { result } = (await call('optimism_outputAtBlock', ['0x10'])) as { result: Record<string, unknown> }
+    expect(Object.keys(result)).toEqual([
+      'version',
+      'outputRoot',
+      'blockRef',
+      'withdrawalStorageRoot',
+      'stateRoot',
+      'syncStatus',
+    ])
+    expect(result.blockRef).toEqual(ref2('c', 12))
+    expect(fixture.asked).toEqual([
+      ['outputAtBlock', 16],
+      ['outputAtBlock', 16],
+    ])
+  })
+
+  it('devium_rollupConfig ends at Canyon, optimism_rollupConfig is the whole', async () => {
+    const { delta_time: _, ecotone_time: __, ...upToCanyon } = CONFIG_JSON
+    const { eip1559Params: ___, ...systemConfig } = CONFIG_JSON.genesis.system_config
+    expect(await call('devium_rollupConfig')).toEqual({
+      result: { ...upToCanyon, genesis: { ...CONFIG_JSON.genesis, system_config: systemConfig } },
+    })
+    expect(await call('optimism_rollupConfig')).toEqual({ result: CONFIG_JSON })
+  })
+
+  it('answers the version under three names', async () => {
+    for (const name of ['devium_version', 'optimism_version', 'health_status'])
+      expect(await call(name)).toEqual({ result: 'v1.2.3' })
+  })
+
+  it('passes on what the node refuses', async () => {
+    expect(await call('optimism_safeHeadAtL1Block', ['0x5'])).toEqual({
+      error: { code: -32000, message: 'failed to get safe head at l1 block 0x5: safe head database not enabled' },
+    })
+  })
+})
+
+describe('p2p methods', () => {
+  it('count topics as their namespace defines', async () => {
+    const ours = { connected: 1, table: 2, blocksTopic: 3, blocksTopicV2: 4, banned: 7, known: 8 }
+    expect(await call('deviump2p_peerStats')).toEqual({ result: ours })
+    expect(await call('opp2p_peerStats')).toEqual({ result: { ...ours, blocksTopicV3: 5, blocksTopicV4: 6 } })
+  })
+
+  it('write subnets as CIDR text or as IPNet', async () => {
+    expect(await call('deviump2p_listBlockedSubnets')).toEqual({ result: ['10.1.0.0/16', 'fd00::/8'] })
+    expect(await call('opp2p_listBlockedSubnets')).toEqual({
+      result: [
+        { IP: '10.1.0.0', Mask: '//8AAA==' },
+        { IP: 'fd00::', Mask: '/wAAAAAAAAAAAAAAAAAAAA==' },
+      ],
+    })
+    expect((await call('deviump2p_peers', [true])).result).toMatchObject({
+      totalConnected: 1,
+      bannedSubnets: ['10.0.0.0/8'],
+    })
+    expect((await call('opp2p_peers', [false])).result).toMatchObject({
+      bannedSubnets: [{ IP: '10.0.0.0', Mask: '/wAAAA==' }],
+    })
+    expect(fixture.asked).toContainEqual(['peers', true])
+  })
+
+  it.each(['deviump2p', 'opp2p'])('%s_blockSubnet reads both forms', async (namespace) => {
+    expect(await call(`${namespace}_blockSubnet`, ['10.1.0.0/16'])).toEqual({ result: null })
+    expect(await call(`${namespace}_blockSubnet`, [{ IP: '10.1.0.0', Mask: '//8AAA==' }])).toEqual({ result: null })
+    expect(fixture.asked).toEqual([
+      ['blockSubnet', '10.1.0.0/16'],
+      ['blockSubnet', '10.1.0.0/16'],
+    ])
+  })
+
+  it('are unknown when p2p is off', async () => {
+    expect(await call('opp2p_self', [], { p2p: false })).toEqual({
+      error: { code: -32601, message: 'the method opp2p_self does not exist/is not available' },
+    })
+  })
+
+  it('keep the errors of op-node', async () => {
+    expect(await call('opp2p_discoveryTable')).toEqual({ error: { code: -32000, message: 'discovery disabled' } })
+    expect(await call('opp2p_blockPeer', ['xx'])).toEqual({
+      error: { code: -32602, message: 'invalid argument 0: failed to parse peer ID' },
+    })
+  })
+})
+
+describe('admin methods', () => {
+  it('are unknown unless enabled', async () => {
+    expect((await call('admin_sequencerActive', [], { enableAdmin: false })).error).toMatchObject({ code: -32601 })
+    expect(await call('admin_sequencerActive')).toEqual({ result: true })
+  })
+
+  it('start on a given head or on the present one', async () => {
+    expect(await call('admin_startSequencer', [])).toEqual({ result: null })
+    expect(await call('admin_startSequencer', [hash('A')])).toEqual({ result: null })
+    expect(fixture.asked).toEqual([
+      ['start', undefined],
+      ['start', hash('a')],
+    ])
+    expect(await call('admin_stopSequencer')).toEqual({ result: hash('5') })
+  })
+})
+
+describe('parameter checks', () => {
+  const cases = [
+    {
+      method: 'devium_outputAtBlock',
+      params: [],
+      message: 'missing value for required argument 0: block number should be a block number as hex text',
+    },
+    {
+      method: 'devium_outputAtBlock',
+      params: [1],
+      message: 'invalid argument 0: block number: expected a hex quantity, got 1',
+    },
+    { method: 'devium_outputAtBlock', params: ['0x1', 2], message: 'too many arguments, want at most 1' },
+    { method: 'deviump2p_peers', params: ['yes'], message: 'invalid argument 0: connected should be true or false' },
+    { method: 'deviump2p_blockPeer', params: [''], message: 'invalid argument 0: peer id should be a peer id' },
+    { method: 'deviump2p_blockPeer', params: ['x'.repeat(5000)], message: 'invalid argument 0' },
+    { method: 'deviump2p_blockSubnet', params: [null], message: 'invalid argument 0: invalid CIDR address' },
+    { method: 'deviump2p_blockSubnet', params: [{ IP: 5 }], message: 'invalid argument 0' },
+    {
+      method: 'admin_startSequencer',
+      params: ['0x12'],
+      message: 'invalid argument 0: unsafe head should be a block hash',
+    },
+    { method: 'admin_postUnsafePayload', params: [{}], message: 'invalid argument 0' },
+    { method: 'admin_setLogLevel', params: ['loud'], message: 'level should be one of trace' },
+    { method: 'devium_version', params: [1], message: 'too many arguments, want at most 0' },
+  ]
+  it.each(cases)('$method($params)', async ({ method, params, message }) => {
+    const { error } = (await call(method, params)) as { error: { code: number; message: string } }
+    expect(error.code).toBe(-32602)
+    expect(error.message).toContain(message)
+  })
+
+  it('answer any JSON with a result or a considered error, never -32603', async () => {
+    const { methods } = createRollupRpc(
+      { node: fixture.node, p2p: fixture.p2p, logger },
+      { version: 'v', enableAdmin: true },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...methods),
+        fc.array(fc.jsonValue(), { maxLength: 2 }),
+        async ({ name }, params) => {
+          const { error } = (await call(name, params)) as { error?: { code: number } }
+          expect(error?.code).not.toBe(-32603)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,49 @@
+import { createRpcDispatcher, type RpcDispatcher } from '../lib/jsonRpc/server.ts'
+import { RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import type { Logger, RootLogger } from '../lib/logger.ts'
+import type { P2pApi } from '../p2p/api.ts'
+import type { RollupNodeApi } from '../rollup/node/api.ts'
+import { adminMethods } from './adminMethods.ts'
+import { type RpcMethod, toHandlers } from './method.ts'
+import { p2pMethods } from './p2pMethods.ts'
+import { deviumMethods, optimismMethods } from './rollupMethods.ts'
+import type { RpcMetrics } from './rpcMetrics.ts'
+
+export interface RollupRpcModules {
+  node: RollupNodeApi
+  /** Absent with `--p2p.disable`: its methods are then unknown, as in op-node. */
+  p2p?: P2pApi | undefined
+  logger: Logger & Pick<RootLogger, 'setLevel'>
+  metrics?: RpcMetrics | undefined
+}
+
+export interface RollupRpcOptions {
+  version: string
+  enableAdmin: boolean
+}
+
+/** The rollup node's RPC: one table of methods, and the dispatcher that serves it. */
+export function createRollupRpc(
+  modules: RollupRpcModules,
+  options: RollupRpcOptions,
+): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
+  const { node, p2p, logger, metrics } = modules
+  const methods = [
+    ...deviumMethods(node, options.version),
+    ...optimismMethods(node, options.version),
+    ...(p2p === undefined ? [] : p2pMethods(p2p)),
+    ...(options.enableAdmin ? adminMethods(node, logger) : []),
+  ]
+  const known = new Set(methods.map(({ name }) => name))
+  const dispatcher = createRpcDispatcher({
+    methods: toHandlers(methods),
+    onCall: (method, durationMs, error) => {
+      // Names come from the client: those we do not know share one label, so that nobody can flood the registry.
+      metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode)
+      if (error !== undefined && error.rpcCode !== RPC_METHOD_NOT_FOUND)
+        logger.debug('RPC call failed', { method, err: error })
+    },
+    onUnexpectedError: (method, error) => logger.error('RPC handler failed unexpectedly', { method, err: error }),
+  })
+  return { methods, dispatcher }
+}
