@@ -1,0 +1,147 @@
+import { describeError } from '../../lib/errors.ts'
+import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import type { RpcContext, RpcHandler } from '../../lib/jsonRpc/server.ts'
+import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
+
+/** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */
+export interface Param<T> {
+  parse: (value: JsonValue) => T
+  /** Value when the parameter is absent or null; without it the parameter is required. */
+  fallback?: () => T
+}
+
+type Parsed<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+
+/** A method with checked parameters; error texts are geth's (`rpc/json.go`). */
+export function method<const P extends readonly Param<unknown>[]>(
+  params: P,
+  run: (args: Parsed<P>, context: RpcContext) => unknown,
+): RpcHandler {
+  return (given, context) => run(readParams(params, given), context)
+}
+
+export function readParams<const P extends readonly Param<unknown>[]>(
+  params: P,
+  given: readonly JsonValue[],
+): Parsed<P> {
+  if (given.length > params.length) throw invalidParams(`too many arguments, want at most ${params.length}`)
+  return params.map((param, index) => {
+    const value = given[index]
+    if (value === undefined || value === null) {
+      if (param.fallback === undefined) throw invalidParams(`missing value for required argument ${index}`)
+      return param.fallback()
+    }
+    try {
+      return param.parse(value)
+    } catch (error) {
+      throw invalidParams(`invalid argument ${index}: ${describeError(error)}`)
+    }
+  }) as Parsed<P>
+}
+
+/** The parameter may be left out. */
+export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
+  return { parse: param.parse, fallback: () => fallback }
+}
+
+export const address: Param<Hex> = { parse: (value) => normalizeHex(value, 20, 'address') }
+export const hash: Param<Hex> = { parse: (value) => normalizeHex(value, 32, 'hash') }
+export const index: Param<number> = { parse: (value) => quantityToNumber(value, 'index') }
+export const quantity: Param<bigint> = { parse: (value) => quantityToBigInt(value) }
+export const data: Param<Uint8Array> = { parse: readData }
+export const flag: Param<boolean> = {
+  parse: (value) => {
+    if (typeof value !== 'boolean') throw new TypeError('expected true or false')
+    return value
+  },
+}
+export const anyObject: Param<JsonObject> = { parse: readObject }
+export const anyValue: Param<JsonValue> = { parse: (value) => value }
+
+export const BLOCK_LABELS = ['latest', 'safe', 'finalized', 'pending', 'earliest'] as const
+export type BlockLabel = (typeof BLOCK_LABELS)[number]
+
+export type BlockSelector =
+  | { kind: 'label'; label: BlockLabel }
+  | { kind: 'number'; number: number }
+  | { kind: 'hash'; hash: Hex; requireCanonical: boolean }
+
+const LATEST: BlockSelector = { kind: 'label', label: 'latest' }
+
+/** A block's number or label (geth's rpc.BlockNumber). */
+export const blockNumber: Param<BlockSelector> = { parse: readBlockNumber }
+
+/** EIP-1898: number, label, hash, or an object naming either. Absent means the latest block. */
+export const blockSelector: Param<BlockSelector> = {
+  parse(value) {
+    if (typeof value === 'string' && value.length === 66) {
+      return { kind: 'hash', hash: normalizeHex(value, 32, 'block hash'), requireCanonical: false }
+    }
+    if (typeof value === 'string') return readBlockNumber(value)
+    const { blockHash, blockNumber: number, requireCanonical } = readObject(value)
+    if (blockHash !== undefined && number !== undefined) {
+      throw new TypeError('cannot specify both BlockHash and BlockNumber, choose one or the other')
+    }
+    if (number !== undefined) return readBlockNumber(number)
+    if (requireCanonical !== undefined && typeof requireCanonical !== 'boolean') {
+      throw new TypeError('requireCanonical: expected true or false')
+    }
+    return {
+      kind: 'hash',
+      hash: normalizeHex(blockHash, 32, 'blockHash'),
+      requireCanonical: requireCanonical === true,
+    }
+  },
+  fallback: () => LATEST,
+}
+
+/** Storage slot: hex of at most 32 bytes, with or without leading zeros. Yields 32 bytes. */
+export const storageSlot: Param<Hex> = { parse: readStorageSlot }
+
+export function readStorageSlot(value: unknown): Hex {
+  if (typeof value !== 'string') throw new TypeError('storage key must be a string')
+  const digits = value.startsWith('0x') || value.startsWith('0X') ? value.slice(2) : value
+  if (digits.length > 64) throw new TypeError('hex string too long, want at most 32 bytes')
+  if (!/^[0-9a-fA-F]*$/.test(digits)) throw new TypeError('unable to decode storage key: not a hex string')
+  return `0x${digits.toLowerCase().padStart(64, '0')}`
+}
+
+export type JsonObject = { [key: string]: JsonValue | undefined }
+
+export function readObject(value: unknown, what = 'value'): JsonObject {
+  if (!isObject(value)) throw new TypeError(`${what}: expected an object`)
+  return value
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function readArray(value: unknown, what: string, maxLength: number): unknown[] {
+  if (!Array.isArray(value)) throw new TypeError(`${what}: expected an array`)
+  if (value.length > maxLength) throw new TypeError(`${what}: more than ${maxLength} entries`)
+  return value
+}
+
+export function readData(value: unknown, what = 'data'): Uint8Array {
+  if (typeof value !== 'string' || !value.startsWith('0x')) {
+    throw new TypeError(`${what}: expected hex with 0x prefix`)
+  }
+  return fromHex(value, undefined, what)
+}
+
+/** Undefined for absent members and null, as Go's JSON decoder leaves pointers. */
+export function maybe<T>(value: JsonValue | undefined, read: (value: JsonValue) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value)
+}
+
+/** 32 bytes of hex as bigint's fixed-length text. */
+export function toWord(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
+
+function readBlockNumber(value: JsonValue): BlockSelector {
+  const label = BLOCK_LABELS.find((known) => known === value)
+  if (label !== undefined) return { kind: 'label', label }
+  return { kind: 'number', number: quantityToNumber(value, 'block number') }
+}

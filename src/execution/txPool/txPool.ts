@@ -1,0 +1,349 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type {
+  Chain,
+  HeadChange,
+  L1FeeSource,
+  SignedTransaction,
+  StateReader,
+  TxCursor,
+  TxSource,
+} from '../chain/types.ts'
+import { TxPoolError } from './errors.ts'
+import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
+import { type PoolEntry, SenderQueue, slotsOf } from './senderQueue.ts'
+import { createTxCursor, effectiveTip } from './txCursor.ts'
+import { checkAccount, checkTransaction, maxTransactionGas, transactionCost } from './validation.ts'
+
+/** The part of the chain that the pool reads. */
+export type PoolChain = Pick<
+  Chain,
+  'config' | 'isForkActive' | 'head' | 'blockByHash' | 'stateAt' | 'l1Fees' | 'nextBaseFee' | 'onHead'
+>
+
+export interface TxPoolModules {
+  chain: PoolChain
+  logger: Logger
+  clock: Clock
+}
+
+/** Transactions of one sender as txpool_* shows them, by rising nonce. */
+export interface SenderContent {
+  pending: SignedTransaction[]
+  queued: SignedTransaction[]
+}
+
+const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
+const SWEEP_INTERVAL_MS = 60_000
+/** Accounts looked at after a new head before the event loop gets a turn. */
+const ACCOUNTS_PER_TURN = 100
+
+/**
+ * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
+ * change runs alone, in order of arrival.
+ */
+export class TxPool implements TxSource {
+  private readonly modules: TxPoolModules
+  private readonly options: TxPoolOptions
+  private readonly senders = new Map<Hex, SenderQueue>()
+  private readonly byHash = new Map<Hex, PoolEntry>()
+  private slots = { pending: 0, queued: 0 }
+  private sequence = 0
+  private tail: Promise<unknown> = Promise.resolve()
+  private waiters = new Set<() => void>()
+  private addListeners = new Set<(transaction: SignedTransaction) => void>()
+  /** State and fees of one head, read once. */
+  private view: { blockHash: Hex; state: StateReader; fees: L1FeeSource } | undefined
+  private stopped: (() => void)[] | undefined
+
+  constructor(modules: TxPoolModules, options: Partial<TxPoolOptions> = {}) {
+    this.modules = modules
+    this.options = { ...DEFAULT_TX_POOL_OPTIONS, ...options }
+  }
+
+  start(): void {
+    if (this.stopped !== undefined) return
+    const unsubscribe = this.modules.chain.onHead((change) => {
+      this.exclusive(() => this.onHead(change)).catch((error: unknown) => {
+        this.modules.logger.warn('Transaction pool could not follow the head', { err: describeError(error) })
+      })
+    })
+    let cancelSweep = () => {}
+    const sweep = () => {
+      cancelSweep = this.modules.clock.setTimeout(sweep, SWEEP_INTERVAL_MS)
+      void this.exclusive(async () => this.dropExpired())
+    }
+    cancelSweep = this.modules.clock.setTimeout(sweep, SWEEP_INTERVAL_MS)
+    this.stopped = [unsubscribe, () => cancelSweep()]
+  }
+
+  /** Resolves when what is under way is done. */
+  async stop(): Promise<void> {
+    for (const stop of this.stopped ?? []) stop()
+    this.stopped = undefined
+    await this.tail.catch(() => {})
+  }
+
+  /** Throws TxPoolError with geth's text when the transaction is refused. */
+  add(transaction: SignedTransaction): Promise<void> {
+    return this.exclusive(() => this.insert(transaction))
+  }
+
+  get(hash: Hex): SignedTransaction | undefined {
+    return this.byHash.get(hash)?.transaction
+  }
+
+  /** The nonce after the sender's executable transactions; undefined when it has none here. */
+  nextNonce(sender: Hex): number | undefined {
+    return this.senders.get(sender)?.nextNonce
+  }
+
+  status(): { pending: number; queued: number } {
+    let pending = 0
+    let queued = 0
+    for (const queue of this.senders.values()) {
+      pending += queue.pending.length
+      queued += queue.queued.length
+    }
+    return { pending, queued }
+  }
+
+  content(sender: Hex): SenderContent {
+    const queue = this.senders.get(sender)
+    const transactions = (entries: readonly PoolEntry[] = []) => entries.map((entry) => entry.transaction)
+    return { pending: transactions(queue?.pending), queued: transactions(queue?.queued) }
+  }
+
+  senderAddresses(): Hex[] {
+    return [...this.senders.keys()]
+  }
+
+  best(baseFee: bigint): TxCursor {
+    const lanes = function* (queues: Iterable<SenderQueue>) {
+      for (const queue of queues) if (queue.pending.length > 0) yield [...queue.pending]
+    }
+    return createTxCursor(lanes(this.senders.values()), baseFee, this.options.minBlockTipWei)
+  }
+
+  added(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const onAbort = () => {
+        this.waiters.delete(done)
+        reject(signal.reason)
+      }
+      const done = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.waiters.add(done)
+    })
+  }
+
+  /** Called for each transaction that became executable or replaced one that was. */
+  onAdded(listener: (transaction: SignedTransaction) => void): () => void {
+    this.addListeners.add(listener)
+    return () => this.addListeners.delete(listener)
+  }
+
+  private exclusive<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.tail.then(task)
+    this.tail = result.catch(() => {})
+    return result
+  }
+
+  private async insert(transaction: SignedTransaction): Promise<void> {
+    const { chain } = this.modules
+    if (this.byHash.has(transaction.hash)) throw new TxPoolError('alreadyKnown')
+    checkTransaction(transaction, chain, chain.head(), this.options)
+    const { state, fees } = await this.currentView()
+    const account = await state.account(transaction.from)
+    const accountNonce = Number(account?.nonce ?? 0n)
+    const existing = this.senders.get(transaction.from)
+    const queue = existing ?? new SenderQueue(accountNonce)
+    // The head may have moved with its notice still waiting behind this call.
+    if (queue.accountNonce !== accountNonce) this.rebuild(queue, accountNonce)
+    const previous = queue.get(transaction.nonce)
+    const cost = transactionCost(transaction, fees)
+    checkAccount(transaction, account ?? { nonce: 0n, balance: 0n }, cost, queue.pendingCostWithout(transaction.nonce))
+    if (account !== undefined && account.codeHash !== EMPTY_CODE_HASH) checkDelegated(transaction, queue, accountNonce)
+    const entry: PoolEntry = {
+      transaction,
+      cost,
+      addedAtMs: this.modules.clock.now(),
+      sequence: this.sequence++,
+    }
+    if (previous !== undefined) this.checkReplacement(previous, entry)
+    const executable = transaction.nonce <= queue.nextNonce
+    if (previous === undefined) {
+      if (!executable && queue.queued.length >= this.options.accountQueue) {
+        throw new TxPoolError('accountLimit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
+      }
+      this.makeRoom(entry, executable)
+    }
+    this.senders.set(transaction.from, queue)
+    const gained = this.change(queue, () => {
+      if (previous !== undefined) this.byHash.delete(previous.transaction.hash)
+      this.byHash.set(transaction.hash, entry)
+      return queue.set(entry)
+    })
+    this.modules.logger.debug('Pooled new transaction', {
+      hash: transaction.hash,
+      from: transaction.from,
+      nonce: transaction.nonce,
+      executable: gained,
+    })
+    if (gained) this.announce(transaction)
+  }
+
+  private checkReplacement(previous: PoolEntry, next: PoolEntry): void {
+    const factor = 100n + this.options.priceBumpPercent
+    const old = previous.transaction
+    const { maxFeePerGas, maxPriorityFeePerGas } = next.transaction
+    const enough = (before: bigint, after: bigint) => after > before && after * 100n >= before * factor
+    if (!enough(old.maxFeePerGas, maxFeePerGas) || !enough(old.maxPriorityFeePerGas, maxPriorityFeePerGas)) {
+      throw new TxPoolError('replacementUnderpriced')
+    }
+  }
+
+  /** With the pool full, cheaper transactions that strand no other make way. */
+  private makeRoom(entry: PoolEntry, executable: boolean): void {
+    const kind = executable ? 'pending' : 'queued'
+    const limit = executable ? this.options.globalSlots : this.options.globalQueue
+    const baseFee = this.nextBaseFee()
+    const tip = effectiveTip(entry.transaction, baseFee)
+    while (this.slots[kind] + slotsOf(entry) > limit) {
+      const victim = this.cheapestTail(kind, baseFee, entry.transaction.from)
+      if (victim === undefined) throw new TxPoolError('poolFull')
+      if (effectiveTip(victim.transaction, baseFee) >= tip) {
+        throw new TxPoolError(executable ? 'underpriced' : 'poolFull')
+      }
+      this.remove(victim)
+    }
+  }
+
+  private cheapestTail(kind: 'pending' | 'queued', baseFee: bigint, notOf: Hex): PoolEntry | undefined {
+    let cheapest: { entry: PoolEntry; tip: bigint } | undefined
+    for (const [sender, queue] of this.senders) {
+      const entry = queue[kind].at(-1)
+      if (entry === undefined || sender === notOf) continue
+      const tip = effectiveTip(entry.transaction, baseFee)
+      if (cheapest === undefined || tip < cheapest.tip) cheapest = { entry, tip }
+    }
+    return cheapest?.entry
+  }
+
+  private nextBaseFee(): bigint {
+    const head = this.modules.chain.head()
+    return this.modules.chain.nextBaseFee(head, head.timestamp + 1)
+  }
+
+  private remove({ transaction }: PoolEntry): void {
+    const queue = this.senders.get(transaction.from)
+    this.byHash.delete(transaction.hash)
+    if (queue === undefined) return
+    this.change(queue, () => queue.delete(transaction.nonce))
+    if (queue.size === 0) this.senders.delete(transaction.from)
+  }
+
+  /** Keeps the totals in step with a queue that `mutate` changes. */
+  private change<T>(queue: SenderQueue, mutate: () => T): T {
+    this.slots.pending -= queue.pendingSlots
+    this.slots.queued -= queue.queuedSlots
+    try {
+      return mutate()
+    } finally {
+      this.slots.pending += queue.pendingSlots
+      this.slots.queued += queue.queuedSlots
+    }
+  }
+
+  private rebuild(queue: SenderQueue, accountNonce: number, keep?: (entry: PoolEntry) => boolean): void {
+    const dropped = this.change(queue, () => queue.rebuild(accountNonce, keep))
+    for (const { transaction } of dropped) this.byHash.delete(transaction.hash)
+  }
+
+  private async currentView(): Promise<{ state: StateReader; fees: L1FeeSource }> {
+    const { chain } = this.modules
+    const { hash } = chain.head()
+    if (this.view?.blockHash !== hash) {
+      const [state, fees] = await Promise.all([chain.stateAt(hash), chain.l1Fees()])
+      if (state === undefined) throw new TxPoolError('poolFull', 'the state of the head block is not available')
+      this.view = { blockHash: hash, state, fees }
+    }
+    return this.view
+  }
+
+  private async onHead({ removed, added }: HeadChange): Promise<void> {
+    const returned = await this.transactionsOf(removed.map(({ hash }) => hash).reverse())
+    await this.revalidate()
+    if (returned.length === 0) return
+    const mined = new Set((await this.transactionsOf(added.map(({ hash }) => hash))).map(({ hash }) => hash))
+    for (const transaction of returned) {
+      if (mined.has(transaction.hash)) continue
+      try {
+        await this.insert(transaction)
+      } catch (error) {
+        this.modules.logger.debug('Transaction of a replaced block dropped', {
+          hash: transaction.hash,
+          err: describeError(error),
+        })
+      }
+    }
+  }
+
+  private async transactionsOf(blocks: readonly Hex[]): Promise<SignedTransaction[]> {
+    const transactions: SignedTransaction[] = []
+    for (const hash of blocks) {
+      const block = await this.modules.chain.blockByHash(hash)
+      for (const transaction of block?.transactions ?? []) {
+        if (transaction.type !== 0x7e) transactions.push(transaction)
+      }
+    }
+    return transactions
+  }
+
+  /** After a new head: drops what is used up, too dear for its sender or too large, and promotes what became executable. */
+  private async revalidate(): Promise<void> {
+    const { state, fees } = await this.currentView()
+    const maxGas = maxTransactionGas(this.modules.chain.head(), this.options.effectiveGasLimit)
+    let count = 0
+    let promoted: SignedTransaction | undefined
+    for (const [sender, queue] of [...this.senders]) {
+      const account = await state.account(sender)
+      const before = queue.nextNonce
+      const keep = (entry: PoolEntry): boolean => {
+        entry.cost = transactionCost(entry.transaction, fees)
+        return entry.cost <= (account?.balance ?? 0n) && entry.transaction.gasLimit <= maxGas
+      }
+      this.rebuild(queue, Number(account?.nonce ?? 0n), keep)
+      if (queue.size === 0) this.senders.delete(sender)
+      else if (queue.nextNonce > before) promoted ??= queue.pending.at(-1)?.transaction
+      if (++count % ACCOUNTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    if (promoted !== undefined) this.announce(promoted)
+  }
+
+  private dropExpired(): void {
+    const oldest = this.modules.clock.now() - this.options.lifetimeMs
+    for (const queue of [...this.senders.values()]) {
+      for (const entry of [...queue.queued]) if (entry.addedAtMs < oldest) this.remove(entry)
+    }
+  }
+
+  private announce(transaction: SignedTransaction): void {
+    for (const listener of this.addListeners) listener(transaction)
+    const waiters = this.waiters
+    this.waiters = new Set()
+    for (const wake of waiters) wake()
+  }
+}
+
+/** An account with delegated code may be emptied by others at any time: one executable transaction only (geth). */
+function checkDelegated(transaction: SignedTransaction, queue: SenderQueue, accountNonce: number): void {
+  if (transaction.nonce !== accountNonce) throw new TxPoolError('delegatedGap')
+  if (queue.size > 0 && queue.get(transaction.nonce) === undefined) throw new TxPoolError('delegatedLimit')
+}

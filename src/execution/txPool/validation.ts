@@ -1,0 +1,88 @@
+import type { AccountState, BlockHeader, Chain, L1FeeSource, SignedTransaction } from '../chain/types.ts'
+import { TxPoolError } from './errors.ts'
+import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
+import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
+
+/** Gas of a block that the L1-info deposit takes before any pool transaction (op-geth, `l1InfoGasOverhead`). */
+export const L1_INFO_GAS_OVERHEAD = 70_000n
+/** EIP-3860. */
+const MAX_INIT_CODE_BYTES = 49_152
+/** EIP-2681. */
+const MAX_NONCE = 2n ** 64n - 1n
+const MAX_UINT256 = 2n ** 256n - 1n
+
+type Rules = Pick<Chain, 'config' | 'isForkActive'>
+
+/** Largest gas limit that a pool transaction may have on top of this block. */
+export function maxTransactionGas(head: Pick<BlockHeader, 'gasLimit'>, effectiveGasLimit: bigint): bigint {
+  const limit = effectiveGasLimit > 0n && effectiveGasLimit < head.gasLimit ? effectiveGasLimit : head.gasLimit
+  return limit > L1_INFO_GAS_OVERHEAD ? limit - L1_INFO_GAS_OVERHEAD : 0n
+}
+
+/** Checks that need no state, in geth's order. Throws TxPoolError. */
+export function checkTransaction(
+  transaction: SignedTransaction,
+  chain: Rules,
+  head: BlockHeader,
+  options: Pick<TxPoolOptions, 'priceLimitWei' | 'effectiveGasLimit'>,
+): void {
+  const { type, raw, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  const isthmus = chain.isForkActive('isthmus', head.timestamp)
+  const canyon = chain.isForkActive('canyon', head.timestamp)
+  if (raw.length > TX_MAX_BYTES) {
+    throw new TxPoolError('oversizedData', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
+  }
+  if (type === 4 && !isthmus) throw new TxPoolError('typeNotSupported', 'type 4 rejected, pool not yet in Prague')
+  if (canyon && transaction.to === null && data.length > MAX_INIT_CODE_BYTES) {
+    throw new TxPoolError('initCodeSize', `code size ${data.length}, limit ${MAX_INIT_CODE_BYTES}`)
+  }
+  if (gasLimit > maxTransactionGas(head, options.effectiveGasLimit)) throw new TxPoolError('gasLimit')
+  if (maxFeePerGas > MAX_UINT256) throw new TxPoolError('feeCapVeryHigh')
+  if (maxPriorityFeePerGas > MAX_UINT256) throw new TxPoolError('tipVeryHigh')
+  if (maxPriorityFeePerGas > maxFeePerGas) throw new TxPoolError('tipAboveFeeCap')
+  const { chainId } = transaction
+  if (chainId !== undefined && chainId !== chain.config.chainId) {
+    const detail = `invalid chain id for signer: have ${chainId} want ${chain.config.chainId}`
+    throw new TxPoolError('invalidSender', detail)
+  }
+  if (BigInt(transaction.nonce) >= MAX_NONCE) throw new TxPoolError('nonceMax')
+  const minimum = intrinsicGas(transaction, { canyon })
+  if (gasLimit < minimum) throw new TxPoolError('intrinsicGas', `gas ${gasLimit}, minimum needed ${minimum}`)
+  if (isthmus) {
+    const floor = floorDataGas(data)
+    if (gasLimit < floor) throw new TxPoolError('floorDataGas', `gas ${gasLimit}, minimum needed ${floor}`)
+  }
+  if (maxPriorityFeePerGas < options.priceLimitWei) {
+    const detail = `gas tip cap ${maxPriorityFeePerGas}, minimum needed ${options.priceLimitWei}`
+    throw new TxPoolError('underpriced', detail)
+  }
+  if (type === 4 && (transaction.authorizationList ?? []).length === 0) throw new TxPoolError('emptyAuthorizationList')
+}
+
+/** Most that a transaction may cost its sender, L1 data fee and operator fee included. Wei. */
+export function transactionCost(transaction: SignedTransaction, fees: L1FeeSource): bigint {
+  const { gasLimit, maxFeePerGas, value, raw } = transaction
+  return gasLimit * maxFeePerGas + value + fees.l1DataFee(raw) + fees.operatorFee(gasLimit)
+}
+
+/** Checks against the sender's account after the head block. Throws TxPoolError. */
+export function checkAccount(
+  transaction: SignedTransaction,
+  account: Pick<AccountState, 'nonce' | 'balance'>,
+  cost: bigint,
+  /** Cost of the sender's other transactions in the pool. */
+  spent: bigint,
+): void {
+  const { nonce, balance } = account
+  if (BigInt(transaction.nonce) < nonce) {
+    throw new TxPoolError('nonceTooLow', `next nonce ${nonce}, tx nonce ${transaction.nonce}`)
+  }
+  if (balance < cost) {
+    throw new TxPoolError('insufficientFunds', `balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`)
+  }
+  const need = spent + cost
+  if (balance < need) {
+    const detail = `balance ${balance}, queued cost ${spent}, tx cost ${cost}, overshot ${need - balance}`
+    throw new TxPoolError('insufficientFunds', detail)
+  }
+}
