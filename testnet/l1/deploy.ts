@@ -1,0 +1,103 @@
+import { bigIntToMinimalBytes, concatBytes, EMPTY_BYTES } from '../../src/lib/bytes.ts'
+import { DeviumError, describeError } from '../../src/lib/errors.ts'
+import { keccak256 } from '../../src/lib/hash.ts'
+import { fromHex, type Hex, normalizeHex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
+import type { RpcCall, RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { encodeRlp } from '../../src/lib/rlp.ts'
+import { signHash } from '../../src/lib/secp256k1.ts'
+import type { BlockId } from '../../src/rollup/protocol/types.ts'
+import { DEV_ACCOUNT_BALANCE_WEI, roles } from '../accounts.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import type { DeploymentStep } from './contracts.ts'
+
+/** Multicall3, at the address that viem and others expect on every chain. */
+export const MULTICALL3_ADDRESS: Hex = '0xca11bde05977b3631167028862be2a173976ca11'
+
+/** L1 base fee at genesis is 1 gwei; ten times that pays for the deployment whatever block it lands in. */
+const MAX_FEE_PER_GAS_WEI = 10_000_000_000n
+/** Block gas limit after the deployment, as on Ethereum in 2024. */
+const L1_GAS_LIMIT = 30_000_000
+
+export type SignedStep = DeploymentStep & { raw: Hex }
+
+/** Signs the steps with the owner's key, nonces from 0. */
+export function signDeployment(steps: readonly DeploymentStep[], l1ChainId: number): SignedStep[] {
+  const key = fromHex(roles.owner.privateKey)
+  return steps.map((step, nonce) => ({ ...step, raw: signTransaction(step, nonce, l1ChainId, key) }))
+}
+
+/** An EIP-1559 transaction without access list. */
+function signTransaction(step: DeploymentStep, nonce: number, chainId: number, key: Uint8Array): Hex {
+  const to = step.to === null ? EMPTY_BYTES : fromHex(step.to, 20)
+  const fields = [chainId, nonce, MAX_FEE_PER_GAS_WEI / 10n, MAX_FEE_PER_GAS_WEI, step.gasLimit, to, 0, step.data, []]
+  const type = Uint8Array.of(2)
+  const { r, s, yParity } = signHash(keccak256(concatBytes(type, encodeRlp(fields))), key)
+  return toHex(concatBytes(type, encodeRlp([...fields, yParity, minimal(r), minimal(s)])))
+}
+
+function minimal(word: Uint8Array): Uint8Array {
+  return bigIntToMinimalBytes(BigInt(toHex(word)))
+}
+
+/**
+ * Puts everything into block 1 of an Anvil that mines on demand only: all transactions in one request, then one block
+ * whose timestamp is the rollup's genesis time. Block 1 becomes the rollup's L1 genesis (Anvil's block 0 has the
+ * empty state root, against which no storage proof can be checked).
+ */
+export async function deployContracts(
+  l1: RpcClient,
+  steps: readonly SignedStep[],
+  { genesisTime, l1BlockTime }: Pick<ChainParameters, 'genesisTime' | 'l1BlockTime'>,
+  multicall3Code: Uint8Array,
+): Promise<BlockId> {
+  const funding = toQuantity(DEV_ACCOUNT_BALANCE_WEI)
+  await batch(l1, [
+    ...Object.values(roles).map(({ address }) => ({ method: 'anvil_setBalance', params: [address, funding] })),
+    { method: 'anvil_setCode', params: [MULTICALL3_ADDRESS, toHex(multicall3Code)] },
+    ...steps.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
+    { method: 'evm_setNextBlockTimestamp', params: [genesisTime] },
+  ])
+  // Anvil answers the calls of a batch side by side: what must come first is asked for first.
+  await l1.request('evm_mine', [])
+  const [, , block, receipts] = await batch(l1, [
+    { method: 'evm_setBlockGasLimit', params: [toQuantity(L1_GAS_LIMIT)] },
+    { method: 'evm_setIntervalMining', params: [l1BlockTime] },
+    { method: 'eth_getBlockByNumber', params: ['0x1', false] },
+    { method: 'eth_getBlockReceipts', params: ['0x1'] },
+  ])
+  checkReceipts(steps, receipts)
+  const { hash, timestamp } = asRecord(block)
+  if (quantityToNumber(timestamp) !== genesisTime) {
+    throw new DeviumError('l1-deployment', `L1 block 1 has timestamp ${timestamp}, expected ${toQuantity(genesisTime)}`)
+  }
+  return { hash: normalizeHex(hash, 32, 'L1 block 1'), number: 1 }
+}
+
+function checkReceipts(steps: readonly SignedStep[], receipts: unknown): void {
+  const byHash = new Map(
+    (Array.isArray(receipts) ? receipts : []).map((receipt) => [receipt?.transactionHash, receipt]),
+  )
+  for (const { what, raw } of steps) {
+    const receipt = byHash.get(toHex(keccak256(fromHex(raw))))
+    if (receipt?.status !== '0x1') {
+      const how = receipt === undefined ? 'was not included in block 1' : 'reverted'
+      throw new DeviumError('l1-deployment', `L1 deployment: ${what} ${how}`)
+    }
+  }
+}
+
+async function batch(l1: RpcClient, calls: readonly RpcCall[]): Promise<unknown[]> {
+  const answers = await l1.batch(calls)
+  for (const [index, answer] of answers.entries()) {
+    if (answer instanceof Error) {
+      throw new DeviumError('l1-deployment', `${calls[index]?.method} failed: ${describeError(answer)}`, {
+        cause: answer,
+      })
+    }
+  }
+  return answers
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
