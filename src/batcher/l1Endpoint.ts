@@ -1,0 +1,136 @@
+import { DecodeError, DeviumError } from '../lib/errors.ts'
+import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../lib/hex.ts'
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../lib/jsonRpc/types.ts'
+import type { L1BlockRef } from '../rollup/protocol/types.ts'
+import type { FeeSuggestion } from './txmgr/fees.ts'
+
+/** Where a transaction was included. */
+export interface TxReceipt {
+  transactionHash: Hex
+  blockHash: Hex
+  blockNumber: number
+  gasUsed: bigint
+  /** Wei per gas. */
+  effectiveGasPrice: bigint
+}
+
+/** What a transaction would be executed with; for `eth_call` and `eth_estimateGas`. */
+export interface CallRequest {
+  from: Hex
+  to: Hex
+  data: Uint8Array
+  gasLimit?: bigint
+}
+
+/** The L1 as batcher and transaction manager need it. */
+export interface L1Endpoint {
+  chainId(signal?: AbortSignal): Promise<bigint>
+  head(signal?: AbortSignal): Promise<L1BlockRef>
+  /** Tip and base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
+  suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion>
+  nonceAt(address: Hex, block: 'latest' | number, signal?: AbortSignal): Promise<number>
+  estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
+  balance(address: Hex, signal?: AbortSignal): Promise<bigint>
+  sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
+  /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
+  receipts(hashes: readonly Hex[], signal?: AbortSignal): Promise<{ head: number; receipts: (TxReceipt | undefined)[] }>
+}
+
+/** The L1 can do less than the batcher needs: no use in trying again. */
+export class L1UnsupportedError extends DeviumError<'l1-unsupported'> {
+  override readonly name = 'L1UnsupportedError'
+}
+
+/** Every request is bounded by `timeoutMs`. */
+export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, timeoutMs: number): L1Endpoint {
+  const request = (method: string, params: readonly unknown[], signal?: AbortSignal) =>
+    rpc.request(method, params, { signal, timeoutMs })
+
+  return {
+    chainId: async (signal) => quantityToBigInt(await request('eth_chainId', [], signal), 'eth_chainId'),
+    async head(signal) {
+      const header = record(await request('eth_getBlockByNumber', ['latest', false], signal), 'latest L1 block')
+      return {
+        hash: normalizeHex(header.hash, 32, 'L1 block hash'),
+        number: quantityToNumber(header.number, 'L1 block number'),
+        parentHash: normalizeHex(header.parentHash, 32, 'L1 block parentHash'),
+        timestamp: quantityToNumber(header.timestamp, 'L1 block timestamp'),
+      }
+    },
+    async suggestFees(call, signal) {
+      const calls = [
+        { method: 'eth_maxPriorityFeePerGas', params: [] },
+        { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        ...(call === undefined ? [] : [{ method: 'eth_call', params: [callToJson(call), 'latest'] }]),
+      ]
+      const [tip, block, executed] = await rpc.batch(calls, { signal, timeoutMs })
+      for (const answer of [tip, block, executed]) if (answer instanceof JsonRpcError) throw answer
+      const header = record(block, 'latest L1 block')
+      if (header.baseFeePerGas === undefined || header.baseFeePerGas === null) {
+        throw new L1UnsupportedError(
+          'l1-unsupported',
+          'txmgr does not support pre-london blocks that do not have a base fee',
+        )
+      }
+      return {
+        tip: quantityToBigInt(tip, 'eth_maxPriorityFeePerGas'),
+        baseFee: quantityToBigInt(header.baseFeePerGas, 'L1 base fee'),
+      }
+    },
+    async nonceAt(address, block, signal) {
+      const tag = block === 'latest' ? block : toQuantity(block)
+      return quantityToNumber(await request('eth_getTransactionCount', [address, tag], signal), 'nonce')
+    },
+    estimateGas: async (call, signal) =>
+      quantityToBigInt(await request('eth_estimateGas', [callToJson(call)], signal), 'eth_estimateGas'),
+    balance: async (address, signal) =>
+      quantityToBigInt(await request('eth_getBalance', [address, 'latest'], signal), 'eth_getBalance'),
+    async sendRawTransaction(raw, signal) {
+      await request('eth_sendRawTransaction', [toHex(raw)], signal)
+    },
+    async receipts(hashes, signal) {
+      const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+      // The head is asked first: a receipt can then never seem to be above it.
+      const [head, ...answers] = await rpc.batch([{ method: 'eth_blockNumber', params: [] }, ...calls], {
+        signal,
+        timeoutMs,
+      })
+      if (head instanceof JsonRpcError) throw head
+      return {
+        head: quantityToNumber(head, 'eth_blockNumber'),
+        receipts: answers.map((answer) => {
+          if (answer instanceof JsonRpcError) throw answer
+          return answer === null ? undefined : receiptFromJson(answer)
+        }),
+      }
+    },
+  }
+}
+
+function callToJson(call: CallRequest): object {
+  return {
+    from: call.from,
+    to: call.to,
+    ...(call.gasLimit === undefined ? {} : { gas: toQuantity(call.gasLimit) }),
+    input: toHex(call.data),
+  }
+}
+
+function receiptFromJson(json: unknown): TxReceipt {
+  const receipt = record(json, 'receipt')
+  return {
+    transactionHash: normalizeHex(receipt.transactionHash, 32, 'receipt transactionHash'),
+    blockHash: normalizeHex(receipt.blockHash, 32, 'receipt blockHash'),
+    blockNumber: quantityToNumber(receipt.blockNumber, 'receipt blockNumber'),
+    gasUsed: quantityToBigInt(receipt.gasUsed, 'receipt gasUsed'),
+    effectiveGasPrice: quantityToBigInt(receipt.effectiveGasPrice ?? '0x0', 'receipt effectiveGasPrice'),
+  }
+}
+
+/** A JSON object, or DecodeError naming `what`. */
+export function record(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new DecodeError(`${what}: expected an object, got ${value === null ? 'null' : typeof value}`)
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,46 @@
+import { DeviumError } from '../../lib/errors.ts'
+
+export type TxErrorCode =
+  /** The manager was closed before the transaction was mined. */
+  | 'txmgr-closed'
+  /** No transaction could be made: fees, balance or nonce could not be settled. */
+  | 'tx-craft'
+  /** Publishing cannot succeed any more. */
+  | 'tx-aborted'
+  /** The send's own time limit passed. */
+  | 'tx-timeout'
+
+/** A transaction was not confirmed. Always temporary: its data goes out again in another one. */
+export class TxError extends DeviumError<TxErrorCode> {
+  override readonly name = 'TxError'
+  constructor(code: TxErrorCode, message: string, cause?: unknown) {
+    super(code, message, { severity: 'temporary', ...(cause === undefined ? {} : { cause }) })
+  }
+}
+
+/** What an L1 node says about a transaction that it does not take; matched by substring, as clients word it freely. */
+export type PublishProblem =
+  | 'already-known'
+  | 'nonce-too-low'
+  | 'nonce-too-high'
+  | 'replacement-underpriced'
+  | 'underpriced'
+  | 'incompatible-type'
+  | 'unknown'
+
+const PROBLEM_TEXTS: readonly [PublishProblem, readonly string[]][] = [
+  ['incompatible-type', ['address already reserved']],
+  ['nonce-too-low', ['nonce too low']],
+  ['nonce-too-high', ['nonce too high']],
+  // The second is Anvil's and Nethermind's wording.
+  ['already-known', ['already known', 'already imported', 'alreadyknown']],
+  ['replacement-underpriced', ['replacement transaction underpriced']],
+  ['underpriced', ['transaction underpriced', 'max fee per gas less than block base fee']],
+]
+
+export function classifyPublishError(message: string, alreadyPublishedErrors: readonly string[]): PublishProblem {
+  const text = message.toLowerCase()
+  for (const [problem, parts] of PROBLEM_TEXTS) if (parts.some((part) => text.includes(part))) return problem
+  if (alreadyPublishedErrors.some((part) => part !== '' && text.includes(part.toLowerCase()))) return 'already-known'
+  return 'unknown'
+}

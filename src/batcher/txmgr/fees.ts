@@ -1,0 +1,87 @@
+import { DeviumError } from '../../lib/errors.ts'
+
+/** What the L1 asks for now, raised to the operator's minima. Wei per gas. */
+export interface FeeSuggestion {
+  tip: bigint
+  baseFee: bigint
+}
+
+/** Fees of one published version. Wei per gas. */
+export interface FeeCaps {
+  tip: bigint
+  feeCap: bigint
+}
+
+export interface FeeLimits {
+  feeLimitMultiplier: bigint
+  /** Fees below this are always allowed. Wei per gas. */
+  feeLimitThresholdWei: bigint
+}
+
+/** geth's txpool replaces a pending transaction only when tip and fee cap both rise by 10 %. */
+const PRICE_BUMP_PERCENT = 10n
+
+/** Room for six full blocks of rising base fee before the transaction becomes too cheap. */
+export function feeCapOf(suggestion: FeeSuggestion): bigint {
+  return suggestion.tip + 2n * suggestion.baseFee
+}
+
+function replacementThreshold(old: bigint): bigint {
+  return (old * (100n + PRICE_BUMP_PERCENT) + 99n) / 100n
+}
+
+/**
+ * Fees of the version that replaces `old`: at least the txpool's threshold in both values, more where the L1 now asks
+ * for more. When only the fee cap rose past its threshold, it is computed anew from the raised tip.
+ */
+export function bumpFees(old: FeeCaps, suggestion: FeeSuggestion): FeeCaps {
+  const tipThreshold = replacementThreshold(old.tip)
+  const capThreshold = replacementThreshold(old.feeCap)
+  const suggestedCap = feeCapOf(suggestion)
+  const tipIsEnough = suggestion.tip >= tipThreshold
+  const capIsEnough = suggestedCap >= capThreshold
+  if (tipIsEnough) return { tip: suggestion.tip, feeCap: capIsEnough ? suggestedCap : capThreshold }
+  if (capIsEnough) return { tip: tipThreshold, feeCap: feeCapOf({ ...suggestion, tip: tipThreshold }) }
+  return { tip: tipThreshold, feeCap: capThreshold }
+}
+
+/** Throws when a bumped fee passes the operator's limit over what the L1 suggests. */
+export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limits: FeeLimits): void {
+  const { feeLimitMultiplier: multiplier, feeLimitThresholdWei: threshold } = limits
+  if (bumped.tip >= threshold && bumped.tip > multiplier * suggestion.tip) {
+    throw new FeeLimitError(
+      `bumped tip cap ${bumped.tip} is over ${multiplier}x multiple of the suggested value ${suggestion.tip}`,
+    )
+  }
+  const capLimit = multiplier * feeCapOf(suggestion)
+  if (bumped.feeCap >= threshold && bumped.feeCap > capLimit) {
+    throw new FeeLimitError(
+      `bumped fee cap ${bumped.feeCap} is over ${multiplier}x multiple of the suggested value ${feeCapOf(suggestion)}`,
+    )
+  }
+}
+
+/** A fee is above what the operator allows. */
+export class FeeLimitError extends DeviumError<'fee-limit'> {
+  override readonly name = 'FeeLimitError'
+  constructor(message: string) {
+    super('fee-limit', message, { severity: 'temporary' })
+  }
+}
+
+const TX_BASE_GAS = 21_000n
+/** EIP-7623: floor price of 10 gas a token; a zero byte is one token, any other byte four. */
+const FLOOR_GAS_PER_TOKEN = 10n
+
+/** Gas of a transfer with this calldata: the EIP-7623 floor, which is never below the price before Prague. */
+export function calldataGas(data: Uint8Array): bigint {
+  let zeros = 0
+  for (const byte of data) if (byte === 0) zeros++
+  return TX_BASE_GAS + FLOOR_GAS_PER_TOKEN * BigInt(zeros + 4 * (data.length - zeros))
+}
+
+/** Math.max for bigint. */
+export function larger(a: bigint, b: bigint): bigint {
+  if (a > b) return a
+  return b
+}

@@ -1,0 +1,61 @@
+import { UsageError } from '../../lib/errors.ts'
+
+/** How the transaction manager behaves. Fees in wei per gas, times in milliseconds. */
+export interface TxManagerOptions {
+  /** A transaction counts when its block and this many minus one on top of it exist. Default 10. */
+  numConfirmations: number
+  /** "nonce too low" answers before a send is given up. Default 3. */
+  safeAbortNonceTooLowCount: number
+  /** Time after which an unmined transaction is published again with higher fees. Default 48 s. */
+  resubmissionTimeoutMs: number
+  /** Limit of each L1 request. Default 10 s. */
+  networkTimeoutMs: number
+  /** Bumped fees stay below this multiple of what the L1 suggests. Default 5. */
+  feeLimitMultiplier: bigint
+  /** Fees below this are never limited. Default 100 gwei. */
+  feeLimitThresholdWei: bigint
+  /** Default 1 gwei. */
+  minBaseFeeWei: bigint
+  /** Default 1 gwei. */
+  minTipCapWei: bigint
+  /** Sending waits while the L1's base fee is above this; 0 = no limit. */
+  maxBaseFeeWei: bigint
+  /** Sending waits while the L1's tip is above this; 0 = no limit. */
+  maxTipCapWei: bigint
+  /** Bound of a whole send; 0 = none, which keeps the order of batches. Default 0. */
+  sendTimeoutMs: number
+  /** Time in which the L1 must have accepted a transaction once. Default 2 min. */
+  notInMempoolTimeoutMs: number
+  /** Default 12 s. */
+  receiptQueryIntervalMs: number
+  /** Time after which the same unmined transaction is sent again unchanged. Default 12 s. */
+  rebroadcastIntervalMs: number
+  /** Pause between attempts to create a transaction. Default 1 s. */
+  retryIntervalMs: number
+  /** Default 10. */
+  maxRetries: number
+  /** Parts of error texts that mean "the L1 already has this transaction", besides the known ones. */
+  alreadyPublishedErrors: readonly string[]
+}
+
+/** Throws UsageError with op-batcher's texts. */
+export function checkTxManagerOptions(options: TxManagerOptions): void {
+  if (options.numConfirmations === 0) throw new UsageError('NumConfirmations must not be 0')
+  if (options.networkTimeoutMs === 0) throw new UsageError('must provide NetworkTimeout')
+  if (options.feeLimitMultiplier === 0n) throw new UsageError('must provide FeeLimitMultiplier')
+  if (options.minBaseFeeWei < options.minTipCapWei) {
+    throw new UsageError(
+      `minBaseFee smaller than minTipCap, have ${options.minBaseFeeWei} < ${options.minTipCapWei} (--txmgr.min-basefee, --txmgr.min-tip-cap)`,
+    )
+  }
+  if (options.maxBaseFeeWei !== 0n && options.maxBaseFeeWei < options.minBaseFeeWei)
+    throw new UsageError('--txmgr.max-basefee is smaller than --txmgr.min-basefee')
+  if (options.maxTipCapWei !== 0n && options.maxTipCapWei < options.minTipCapWei)
+    throw new UsageError('--txmgr.max-tip-cap is smaller than --txmgr.min-tip-cap')
+  if (options.resubmissionTimeoutMs === 0) throw new UsageError('must provide ResubmissionTimeout')
+  if (options.receiptQueryIntervalMs === 0) throw new UsageError('must provide ReceiptQueryInterval')
+  if (options.notInMempoolTimeoutMs === 0) throw new UsageError('must provide TxNotInMempoolTimeout')
+  if (options.safeAbortNonceTooLowCount === 0) throw new UsageError('SafeAbortNonceTooLowCount must not be 0')
+  if (options.rebroadcastIntervalMs === 0) throw new UsageError('must provide RebroadcastInterval')
+  if (options.maxRetries === 0) throw new UsageError('must provide MaxRetries')
+}

@@ -1,0 +1,208 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { L1Endpoint, TxReceipt } from '../l1Endpoint.ts'
+import { classifyPublishError, type PublishProblem, TxError } from './errors.ts'
+import { bumpFees, checkFeeLimits, type FeeSuggestion, larger } from './fees.ts'
+import type { TxManagerMetrics } from './metrics.ts'
+import type { TxManagerOptions } from './options.ts'
+import type { TxSigner } from './signer.ts'
+import type { DynamicFeeTx, SignedTx } from './transaction.ts'
+
+export interface SendLoopModules {
+  l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas'>
+  signer: TxSigner
+  clock: Clock
+  logger: Logger
+  metrics: TxManagerMetrics
+  suggestFees: (signal: AbortSignal) => Promise<FeeSuggestion>
+  isClosed: () => boolean
+}
+
+const PROBLEM_LABELS: Record<PublishProblem, string> = {
+  'already-known': 'tx_already_known',
+  'nonce-too-low': 'nonce_too_low',
+  'nonce-too-high': 'nonce_too_high',
+  'replacement-underpriced': 'tx_replacement_underpriced',
+  underpriced: 'tx_underpriced',
+  'incompatible-type': 'pending_tx_of_incompatible_type',
+  unknown: 'unknown_error',
+}
+
+/**
+ * Carries one nonce to its confirmation: publishes, sends again unchanged each rebroadcast interval, replaces it by a
+ * dearer version each resubmission timeout, and watches for the receipt of any version. An L1 reorg that takes the
+ * receipt away starts publishing again.
+ */
+export class SendLoop {
+  private readonly modules: SendLoopModules
+  private readonly options: TxManagerOptions
+  private tx: DynamicFeeTx
+  private signed: SignedTx
+  private readonly versions: Hex[] = []
+  private accepted = false
+  private mined = false
+  private nonceTooLowCount = 0
+  private nonceTooHighCount = 0
+  private incompatibleType = false
+  private bumps = 0
+  private readonly startedAtMs: number
+
+  constructor(modules: SendLoopModules, options: TxManagerOptions, tx: DynamicFeeTx, signed: SignedTx) {
+    this.modules = modules
+    this.options = options
+    this.tx = tx
+    this.signed = signed
+    this.startedAtMs = modules.clock.now()
+  }
+
+  /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason when it aborts. */
+  async run(signal: AbortSignal): Promise<TxReceipt> {
+    const { clock } = this.modules
+    let publishAtMs = clock.now()
+    let bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
+    for (;;) {
+      signal.throwIfAborted()
+      if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
+        if (this.modules.isClosed()) throw new TxError('txmgr-closed', 'transaction manager is closed')
+        const resubmit = clock.now() >= bumpAtMs
+        await this.publish(resubmit && this.accepted, signal)
+        if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
+        publishAtMs = clock.now() + (this.accepted ? this.options.rebroadcastIntervalMs : this.options.retryIntervalMs)
+      }
+      const receipt = await this.confirmedReceipt(signal)
+      if (receipt !== undefined) return receipt
+      const problem = this.criticalProblem()
+      if (problem !== undefined) throw new TxError('tx-aborted', `aborted tx send due to critical error: ${problem}`)
+      const untilPublish = this.mined ? Number.POSITIVE_INFINITY : Math.min(publishAtMs, bumpAtMs) - clock.now()
+      await sleep(clock, Math.max(0, Math.min(this.options.receiptQueryIntervalMs, untilPublish)), signal)
+    }
+  }
+
+  private async publish(bump: boolean, signal: AbortSignal): Promise<void> {
+    const { l1, logger, metrics } = this.modules
+    if (bump) await this.replace(signal)
+    for (let attempt = 0; ; attempt++) {
+      const fields = {
+        tx: this.signed.hash,
+        nonce: this.tx.nonce,
+        gasTipCap: this.tx.maxPriorityFeePerGas,
+        gasFeeCap: this.tx.maxFeePerGas,
+      }
+      logger.info('Publishing transaction', fields)
+      if (!this.versions.includes(this.signed.hash)) this.versions.push(this.signed.hash)
+      try {
+        await l1.sendRawTransaction(this.signed.raw, signal)
+        metrics.published()
+        this.accepted = true
+        logger.info('Transaction successfully published', fields)
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        const problem = classifyPublishError(describeError(error), this.options.alreadyPublishedErrors)
+        metrics.publishError(PROBLEM_LABELS[problem])
+        if (problem === 'replacement-underpriced' || problem === 'underpriced') {
+          logger.warn('Transaction is underpriced', { ...fields, err: error })
+          if (attempt > 0 || !(await this.replace(signal))) return
+          continue
+        }
+        this.notePublishProblem(problem, error)
+        return
+      }
+    }
+  }
+
+  private notePublishProblem(problem: PublishProblem, error: unknown): void {
+    const { logger } = this.modules
+    const fields = { tx: this.signed.hash, nonce: this.tx.nonce, err: error }
+    switch (problem) {
+      case 'already-known':
+        this.accepted = true
+        logger.debug('Transaction is already known to the L1', fields)
+        return
+      case 'nonce-too-low':
+        this.nonceTooLowCount++
+        // After an accepted version this is most often our own transaction that was mined a moment ago.
+        if (this.accepted) logger.debug('Nonce is used already', fields)
+        else logger.warn('Nonce too low', fields)
+        return
+      case 'nonce-too-high':
+        this.nonceTooHighCount++
+        logger.warn('Nonce too high', fields)
+        return
+      case 'incompatible-type':
+        this.incompatibleType = true
+        logger.warn('txpool contains pending tx of incompatible type', fields)
+        return
+      default:
+        logger.warn('Unable to publish transaction', fields)
+    }
+  }
+
+  /** Signs a version with higher fees; false when that is not possible now (the present version stays). */
+  private async replace(signal: AbortSignal): Promise<boolean> {
+    const { logger, metrics, signer } = this.modules
+    const old = { tip: this.tx.maxPriorityFeePerGas, feeCap: this.tx.maxFeePerGas }
+    try {
+      const suggestion = await this.modules.suggestFees(signal)
+      const bumped = bumpFees(old, suggestion)
+      checkFeeLimits(bumped, suggestion, this.options)
+      const call = { from: signer.address, to: this.tx.to, data: this.tx.data }
+      const estimated = await this.modules.l1.estimateGas(call, signal)
+      const tx: DynamicFeeTx = {
+        ...this.tx,
+        maxPriorityFeePerGas: bumped.tip,
+        maxFeePerGas: bumped.feeCap,
+        gasLimit: larger(estimated, this.tx.gasLimit),
+      }
+      this.signed = await signer.signTransaction(tx)
+      this.tx = tx
+      this.bumps++
+      metrics.bumped(this.bumps)
+      logger.info('Bumping fees of transaction', { nonce: tx.nonce, old, new: bumped })
+      return true
+    } catch (error) {
+      signal.throwIfAborted()
+      metrics.publishError('bump_failed')
+      logger.warn('Unable to bump the fees of the transaction', { nonce: this.tx.nonce, err: error })
+      return false
+    }
+  }
+
+  private async confirmedReceipt(signal: AbortSignal): Promise<TxReceipt | undefined> {
+    const { l1, logger, metrics } = this.modules
+    let answer: Awaited<ReturnType<L1Endpoint['receipts']>>
+    try {
+      answer = await l1.receipts(this.versions, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      metrics.rpcError()
+      logger.debug('Unable to query receipts', { nonce: this.tx.nonce, err: error })
+      return undefined
+    }
+    const receipt = answer.receipts.find((candidate) => candidate !== undefined)
+    if (receipt === undefined) {
+      if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.tx.nonce })
+      this.mined = false
+      return undefined
+    }
+    this.mined = true
+    this.nonceTooLowCount = 0
+    // The block of inclusion is the first confirmation.
+    if (receipt.blockNumber + this.options.numConfirmations > answer.head + 1) return undefined
+    metrics.confirmed(receipt, this.modules.clock.now() - this.startedAtMs)
+    return receipt
+  }
+
+  private criticalProblem(): string | undefined {
+    if (this.mined) return undefined
+    if (this.nonceTooLowCount >= this.options.safeAbortNonceTooLowCount) return 'nonce too low'
+    if (this.nonceTooLowCount > 0 && !this.accepted) return 'nonce too low'
+    if (this.nonceTooHighCount > this.options.maxRetries) return 'nonce too high'
+    if (!this.accepted && this.modules.clock.now() - this.startedAtMs >= this.options.notInMempoolTimeoutMs)
+      return 'failed to get tx into the mempool'
+    if (this.incompatibleType) return 'address already reserved'
+    return undefined
+  }
+}

@@ -1,0 +1,180 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { retry } from '../../lib/retry.ts'
+import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
+import { TxError } from './errors.ts'
+import { calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
+import type { TxManagerMetrics } from './metrics.ts'
+import type { TxManagerOptions } from './options.ts'
+import { SendLoop } from './sendLoop.ts'
+import type { TxSigner } from './signer.ts'
+import type { DynamicFeeTx, SignedTx } from './transaction.ts'
+
+/** What is to be on L1; fees, gas and nonce are the manager's. */
+export interface TxCandidate {
+  to: Hex
+  data: Uint8Array
+}
+
+export interface TxManagerModules {
+  l1: L1Endpoint
+  signer: TxSigner
+  clock: Clock
+  logger: Logger
+  metrics: TxManagerMetrics
+}
+
+/** Values that the `txmgr` RPC namespace may change while the manager runs. */
+export type TunableTxManagerOptions = Pick<
+  TxManagerOptions,
+  'minBaseFeeWei' | 'minTipCapWei' | 'feeLimitThresholdWei' | 'resubmissionTimeoutMs' | 'rebroadcastIntervalMs'
+>
+
+/**
+ * Sends transactions of one account and sees each one confirmed. Nonces follow the order of the `send` calls, however
+ * long each takes to be made.
+ */
+export class TxManager {
+  private readonly modules: TxManagerModules
+  private readonly options: TxManagerOptions
+  private readonly chainId: bigint
+  private nextNonce: number | undefined
+  private crafting: Promise<unknown> = Promise.resolve()
+  private pendingCount = 0
+  private closed = false
+
+  constructor(modules: TxManagerModules, options: TxManagerOptions & { chainId: bigint }) {
+    this.modules = modules
+    const { chainId, ...rest } = options
+    this.options = rest
+    this.chainId = chainId
+  }
+
+  get from(): Hex {
+    return this.modules.signer.address
+  }
+
+  /** Live values; assigning one takes effect with the next use. */
+  get tunables(): TunableTxManagerOptions {
+    return this.options
+  }
+
+  /** Nothing new is sent any more; transactions that are mined are still waited for. */
+  close(): void {
+    this.closed = true
+  }
+
+  get isClosed(): boolean {
+    return this.closed
+  }
+
+  /**
+   * Resolves with the receipt once it has enough confirmations. A transaction's own success is not looked at: batches
+   * count by being included. Rejects with TxError, or the reason of `signal`.
+   */
+  async send(candidate: TxCandidate, signal: AbortSignal): Promise<TxReceipt> {
+    if (this.closed) throw new TxError('txmgr-closed', 'transaction manager is closed')
+    const { sendTimeoutMs } = this.options
+    const timeout = new AbortController()
+    const cancelTimer =
+      sendTimeoutMs === 0
+        ? () => {}
+        : this.modules.clock.setTimeout(
+            () => timeout.abort(new TxError('tx-timeout', `transaction was not confirmed within ${sendTimeoutMs} ms`)),
+            sendTimeoutMs,
+          )
+    const bounded = AbortSignal.any([signal, timeout.signal])
+    this.modules.metrics.pending(++this.pendingCount)
+    try {
+      const { tx, signed } = await this.craftInOrder(candidate, bounded)
+      return await new SendLoop(
+        {
+          ...this.modules,
+          suggestFees: (feeSignal) => this.suggestFees(undefined, feeSignal),
+          isClosed: () => this.closed,
+        },
+        this.options,
+        tx,
+        signed,
+      ).run(bounded)
+    } catch (error) {
+      // Which nonces the L1 has seen is not known any more: the next send asks it.
+      this.nextNonce = undefined
+      this.modules.metrics.failed()
+      throw error
+    } finally {
+      cancelTimer()
+      this.modules.metrics.pending(--this.pendingCount)
+    }
+  }
+
+  private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
+    const crafted = this.crafting.then(() => this.craft(candidate, signal))
+    this.crafting = crafted.catch(() => {})
+    return crafted
+  }
+
+  private async craft(candidate: TxCandidate, signal: AbortSignal): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
+    const { clock, logger, metrics } = this.modules
+    try {
+      return await retry(() => this.craftOnce(candidate, signal), {
+        clock,
+        signal,
+        tries: this.options.maxRetries,
+        backoff: () => this.options.retryIntervalMs,
+        shouldRetry: (error) => !(error instanceof L1UnsupportedError) && !this.closed,
+        onRetry: (error) => {
+          metrics.rpcError()
+          logger.warn('Failed to create a transaction, will retry', { err: error })
+        },
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new TxError('tx-craft', `failed to create the tx: ${describeError(error)}`, error)
+    }
+  }
+
+  private async craftOnce(
+    candidate: TxCandidate,
+    signal: AbortSignal,
+  ): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
+    const { l1, signer, metrics } = this.modules
+    const gasLimit = calldataGas(candidate.data)
+    const suggestion = await this.suggestFees({ ...candidate, from: signer.address, gasLimit }, signal)
+    const nonce = this.nextNonce ?? (await l1.nonceAt(signer.address, 'latest', signal))
+    const tx: DynamicFeeTx = {
+      chainId: this.chainId,
+      nonce,
+      maxPriorityFeePerGas: suggestion.tip,
+      maxFeePerGas: feeCapOf(suggestion),
+      gasLimit,
+      to: candidate.to,
+      value: 0n,
+      data: candidate.data,
+    }
+    const signed = await signer.signTransaction(tx)
+    // Only a signed transaction uses its nonce up.
+    this.nextNonce = nonce + 1
+    metrics.nonce(this.nextNonce)
+    return { tx, signed }
+  }
+
+  private async suggestFees(
+    call: Parameters<L1Endpoint['suggestFees']>[0],
+    signal: AbortSignal,
+  ): Promise<FeeSuggestion> {
+    const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei } = this.options
+    const asked = await this.modules.l1.suggestFees(call, signal)
+    this.modules.metrics.suggested(asked)
+    if (maxTipCapWei !== 0n && asked.tip > maxTipCapWei)
+      throw new FeeLimitError(`tip is too high: ${asked.tip}, cap: ${maxTipCapWei}`)
+    if (maxBaseFeeWei !== 0n && asked.baseFee > maxBaseFeeWei)
+      throw new FeeLimitError(`base fee is too high: ${asked.baseFee}, cap: ${maxBaseFeeWei}`)
+    return {
+      tip: larger(asked.tip, minTipCapWei),
+      baseFee: larger(asked.baseFee, minBaseFeeWei),
+    }
+  }
+}
