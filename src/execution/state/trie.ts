@@ -1,0 +1,239 @@
+import { concatBytes, equalBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import {
+  BranchNode,
+  decodeNode,
+  ExtensionNode,
+  encodeNode,
+  HashNode,
+  LeafNode,
+  type LoadedNode,
+  type TrieNode,
+  toNibbles,
+} from './trieNode.ts'
+
+/** keccak256 of the RLP of the empty string: the root of a trie without entries. */
+export const EMPTY_TRIE_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+
+/** Where nodes come from: encodings by their keccak256. */
+export interface NodeReader {
+  /** Throws when the node is not there (a MissingNodeError). */
+  node(hash: Uint8Array): Uint8Array
+}
+
+/** Called for each new node that has a hash of its own. */
+export type NodeSink = (hash: Uint8Array, encoding: Uint8Array) => void
+
+/**
+ * A Merkle Patricia trie over keys of equal length (already hashed by the caller). Changes stay in memory and are
+ * hashed by `commit`; everything that did not change is shared with the tries it came from.
+ */
+export class Trie {
+  private readonly reader: NodeReader
+  private root: TrieNode | null
+
+  constructor(reader: NodeReader, root: TrieNode | null) {
+    this.reader = reader
+    this.root = root
+  }
+
+  /** The root node, to be shared with another Trie; hashed only after `commit`. */
+  rootNode(): TrieNode | null {
+    return this.root
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const nibbles = toNibbles(key)
+    let node = this.loadedRoot()
+    let depth = 0
+    while (node !== null) {
+      if (node.kind === 'leaf') return endsWith(nibbles, depth, node.key) ? node.value : undefined
+      if (node.kind === 'extension') {
+        if (!matchesAt(nibbles, depth, node.key)) return undefined
+        depth += node.key.length
+        node = this.onlyChild(node)
+      } else node = this.childAt(node, nibbles[depth++] ?? 0)
+    }
+    return undefined
+  }
+
+  /** An empty value is not allowed: use `delete`. */
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.root = this.insert(this.loadedRoot(), toNibbles(key), 0, value)
+  }
+
+  delete(key: Uint8Array): void {
+    this.root = this.remove(this.loadedRoot(), toNibbles(key), 0)
+  }
+
+  /** Hashes what changed, bottom up, giving each new node to `sink`. Returns the root hash. */
+  commit(sink: NodeSink): Hex {
+    const { root } = this
+    if (root === null) return EMPTY_TRIE_ROOT
+    if (root.kind === 'hash') return toHex(root.ref)
+    const ref = this.hash(root, sink)
+    if (ref.length === 32) return toHex(ref)
+    // The root is stored under its hash even when it is short enough to be embedded.
+    const hash = keccak256(ref)
+    sink(hash, ref)
+    return toHex(hash)
+  }
+
+  /** Encodings of the nodes on the way to the key, root first (also when the key is absent). Needs a committed trie. */
+  prove(key: Uint8Array): Uint8Array[] {
+    const nibbles = toNibbles(key)
+    const proof: Uint8Array[] = []
+    let node = this.loadedRoot()
+    let depth = 0
+    while (node !== null) {
+      const encoding = encodeNode(node)
+      if (depth === 0 || encoding.length >= 32) proof.push(encoding)
+      if (node.kind === 'leaf') break
+      if (node.kind === 'extension') {
+        if (!matchesAt(nibbles, depth, node.key)) break
+        depth += node.key.length
+        node = this.onlyChild(node)
+      } else node = this.childAt(node, nibbles[depth++] ?? 0)
+    }
+    return proof
+  }
+
+  private hash(node: LoadedNode, sink: NodeSink): Uint8Array {
+    if (node.ref !== null) return node.ref
+    if (node.kind === 'branch') {
+      for (const child of node.children) if (child !== null && child.kind !== 'hash') this.hash(child, sink)
+    } else if (node.kind === 'extension' && node.child.kind !== 'hash') this.hash(node.child, sink)
+    const encoding = encodeNode(node)
+    if (encoding.length < 32) {
+      node.ref = encoding
+      return encoding
+    }
+    const hash = keccak256(encoding)
+    node.ref = hash
+    sink(hash, encoding)
+    return hash
+  }
+
+  private load(node: HashNode): LoadedNode {
+    const loaded = decodeNode(this.reader.node(node.ref))
+    loaded.ref = node.ref
+    return loaded
+  }
+
+  // Loaded nodes replace their HashNode in the parent, shared or not: they stand for the same content.
+
+  private loadedRoot(): LoadedNode | null {
+    if (this.root === null || this.root.kind !== 'hash') return this.root
+    const loaded = this.load(this.root)
+    this.root = loaded
+    return loaded
+  }
+
+  private childAt(node: BranchNode, index: number): LoadedNode | null {
+    const child = node.children[index] ?? null
+    if (child?.kind !== 'hash') return child
+    const loaded = this.load(child)
+    node.children[index] = loaded
+    return loaded
+  }
+
+  private onlyChild(node: ExtensionNode): LoadedNode {
+    if (node.child.kind !== 'hash') return node.child
+    const loaded = this.load(node.child)
+    node.child = loaded
+    return loaded
+  }
+
+  private insert(node: LoadedNode | null, key: Uint8Array, depth: number, value: Uint8Array): LoadedNode {
+    if (node === null) return new LeafNode(key.subarray(depth), value)
+    if (node.kind === 'branch') {
+      const index = key[depth] ?? 0
+      const child = this.childAt(node, index)
+      const next = this.insert(child, key, depth + 1, value)
+      // The same object: either nothing changed, or it was dirty before and so was this node.
+      if (next === child) return node
+      return withChild(node, index, next)
+    }
+    const shared = sharedPrefix(key, depth, node.key)
+    if (shared === node.key.length) {
+      if (node.kind === 'leaf') {
+        if (equalBytes(node.value, value)) return node
+        return new LeafNode(node.key, value)
+      }
+      const child = this.onlyChild(node)
+      const next = this.insert(child, key, depth + shared, value)
+      if (next === child) return node
+      return new ExtensionNode(node.key, next)
+    }
+    const branch = new BranchNode(new Array<TrieNode | null>(16).fill(null))
+    branch.children[node.key[shared] ?? 0] = shorten(node, shared + 1)
+    branch.children[key[depth + shared] ?? 0] = new LeafNode(key.subarray(depth + shared + 1), value)
+    return shared === 0 ? branch : new ExtensionNode(key.subarray(depth, depth + shared), branch)
+  }
+
+  private remove(node: LoadedNode | null, key: Uint8Array, depth: number): LoadedNode | null {
+    if (node === null) return null
+    if (node.kind === 'leaf') return endsWith(key, depth, node.key) ? null : node
+    if (node.kind === 'extension') {
+      if (!matchesAt(key, depth, node.key)) return node
+      const child = this.onlyChild(node)
+      const next = this.remove(child, key, depth + node.key.length)
+      if (next === child) return node
+      // A branch below an extension keeps at least one child.
+      return next === null ? null : this.prefix(node.key, next)
+    }
+    const index = key[depth] ?? 0
+    const child = this.childAt(node, index)
+    const next = this.remove(child, key, depth + 1)
+    if (next === child) return node
+    if (next !== null) return withChild(node, index, next)
+    let last = -1
+    for (let i = 0; i < 16; i++) {
+      if (i === index || (node.children[i] ?? null) === null) continue
+      if (last !== -1) return withChild(node, index, null)
+      last = i
+    }
+    const only = last === -1 ? null : this.childAt(node, last)
+    return only === null ? null : this.prefix(Uint8Array.of(last), only)
+  }
+
+  /** The node with nibbles put in front of its path; leaves and extensions absorb them. */
+  private prefix(nibbles: Uint8Array, node: LoadedNode): LoadedNode {
+    if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
+    if (node.kind === 'extension') return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
+    return new ExtensionNode(nibbles, node)
+  }
+}
+
+/** Opens the trie with that root; nothing is read yet. */
+export function openTrie(reader: NodeReader, root: Uint8Array): Trie {
+  return new Trie(reader, toHex(root) === EMPTY_TRIE_ROOT ? null : new HashNode(root))
+}
+
+function withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
+  const target = node.ref === null ? node : new BranchNode(node.children.slice())
+  target.children[index] = child
+  return target
+}
+
+/** The node without the first `count` nibbles of its path. */
+function shorten(node: LeafNode | ExtensionNode, count: number): TrieNode {
+  const rest = node.key.subarray(count)
+  if (node.kind === 'leaf') return new LeafNode(rest, node.value)
+  return rest.length === 0 ? node.child : new ExtensionNode(rest, node.child)
+}
+
+function sharedPrefix(key: Uint8Array, depth: number, path: Uint8Array): number {
+  let count = 0
+  while (count < path.length && key[depth + count] === path[count]) count++
+  return count
+}
+
+function matchesAt(key: Uint8Array, depth: number, path: Uint8Array): boolean {
+  return sharedPrefix(key, depth, path) === path.length
+}
+
+function endsWith(key: Uint8Array, depth: number, path: Uint8Array): boolean {
+  return key.length - depth === path.length && matchesAt(key, depth, path)
+}

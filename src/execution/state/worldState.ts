@@ -1,0 +1,255 @@
+import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
+import type { StateSource } from './stateDatabase.ts'
+import type { NodeSink, Trie } from './trie.ts'
+
+/** What a commit adds to the database. */
+export interface StateChanges {
+  root: Hex
+  nodes: { hash: Uint8Array; encoding: Uint8Array }[]
+  codes: { hash: Uint8Array; code: Uint8Array }[]
+}
+
+interface AccountStorage {
+  /** Root that slots not in `slots` are read from. */
+  baseRoot: Uint8Array
+  /** Current values, without leading zeros; empty = zero. */
+  slots: Map<Hex, Uint8Array>
+  dirty: Set<Hex>
+}
+
+type JournalEntry =
+  | { kind: 'account'; address: Hex; before: AccountRecord | undefined }
+  | { kind: 'slot'; storage: AccountStorage; slot: Hex; before: Uint8Array }
+  | { kind: 'storage'; address: Hex; before: AccountStorage | undefined }
+
+/**
+ * Accounts, code and storage on top of one state root: changes are kept flat and journaled (checkpoints nest), and go
+ * into the tries only at `commit`. Everything is synchronous: reads that miss go to LevelDB's memory-mapped tables.
+ */
+export class WorldState {
+  private readonly source: StateSource
+  private readonly trie: Trie
+  private readonly accounts = new Map<Hex, AccountRecord | undefined>()
+  private readonly storages = new Map<Hex, AccountStorage>()
+  private readonly dirtyAccounts = new Set<Hex>()
+  private readonly newCodes = new Map<Hex, Uint8Array>()
+  private readonly originals = new Map<Hex, Map<Hex, Uint8Array>>()
+  private journal: JournalEntry[] = []
+  private checkpoints: number[] = []
+
+  constructor(source: StateSource, root: Hex) {
+    this.source = source
+    this.trie = source.openTrie(fromHex(root))
+  }
+
+  /** Records are never changed in place. */
+  account(address: Hex): AccountRecord | undefined {
+    if (this.accounts.has(address)) return this.accounts.get(address)
+    const record = this.source.readAccount(this.trie, address)
+    this.accounts.set(address, record)
+    return record
+  }
+
+  putAccount(address: Hex, record: AccountRecord | undefined): void {
+    this.journal.push({ kind: 'account', address, before: this.account(address) })
+    this.accounts.set(address, record)
+    this.dirtyAccounts.add(address)
+  }
+
+  balance(address: Hex): bigint {
+    return this.account(address)?.balance ?? 0n
+  }
+
+  nonce(address: Hex): bigint {
+    return this.account(address)?.nonce ?? 0n
+  }
+
+  /** Creates the account when needed, also for an amount of 0 (callers delete touched empty accounts, EIP-161). */
+  addBalance(address: Hex, amount: bigint): void {
+    const record = this.account(address) ?? EMPTY_ACCOUNT
+    this.putAccount(address, { ...record, balance: record.balance + amount })
+  }
+
+  setNonce(address: Hex, nonce: bigint): void {
+    this.putAccount(address, { ...(this.account(address) ?? EMPTY_ACCOUNT), nonce })
+  }
+
+  code(address: Hex): Uint8Array {
+    const record = this.account(address)
+    return record === undefined ? EMPTY_BYTES : this.codeByHash(record.codeHash)
+  }
+
+  putCode(address: Hex, code: Uint8Array): void {
+    const codeHash = code.length === 0 ? EMPTY_CODE_HASH : keccak256(code)
+    if (code.length > 0) this.newCodes.set(toHex(codeHash), code)
+    this.putAccount(address, { ...(this.account(address) ?? EMPTY_ACCOUNT), codeHash })
+  }
+
+  private codeByHash(hash: Uint8Array): Uint8Array {
+    if (hash === EMPTY_CODE_HASH || equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
+    const key = toHex(hash)
+    return this.newCodes.get(key) ?? this.source.code(key)
+  }
+
+  /** Value without leading zeros; empty = zero. `slot` is 32 bytes. */
+  storage(address: Hex, slot: Hex): Uint8Array {
+    const storage = this.storageOf(address)
+    const known = storage.slots.get(slot)
+    if (known !== undefined) return known
+    const value = this.source.readSlot(storage.baseRoot, slot)
+    storage.slots.set(slot, value)
+    return value
+  }
+
+  putStorage(address: Hex, slot: Hex, value: Uint8Array): void {
+    const before = this.storage(address, slot)
+    let originals = this.originals.get(address)
+    if (originals === undefined) {
+      originals = new Map()
+      this.originals.set(address, originals)
+    }
+    if (!originals.has(slot)) originals.set(slot, before)
+    const storage = this.storageOf(address)
+    this.journal.push({ kind: 'slot', storage, slot, before })
+    storage.slots.set(slot, value)
+    storage.dirty.add(slot)
+    this.dirtyAccounts.add(address)
+  }
+
+  /** Value at the start of the transaction (EIP-2200). */
+  originalStorage(address: Hex, slot: Hex): Uint8Array {
+    return this.originals.get(address)?.get(slot) ?? this.storage(address, slot)
+  }
+
+  clearStorage(address: Hex): void {
+    const before = this.storages.get(address)
+    if (
+      before === undefined &&
+      equalBytes(this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT, EMPTY_STORAGE_ROOT)
+    )
+      return
+    this.journal.push({ kind: 'storage', address, before })
+    this.storages.set(address, { baseRoot: EMPTY_STORAGE_ROOT, slots: new Map(), dirty: new Set() })
+    this.dirtyAccounts.add(address)
+  }
+
+  deleteAccount(address: Hex): void {
+    this.clearStorage(address)
+    this.putAccount(address, undefined)
+  }
+
+  checkpoint(): void {
+    this.checkpoints.push(this.journal.length)
+  }
+
+  commitCheckpoint(): void {
+    this.checkpoints.pop()
+  }
+
+  revertCheckpoint(): void {
+    const length = this.checkpoints.pop() ?? 0
+    for (let i = this.journal.length - 1; i >= length; i--) {
+      const entry = this.journal[i]
+      if (entry === undefined) continue
+      if (entry.kind === 'account') this.accounts.set(entry.address, entry.before)
+      else if (entry.kind === 'slot') entry.storage.slots.set(entry.slot, entry.before)
+      else if (entry.before === undefined) this.storages.delete(entry.address)
+      else this.storages.set(entry.address, entry.before)
+    }
+    this.journal.length = length
+  }
+
+  /** Ends a transaction: what stands now is what the next one finds as original. Open checkpoints are an error. */
+  endTransaction(): void {
+    if (this.checkpoints.length > 0) throw new Error('transaction ended with open checkpoints')
+    this.originals.clear()
+    this.journal = []
+  }
+
+  /** Drops the account when it is empty (EIP-161). */
+  deleteIfEmpty(address: Hex): void {
+    const record = this.account(address)
+    if (record !== undefined && isEmptyAccount(record)) this.deleteAccount(address)
+  }
+
+  /** Writes all changes into the tries and hashes them. May be called again after further changes. */
+  commit(): StateChanges {
+    const nodes: StateChanges['nodes'] = []
+    const sink: NodeSink = (hash, encoding) => nodes.push({ hash, encoding })
+    for (const address of this.dirtyAccounts) this.commitAccount(address, sink)
+    this.dirtyAccounts.clear()
+    this.journal = []
+    const codes: StateChanges['codes'] = []
+    for (const [hash, code] of this.newCodes) codes.push({ hash: fromHex(hash), code })
+    return { root: this.commitTrie(this.trie, sink), nodes, codes }
+  }
+
+  /** Storage root after `commit`. */
+  storageRoot(address: Hex): Hex {
+    return toHex(this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT)
+  }
+
+  private commitTrie(trie: Trie, sink: NodeSink): Hex {
+    let added = 0
+    const root = trie.commit((hash, encoding) => {
+      added++
+      sink(hash, encoding)
+    })
+    this.source.retain(trie, root, added)
+    return root
+  }
+
+  private commitAccount(address: Hex, sink: NodeSink): void {
+    const key = this.source.hashKey(address)
+    let record = this.account(address)
+    if (record === undefined) {
+      this.storages.delete(address)
+      this.trie.delete(key)
+      return
+    }
+    const storage = this.storages.get(address)
+    if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
+      const trie = this.source.openTrie(storage.baseRoot)
+      for (const slot of storage.dirty) {
+        const value = storage.slots.get(slot) ?? EMPTY_BYTES
+        if (value.length === 0) trie.delete(this.source.hashKey(slot))
+        else trie.put(this.source.hashKey(slot), encodeSlotValue(value))
+      }
+      const root = this.commitTrie(trie, sink)
+      storage.baseRoot = fromHex(root)
+      storage.dirty.clear()
+      record = { ...record, storageRoot: storage.baseRoot }
+      this.accounts.set(address, record)
+    }
+    this.trie.put(key, encodeAccount(record))
+  }
+
+  private storageOf(address: Hex): AccountStorage {
+    let storage = this.storages.get(address)
+    if (storage === undefined) {
+      storage = {
+        baseRoot: this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT,
+        slots: new Map(),
+        dirty: new Set(),
+      }
+      this.storages.set(address, storage)
+    }
+    return storage
+  }
+}
+
+const EMPTY_ACCOUNT: AccountRecord = {
+  nonce: 0n,
+  balance: 0n,
+  storageRoot: EMPTY_STORAGE_ROOT,
+  codeHash: EMPTY_CODE_HASH,
+}
+
+/** RLP of a byte string of 1 to 32 bytes. */
+function encodeSlotValue(value: Uint8Array): Uint8Array {
+  if (value.length === 1 && (value[0] ?? 0) < 0x80) return value
+  return concatBytes(Uint8Array.of(0x80 + value.length), value)
+}

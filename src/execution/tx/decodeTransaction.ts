@@ -1,0 +1,192 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { keccak256, keccak256Hex } from '../../lib/hash.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
+import { publicKeyToAddress, recoverPublicKey } from '../../lib/secp256k1.ts'
+import { DEPOSIT_TX_TYPE, decodeDepositTx } from '../../rollup/protocol/deposit.ts'
+import type {
+  AccessListEntry,
+  Authorization,
+  DepositTransaction,
+  SignedTransaction,
+  Transaction,
+} from '../chain/types.ts'
+
+/** Half the order of secp256k1: larger `s` values are refused (EIP-2). */
+const MAX_LOW_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/**
+ * Decodes an EIP-2718 encoding and recovers the sender. Deposits (0x7e) are accepted. Throws DecodeError for anything
+ * malformed, for a bad signature and for blob transactions, which OP chains do not have.
+ */
+export function decodeTransaction(raw: Uint8Array): Transaction {
+  return raw[0] === DEPOSIT_TX_TYPE ? decodeDeposit(raw) : decodeSignedTransaction(raw)
+}
+
+export function decodeDeposit(raw: Uint8Array): DepositTransaction {
+  const { gas, ...tx } = decodeDepositTx(raw)
+  return { type: DEPOSIT_TX_TYPE, hash: keccak256Hex(raw), ...tx, gasLimit: gas, raw }
+}
+
+/** As decodeTransaction, without deposits. */
+export function decodeSignedTransaction(raw: Uint8Array): SignedTransaction {
+  const type = raw[0]
+  if (type === undefined) throw new DecodeError('transaction: empty')
+  if (type >= 0xc0) return decodeLegacy(raw)
+  if (type !== 1 && type !== 2 && type !== 4) throw new DecodeError('transaction type not supported')
+  const fields = rlpList(decodeRlp(raw.subarray(1)), 'transaction', FIELD_COUNT[type])
+  // Type 1 has one fee field, the others two.
+  const fees = type === 1 ? 2 : 3
+  const maxPriorityFeePerGas = rlpBigInt(fields[2], 'transaction fee')
+  const maxFeePerGas = type === 1 ? maxPriorityFeePerGas : rlpBigInt(fields[3], 'transaction fee')
+  const body = fees + 1
+  const yParity = rlpBigInt(fields[fields.length - 3], 'transaction parity')
+  const authorizationList = type === 4 ? decodeAuthorizations(fields[body + 5]) : undefined
+  const to = decodeRecipient(fields[body + 1])
+  if (type === 4 && to === null) throw new DecodeError('transaction: set-code transactions cannot create contracts')
+  const signature = decodeSignature(fields[fields.length - 2], fields[fields.length - 1], yParity)
+  return {
+    type,
+    hash: keccak256Hex(raw),
+    from: recoverSender(signingHash(type, fields), signature),
+    to,
+    nonce: rlpNumber(fields[1], 'transaction nonce'),
+    gasLimit: rlpBigInt(fields[body], 'transaction gas limit', 8),
+    value: rlpBigInt(fields[body + 2], 'transaction value'),
+    data: rlpBytes(fields[body + 3], 'transaction data'),
+    chainId: rlpBigInt(fields[0], 'transaction chain id'),
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    accessList: decodeAccessList(fields[body + 4]),
+    ...(authorizationList === undefined ? {} : { authorizationList }),
+    v: yParity,
+    r: signature.r,
+    s: signature.s,
+    yParity: signature.yParity,
+    raw,
+  }
+}
+
+const FIELD_COUNT = { 1: 11, 2: 12, 4: 13 } as const
+
+function decodeLegacy(raw: Uint8Array): SignedTransaction {
+  const fields = rlpList(decodeRlp(raw), 'transaction', 9)
+  const v = rlpBigInt(fields[6], 'transaction v')
+  const isProtected = v >= 35n
+  if (!isProtected && v !== 27n && v !== 28n) throw new DecodeError(`transaction: v is ${v}`)
+  const chainId = isProtected ? (v - 35n) / 2n : undefined
+  const parity = isProtected ? (v - 35n) % 2n : v - 27n
+  const signature = decodeSignature(fields[7], fields[8], parity)
+  const signed = fields.slice(0, 6)
+  const hash = keccak256(encodeRlp(chainId === undefined ? signed : [...signed, chainId, 0, 0]))
+  const gasPrice = rlpBigInt(fields[1], 'transaction gas price')
+  return {
+    type: 0,
+    hash: keccak256Hex(raw),
+    from: recoverSender(hash, signature),
+    to: decodeRecipient(fields[3]),
+    nonce: rlpNumber(fields[0], 'transaction nonce'),
+    gasLimit: rlpBigInt(fields[2], 'transaction gas limit', 8),
+    value: rlpBigInt(fields[4], 'transaction value'),
+    data: rlpBytes(fields[5], 'transaction data'),
+    ...(chainId === undefined ? {} : { chainId }),
+    maxFeePerGas: gasPrice,
+    maxPriorityFeePerGas: gasPrice,
+    accessList: [],
+    v,
+    r: signature.r,
+    s: signature.s,
+    yParity: signature.yParity,
+    raw,
+  }
+}
+
+interface Signature {
+  r: bigint
+  s: bigint
+  rBytes: Uint8Array
+  sBytes: Uint8Array
+  yParity: 0 | 1
+}
+
+function decodeSignature(rItem: RlpItem | undefined, sItem: RlpItem | undefined, parity: bigint): Signature {
+  const r = rlpBigInt(rItem, 'transaction r')
+  const s = rlpBigInt(sItem, 'transaction s')
+  if (r === 0n || r >= SECP256K1_ORDER || s === 0n || s > MAX_LOW_S || (parity !== 0n && parity !== 1n)) {
+    throw new DecodeError('transaction: invalid signature values')
+  }
+  return { r, s, rBytes: rlpBytes(rItem, 'r'), sBytes: rlpBytes(sItem, 's'), yParity: parity === 1n ? 1 : 0 }
+}
+
+function recoverSender(hash: Uint8Array, { rBytes, sBytes, yParity }: Signature): Hex {
+  return publicKeyToAddress(recoverPublicKey(hash, rBytes, sBytes, yParity))
+}
+
+function signingHash(type: number, fields: RlpItem[]): Uint8Array {
+  return keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields.slice(0, -3))))
+}
+
+function decodeRecipient(item: RlpItem | undefined): Hex | null {
+  const to = rlpBytes(item, 'transaction recipient')
+  if (to.length === 0) return null
+  if (to.length !== 20) throw new DecodeError(`transaction recipient: ${to.length} bytes`)
+  return toHex(to)
+}
+
+function decodeAccessList(item: RlpItem | undefined): AccessListEntry[] {
+  return rlpList(item, 'access list').map((entry) => {
+    const [address, keys] = rlpList(entry, 'access list entry', 2)
+    return {
+      address: toHex(rlpBytes(address, 'access list address', 20)),
+      storageKeys: rlpList(keys, 'access list keys').map((key) => toHex(rlpBytes(key, 'access list key', 32))),
+    }
+  })
+}
+
+/** EIP-7702. An entry whose signature gives no signer is kept (it is part of the hash) without authority. */
+function decodeAuthorizations(item: RlpItem | undefined): Authorization[] {
+  const entries = rlpList(item, 'authorization list')
+  if (entries.length === 0) throw new DecodeError('transaction: empty authorization list')
+  return entries.map((entry) => {
+    const fields = rlpList(entry, 'authorization', 6)
+    const authorization = {
+      chainId: rlpBigInt(fields[0], 'authorization chain id'),
+      address: toHex(rlpBytes(fields[1], 'authorization address', 20)),
+      nonce: rlpBigInt(fields[2], 'authorization nonce', 8),
+      yParity: Number(rlpBigInt(fields[3], 'authorization parity', 1)),
+      r: rlpBigInt(fields[4], 'authorization r'),
+      s: rlpBigInt(fields[5], 'authorization s'),
+    }
+    return { ...authorization, authority: recoverAuthority(fields, authorization) }
+  })
+}
+
+const AUTHORIZATION_MAGIC = 0x05
+
+function recoverAuthority(
+  fields: RlpItem[],
+  { yParity, r, s }: { yParity: number; r: bigint; s: bigint },
+): Hex | undefined {
+  if (yParity > 1 || r === 0n || r >= SECP256K1_ORDER || s === 0n || s > MAX_LOW_S) return undefined
+  const hash = keccak256(concatBytes(Uint8Array.of(AUTHORIZATION_MAGIC), encodeRlp(fields.slice(0, 3))))
+  try {
+    const publicKey = recoverPublicKey(hash, rlpBytes(fields[4], 'r'), rlpBytes(fields[5], 's'), yParity)
+    return publicKeyToAddress(publicKey)
+  } catch {
+    return undefined
+  }
+}
+
+/** Wei per gas that the transaction pays over the base fee; negative when it cannot pay the base fee. */
+export function effectiveTip(tx: SignedTransaction, baseFee: bigint): bigint {
+  const room = tx.maxFeePerGas - baseFee
+  return room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas
+}
+
+/** Address of a contract created by a transaction: keccak256(rlp([sender, nonce])). */
+export function createAddress(sender: Uint8Array, nonce: bigint): Hex {
+  return toHex(keccak256(encodeRlp([sender, nonce])).subarray(12))
+}
+
