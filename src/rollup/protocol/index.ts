@@ -1,5 +1,19 @@
 export { type BlobScheduleEntry, blobBaseFee, l1BlobBaseFee } from './blobFee.ts'
 export {
+  type BlockHeader,
+  blockHeaderFromJson,
+  blockHeaderHash,
+  decodeBlockHeader,
+  encodeBlockHeader,
+} from './blockHeader.ts'
+export {
+  COMPRESSION_ALGORITHMS,
+  type CompressionAlgorithm,
+  compressChannel,
+  type ReadChannelOptions,
+  readChannelBatches,
+} from './channel.ts'
+export {
   BASE_FEE_VAULT_ADDRESS,
   DEPOSITOR_ACCOUNT,
   DERIVATION_VERSION_0,
@@ -49,7 +63,33 @@ export {
   l1InfoOfTransactions,
   parseL1Info,
 } from './l1Info.ts'
+export { orderedTrieRoot } from './orderedTrie.ts'
 export { computeOutputRoot, type OutputRootParts } from './outputRoot.ts'
+export {
+  type PayloadHeaderOptions,
+  payloadBlockHash,
+  payloadToHeader,
+  payloadToL2BlockRef,
+  payloadVersionAt,
+} from './payload.ts'
+export {
+  attributesFromJson,
+  attributesToJson,
+  type ExecutionPayloadJson,
+  type PayloadAttributesJson,
+  payloadEnvelopeFromJson,
+  payloadEnvelopeToJson,
+  payloadFromJson,
+  payloadToJson,
+  type WithdrawalJson,
+} from './payloadJson.ts'
+export {
+  decodePayloadEnvelope,
+  decodePayloadSsz,
+  encodePayloadEnvelope,
+  encodePayloadSsz,
+  type PayloadVersion,
+} from './payloadSsz.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
 export {
   decodeEip1559Params,
@@ -66,12 +106,19 @@ export {
   type OperatorFeeParams,
 } from './scalars.ts'
 export { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
+export { decodeSingularBatch, encodeSingularBatch, type SingularBatch } from './singularBatch.ts'
 export {
   invalidatedBlockSourceHash,
   l1InfoSourceHash,
   upgradeSourceHash,
   userDepositSourceHash,
 } from './sourceHash.ts'
+export {
+  applySystemConfigUpdate,
+  applySystemConfigUpdates,
+  CONFIG_UPDATE_TOPIC,
+  systemConfigFromPayload,
+} from './systemConfig.ts'
 export {
   type AltDaConfig,
   type BlockId,

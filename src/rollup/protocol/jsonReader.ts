@@ -18,6 +18,11 @@ export class JsonObjectReader {
     return this.value(name) !== undefined
   }
 
+  /** The member as it is; undefined when absent or null. */
+  raw(name: string): unknown {
+    return this.value(name)
+  }
+
   object(name: string): JsonObjectReader {
     return this.optionalObject(name) ?? this.missing(name)
   }

@@ -1,0 +1,81 @@
+import type { Hex } from '../../lib/hex.ts'
+import { type BlockHeader, blockHeaderHash } from './blockHeader.ts'
+import { EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from './constants.ts'
+import { isForkActive } from './forks.ts'
+import { l1InfoOfTransactions } from './l1Info.ts'
+import { orderedTrieRoot } from './orderedTrie.ts'
+import type { PayloadVersion } from './payloadSsz.ts'
+import type { ExecutionPayload, L2BlockRef, PayloadEnvelope, RollupConfig } from './types.ts'
+
+/** Which gossip topic and container a block of this L2 time belongs to. */
+export function payloadVersionAt(config: RollupConfig, timestamp: number): PayloadVersion {
+  if (isForkActive(config, 'isthmus', timestamp)) return 4
+  if (isForkActive(config, 'ecotone', timestamp)) return 3
+  if (isForkActive(config, 'canyon', timestamp)) return 2
+  return 1
+}
+
+export interface PayloadHeaderOptions {
+  /** Saves building the trie when the caller has its root already. */
+  transactionsRoot?: Hex
+}
+
+/**
+ * The header that a payload stands for. Which fork's members it has follows from those of the payload: `withdrawalsRoot`
+ * means Isthmus (with the empty requests hash), `withdrawals` Canyon, the blob gas members Ecotone.
+ */
+export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): BlockHeader {
+  const { payload, parentBeaconBlockRoot } = envelope
+  const header: BlockHeader = {
+    parentHash: payload.parentHash,
+    unclesHash: EMPTY_UNCLES_HASH,
+    coinbase: payload.feeRecipient,
+    stateRoot: payload.stateRoot,
+    transactionsRoot: opts.transactionsRoot ?? orderedTrieRoot(payload.transactions),
+    receiptsRoot: payload.receiptsRoot,
+    logsBloom: payload.logsBloom,
+    difficulty: 0n,
+    number: payload.blockNumber,
+    gasLimit: payload.gasLimit,
+    gasUsed: payload.gasUsed,
+    timestamp: payload.timestamp,
+    extraData: payload.extraData,
+    mixHash: payload.prevRandao,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: payload.baseFeePerGas,
+  }
+  if (payload.withdrawalsRoot !== undefined) {
+    header.withdrawalsRoot = payload.withdrawalsRoot
+    header.requestsHash = EMPTY_REQUESTS_HASH
+  } else if (payload.withdrawals !== undefined) {
+    header.withdrawalsRoot = EMPTY_TRIE_ROOT
+  }
+  if (payload.blobGasUsed !== undefined) header.blobGasUsed = payload.blobGasUsed
+  if (payload.excessBlobGas !== undefined) header.excessBlobGas = payload.excessBlobGas
+  if (parentBeaconBlockRoot !== undefined) header.parentBeaconBlockRoot = parentBeaconBlockRoot
+  return header
+}
+
+/**
+ * Block hash recomputed from the payload's content, to compare with the `blockHash` it claims. Throws DecodeError when its members fit no
+ * fork. Withdrawals other than none are not hashed: callers refuse them.
+ */
+export function payloadBlockHash(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): Hex {
+  return blockHeaderHash(payloadToHeader(envelope, opts))
+}
+
+/** Reference to the block, with the origin from its L1-info deposit. Throws DecodeError when that is missing or malformed. */
+export function payloadToL2BlockRef(payload: ExecutionPayload, config: RollupConfig): L2BlockRef {
+  const { l1, l2 } = config.genesis
+  const ref = {
+    hash: payload.blockHash,
+    number: payload.blockNumber,
+    parentHash: payload.parentHash,
+    timestamp: payload.timestamp,
+  }
+  if (payload.blockNumber === l2.number && payload.blockHash === l2.hash) {
+    return { ...ref, l1Origin: { ...l1 }, sequenceNumber: 0 }
+  }
+  const info = l1InfoOfTransactions(payload.transactions)
+  return { ...ref, l1Origin: { hash: info.blockHash, number: info.number }, sequenceNumber: info.sequenceNumber }
+}
