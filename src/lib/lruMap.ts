@@ -1,0 +1,25 @@
+/** Map that forgets the entry used longest ago once it holds more than `maxEntries`. */
+export class LruMap<K, V> {
+  private readonly entries = new Map<K, V>()
+  private readonly maxEntries: number
+
+  constructor(maxEntries: number) {
+    this.maxEntries = maxEntries
+  }
+
+  get(key: K): V | undefined {
+    const value = this.entries.get(key)
+    if (value === undefined) return undefined
+    this.entries.delete(key)
+    this.entries.set(key, value)
+    return value
+  }
+
+  set(key: K, value: V): void {
+    this.entries.delete(key)
+    this.entries.set(key, value)
+    if (this.entries.size <= this.maxEntries) return
+    const oldest = this.entries.keys().next()
+    if (oldest.done !== true) this.entries.delete(oldest.value)
+  }
+}

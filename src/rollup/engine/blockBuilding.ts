@@ -1,0 +1,94 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { L2BlockRef, PayloadAttributes, PayloadEnvelope } from '../protocol/types.ts'
+import { buildStartError, EngineError } from './engineErrors.ts'
+import type { Engine, ForkchoiceState } from './types.ts'
+
+/** EIP-2718 type of deposits (specs: deposits). */
+const DEPOSIT_TYPE = 0x7e
+
+/** A block that the engine is building. */
+export interface BuildJob {
+  payloadId: Hex
+  parent: L2BlockRef
+  timestamp: number
+  attributes: PayloadAttributes
+}
+
+/** Makes `parent` the engine's head and starts a block on it. */
+export async function startBlock(
+  engine: Engine,
+  state: ForkchoiceState,
+  parent: L2BlockRef,
+  attributes: PayloadAttributes,
+): Promise<BuildJob> {
+  let result: Awaited<ReturnType<Engine['forkchoiceUpdated']>>
+  try {
+    result = await engine.forkchoiceUpdated(state, attributes)
+  } catch (error) {
+    throw buildStartError(error)
+  }
+  const { status, validationError } = result.payloadStatus
+  if (status === 'INVALID' || status === 'INVALID_BLOCK_HASH') {
+    throw new EngineError('invalid-payload', `engine refuses to build on ${parent.hash}: ${validationError ?? status}`)
+  }
+  if (status !== 'VALID') {
+    throw new EngineError('engine-syncing', `engine answers ${status} to building on ${parent.hash}`, {
+      severity: 'temporary',
+    })
+  }
+  if (result.payloadId === undefined) {
+    throw new EngineError('engine-call', 'engine started no block although attributes were sent', {
+      severity: 'temporary',
+    })
+  }
+  return { payloadId: result.payloadId, parent, timestamp: attributes.timestamp, attributes }
+}
+
+/** The finished block. Any failure means that the job is gone and its attributes are to be sent again. */
+export async function fetchBlock(engine: Engine, job: BuildJob): Promise<PayloadEnvelope> {
+  let envelope: PayloadEnvelope
+  try {
+    envelope = await engine.getPayload(job.payloadId, job.timestamp)
+  } catch (cause) {
+    throw new EngineError('payload-expired', `block ${job.parent.number + 1} being built is gone`, {
+      cause,
+      severity: 'temporary',
+    })
+  }
+  const { payload } = envelope
+  if (payload.parentHash !== job.parent.hash || payload.timestamp !== job.timestamp) {
+    throw new EngineError('payload-expired', `engine returned another block than the one asked for`, {
+      severity: 'temporary',
+      details: { parent: payload.parentHash, expectedParent: job.parent.hash },
+    })
+  }
+  const problem = checkTransactionOrder(payload.transactions)
+  if (problem !== undefined) throw new EngineError('invalid-payload', problem)
+  // The beacon root is the attributes' one; engines of other builds may leave it out of their answer.
+  if (envelope.parentBeaconBlockRoot !== undefined || job.attributes.parentBeaconBlockRoot === undefined)
+    return envelope
+  return { payload, parentBeaconBlockRoot: job.attributes.parentBeaconBlockRoot }
+}
+
+/** Deposits come first and at least one is there (the L1 info); undefined when that holds. */
+export function checkTransactionOrder(transactions: readonly Uint8Array[]): string | undefined {
+  if (transactions[0]?.[0] !== DEPOSIT_TYPE) return 'first transaction is not a deposit'
+  const lastDeposit = transactions.findLastIndex((transaction) => transaction[0] === DEPOSIT_TYPE)
+  const firstOther = transactions.findIndex((transaction) => transaction[0] !== DEPOSIT_TYPE)
+  return firstOther !== -1 && lastDeposit > firstOther
+    ? `deposit at ${lastDeposit} follows another transaction`
+    : undefined
+}
+
+export function isDepositsOnly(attributes: PayloadAttributes): boolean {
+  return attributes.transactions.every((transaction) => transaction[0] === DEPOSIT_TYPE)
+}
+
+/** specs: holocene/derivation, "Engine Queue": the block that stands in for an invalid one. */
+export function withDepositsOnly(attributes: PayloadAttributes): PayloadAttributes {
+  return {
+    ...attributes,
+    noTxPool: true,
+    transactions: attributes.transactions.filter((transaction) => transaction[0] === DEPOSIT_TYPE),
+  }
+}

@@ -1,0 +1,172 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import {
+  attributesToJson,
+  isForkActive,
+  payloadFromJson,
+  payloadToJson,
+  payloadToL2BlockRef,
+  systemConfigFromPayload,
+} from '../protocol/index.ts'
+import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
+import { type AccountProof, accountProofFromJson } from './accountProof.ts'
+import { asObject } from './rawTransaction.ts'
+import { payloadFromRpcBlock } from './rpcBlock.ts'
+import type { Engine, ForkchoiceResult, L2BlockLabel, PayloadStatus, PayloadStatusKind } from './types.ts'
+
+export interface EngineClient extends Engine {
+  payloadByHash(hash: Hex): Promise<PayloadEnvelope | undefined>
+  /** SystemConfig as the block left it. Rejects when the engine does not have the block. */
+  systemConfigByL2Hash(hash: Hex): Promise<SystemConfig>
+  /** eth_getProof, not yet verified. */
+  proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
+  chainId(): Promise<bigint>
+}
+
+export interface EngineClientOptions {
+  /** op-node's `l2.engine-rpc-timeout`. */
+  timeoutMs?: number
+}
+
+/** Blocks kept in memory: what was just inserted is read again when its batch arrives from L1. */
+const CACHED_BLOCKS = 512
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/** Engine API and eth reads over one authenticated endpoint. */
+export function createEngineClient(
+  modules: { rpc: RpcClient },
+  config: RollupConfig,
+  options: EngineClientOptions = {},
+): EngineClient {
+  const { rpc } = modules
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+  const payloads = new LruMap<Hex, PayloadEnvelope>(CACHED_BLOCKS)
+  const refs = new LruMap<Hex, L2BlockRef>(CACHED_BLOCKS)
+  const isIsthmus = (timestamp: number) => isForkActive(config, 'isthmus', timestamp)
+  const isEcotone = (timestamp: number) => isForkActive(config, 'ecotone', timestamp)
+
+  const request = (method: string, params: readonly unknown[]) => rpc.request(method, params, { timeoutMs })
+
+  const remember = (envelope: PayloadEnvelope): PayloadEnvelope => {
+    payloads.set(envelope.payload.blockHash, envelope)
+    return envelope
+  }
+
+  const toRef = (envelope: PayloadEnvelope): L2BlockRef => {
+    const known = refs.get(envelope.payload.blockHash)
+    if (known !== undefined) return known
+    const ref = payloadToL2BlockRef(envelope.payload, config)
+    refs.set(ref.hash, ref)
+    return ref
+  }
+
+  const readBlock = async (method: string, param: string): Promise<PayloadEnvelope | undefined> => {
+    try {
+      const block = await request(method, [param, true])
+      return block === null || block === undefined ? undefined : remember(payloadFromRpcBlock(block, isIsthmus))
+    } catch (error) {
+      // geth answers so for a label that is not set yet, for example `finalized` on a new chain.
+      if (error instanceof JsonRpcError && /not found|unknown block/i.test(error.message)) return undefined
+      throw error
+    }
+  }
+
+  const payloadByHash = async (hash: Hex) => payloads.get(hash) ?? readBlock('eth_getBlockByHash', hash)
+  const payloadByNumber = (number: number) => readBlock('eth_getBlockByNumber', toQuantity(number))
+
+  return {
+    async forkchoiceUpdated(state, attributes) {
+      const version = forkchoiceVersion(attributes)
+      const attributesJson = attributes === undefined ? null : attributesToJson(attributes)
+      const result = await request(`engine_forkchoiceUpdatedV${version}`, [state, attributesJson])
+      return forkchoiceResultFromJson(result)
+    },
+
+    async newPayload(envelope) {
+      const { payload, parentBeaconBlockRoot } = envelope
+      const json = payloadToJson(payload)
+      const result = isIsthmus(payload.timestamp)
+        ? await request('engine_newPayloadV4', [json, [], parentBeaconBlockRoot, []])
+        : isEcotone(payload.timestamp)
+          ? await request('engine_newPayloadV3', [json, [], parentBeaconBlockRoot])
+          : await request('engine_newPayloadV2', [json])
+      const status = payloadStatusFromJson(result)
+      if (status.status === 'VALID') remember(envelope)
+      return status
+    },
+
+    async getPayload(payloadId, timestamp) {
+      const version = isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2
+      const result = asObject(await request(`engine_getPayloadV${version}`, [payloadId]), 'engine_getPayload answer')
+      const envelope: PayloadEnvelope = { payload: payloadFromJson(result.executionPayload) }
+      if (result.parentBeaconBlockRoot !== undefined && result.parentBeaconBlockRoot !== null) {
+        envelope.parentBeaconBlockRoot = normalizeHex(result.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
+      }
+      return envelope
+    },
+
+    payloadByHash,
+    payloadByNumber,
+
+    async blockRefByHash(hash) {
+      const known = refs.get(hash)
+      if (known !== undefined) return known
+      const envelope = await payloadByHash(hash)
+      return envelope && toRef(envelope)
+    },
+
+    async blockRefByNumber(number) {
+      const envelope = await payloadByNumber(number)
+      return envelope && toRef(envelope)
+    },
+
+    async blockRefByLabel(label: L2BlockLabel) {
+      const envelope = await readBlock('eth_getBlockByNumber', label)
+      return envelope && toRef(envelope)
+    },
+
+    async systemConfigByL2Hash(hash) {
+      const envelope = await payloadByHash(hash)
+      if (envelope === undefined) throw new DecodeError(`engine does not have L2 block ${hash}`, { severity: 'reset' })
+      return systemConfigFromPayload(envelope.payload, config)
+    },
+
+    async proof(address, slots, blockHash) {
+      return accountProofFromJson(await request('eth_getProof', [address, slots, blockHash]))
+    },
+
+    chainId: async () => quantityToBigInt(await request('eth_chainId', []), 'eth_chainId answer'),
+  }
+
+  /** V3 also when no attributes are sent (facts of op-node's engine client); else by the attributes' timestamp. */
+  function forkchoiceVersion(attributes: PayloadAttributes | undefined): 1 | 2 | 3 {
+    if (attributes === undefined || isEcotone(attributes.timestamp)) return 3
+    return isForkActive(config, 'canyon', attributes.timestamp) ? 2 : 1
+  }
+}
+
+const STATUS_KINDS: readonly PayloadStatusKind[] = ['VALID', 'INVALID', 'SYNCING', 'ACCEPTED', 'INVALID_BLOCK_HASH']
+
+function payloadStatusFromJson(json: unknown): PayloadStatus {
+  const object = asObject(json, 'payload status')
+  const status = STATUS_KINDS.find((kind) => kind === object.status)
+  if (status === undefined) throw new DecodeError(`payload status: unknown value ${String(object.status)}`)
+  const result: PayloadStatus = { status }
+  if (typeof object.latestValidHash === 'string') {
+    result.latestValidHash = normalizeHex(object.latestValidHash, 32, 'latestValidHash')
+  }
+  if (typeof object.validationError === 'string') result.validationError = object.validationError
+  return result
+}
+
+function forkchoiceResultFromJson(json: unknown): ForkchoiceResult {
+  const object = asObject(json, 'forkchoice answer')
+  const result: ForkchoiceResult = { payloadStatus: payloadStatusFromJson(object.payloadStatus) }
+  if (object.payloadId !== null && object.payloadId !== undefined) {
+    result.payloadId = normalizeHex(object.payloadId, 8, 'payloadId')
+  }
+  return result
+}

@@ -1,0 +1,18 @@
+export { type AccountProof, verifyAccountProof } from './accountProof.ts'
+export type { BuildJob } from './blockBuilding.ts'
+export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
+export { type AttributesOutcome, EngineController, type InsertOutcome } from './engineController.ts'
+export { EngineError, type EngineErrorCode } from './engineErrors.ts'
+export { findStartHeads, type L1Lookup, type StartHeads, StartHeadsError } from './findStartHeads.ts'
+export { findMismatch } from './matchAttributes.ts'
+export { rawTransactionFromJson } from './rawTransaction.ts'
+export { payloadFromRpcBlock } from './rpcBlock.ts'
+export type {
+  DerivedAttributes,
+  Engine,
+  EngineHeads,
+  ForkchoiceResult,
+  ForkchoiceState,
+  L2BlockLabel,
+  PayloadStatus,
+} from './types.ts'

@@ -1,0 +1,106 @@
+import { equalBytes, viewOf } from '../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { isForkActive } from '../protocol/index.ts'
+import type { ExecutionPayload, PayloadAttributes, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
+
+/** Root of the empty withdrawals list. */
+const EMPTY_LIST_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+/** OP Mainnet's parameters, for configs that do not name theirs (specs: canyon/exec-engine, "EIP-1559 parameters"). */
+const DEFAULT_DENOMINATOR_CANYON = 250
+const DEFAULT_ELASTICITY = 6
+
+/**
+ * What distinguishes an existing block from the one that derived attributes on `parentHash` would give; undefined when
+ * nothing does. State and receipts need no comparison: they follow from the inputs (specs: derivation, "L1-consolidation").
+ */
+export function findMismatch(
+  attributes: PayloadAttributes,
+  parentHash: Hex,
+  block: PayloadEnvelope,
+  config: RollupConfig,
+): string | undefined {
+  const { payload } = block
+  if (payload.parentHash !== parentHash) return `parent hash: block has ${payload.parentHash}, expected ${parentHash}`
+  if (payload.timestamp !== attributes.timestamp) {
+    return `timestamp: block has ${payload.timestamp}, expected ${attributes.timestamp}`
+  }
+  if (payload.prevRandao !== attributes.prevRandao) {
+    return `prevRandao: block has ${payload.prevRandao}, expected ${attributes.prevRandao}`
+  }
+  if (payload.feeRecipient !== attributes.suggestedFeeRecipient) {
+    return `fee recipient: block has ${payload.feeRecipient}, expected ${attributes.suggestedFeeRecipient}`
+  }
+  if (payload.gasLimit !== attributes.gasLimit) {
+    return `gas limit: block has ${payload.gasLimit}, expected ${attributes.gasLimit}`
+  }
+  if (block.parentBeaconBlockRoot !== attributes.parentBeaconBlockRoot) {
+    return `parent beacon block root: block has ${block.parentBeaconBlockRoot}, expected ${attributes.parentBeaconBlockRoot}`
+  }
+  return (
+    transactionsMismatch(attributes.transactions, payload.transactions) ??
+    withdrawalsMismatch(attributes, payload, config) ??
+    feeParamsMismatch(attributes, payload, config)
+  )
+}
+
+function transactionsMismatch(expected: readonly Uint8Array[], actual: readonly Uint8Array[]): string | undefined {
+  if (expected.length !== actual.length) return `transactions: block has ${actual.length}, expected ${expected.length}`
+  const index = expected.findIndex((bytes, at) => !equalBytes(bytes, actual[at] ?? new Uint8Array(0)))
+  return index === -1 ? undefined : `transaction ${index} differs`
+}
+
+function withdrawalsMismatch(
+  attributes: PayloadAttributes,
+  payload: ExecutionPayload,
+  config: RollupConfig,
+): string | undefined {
+  if (!isForkActive(config, 'canyon', payload.timestamp)) {
+    if (attributes.withdrawals !== undefined || payload.withdrawals !== undefined) return 'withdrawals before Canyon'
+    return undefined
+  }
+  if (attributes.withdrawals === undefined || payload.withdrawals === undefined) return 'withdrawals are missing'
+  if (attributes.withdrawals.length > 0 || payload.withdrawals.length > 0) return 'withdrawals are not empty'
+  if (isForkActive(config, 'isthmus', payload.timestamp)) {
+    return payload.withdrawalsRoot === undefined ? 'withdrawals root is missing' : undefined
+  }
+  if (payload.withdrawalsRoot !== undefined && payload.withdrawalsRoot !== EMPTY_LIST_ROOT) {
+    return `withdrawals root: block has ${payload.withdrawalsRoot} before Isthmus`
+  }
+  return undefined
+}
+
+/** extraData carries the parameters: Holocene `00 ‖ denominator ‖ elasticity`, Jovian `01 ‖ … ‖ minBaseFee u64`. */
+function feeParamsMismatch(
+  attributes: PayloadAttributes,
+  payload: ExecutionPayload,
+  config: RollupConfig,
+): string | undefined {
+  const extraData = fromHex(payload.extraData)
+  if (!isForkActive(config, 'holocene', payload.timestamp)) {
+    if (attributes.eip1559Params !== undefined) return 'EIP-1559 parameters before Holocene'
+    return extraData.length === 0 ? undefined : `extra data: block has ${payload.extraData} before Holocene`
+  }
+  if (attributes.eip1559Params === undefined) return 'EIP-1559 parameters are missing'
+  const jovian = isForkActive(config, 'jovian', payload.timestamp)
+  if (extraData.length !== (jovian ? 17 : 9) || extraData[0] !== (jovian ? 1 : 0)) {
+    return `extra data: block has ${payload.extraData}, not of this fork's form`
+  }
+  const actual = toHex(extraData.subarray(1, 9))
+  const expected = effectiveFeeParams(attributes.eip1559Params, config)
+  if (actual !== expected) return `EIP-1559 parameters: block has ${actual}, expected ${expected}`
+  if (!jovian) return attributes.minBaseFee === undefined ? undefined : 'minimum base fee before Jovian'
+  if (attributes.minBaseFee === undefined) return 'minimum base fee is missing'
+  const minBaseFee = viewOf(extraData).getBigUint64(9)
+  return minBaseFee === attributes.minBaseFee
+    ? undefined
+    : `minimum base fee: block has ${minBaseFee}, expected ${attributes.minBaseFee}`
+}
+
+/** Zero parameters stand for the chain's Canyon constants (specs: holocene/exec-engine, "EIP-1559 Parameter Encoding"). */
+function effectiveFeeParams(params: Hex, config: RollupConfig): Hex {
+  if (params !== '0x0000000000000000') return params
+  const bytes = new Uint8Array(8)
+  viewOf(bytes).setUint32(0, config.chainOpConfig?.eip1559DenominatorCanyon ?? DEFAULT_DENOMINATOR_CANYON)
+  viewOf(bytes).setUint32(4, config.chainOpConfig?.eip1559Elasticity ?? DEFAULT_ELASTICITY)
+  return toHex(bytes)
+}

@@ -1,0 +1,233 @@
+import type { Clock } from '../../lib/clock.ts'
+import { severityOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+import { WakeUp } from '../../lib/wakeUp.ts'
+import {
+  type AttributesOutcome,
+  type DerivedAttributes,
+  type Engine,
+  type EngineHeads,
+  findStartHeads,
+  type L1Lookup,
+  type StartHeads,
+} from '../engine/index.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { FinalityTracker } from './finality.ts'
+import type { NodeMetrics } from './metrics.ts'
+
+/** The derivation pipeline, as the loop drives it: one bounded unit of work a step. */
+export interface Pipeline {
+  /** Where L1 traversal stands. */
+  readonly origin: L1BlockRef
+  reset(safeHead: L2BlockRef, signal?: AbortSignal): Promise<void>
+  step(pendingSafe: L2BlockRef, signal?: AbortSignal): Promise<PipelineStep>
+  flushChannel(): void
+}
+
+export type PipelineStep =
+  | { kind: 'attributes'; derived: DerivedAttributes }
+  | { kind: 'origin'; origin: L1BlockRef }
+  | { kind: 'progress' }
+  | { kind: 'idle' }
+
+export interface DerivationEngine {
+  readonly ready: boolean
+  readonly heads: EngineHeads
+  reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
+  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome>
+  updateForkchoice(): Promise<void>
+  setFinalized(block: L2BlockRef): void
+}
+
+export interface DerivationModules {
+  pipeline: Pipeline
+  controller: DerivationEngine
+  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash'>
+  l1: L1Lookup
+  finality: FinalityTracker
+  metrics: NodeMetrics
+  clock: Clock
+  logger: Logger
+}
+
+/** op-node's step back-off: from 1 s doubling to 10 s with 250 ms of jitter. */
+const backoff = exponentialBackoff(1000, 10_000, 250)
+/** Time after which a busy loop lets other events of the process run. */
+const YIELD_AFTER_MS = 10
+
+interface ResetRequest {
+  cause: unknown
+  resolve: () => void
+  promise: Promise<void>
+}
+
+/** Reads L1 and makes L2 blocks safe, step by step; starts with a reset that finds out where to begin. */
+export class DerivationLoop {
+  private readonly modules: DerivationModules
+  private readonly config: RollupConfig
+  private readonly wakeUp: WakeUp
+  private resetRequest: ResetRequest | undefined
+  private derived: DerivedAttributes | undefined
+  private loggedSafe = 0
+  private yieldedAtMs = performance.now()
+  private isPipelineReady = false
+
+  constructor(modules: DerivationModules, config: RollupConfig) {
+    this.modules = modules
+    this.config = config
+    this.wakeUp = new WakeUp(modules.clock)
+  }
+
+  /** L1 block that derivation reads; undefined until the first reset is through, and while one is under way. */
+  get currentL1(): L1BlockRef | undefined {
+    return this.isPipelineReady ? this.modules.pipeline.origin : undefined
+  }
+
+  onL1Head(): void {
+    this.wakeUp.wake()
+  }
+
+  /** Has heads and pipeline found anew; resolves when that has succeeded. Requests that come meanwhile share one reset. */
+  requestReset(cause?: unknown): Promise<void> {
+    if (this.resetRequest === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.resetRequest = { cause, resolve, promise }
+      this.wakeUp.wake()
+    }
+    return this.resetRequest.promise
+  }
+
+  /** Finalizes what the last signal from L1 makes final. Failures are logged; a reorg found on the way asks for a reset. */
+  async tryFinalize(): Promise<void> {
+    const { finality, controller, logger } = this.modules
+    try {
+      if (!controller.ready) return
+      const block = await finality.find(controller.heads.finalized)
+      if (block === undefined) return
+      controller.setFinalized(block)
+      await controller.updateForkchoice()
+      logger.info('Finalized L2 block', { number: block.number, hash: block.hash })
+    } catch (error) {
+      logger.warn('Could not finalize', { err: error })
+      if (severityOf(error) === 'reset') this.requestReset(error).catch(() => undefined)
+    }
+  }
+
+  /** Runs until the signal aborts; rejects with an error of critical severity. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, metrics, controller } = this.modules
+    this.requestReset('start')
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        const progress = await this.step(signal)
+        // A reset is no progress: what made it necessary may still be there.
+        if (progress !== 'reset') failures = 0
+        metrics.derivationIdle(progress === 'idle')
+        if (progress === 'idle') await this.wakeUp.wait(signal)
+        else await this.yieldWhenDue()
+      } catch (error) {
+        if (signal.aborted) return
+        const severity = severityOf(error)
+        metrics.derivationError()
+        if (severity === 'critical') throw error
+        failures++
+        const isRepeated = severity === 'reset' && this.resetRequest !== undefined
+        if (severity === 'reset' && !isRepeated) {
+          logger.warn('Derivation needs a reset', { err: error })
+          this.requestReset(error)
+          // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
+          if (failures === 1) continue
+        } else {
+          logger.warn(controller.ready ? 'Derivation step failed' : 'Could not find the heads to start from', {
+            err: error,
+            failures,
+          })
+        }
+        await this.wakeUp.wait(signal, backoff(failures))
+      }
+    }
+  }
+
+  /** `idle`: nothing can be done before L1 has a new block. */
+  private async step(signal: AbortSignal): Promise<'reset' | 'worked' | 'idle'> {
+    const { pipeline, controller, finality } = this.modules
+    if (this.resetRequest !== undefined) {
+      await this.reset(this.resetRequest, signal)
+      return 'reset'
+    }
+    if (this.derived === undefined) {
+      const result = await pipeline.step(controller.heads.pendingSafe, signal)
+      if (result.kind === 'attributes') this.derived = result.derived
+      if (result.kind === 'origin' || result.kind === 'idle') {
+        await controller.updateForkchoice()
+        this.reportSafe()
+        if (finality.isDue(pipeline.origin.number)) await this.tryFinalize()
+      }
+      // A reset may have been asked for while the step ran: then its result counts no more.
+      if (this.resetRequest !== undefined) return 'worked'
+      if (result.kind === 'idle') return 'idle'
+    }
+    if (this.derived !== undefined) {
+      const outcome = await controller.processAttributes(this.derived)
+      this.handleOutcome(outcome, this.derived)
+      this.derived = undefined
+    }
+    return 'worked'
+  }
+
+  private handleOutcome(outcome: AttributesOutcome, derived: DerivedAttributes): void {
+    const { pipeline, controller, finality, logger } = this.modules
+    if (outcome.kind === 'replaced') pipeline.flushChannel()
+    if (outcome.kind === 'stale' || outcome.kind === 'dropped') return
+    if (outcome.kind === 'built') {
+      logger.info('Built L2 block from L1', {
+        number: outcome.block.number,
+        hash: outcome.block.hash,
+        origin: outcome.block.l1Origin.number,
+        derivedFrom: derived.derivedFrom.number,
+        reorged: outcome.reorged,
+      })
+    }
+    if (controller.heads.safe.hash === outcome.block.hash) finality.record(derived.derivedFrom, outcome.block)
+  }
+
+  private async reset(request: ResetRequest, signal: AbortSignal): Promise<void> {
+    const { pipeline, controller, engine, l1, finality, metrics, logger } = this.modules
+    this.isPipelineReady = false
+    this.derived = undefined
+    const heads = await controller.reset(() => findStartHeads({ engine, l1, logger }, this.config))
+    finality.reset()
+    await pipeline.reset(heads.safe, signal)
+    this.isPipelineReady = true
+    this.loggedSafe = heads.safe.number
+    metrics.pipelineReset()
+    logger.info('Derivation starts', {
+      unsafe: heads.unsafe.number,
+      safe: heads.safe.number,
+      finalized: heads.finalized.number,
+      l1: pipeline.origin.number,
+    })
+    // Requests that came while this one was carried out are answered by it.
+    this.resetRequest = undefined
+    request.resolve()
+  }
+
+  private reportSafe(): void {
+    const { safe } = this.modules.controller.heads
+    if (safe.number <= this.loggedSafe) return
+    this.loggedSafe = safe.number
+    this.modules.logger.info('Advanced safe head', {
+      number: safe.number,
+      hash: safe.hash,
+      l1: this.modules.pipeline.origin.number,
+    })
+  }
+
+  private async yieldWhenDue(): Promise<void> {
+    if (performance.now() - this.yieldedAtMs < YIELD_AFTER_MS) return
+    await new Promise((resolve) => setImmediate(resolve))
+    this.yieldedAtMs = performance.now()
+  }
+}

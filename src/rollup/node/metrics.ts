@@ -1,0 +1,70 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
+
+export type L1RefName = 'l1_head' | 'l1_safe' | 'l1_finalized' | 'l1_derived'
+export type L2RefName = 'l2_unsafe' | 'l2_safe' | 'l2_pending_safe' | 'l2_finalized'
+
+export type NodeMetrics = ReturnType<typeof createNodeMetrics>
+
+/** op-node's names, so that its dashboards work: namespace `op_node`, process name `default`. */
+export function createNodeMetrics(registry: Registry) {
+  const registers = [registry]
+  const name = (suffix: string) => `op_node_default_${suffix}`
+  const counter = (suffix: string, help: string) => new Counter({ name: name(suffix), help, registers })
+  const gauge = (suffix: string, help: string) => new Gauge({ name: name(suffix), help, registers })
+  const labels = ['layer', 'type'] as const
+  const refNumber = new Gauge({
+    name: name('refs_number'),
+    help: 'Number of a tracked block',
+    labelNames: labels,
+    registers,
+  })
+  const refTime = new Gauge({
+    name: name('refs_time'),
+    help: 'Timestamp of a tracked block',
+    labelNames: labels,
+    registers,
+  })
+  const refSequence = new Gauge({
+    name: name('refs_seqnr'),
+    help: 'Sequence number of a tracked L2 block',
+    labelNames: labels,
+    registers,
+  })
+  const info = new Gauge({ name: name('info'), help: 'Version of the node', labelNames: ['version'], registers })
+  const up = gauge('up', '1 once the node has started')
+  const idle = gauge('derivation_idle', '1 while derivation waits for a new L1 block')
+  const resets = counter('pipeline_resets_total', 'Resets of the derivation pipeline')
+  const derivationErrors = counter('derivation_errors_total', 'Errors of derivation steps')
+  const unsafePayloads = counter('unsafe_payloads_total', 'Blocks received from peers or by RPC')
+  const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
+  const sequencedTransactions = counter('transactions_sequenced_total', 'Transactions in blocks of this sequencer')
+  const queueLength = gauge('unsafe_payloads_buffer_len', 'Blocks that wait for their parent')
+  const queueBytes = gauge('unsafe_payloads_buffer_mem_size', 'Estimated bytes of the blocks that wait')
+
+  return {
+    started(version: string): void {
+      info.set({ version }, 1)
+      up.set(1)
+    },
+    l1Ref(type: L1RefName, ref: L1BlockRef): void {
+      refNumber.set({ layer: 'l1', type }, ref.number)
+      refTime.set({ layer: 'l1', type }, ref.timestamp)
+    },
+    l2Ref(type: L2RefName, ref: L2BlockRef): void {
+      refNumber.set({ layer: 'l2', type }, ref.number)
+      refTime.set({ layer: 'l2', type }, ref.timestamp)
+      refSequence.set({ layer: 'l2', type }, ref.sequenceNumber)
+    },
+    derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
+    pipelineReset: () => resets.inc(),
+    derivationError: () => derivationErrors.inc(),
+    unsafePayload: () => unsafePayloads.inc(),
+    publishingError: () => publishingErrors.inc(),
+    sequencedTransactions: (count: number) => sequencedTransactions.inc(count),
+    unsafeQueue(length: number, bytes: number): void {
+      queueLength.set(length)
+      queueBytes.set(bytes)
+    },
+  }
+}

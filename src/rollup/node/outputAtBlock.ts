@@ -1,0 +1,61 @@
+import { DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { type AccountProof, verifyAccountProof } from '../engine/index.ts'
+import { computeOutputRoot, isForkActive, MESSAGE_PASSER_ADDRESS, payloadToL2BlockRef } from '../protocol/index.ts'
+import { type ExecutionPayload, type PayloadEnvelope, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
+import type { OutputAtBlock } from './api.ts'
+
+export interface OutputEngine {
+  payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
+  proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
+}
+
+export class OutputError extends DeviumError<'output-block-missing' | 'output-failed'> {
+  override readonly name = 'OutputError'
+}
+
+/** Output version 0 of a canonical block (specs: proposals, "L2 Output Commitment Construction"). */
+export async function readOutputAtBlock(
+  engine: OutputEngine,
+  config: RollupConfig,
+  number: number,
+  options: { withdrawalRootFromState: boolean },
+): Promise<Omit<OutputAtBlock, 'syncStatus'>> {
+  const envelope = await engine.payloadByNumber(number)
+  if (envelope === undefined) {
+    // Wording of op-node: op-proposer and users know it as "not there yet".
+    throw new OutputError(
+      'output-block-missing',
+      `failed to get L2 block ref with sync status: failed to determine L2BlockRef of height ${number}, could not get payload: not found`,
+    )
+  }
+  const { payload } = envelope
+  try {
+    const withdrawalStorageRoot = await readStorageRoot(engine, config, payload, options.withdrawalRootFromState)
+    const { stateRoot, blockHash } = payload
+    const outputRoot = computeOutputRoot({ stateRoot, messagePasserStorageRoot: withdrawalStorageRoot, blockHash })
+    return {
+      version: ZERO_HASH,
+      outputRoot,
+      blockRef: payloadToL2BlockRef(payload, config),
+      withdrawalStorageRoot,
+      stateRoot,
+    }
+  } catch (cause) {
+    throw new OutputError('output-failed', `failed to get L2 output at block ${payload.blockHash}:${number}`, { cause })
+  }
+}
+
+async function readStorageRoot(
+  engine: OutputEngine,
+  config: RollupConfig,
+  payload: ExecutionPayload,
+  fromState: boolean,
+): Promise<Hex> {
+  if (!fromState && isForkActive(config, 'isthmus', payload.timestamp) && payload.withdrawalsRoot !== undefined) {
+    return payload.withdrawalsRoot
+  }
+  const proof = await engine.proof(MESSAGE_PASSER_ADDRESS, [], payload.blockHash)
+  verifyAccountProof(proof, payload.stateRoot)
+  return proof.storageHash
+}

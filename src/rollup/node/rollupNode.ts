@@ -1,0 +1,251 @@
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { type EngineClient, EngineController } from '../engine/index.ts'
+import { payloadBlockHash } from '../protocol/index.ts'
+import {
+  type L1BlockRef,
+  type PayloadEnvelope,
+  type RollupConfig,
+  type SyncStatus,
+  ZERO_L1_REF,
+  ZERO_L2_REF,
+} from '../protocol/types.ts'
+import { OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
+import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
+import { FinalityTracker } from './finality.ts'
+import type { NodeMetrics } from './metrics.ts'
+import { readOutputAtBlock } from './outputAtBlock.ts'
+import { UnsafeChain } from './unsafeChain.ts'
+
+/** L1 as the node itself reads it: finding heads, origins and finality. */
+export interface NodeL1 {
+  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
+  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
+}
+
+/** Tells of new L1 blocks; listeners are added before the node runs. */
+export interface NodeL1Heads {
+  onHead(listener: (ref: L1BlockRef) => void): void
+  onSafe(listener: (ref: L1BlockRef) => void): void
+  onFinalized(listener: (ref: L1BlockRef) => void): void
+}
+
+export interface RollupNodeModules {
+  l1: NodeL1
+  l1Heads: NodeL1Heads
+  engine: EngineClient
+  pipeline: Pipeline
+  /** Present on nodes that may sequence. */
+  attributes?: SequencerAttributes
+  /** Absent with p2p disabled. */
+  p2p?: P2pPort
+  metrics: NodeMetrics
+  clock: Clock
+  logger: Logger
+}
+
+export interface SequencingOptions {
+  /** False: wait for admin_startSequencer. */
+  active: boolean
+  /** L1 blocks that must stand on top of an origin. */
+  confirmationDepth: number
+  /** 0 = no bound. */
+  maxSafeLag: number
+  sealingMarginMs?: number
+  /** Records a start or stop, so that it outlives the process. */
+  onActiveChange?: (active: boolean) => Promise<void>
+}
+
+export interface RollupNodeOptions {
+  /** Absent: a verifier. */
+  sequencing?: SequencingOptions
+  /** Reads the message passer's storage root by eth_getProof also after Isthmus. */
+  withdrawalRootFromState?: boolean
+}
+
+export interface RollupNode extends RollupNodeApi {
+  /** Works until the signal aborts, then resolves; rejects with the cause when the node cannot go on. Called once. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export class NodeError extends DeviumError<'sequencer-disabled' | 'safe-db-disabled' | 'bad-block-hash'> {
+  override readonly name = 'NodeError'
+}
+
+/** Assembles derivation, unsafe chain, finality and sequencer around one engine controller. */
+export function createRollupNode(
+  modules: RollupNodeModules,
+  config: RollupConfig,
+  options: RollupNodeOptions = {},
+): RollupNode {
+  const { l1, l1Heads, engine, p2p, metrics, clock, logger } = modules
+  const controller = new EngineController({ engine, logger: logger.child({ module: 'engine' }) }, config)
+  const finality = new FinalityTracker({ l1 })
+  const derivation = new DerivationLoop(
+    {
+      pipeline: modules.pipeline,
+      controller,
+      engine,
+      l1,
+      finality,
+      metrics,
+      clock,
+      logger: logger.child({ module: 'derivation' }),
+    },
+    config,
+  )
+  const requestReset = (cause: unknown) => derivation.requestReset(cause)
+  const unsafeChain = new UnsafeChain(
+    {
+      engine: controller,
+      requestRange: p2p?.requestRange?.bind(p2p),
+      requestReset,
+      metrics,
+      clock,
+      logger: logger.child({ module: 'unsafe' }),
+    },
+    config,
+  )
+  const sequencing = createSequencing()
+  const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
+  listen()
+
+  return {
+    rollupConfig: config,
+    syncStatus,
+
+    async outputAtBlock(number): Promise<OutputAtBlock> {
+      const withdrawalRootFromState = options.withdrawalRootFromState ?? false
+      const output = await readOutputAtBlock(engine, config, number, { withdrawalRootFromState })
+      return { ...output, syncStatus: syncStatus() }
+    },
+
+    async safeHeadAtL1Block(l1BlockNumber): Promise<SafeHeadAtL1Block> {
+      const number = `0x${l1BlockNumber.toString(16)}`
+      throw new NodeError(
+        'safe-db-disabled',
+        `failed to get safe head at l1 block ${number}: safe head database not enabled`,
+      )
+    },
+
+    resetDerivationPipeline: () => requestReset('asked for by an operator'),
+    startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
+    stopSequencer: async () => requireSequencer().stop(),
+    sequencerActive: () => sequencing?.sequencer.active ?? false,
+
+    async postUnsafePayload(envelope) {
+      const given = envelope.payload.blockHash
+      const computed = payloadBlockHash(envelope)
+      if (computed !== given) {
+        throw new NodeError('bad-block-hash', `payload has bad block hash: ${given}, actual block hash is: ${computed}`)
+      }
+      receivePayload(envelope)
+    },
+
+    async run(signal) {
+      const stop = new AbortController()
+      const loops = AbortSignal.any([signal, stop.signal])
+      const tasks = [
+        derivation.run(loops),
+        unsafeChain.run(loops),
+        sequencing?.sequencer.run(loops) ?? Promise.resolve(),
+      ]
+      try {
+        await Promise.all(tasks)
+      } finally {
+        // One loop that failed ends the others, and all have ended when the caller hears of it.
+        stop.abort()
+        await Promise.allSettled(tasks)
+      }
+    },
+  }
+
+  function createSequencing(): { sequencer: Sequencer; origins: OriginSelector } | undefined {
+    if (modules.attributes === undefined || options.sequencing === undefined) return undefined
+    const { confirmationDepth, onActiveChange, ...sequencerOptions } = options.sequencing
+    const sequencerLogger = logger.child({ module: 'sequencer' })
+    const origins = new OriginSelector({ l1, clock, logger: sequencerLogger }, config, { confirmationDepth })
+    const sequencer = new Sequencer(
+      {
+        engine: controller,
+        attributes: modules.attributes,
+        origins,
+        publish,
+        requestReset,
+        ...(onActiveChange === undefined ? {} : { onActiveChange }),
+        clock,
+        logger: sequencerLogger,
+      },
+      config,
+      sequencerOptions,
+    )
+    return { sequencer, origins }
+  }
+
+  async function publish(envelope: PayloadEnvelope): Promise<void> {
+    metrics.sequencedTransactions(envelope.payload.transactions.length)
+    try {
+      await p2p?.publish(envelope)
+    } catch (error) {
+      metrics.publishingError()
+      throw error
+    }
+  }
+
+  function requireSequencer(): Sequencer {
+    if (sequencing === undefined) throw new NodeError('sequencer-disabled', 'sequencer is not enabled')
+    return sequencing.sequencer
+  }
+
+  function receivePayload(envelope: PayloadEnvelope): void {
+    metrics.unsafePayload()
+    unsafeChain.add(envelope)
+  }
+
+  function listen(): void {
+    p2p?.onPayload(receivePayload)
+    l1Heads.onHead((ref) => {
+      l1Refs.head = ref
+      metrics.l1Ref('l1_head', ref)
+      sequencing?.origins.onL1Head(ref)
+      derivation.onL1Head()
+    })
+    l1Heads.onSafe((ref) => {
+      l1Refs.safe = ref
+      metrics.l1Ref('l1_safe', ref)
+    })
+    l1Heads.onFinalized((ref) => {
+      if (!finality.signal(ref)) return
+      l1Refs.finalized = ref
+      metrics.l1Ref('l1_finalized', ref)
+      void derivation.tryFinalize()
+    })
+    controller.subscribe((heads) => {
+      metrics.l2Ref('l2_unsafe', heads.unsafe)
+      metrics.l2Ref('l2_safe', heads.safe)
+      metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
+      metrics.l2Ref('l2_finalized', heads.finalized)
+    })
+  }
+
+  /** While a reset is under way the heads are not known: consumers take zero references for "ask again". */
+  function syncStatus(): SyncStatus {
+    const { unsafe, safe, pendingSafe, finalized } = controller.heads
+    const isReady = controller.ready
+    return {
+      currentL1: derivation.currentL1 ?? ZERO_L1_REF,
+      headL1: l1Refs.head,
+      safeL1: l1Refs.safe,
+      finalizedL1: l1Refs.finalized,
+      unsafeL2: isReady ? unsafe : ZERO_L2_REF,
+      safeL2: isReady ? safe : ZERO_L2_REF,
+      finalizedL2: finalized,
+      pendingSafeL2: isReady ? pendingSafe : ZERO_L2_REF,
+      queuedUnsafeL2: unsafeChain.lowestQueued,
+      engineSyncTarget: isReady ? unsafe : ZERO_L2_REF,
+    }
+  }
+}

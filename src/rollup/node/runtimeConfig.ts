@@ -1,0 +1,54 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { type RollupConfig, ZERO_ADDRESS } from '../protocol/types.ts'
+
+export interface RuntimeConfigL1 {
+  storageAt(address: Hex, slot: Hex, block: 'latest'): Promise<Hex>
+}
+
+/** keccak256("systemconfig.unsafeblocksigner") (specs: system-config, "UnsafeBlockSigner"). */
+export const UNSAFE_BLOCK_SIGNER_SLOT: Hex = '0x65a7ed542fb37fe237fdfbdd70b31598523fe5b32879e307bae27a0bd9581c08'
+
+/** Settings that live on L1 and are needed at once, ahead of derivation: who may sign gossiped blocks. */
+export class RuntimeConfig {
+  private readonly l1: RuntimeConfigL1
+  private readonly clock: Clock
+  private readonly logger: Logger
+  private readonly config: RollupConfig
+  private signer: Hex | undefined
+
+  constructor(modules: { l1: RuntimeConfigL1; clock: Clock; logger: Logger }, config: RollupConfig) {
+    this.l1 = modules.l1
+    this.clock = modules.clock
+    this.logger = modules.logger
+    this.config = config
+  }
+
+  /** Address whose signature makes a gossiped block valid; undefined before the first load, or when L1 names none. */
+  unsafeBlockSigner(): Hex | undefined {
+    return this.signer
+  }
+
+  async load(): Promise<void> {
+    const word = await this.l1.storageAt(this.config.l1SystemConfigAddress, UNSAFE_BLOCK_SIGNER_SLOT, 'latest')
+    const address: Hex = `0x${word.slice(-40)}`
+    const signer = address === ZERO_ADDRESS ? undefined : address
+    if (signer === this.signer) return
+    this.signer = signer
+    this.logger.info('Loaded unsafe block signer from L1', { signer: signer ?? 'none' })
+  }
+
+  /** Reloads until the signal aborts; an interval of 0 means never (op-node's `l1.runtime-config-reload-interval`). */
+  async run(signal: AbortSignal, intervalMs: number): Promise<void> {
+    if (intervalMs === 0) return
+    try {
+      for (;;) {
+        await sleep(this.clock, intervalMs, signal)
+        await this.load().catch((error) => this.logger.warn('Could not reload runtime config', { err: error }))
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}

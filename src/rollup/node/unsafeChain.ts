@@ -1,0 +1,139 @@
+import type { Clock } from '../../lib/clock.ts'
+import { severityOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { WakeUp } from '../../lib/wakeUp.ts'
+import type { EngineHeads, InsertOutcome } from '../engine/index.ts'
+import { payloadToL2BlockRef } from '../protocol/index.ts'
+import { type L2BlockRef, type PayloadEnvelope, type RollupConfig, ZERO_L2_REF } from '../protocol/types.ts'
+import type { NodeMetrics } from './metrics.ts'
+import { UnsafeQueue } from './unsafeQueue.ts'
+
+export interface UnsafeChainModules {
+  engine: {
+    readonly ready: boolean
+    readonly heads: EngineHeads
+    subscribe(listener: (heads: EngineHeads) => void): () => void
+    insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
+  }
+  /** Asks peers for blocks start (inclusive) to end (exclusive); absent where there is no such way. */
+  requestRange?: ((start: number, end: number) => void) | undefined
+  requestReset: (cause: unknown) => Promise<void>
+  metrics: NodeMetrics
+  clock: Clock
+  logger: Logger
+}
+
+const RETRY_MS = 1000
+
+/**
+ * Extends the unsafe chain by gossiped blocks, in order. What arrives ahead of its parent waits until gossip, peers or
+ * derivation have closed the gap. A loop of its own, woken by every new block and every move of a head.
+ */
+export class UnsafeChain {
+  private readonly modules: UnsafeChainModules
+  private readonly config: RollupConfig
+  private readonly queue = new UnsafeQueue()
+  private readonly wakeUp: WakeUp
+  private requestedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(modules: UnsafeChainModules, config: RollupConfig) {
+    this.modules = modules
+    this.config = config
+    this.wakeUp = new WakeUp(modules.clock)
+  }
+
+  add(envelope: PayloadEnvelope): void {
+    const { heads } = this.modules.engine
+    if (envelope.payload.blockNumber <= heads.safe.number) return
+    if (!this.queue.add(envelope)) return
+    this.reportQueue()
+    this.wakeUp.wake()
+  }
+
+  /** The lowest block that waits, all zero when none does. */
+  get lowestQueued(): L2BlockRef {
+    const lowest = this.queue.peek()
+    return lowest === undefined ? ZERO_L2_REF : payloadToL2BlockRef(lowest.payload, this.config)
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const unsubscribe = this.modules.engine.subscribe(() => {
+      if (this.queue.length > 0) this.wakeUp.wake()
+    })
+    try {
+      while (!signal.aborted) {
+        const waitMs = await this.advance()
+        if (waitMs !== 0) await this.wakeUp.wait(signal, waitMs)
+      }
+    } finally {
+      unsubscribe()
+    }
+  }
+
+  /** Handles the lowest block. Milliseconds until there is more to do without an event; undefined: never. */
+  private async advance(): Promise<number | undefined> {
+    const { engine, logger } = this.modules
+    const lowest = this.queue.peek()
+    if (lowest === undefined || !engine.ready) return undefined
+    const { blockNumber, blockHash, parentHash, transactions } = lowest.payload
+    const { unsafe } = engine.heads
+    if (blockNumber <= unsafe.number) {
+      if (blockHash !== unsafe.hash)
+        logger.debug('Dropped block at or below the unsafe head', { number: blockNumber, block: blockHash })
+      return this.drop()
+    }
+    if (blockNumber > unsafe.number + 1) return this.requestMissing(unsafe.number + 1, blockNumber)
+    if (parentHash !== unsafe.hash) {
+      logger.info('Dropped block that does not extend the unsafe head', {
+        number: blockNumber,
+        block: blockHash,
+        parent: parentHash,
+        unsafe: unsafe.hash,
+      })
+      return this.drop()
+    }
+    try {
+      const outcome = await engine.insertUnsafePayload(lowest)
+      // The head may have moved while the block waited for the engine: it is looked at again.
+      if (outcome === 'unconnected') return 0
+      if (outcome === 'inserted') {
+        logger.info('Inserted new L2 unsafe block', {
+          number: blockNumber,
+          hash: blockHash,
+          txs: transactions.length,
+          origin: engine.heads.unsafe.l1Origin.number,
+        })
+      }
+      return this.drop()
+    } catch (error) {
+      const severity = severityOf(error)
+      if (severity === 'critical') throw error
+      logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
+      if (severity === 'reset') await this.modules.requestReset(error)
+      return RETRY_MS
+    }
+  }
+
+  private drop(): 0 {
+    this.queue.pop()
+    this.reportQueue()
+    return 0
+  }
+
+  /** op-node's interval: twice the block time. */
+  private requestMissing(start: number, end: number): number | undefined {
+    const { requestRange, clock, logger } = this.modules
+    if (requestRange === undefined) return undefined
+    const intervalMs = 2000 * this.config.blockTime
+    const elapsedMs = clock.now() - this.requestedAtMs
+    if (elapsedMs < intervalMs) return intervalMs - elapsedMs
+    this.requestedAtMs = clock.now()
+    logger.debug('Requesting missing unsafe blocks from peers', { start, end })
+    requestRange(start, end)
+    return intervalMs
+  }
+
+  private reportQueue(): void {
+    this.modules.metrics.unsafeQueue(this.queue.length, this.queue.sizeBytes)
+  }
+}

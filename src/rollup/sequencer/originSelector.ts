@@ -1,0 +1,119 @@
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError, describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { maxSequencerDrift } from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+
+export interface OriginSource {
+  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
+  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
+}
+
+/** `origin-reorged` (reset): the unsafe head stands on an L1 block that is gone. `origin-missing` (temporary): wait for L1. */
+export class OriginError extends DeviumError<'origin-reorged' | 'origin-missing'> {
+  override readonly name = 'OriginError'
+}
+
+/** Time that looking for the next origin may cost a block that could do without it. */
+const OPTIONAL_FETCH_MS = 500
+
+export interface OriginSelectorOptions {
+  /** L1 blocks that must stand on top of an origin (op-node's `sequencer.l1-confs`). */
+  confirmationDepth: number
+}
+
+/** Chooses the L1 origin of the next sequenced block (specs: derivation, "Sequencing window" and "max_sequencer_drift"). */
+export class OriginSelector {
+  private readonly l1: OriginSource
+  private readonly clock: Clock
+  private readonly logger: Logger
+  private readonly config: RollupConfig
+  private readonly confirmationDepth: number
+  private l1Head: L1BlockRef | undefined
+  private current: L1BlockRef | undefined
+  private next: L1BlockRef | undefined
+
+  constructor(
+    modules: { l1: OriginSource; clock: Clock; logger: Logger },
+    config: RollupConfig,
+    options: OriginSelectorOptions,
+  ) {
+    this.l1 = modules.l1
+    this.clock = modules.clock
+    this.logger = modules.logger
+    this.config = config
+    this.confirmationDepth = options.confirmationDepth
+  }
+
+  onL1Head(head: L1BlockRef): void {
+    this.l1Head = head
+  }
+
+  /** Forgets what L1 said: after a reset it may say something else. */
+  reset(): void {
+    this.current = undefined
+    this.next = undefined
+  }
+
+  /** The origin of the block after `parent`; throws OriginError, or what the L1 source throws. */
+  async select(parent: L2BlockRef): Promise<L1BlockRef> {
+    const current = await this.readCurrent(parent)
+    const l2Time = parent.timestamp + this.config.blockTime
+    const isPastDrift = l2Time > current.timestamp + maxSequencerDrift(this.config, current.timestamp)
+    const next = isPastDrift ? await this.readNext(current) : await this.tryReadNext(current)
+    if (next === undefined) {
+      if (!isPastDrift) return current
+      throw new OriginError(
+        'origin-missing',
+        `L1 block ${current.number + 1} is needed as origin (sequencer drift) and not there yet`,
+        { severity: 'temporary' },
+      )
+    }
+    if (next.parentHash !== current.hash) {
+      this.reset()
+      throw new OriginError('origin-reorged', `L1 block ${next.number} does not follow origin ${current.hash}`, {
+        severity: 'reset',
+      })
+    }
+    return l2Time >= next.timestamp ? next : current
+  }
+
+  private async readCurrent(parent: L2BlockRef): Promise<L1BlockRef> {
+    const { hash } = parent.l1Origin
+    if (this.current?.hash === hash) return this.current
+    const known = this.next?.hash === hash ? this.next : await this.l1.blockInfoByHash(hash)
+    if (known === undefined) {
+      throw new OriginError('origin-reorged', `L1 does not have origin ${hash} of the unsafe head`, {
+        severity: 'reset',
+      })
+    }
+    this.current = known
+    return known
+  }
+
+  /** The block after `current` as far as the confirmation depth lets it be seen. */
+  private async readNext(current: L1BlockRef): Promise<L1BlockRef | undefined> {
+    if (this.next?.parentHash === current.hash) return this.next
+    const number = current.number + 1
+    const { l1Head, confirmationDepth } = this
+    if (confirmationDepth > 0 && l1Head !== undefined && number + confirmationDepth > l1Head.number) return undefined
+    this.next = await this.l1.blockInfoByNumber(number)
+    return this.next
+  }
+
+  private async tryReadNext(current: L1BlockRef): Promise<L1BlockRef | undefined> {
+    // Until the tracker reports a higher head there is nothing to ask for.
+    if (this.l1Head !== undefined && this.l1Head.number <= current.number) return undefined
+    const { promise: timeout, resolve } = Promise.withResolvers<undefined>()
+    const cancel = this.clock.setTimeout(() => resolve(undefined), OPTIONAL_FETCH_MS)
+    try {
+      return await Promise.race([this.readNext(current), timeout])
+    } catch (error) {
+      this.logger.debug('Could not look for the next L1 origin', { current: current.number, err: describeError(error) })
+      return undefined
+    } finally {
+      cancel()
+    }
+  }
+}
