@@ -1,4 +1,3 @@
 export { POOL_ERROR_TEXTS, type PoolErrorCode, TxPoolError } from './errors.ts'
-export { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 export { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
 export { type PoolChain, type SenderContent, TxPool } from './txPool.ts'

@@ -1,17 +1,11 @@
-import type { SignedTransaction, TxCursor } from '../chain/types.ts'
+import type { TxCursor } from '../chain/types.ts'
+import { effectiveTip } from '../tx/decodeTransaction.ts'
 import type { PoolEntry } from './senderQueue.ts'
 
 interface Lane {
   entries: readonly PoolEntry[]
   position: number
   tip: bigint
-}
-
-/** Priority fee per gas that a block with this base fee would get; negative when it cannot be in such a block. */
-export function effectiveTip(transaction: SignedTransaction, baseFee: bigint): bigint {
-  const room = transaction.maxFeePerGas - baseFee
-  if (room < transaction.maxPriorityFeePerGas) return room
-  return transaction.maxPriorityFeePerGas
 }
 
 /**

@@ -11,10 +11,11 @@ import type {
   TxCursor,
   TxSource,
 } from '../chain/types.ts'
+import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
 import { type PoolEntry, SenderQueue, slotsOf } from './senderQueue.ts'
-import { createTxCursor, effectiveTip } from './txCursor.ts'
+import { createTxCursor } from './txCursor.ts'
 import { checkAccount, checkTransaction, maxTransactionGas, transactionCost } from './validation.ts'
 
 /** The part of the chain that the pool reads. */

@@ -1,12 +1,10 @@
 import type { AccountState, BlockHeader, Chain, L1FeeSource, SignedTransaction } from '../chain/types.ts'
+import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
 import { TxPoolError } from './errors.ts'
-import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
 
 /** Gas of a block that the L1-info deposit takes before any pool transaction (op-geth, `l1InfoGasOverhead`). */
 export const L1_INFO_GAS_OVERHEAD = 70_000n
-/** EIP-3860. */
-const MAX_INIT_CODE_BYTES = 49_152
 /** EIP-2681. */
 const MAX_NONCE = 2n ** 64n - 1n
 const MAX_UINT256 = 2n ** 256n - 1n
@@ -46,17 +44,19 @@ export function checkTransaction(
     throw new TxPoolError('invalidSender', detail)
   }
   if (BigInt(transaction.nonce) >= MAX_NONCE) throw new TxPoolError('nonceMax')
-  const minimum = intrinsicGas(transaction, { canyon })
+  const authorizationCount = transaction.authorizationList?.length ?? 0
+  const minimum = intrinsicGas(
+    { isCreation: transaction.to === null, data, accessList: transaction.accessList, authorizationCount },
+    { canyon },
+  )
   if (gasLimit < minimum) throw new TxPoolError('intrinsicGas', `gas ${gasLimit}, minimum needed ${minimum}`)
-  if (isthmus) {
-    const floor = floorDataGas(data)
-    if (gasLimit < floor) throw new TxPoolError('floorDataGas', `gas ${gasLimit}, minimum needed ${floor}`)
-  }
+  const floor = floorGas(data, { isthmus })
+  if (gasLimit < floor) throw new TxPoolError('floorDataGas', `gas ${gasLimit}, minimum needed ${floor}`)
   if (maxPriorityFeePerGas < options.priceLimitWei) {
     const detail = `gas tip cap ${maxPriorityFeePerGas}, minimum needed ${options.priceLimitWei}`
     throw new TxPoolError('underpriced', detail)
   }
-  if (type === 4 && (transaction.authorizationList ?? []).length === 0) throw new TxPoolError('emptyAuthorizationList')
+  if (type === 4 && authorizationCount === 0) throw new TxPoolError('emptyAuthorizationList')
 }
 
 /** Most that a transaction may cost its sender, L1 data fee and operator fee included. Wei. */

@@ -1,0 +1,73 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { BuildJob, BuiltBlock } from '../chain/types.ts'
+
+/** geth keeps as many payloads (`eth/catalyst/queue.go`) and stops improving one after 12 s. */
+const MAX_JOBS = 10
+const IMPROVE_LIMIT_MS = 12_000
+
+interface Tracked {
+  job: Promise<BuildJob>
+  cancelTimer: () => void
+}
+
+/** Blocks under construction and those already built, by payload id. The oldest makes way. */
+export class BuildJobs {
+  private readonly jobs = new Map<Hex, Tracked>()
+  private readonly clock: Clock
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Starts the job unless one with this id is under way. Rejects, and forgets the id, when starting fails. */
+  async start(id: Hex, create: () => Promise<BuildJob>): Promise<void> {
+    const known = this.jobs.get(id)
+    if (known !== undefined) {
+      await known.job
+      return
+    }
+    const tracked: Tracked = { job: create(), cancelTimer: () => {} }
+    this.jobs.set(id, tracked)
+    if (this.jobs.size > MAX_JOBS) this.dropOldest()
+    try {
+      const job = await tracked.job
+      // A block that nobody asks for must not follow the pool for ever.
+      tracked.cancelTimer = this.clock.setTimeout(() => void job.seal().catch(() => {}), IMPROVE_LIMIT_MS)
+    } catch (error) {
+      this.jobs.delete(id)
+      throw error
+    }
+  }
+
+  /** The finished block; undefined for an unknown id. Rejects, and forgets the id, when building failed. */
+  async take(id: Hex): Promise<{ job: BuildJob; built: BuiltBlock } | undefined> {
+    const tracked = this.jobs.get(id)
+    if (tracked === undefined) return undefined
+    tracked.cancelTimer()
+    try {
+      const job = await tracked.job
+      return { job, built: await job.seal() }
+    } catch (error) {
+      this.jobs.delete(id)
+      throw error
+    }
+  }
+
+  /** Ends all that is under way. */
+  close(): void {
+    while (this.jobs.size > 0) this.dropOldest()
+  }
+
+  private dropOldest(): void {
+    for (const [id, { job, cancelTimer }] of this.jobs) {
+      this.jobs.delete(id)
+      cancelTimer()
+      job.then(
+        (started) => started.cancel(),
+        () => {},
+      )
+      return
+    }
+  }
+}

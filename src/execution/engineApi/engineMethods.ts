@@ -1,0 +1,188 @@
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { type Hex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import type { Chain, ForkchoiceResult, ForkchoiceState, TxSource } from '../chain/types.ts'
+import type { MethodTable } from '../rpc/context.ts'
+import { anyObject, anyValue, index, method, optional, type Param, readArray, readObject } from '../rpc/params.ts'
+import { type ReadAttributes, readAttributes } from './attributes.ts'
+import { BuildJobs } from './buildJobs.ts'
+import { engineError } from './errors.ts'
+import { payloadId } from './payloadId.ts'
+import { checkGetPayload, checkNewPayload, formatBody, formatBuilt, readExtras, readPayload } from './payloads.ts'
+
+export interface EngineModules {
+  chain: Chain
+  pool: TxSource
+  logger: Logger
+  clock: Clock
+}
+
+export interface EngineOptions {
+  /** As engine_getClientVersionV1 reports it. */
+  version: string
+}
+
+/** Blocks that one request for bodies may name (execution-apis, `shanghai.md`). */
+const MAX_BODIES = 1024
+
+const forkchoiceState: Param<ForkchoiceState> = {
+  parse(value) {
+    const json = readObject(value, 'forkchoiceState')
+    return {
+      headBlockHash: normalizeHex(json.headBlockHash, 32, 'headBlockHash'),
+      safeBlockHash: normalizeHex(json.safeBlockHash, 32, 'safeBlockHash'),
+      finalizedBlockHash: normalizeHex(json.finalizedBlockHash, 32, 'finalizedBlockHash'),
+    }
+  },
+}
+const payloadIdParam: Param<Hex> = { parse: (value) => normalizeHex(value, 8, 'payloadId') }
+const hashes: Param<Hex[]> = {
+  parse: (value) => readArray(value, 'hashes', MAX_BODIES).map((hash) => normalizeHex(hash, 32, 'hash')),
+}
+const rest = optional(anyValue, null)
+
+/** The engine_ namespace, versions 1 to 4; `close` ends blocks under construction. */
+export function createEngineMethods(
+  modules: EngineModules,
+  options: EngineOptions,
+): { methods: MethodTable; close: () => void } {
+  const { chain, pool, logger, clock } = modules
+  const jobs = new BuildJobs(clock)
+
+  const startBuild = async (parentHash: Hex, { attributes, isGasLimitMissing }: ReadAttributes, version: 1 | 2 | 3) => {
+    if (isGasLimitMissing) throw engineError('invalidPayloadAttributes', 'gasLimit parameter is required')
+    const id = payloadId(parentHash, attributes, version)
+    try {
+      await jobs.start(id, () =>
+        chain.startBuild({
+          parentHash,
+          attributes,
+          version: chain.isForkActive('isthmus', attributes.timestamp) ? 4 : version,
+          ...(attributes.noTxPool ? {} : { txSource: pool }),
+        }),
+      )
+    } catch (error) {
+      if (hasCode(error, 'invalidAttributes') || hasCode(error, 'buildFailed')) {
+        throw engineError('invalidPayloadAttributes', error.message)
+      }
+      throw error
+    }
+    return id
+  }
+
+  const forkchoiceUpdated = (version: 1 | 2 | 3) =>
+    method([forkchoiceState, optional(anyObject, undefined)], async ([state, json]) => {
+      const attributes = json === undefined ? undefined : readAttributes(json, version, chain)
+      if (state.headBlockHash === ZERO_HASH) return answer({ status: 'INVALID', latestValidHash: null }, null)
+      const result = await setForkchoice(chain, state)
+      if (result.status !== 'VALID') {
+        if (result.status === 'INVALID') logger.warn('Forkchoice refused', { ...state, err: result.validationError })
+        return answer({ latestValidHash: null, ...result }, null)
+      }
+      const status = { status: 'VALID', latestValidHash: state.headBlockHash } as const
+      if (attributes === undefined) return answer(status, null)
+      return answer(status, await startBuild(state.headBlockHash, attributes, version))
+    })
+
+  const newPayload = (version: 1 | 2 | 3 | 4) => {
+    const run = async (json: JsonValue, hashesJson: JsonValue, beaconRoot: JsonValue, requests: JsonValue) => {
+      const payload = readPayload(json, chain)
+      const extras = readExtras(hashesJson, beaconRoot, requests)
+      checkNewPayload(version, payload, extras, chain)
+      if ((extras.versionedHashes ?? []).length > 0) {
+        return statusJson({
+          status: 'INVALID',
+          latestValidHash: null,
+          validationError: `invalid number of versionedHashes: [] blobHashes: ${extras.versionedHashes?.length}`,
+        })
+      }
+      const { parentBeaconBlockRoot } = extras
+      const status = await chain.importPayload(
+        parentBeaconBlockRoot === undefined ? { payload } : { payload, parentBeaconBlockRoot },
+      )
+      if (status.status === 'INVALID') {
+        const { blockNumber: number, blockHash: hash } = payload
+        logger.warn('Invalid payload refused', { number, hash, err: status.validationError })
+      }
+      return statusJson(status)
+    }
+    if (version <= 2) return method([anyValue], ([payload]) => run(payload, null, null, null))
+    if (version === 3) return method([anyValue, rest, rest], ([payload, list, root]) => run(payload, list, root, null))
+    return method([anyValue, rest, rest, rest], ([payload, list, root, requests]) => run(payload, list, root, requests))
+  }
+
+  const getPayload = (version: 1 | 2 | 3 | 4) =>
+    method([payloadIdParam], async ([id]) => {
+      const taken = await jobs.take(id)
+      if (taken === undefined) throw engineError('unknownPayload')
+      checkGetPayload(version, taken.job.timestamp, chain)
+      return formatBuilt(version, taken.built)
+    })
+
+  const methods: MethodTable = {
+    engine_forkchoiceUpdatedV1: forkchoiceUpdated(1),
+    engine_forkchoiceUpdatedV2: forkchoiceUpdated(2),
+    engine_forkchoiceUpdatedV3: forkchoiceUpdated(3),
+    engine_newPayloadV1: newPayload(1),
+    engine_newPayloadV2: newPayload(2),
+    engine_newPayloadV3: newPayload(3),
+    engine_newPayloadV4: newPayload(4),
+    engine_getPayloadV1: getPayload(1),
+    engine_getPayloadV2: getPayload(2),
+    engine_getPayloadV3: getPayload(3),
+    engine_getPayloadV4: getPayload(4),
+    engine_getPayloadBodiesByHashV1: method([hashes], async ([list]) => {
+      const bodies: (object | null)[] = []
+      for (const hash of list) bodies.push(formatBody(await chain.blockByHash(hash)))
+      return bodies
+    }),
+    engine_getPayloadBodiesByRangeV1: method([index, index], async ([start, count]) => {
+      if (start < 1 || count < 1) {
+        throw engineError('invalidParams', `invalid start or count, start: ${start} count: ${count}`)
+      }
+      if (count > MAX_BODIES) throw engineError('invalidParams', `requested count too large: ${count}`)
+      const bodies: (object | null)[] = []
+      const last = Math.min(start + count - 1, chain.head().number)
+      for (let number = start; number <= last; number++) bodies.push(formatBody(await chain.blockByNumber(number)))
+      return bodies
+    }),
+    engine_exchangeTransitionConfigurationV1: method([anyObject], ([json]) => ({
+      // OP Stack chains are past the merge from their first block on.
+      terminalTotalDifficulty: `0x${quantityToBigInt(json.terminalTotalDifficulty, 'terminalTotalDifficulty').toString(16)}`,
+      terminalBlockHash: ZERO_HASH,
+      terminalBlockNumber: '0x0',
+    })),
+    engine_getClientVersionV1: method([optional(anyObject, undefined)], () => [
+      { code: 'DV', name: 'devium-geth', version: options.version, commit: '0x00000000' },
+    ]),
+  }
+  const capabilities = Object.keys(methods)
+  methods.engine_exchangeCapabilities = method([optional(anyValue, [])], () => capabilities)
+  return { methods, close: () => jobs.close() }
+}
+
+async function setForkchoice(chain: Chain, state: ForkchoiceState): Promise<ForkchoiceResult> {
+  try {
+    return await chain.setForkchoice(state)
+  } catch (error) {
+    if (hasCode(error, 'invalidForkchoice')) throw engineError('invalidForkchoiceState', error.message)
+    throw error
+  }
+}
+
+function hasCode(error: unknown, code: string): error is DeviumError {
+  return error instanceof DeviumError && error.code === code
+}
+
+type StatusLike = { status: string; latestValidHash: Hex | null; validationError?: string }
+
+function statusJson({ status, latestValidHash, validationError }: StatusLike): object {
+  return { status, latestValidHash, validationError: validationError ?? null }
+}
+
+function answer(status: StatusLike, id: Hex | null): object {
+  return { payloadStatus: statusJson(status), payloadId: id }
+}

@@ -1,0 +1,17 @@
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+
+/** Codes and titles of the Engine API (execution-apis, `engine/common.md`). */
+const ENGINE_ERRORS = {
+  unknownPayload: [-38001, 'Unknown payload'],
+  invalidForkchoiceState: [-38002, 'Invalid forkchoice state'],
+  invalidPayloadAttributes: [-38003, 'Invalid payload attributes'],
+  unsupportedFork: [-38005, 'Unsupported fork'],
+  invalidParams: [-32602, 'Invalid parameters'],
+} as const
+
+/** `data.err` carries the detail, as geth has it; the message repeats it for those who log only that. */
+export function engineError(kind: keyof typeof ENGINE_ERRORS, detail?: string): JsonRpcError {
+  const [code, title] = ENGINE_ERRORS[kind]
+  if (detail === undefined) return new JsonRpcError(code, title)
+  return new JsonRpcError(code, `${title}: ${detail}`, { data: { err: detail } })
+}

@@ -1,0 +1,66 @@
+import type { Hex } from '../../lib/hex.ts'
+import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import type { Block, BlockHeader, Chain, StateReader } from '../chain/types.ts'
+import type { BlockSelector } from './params.ts'
+
+type Lookup = Pick<Chain, 'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'>
+
+/** An error with geth's general code. */
+export function serverError(message: string): JsonRpcError {
+  return new JsonRpcError(RPC_SERVER_ERROR, message)
+}
+
+/**
+ * The header that the selector names; undefined when there is no such block. `pending` is the latest block, as
+ * op-geth has it by default. A label that no forkchoice has set yet is an error, with geth's text.
+ */
+export async function findHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
+  switch (selector.kind) {
+    case 'number':
+      return chain.headerByNumber(selector.number)
+    case 'hash': {
+      const header = await chain.headerByHash(selector.hash)
+      if (header !== undefined && selector.requireCanonical && !(await chain.isCanonical(header))) {
+        throw serverError('hash is not currently canonical')
+      }
+      return header
+    }
+    case 'label':
+      if (selector.label === 'earliest') return chain.genesis
+      if (selector.label === 'safe') return labelled(chain.safe(), 'safe')
+      if (selector.label === 'finalized') return labelled(chain.finalized(), 'finalized')
+      return chain.head()
+  }
+}
+
+function labelled(header: BlockHeader | undefined, label: string): BlockHeader {
+  if (header === undefined) throw serverError(`${label} block not found`)
+  return header
+}
+
+/** As findHeader, for methods that cannot do without. */
+export async function requireHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader> {
+  const header = await findHeader(chain, selector)
+  if (header === undefined) {
+    throw serverError(selector.kind === 'hash' ? 'header for hash not found' : 'header not found')
+  }
+  return header
+}
+
+export async function findBlock(
+  chain: Lookup & Pick<Chain, 'blockByHash'>,
+  selector: BlockSelector,
+): Promise<Block | undefined> {
+  const hash: Hex | undefined = (await findHeader(chain, selector))?.hash
+  return hash === undefined ? undefined : chain.blockByHash(hash)
+}
+
+export async function requireState(
+  chain: Lookup & Pick<Chain, 'stateAt'>,
+  selector: BlockSelector,
+): Promise<StateReader> {
+  const header = await requireHeader(chain, selector)
+  const state = await chain.stateAt(header.hash)
+  if (state === undefined) throw serverError(`state of block ${header.number} is not available`)
+  return state
+}

@@ -1,0 +1,129 @@
+import { equalBytes } from '../../lib/bytes.ts'
+import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import type { AccessListEntry, AccountOverride, CallRequest, StateOverrides } from '../chain/types.ts'
+import { serverError } from './blockLookup.ts'
+import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
+
+/** Entries of an access list or override set that are read. */
+const MAX_ENTRIES = 10_000
+
+/** geth's TransactionArgs, as eth_call and its kin take them. */
+export interface CallArguments extends CallRequest {
+  chainId?: bigint | undefined
+}
+
+export const callArguments: Param<CallArguments> = {
+  parse(value) {
+    const json = readObject(value, 'transaction')
+    const data = maybe(json.data, (given) => readData(given, 'data'))
+    const input = maybe(json.input, (given) => readData(given, 'input'))
+    if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
+      throw new TypeError(
+        'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
+      )
+    }
+    const gasPrice = bigint(json, 'gasPrice')
+    const maxFeePerGas = bigint(json, 'maxFeePerGas')
+    const maxPriorityFeePerGas = bigint(json, 'maxPriorityFeePerGas')
+    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+      throw new TypeError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+    }
+    return defined({
+      from: maybe(json.from, (given) => normalizeHex(given, 20, 'from')),
+      to: maybe(json.to, (given) => normalizeHex(given, 20, 'to')),
+      gas: bigint(json, 'gas'),
+      gasPrice,
+      maxFeePerGas,
+      maxPriorityFeePerGas,
+      value: bigint(json, 'value'),
+      data: input ?? data,
+      nonce: maybe(json.nonce, (given) => quantityToNumber(given, 'nonce')),
+      accessList: maybe(json.accessList, readAccessList),
+      chainId: bigint(json, 'chainId'),
+    })
+  },
+}
+
+/** geth's state override set (third parameter of eth_call). */
+export const stateOverrides: Param<StateOverrides | undefined> = {
+  parse(value) {
+    const overrides: StateOverrides = {}
+    for (const [address, given] of limitedEntries(readObject(value, 'state overrides'))) {
+      const json = readObject(given, address)
+      if (json.state !== undefined && json.stateDiff !== undefined) {
+        throw new TypeError(`account ${address} has both 'state' and 'stateDiff'`)
+      }
+      if (json.movePrecompileToAddress !== undefined && json.movePrecompileToAddress !== null) {
+        throw new TypeError('movePrecompileToAddress is not supported')
+      }
+      const override: AccountOverride = defined({
+        nonce: bigint(json, 'nonce'),
+        balance: bigint(json, 'balance'),
+        code: maybe(json.code, (code) => readData(code, 'code')),
+        state: maybe(json.state, readSlots),
+        stateDiff: maybe(json.stateDiff, readSlots),
+      })
+      overrides[normalizeHex(address, 20, 'address')] = override
+    }
+    return overrides
+  },
+  fallback: () => undefined,
+}
+
+/** Block overrides (fourth parameter of eth_call): accepted when empty. */
+export const noBlockOverrides: Param<undefined> = {
+  parse(value) {
+    if (Object.keys(readObject(value, 'block overrides')).length > 0) {
+      throw new TypeError('block overrides are not supported')
+    }
+    return undefined
+  },
+  fallback: () => undefined,
+}
+
+/** The request with geth's limits applied. */
+export function limitCall(args: CallArguments, chainId: bigint, gasCap: bigint): CallRequest {
+  const { chainId: given, ...request } = args
+  if (given !== undefined && given !== chainId) {
+    throw serverError(`chainId does not match node's (have=${given}, want=${chainId})`)
+  }
+  if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
+  return { ...request, gas: gasCap }
+}
+
+function readAccessList(value: unknown): AccessListEntry[] {
+  return readArray(value, 'accessList', MAX_ENTRIES).map((entry) => {
+    const { address, storageKeys } = readObject(entry, 'accessList')
+    return {
+      address: normalizeHex(address, 20, 'accessList address'),
+      storageKeys: readArray(storageKeys ?? [], 'storageKeys', MAX_ENTRIES).map((key) =>
+        normalizeHex(key, 32, 'storage key'),
+      ),
+    }
+  })
+}
+
+function readSlots(value: unknown): Record<Hex, Hex> {
+  const slots: Record<Hex, Hex> = {}
+  for (const [slot, word] of limitedEntries(readObject(value, 'storage'))) {
+    slots[readStorageSlot(slot)] = readStorageSlot(word)
+  }
+  return slots
+}
+
+function limitedEntries(json: JsonObject): [string, unknown][] {
+  const entries = Object.entries(json)
+  if (entries.length > MAX_ENTRIES) throw new TypeError(`more than ${MAX_ENTRIES} entries`)
+  return entries
+}
+
+function bigint(json: JsonObject, name: string): bigint | undefined {
+  return maybe(json[name], (value) => quantityToBigInt(value, name))
+}
+
+/** Without the members that are undefined. */
+function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { Chain, SignedTransaction } from '../chain/types.ts'
+import type { SenderContent } from '../txPool/index.ts'
+
+/** The part of the transaction pool that wallets reach. */
+export interface RpcPool {
+  add(transaction: SignedTransaction): Promise<void>
+  get(hash: Hex): SignedTransaction | undefined
+  nextNonce(sender: Hex): number | undefined
+  status(): { pending: number; queued: number }
+  content(sender: Hex): SenderContent
+  senderAddresses(): Hex[]
+  onAdded(listener: (transaction: SignedTransaction) => void): () => void
+}
+
+export interface RpcModules {
+  chain: Chain
+  pool: RpcPool
+  logger: Logger
+  clock: Clock
+  /** The sequencer's execution client (`--rollup.sequencerhttp`): decides about transactions sent here. */
+  sequencer?: Pick<RpcClient, 'request'> | undefined
+}
+
+export interface RpcOptions {
+  /** As web3_clientVersion reports it. */
+  clientVersion: string
+  networkId: bigint
+  datadir: string
+  /** Keep transactions in the local pool; with a sequencer only on demand (`--rollup.enabletxpooladmission`). */
+  admitToPool: boolean
+  /** Most gas that eth_call and eth_estimateGas may use; 0 = no limit (`--rpc.gascap`). */
+  callGasCap: bigint
+  /** Most wei that a transaction sent by RPC may offer as fee; 0 = no limit (`--rpc.txfeecap`). */
+  txFeeCapWei: bigint
+  /** Lets transactions without EIP-155 replay protection in (`--rpc.allow-unprotected-txs`). */
+  allowUnprotected: boolean
+  /** `--gpo.minsuggestedpriorityfee`. */
+  minSuggestedTipWei: bigint
+  /** `--gpo.maxprice`. */
+  maxSuggestedTipWei: bigint
+  /** Blocks that one eth_getLogs may span. */
+  maxLogRangeBlocks: number
+  /** Logs that one eth_getLogs may return. */
+  maxLogs: number
+}
+
+/** Defaults as op-geth's where it has one. */
+export const DEFAULT_RPC_OPTIONS = {
+  admitToPool: true,
+  callGasCap: 50_000_000n,
+  txFeeCapWei: 10n ** 18n,
+  allowUnprotected: false,
+  minSuggestedTipWei: 1_000_000n,
+  maxSuggestedTipWei: 500_000_000_000n,
+  maxLogRangeBlocks: 10_000,
+  maxLogs: 20_000,
+} as const
+
+export type MethodTable = Record<string, RpcHandler>

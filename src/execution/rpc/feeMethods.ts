@@ -1,0 +1,133 @@
+import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
+import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import type { Block, BlockHeader, Chain, Receipt } from '../chain/types.ts'
+import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { requireHeader, serverError } from './blockLookup.ts'
+import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import { blockNumber, method, optional, type Param, readArray } from './params.ts'
+
+/** geth's limits of eth_feeHistory. */
+const MAX_HISTORY_BLOCKS = 1024
+const MAX_PERCENTILES = 100
+
+type Options = Pick<RpcOptions, 'minSuggestedTipWei' | 'maxSuggestedTipWei'>
+
+/** Go's HexOrDecimal64: a quantity, a decimal text or a JSON number. */
+const blockCount: Param<number> = {
+  parse(value) {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
+    return quantityToNumber(value, 'block count')
+  },
+}
+
+const percentiles: Param<number[]> = { parse: readPercentiles, fallback: () => [] }
+
+/** eth_gasPrice and its kin. */
+export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: Options): MethodTable {
+  const suggestion = createTipOracle(chain, options)
+  return {
+    eth_gasPrice: method([], async () => toQuantity((await suggestion()) + chain.head().baseFeePerGas)),
+    eth_maxPriorityFeePerGas: method([], async () => toQuantity(await suggestion())),
+    // Without blobs the blob gas price stays at its minimum.
+    eth_blobBaseFee: method([], () => '0x1'),
+    eth_feeHistory: method([blockCount, blockNumber, optional(percentiles, [])], async ([count, selector, wanted]) => {
+      const newest = await requireHeader(chain, selector)
+      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted)
+    }),
+  }
+}
+
+/**
+ * Priority fee that op-geth suggests (`eth/gasprice/optimism-gasprice.go`): the minimum, unless the last block had no
+ * room for one more of its largest transactions; then a tenth above the block's median.
+ */
+function createTipOracle(chain: Chain, { minSuggestedTipWei, maxSuggestedTipWei }: Options): () => Promise<bigint> {
+  let cached: { hash: string; tip: Promise<bigint> } | undefined
+  const compute = async (header: BlockHeader): Promise<bigint> => {
+    let tip = minSuggestedTipWei
+    const receipts = (await chain.receipts(header.hash)) ?? []
+    const largest = receipts.reduce((most, { gasUsed }) => bigMax(most, gasUsed), 0n)
+    if (header.gasUsed + largest > header.gasLimit) {
+      const block = await chain.blockByHash(header.hash)
+      const tips = tipsOf(block, header.baseFeePerGas)
+      const median = tips[Math.floor(tips.length / 2)]
+      if (median !== undefined) tip = bigMax(tip, (median * 11n) / 10n)
+    }
+    return tip > maxSuggestedTipWei && maxSuggestedTipWei > 0n ? maxSuggestedTipWei : tip
+  }
+  return () => {
+    const header = chain.head()
+    if (cached?.hash !== header.hash) cached = { hash: header.hash, tip: compute(header) }
+    return cached.tip
+  }
+}
+
+function tipsOf(block: Block | undefined, baseFee: bigint): bigint[] {
+  const tips = (block?.transactions ?? []).flatMap((tx) => (tx.type === 0x7e ? [] : [effectiveTip(tx, baseFee)]))
+  return tips.sort(compareBigints)
+}
+
+async function feeHistory(chain: Chain, count: number, newest: BlockHeader, wanted: number[]): Promise<object> {
+  if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: [] }
+  const oldest = newest.number - count + 1
+  const baseFees: string[] = []
+  const gasUsedRatio: number[] = []
+  const reward: string[][] = []
+  for (let number = oldest; number <= newest.number; number++) {
+    const block = await chain.blockByNumber(number)
+    if (block === undefined) throw serverError('header not found')
+    const { header } = block
+    baseFees.push(toQuantity(header.baseFeePerGas))
+    gasUsedRatio.push(Number(header.gasUsed) / Number(header.gasLimit))
+    if (wanted.length > 0) reward.push(rewards(block, (await chain.receipts(header.hash)) ?? [], wanted))
+  }
+  baseFees.push(toQuantity(chain.nextBaseFee(newest, newest.timestamp + 1)))
+  return {
+    oldestBlock: toQuantity(oldest),
+    ...(wanted.length > 0 ? { reward } : {}),
+    baseFeePerGas: baseFees,
+    gasUsedRatio,
+    baseFeePerBlobGas: baseFees.map(() => '0x1'),
+    blobGasUsedRatio: gasUsedRatio.map(() => 0),
+  }
+}
+
+/** Tips at these percentiles of the gas used, as eth_feeHistory defines them; zero for an empty block. */
+function rewards(block: Block, receipts: readonly Receipt[], wanted: number[]): string[] {
+  const items = block.transactions.map((transaction, index) => ({
+    tip: transaction.type === 0x7e ? 0n : effectiveTip(transaction, block.header.baseFeePerGas),
+    gas: receipts[index]?.gasUsed ?? 0n,
+  }))
+  if (items.length === 0) return wanted.map(() => '0x0')
+  items.sort((a, b) => compareBigints(a.tip, b.tip))
+  let position = 0
+  let sum = items[0]?.gas ?? 0n
+  return wanted.map((percentile) => {
+    const threshold = (Number(block.header.gasUsed) * percentile) / 100
+    while (Number(sum) < threshold && position < items.length - 1) sum += items[++position]?.gas ?? 0n
+    return toQuantity(items[position]?.tip ?? 0n)
+  })
+}
+
+function readPercentiles(value: JsonValue): number[] {
+  const list = readArray(value, 'rewardPercentiles', MAX_PERCENTILES)
+  return list.map((percentile, position) => {
+    if (typeof percentile !== 'number' || !(percentile >= 0 && percentile <= 100)) {
+      throw invalidParams(`invalid reward percentile: ${String(JSON.stringify(percentile))}`)
+    }
+    const before = list[position - 1]
+    if (typeof before === 'number' && percentile <= before) {
+      throw new TypeError(`invalid reward percentile: #${position - 1}:${before} >= #${position}:${percentile}`)
+    }
+    return percentile
+  })
+}
+
+function compareBigints(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function bigMax(a: bigint, b: bigint): bigint {
+  return compareBigints(a, b) < 0 ? b : a
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { describeError } from '../../lib/errors.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import type { HeadChange, SignedTransaction } from '../chain/types.ts'
+import { serverError } from './blockLookup.ts'
+import type { RpcModules } from './context.ts'
+import type { JsonRecord } from './formatTransaction.ts'
+import type { LogFilter } from './logFilter.ts'
+import { logsOfBlock } from './logSearch.ts'
+
+/** geth forgets a filter that nobody asked for this long. */
+const IDLE_LIMIT_MS = 5 * 60_000
+const MAX_FILTERS = 1000
+/** Changes that wait for one filter's owner; beyond it the filter is dropped. */
+const MAX_WAITING = 10_000
+
+type Kind = { kind: 'logs'; filter: LogFilter } | { kind: 'blocks' } | { kind: 'transactions' }
+
+interface Installed {
+  what: Kind
+  waiting: (JsonRecord | Hex)[]
+  usedAtMs: number
+}
+
+/** Filters that clients poll (eth_newFilter and its kin). Nothing is collected while there are none. */
+export class FilterStore {
+  private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>
+  private readonly filters = new Map<Hex, Installed>()
+  private unsubscribe: (() => void)[] = []
+  private tail: Promise<void> = Promise.resolve()
+
+  constructor(modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>) {
+    this.modules = modules
+  }
+
+  install(what: Kind): Hex {
+    this.dropIdle()
+    if (this.filters.size >= MAX_FILTERS) throw serverError(`too many filters: at most ${MAX_FILTERS}`)
+    const id = toHex(new Uint8Array(randomBytes(16)))
+    this.filters.set(id, { what, waiting: [], usedAtMs: this.modules.clock.now() })
+    if (this.unsubscribe.length === 0) {
+      this.unsubscribe = [
+        this.modules.chain.onHead((change) => this.onHead(change)),
+        this.modules.pool.onAdded((transaction) => this.onTransaction(transaction)),
+      ]
+    }
+    return id
+  }
+
+  uninstall(id: Hex): boolean {
+    const existed = this.filters.delete(id)
+    if (this.filters.size === 0) this.close()
+    return existed
+  }
+
+  /** What happened since the last call. Throws for an unknown filter. */
+  async changes(id: Hex): Promise<(JsonRecord | Hex)[]> {
+    await this.tail
+    const installed = this.touch(id)
+    const changes = installed.waiting
+    installed.waiting = []
+    return changes
+  }
+
+  logFilterOf(id: Hex): LogFilter {
+    const { what } = this.touch(id)
+    if (what.kind !== 'logs') throw serverError('filter not found')
+    return what.filter
+  }
+
+  close(): void {
+    for (const unsubscribe of this.unsubscribe) unsubscribe()
+    this.unsubscribe = []
+  }
+
+  private touch(id: Hex): Installed {
+    this.dropIdle()
+    const installed = this.filters.get(id)
+    if (installed === undefined) throw serverError('filter not found')
+    installed.usedAtMs = this.modules.clock.now()
+    return installed
+  }
+
+  private dropIdle(): void {
+    const oldest = this.modules.clock.now() - IDLE_LIMIT_MS
+    for (const [id, { usedAtMs }] of this.filters) if (usedAtMs < oldest) this.uninstall(id)
+  }
+
+  private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
+    if (installed.waiting.length + changes.length > MAX_WAITING) this.uninstall(id)
+    else installed.waiting.push(...changes)
+  }
+
+  private onTransaction({ hash }: SignedTransaction): void {
+    for (const [id, installed] of this.filters) {
+      if (installed.what.kind === 'transactions') this.push(id, installed, [hash])
+    }
+  }
+
+  private onHead(change: HeadChange): void {
+    this.dropIdle()
+    this.tail = this.tail
+      .then(() => this.collect(change))
+      .catch((error: unknown) => {
+        this.modules.logger.warn('Filters could not follow the head', { err: describeError(error) })
+      })
+  }
+
+  private async collect({ removed, added }: HeadChange): Promise<void> {
+    for (const [id, installed] of this.filters) {
+      const { what } = installed
+      if (what.kind === 'blocks') {
+        this.push(
+          id,
+          installed,
+          added.map(({ hash }) => hash),
+        )
+      }
+      if (what.kind !== 'logs') continue
+      const changes: JsonRecord[] = []
+      for (const header of removed) changes.push(...(await this.logsOf(what.filter, header, true)))
+      for (const header of added) changes.push(...(await this.logsOf(what.filter, header, false)))
+      this.push(id, installed, changes)
+    }
+  }
+
+  private async logsOf(filter: LogFilter, header: HeadChange['head'], removed: boolean): Promise<JsonRecord[]> {
+    const { blocks } = filter
+    if (blocks.kind === 'hash' && blocks.hash !== header.hash) return []
+    if (blocks.kind === 'range' && blocks.from?.kind === 'number' && header.number < blocks.from.number) return []
+    if (blocks.kind === 'range' && blocks.to?.kind === 'number' && header.number > blocks.to.number) return []
+    return logsOfBlock(this.modules.chain, header, filter, removed)
+  }
+}

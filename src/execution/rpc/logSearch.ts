@@ -1,0 +1,73 @@
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import type { BlockHeader, Chain } from '../chain/types.ts'
+import { requireHeader, serverError } from './blockLookup.ts'
+import type { RpcOptions } from './context.ts'
+import { formatLog } from './formatReceipt.ts'
+import type { JsonRecord } from './formatTransaction.ts'
+import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
+
+/** Code of "limit exceeded" (EIP-1474). */
+const RPC_LIMIT_EXCEEDED = -32005
+
+/** Logs of one block that match, in order. */
+export async function logsOfBlock(
+  chain: Pick<Chain, 'receipts'>,
+  header: BlockHeader,
+  pattern: LogPattern,
+  removed = false,
+): Promise<JsonRecord[]> {
+  const found: JsonRecord[] = []
+  for (const receipt of (await chain.receipts(header.hash)) ?? []) {
+    for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, receipt, removed))
+  }
+  return found
+}
+
+/** eth_getLogs. Blocks whose bloom rules a match out are not read. */
+export async function searchLogs(
+  chain: Chain,
+  filter: LogFilter,
+  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs'>,
+  signal: AbortSignal,
+): Promise<JsonRecord[]> {
+  const mayMatch = createBloomTest(filter)
+  if (filter.blocks.kind === 'hash') {
+    const header = await chain.headerByHash(filter.blocks.hash)
+    if (header === undefined) throw serverError('unknown block')
+    return mayMatch(header.logsBloom) ? logsOfBlock(chain, header, filter) : []
+  }
+  const [from, to] = await readRange(chain, filter.blocks)
+  if (to - from >= limits.maxLogRangeBlocks) {
+    const asked = `${to - from + 1} blocks asked for, at most ${limits.maxLogRangeBlocks} are allowed`
+    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${asked}`)
+  }
+  const found: JsonRecord[] = []
+  for (let number = from; number <= to; number++) {
+    signal.throwIfAborted()
+    const header = await chain.headerByNumber(number)
+    if (header === undefined) break
+    if (mayMatch(header.logsBloom)) found.push(...(await logsOfBlock(chain, header, filter)))
+    if (found.length > limits.maxLogs) {
+      throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
+    }
+    // Reads that a cache answers give the event loop no turn of their own.
+    if ((number - from) % 256 === 255) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return found
+}
+
+async function readRange(
+  chain: Chain,
+  { from, to }: Extract<LogFilter['blocks'], { kind: 'range' }>,
+): Promise<[number, number]> {
+  const head = chain.head().number
+  const numberOf = async (selector: typeof from): Promise<number> => {
+    if (selector === undefined) return head
+    return selector.kind === 'number' ? selector.number : (await requireHeader(chain, selector)).number
+  }
+  const first = await numberOf(from)
+  const last = await numberOf(to)
+  if (first > last && from !== undefined && to !== undefined)
+    throw new JsonRpcError(-32602, 'invalid block range params')
+  return [first, Math.min(last, head)]
+}

@@ -1,0 +1,96 @@
+import { describeError } from '../../lib/errors.ts'
+import { toHex } from '../../lib/hex.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import type { SignedTransaction } from '../chain/types.ts'
+import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
+import { TxPoolError } from '../txPool/index.ts'
+import { serverError } from './blockLookup.ts'
+import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import { formatReceipt } from './formatReceipt.ts'
+import { formatTransaction } from './formatTransaction.ts'
+import * as param from './params.ts'
+import { method } from './params.ts'
+
+type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger'>
+type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotected'>
+
+/** eth_ methods that read and send transactions. */
+export function createTransactionMethods(modules: Modules, options: Options): MethodTable {
+  const { chain, pool } = modules
+  return {
+    eth_getTransactionByHash: method([param.hash], async ([hash]) => {
+      const located = await chain.transactionByHash(hash)
+      if (located === undefined) {
+        const waiting = pool.get(hash)
+        return waiting === undefined ? null : formatTransaction(waiting, undefined)
+      }
+      const { transaction, block: header, index } = located
+      const receipt = transaction.type === 0x7e ? (await chain.receipts(header.hash))?.[index] : undefined
+      return formatTransaction(transaction, { header, index, receipt })
+    }),
+    eth_getTransactionReceipt: method([param.hash], async ([hash]) => {
+      const located = await chain.transactionByHash(hash)
+      const receipt = located && (await chain.receipts(located.block.hash))?.[located.index]
+      return receipt === undefined ? null : formatReceipt(receipt)
+    }),
+    eth_getRawTransactionByHash: method([param.hash], async ([hash]) => {
+      const transaction = (await chain.transactionByHash(hash))?.transaction ?? pool.get(hash)
+      return transaction === undefined ? '0x' : toHex(transaction.raw)
+    }),
+    eth_sendRawTransaction: method([param.data], ([raw]) => sendRawTransaction(modules, options, raw)),
+    // Keys are the wallets' business: this node holds none.
+    eth_accounts: method([], () => []),
+    eth_pendingTransactions: method([], () => []),
+  }
+}
+
+async function sendRawTransaction(modules: Modules, options: Options, raw: Uint8Array): Promise<string> {
+  const { pool, sequencer, logger } = modules
+  const transaction = readTransaction(raw)
+  checkFee(transaction, options.txFeeCapWei)
+  if (transaction.chainId === undefined && !options.allowUnprotected) {
+    throw serverError('only replay-protected (EIP-155) transactions allowed over RPC')
+  }
+  const { hash, from, nonce, to } = transaction
+  if (sequencer === undefined) {
+    await pool.add(transaction)
+  } else {
+    await forward(sequencer, raw)
+    if (options.admitToPool) {
+      await pool.add(transaction).catch((error: unknown) => {
+        logger.debug('Sequencer took a transaction that the local pool refused', { hash, err: describeError(error) })
+      })
+    }
+  }
+  logger.debug('Submitted transaction', { hash, from, nonce, to: to ?? 'contract creation' })
+  return hash
+}
+
+function readTransaction(raw: Uint8Array): SignedTransaction {
+  const type = raw[0]
+  if (type === undefined) throw serverError('typed transaction too short')
+  // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
+  if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('typeNotSupported')
+  try {
+    return decodeSignedTransaction(raw)
+  } catch (error) {
+    throw serverError(describeError(error))
+  }
+}
+
+function checkFee({ maxFeePerGas, gasLimit }: SignedTransaction, capWei: bigint): void {
+  const feeWei = maxFeePerGas * gasLimit
+  if (capWei === 0n || feeWei <= capWei) return
+  const ether = (wei: bigint) => (Number(wei / 10n ** 10n) / 1e8).toFixed(2)
+  throw serverError(`tx fee (${ether(feeWei)} ether) exceeds the configured cap (${ether(capWei)} ether)`)
+}
+
+/** The sequencer's answer is the answer: its errors reach the wallet as they are. */
+async function forward(sequencer: NonNullable<Modules['sequencer']>, raw: Uint8Array): Promise<void> {
+  try {
+    await sequencer.request('eth_sendRawTransaction', [toHex(raw)])
+  } catch (error) {
+    if (error instanceof JsonRpcError) throw error
+    throw serverError(`failed to forward tx to sequencer, please try again. Error message: '${describeError(error)}'`)
+  }
+}
