@@ -1,0 +1,32 @@
+/** Largest RPC container, and largest message after unpacking (specs: rollup-node-p2p, "Gossip parameters"). */
+export const MAX_GOSSIP_BYTES = 10 * 1024 * 1024
+/** A signature and one byte: nothing shorter is looked at. */
+export const MIN_MESSAGE_BYTES = 66
+
+/**
+ * As op-node sets them (its gossip.go); what is not named has go-libp2p's default in both libraries: heartbeat's
+ * initial delay 100 ms, Dscore 4, Dout 2, gossip factor 0.25, retransmission 3, 5000 ids in at most 10 IHAVE a heartbeat.
+ */
+export const GOSSIP_PARAMS = {
+  heartbeatMs: 500,
+  fanoutTtlMs: 24_000,
+  historyLength: 12,
+  historyGossip: 3,
+  /** 130 heartbeats. */
+  seenTtlMs: 65_000,
+  prunePeers: 16,
+  pruneBackoffMs: 60_000,
+  unsubscribeBackoffMs: 10_000,
+  directConnectTicks: 300,
+  opportunisticGraftTicks: 60,
+  opportunisticGraftPeers: 2,
+  graftFloodThresholdMs: 10_000,
+  iwantFollowupMs: 3_000,
+  idontwantMaxMessages: 1000,
+  idontwantMinBytes: 1024,
+} as const
+
+/** A peer that reads slowly may leave this much unsent before its stream is closed: room for one large block and more. */
+export const MAX_OUTBOUND_BUFFER_BYTES = 16 * 1024 * 1024
+/** Room for four topics at the library's 1 KiB each, with some to spare. */
+export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024

@@ -1,0 +1,58 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { signHash } from '../../lib/secp256k1.ts'
+import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
+import { P2pError } from '../errors.ts'
+import { compressSnappy } from '../snappyBlock.ts'
+import type { GossipRouter } from './router.ts'
+import { gossipVersionAt, type PayloadVersion } from './topics.ts'
+
+export interface Publisher {
+  publish(envelope: PayloadEnvelope): Promise<void>
+}
+
+/** Signs, compresses and publishes on the topic that the block's time chooses. */
+export function createPublisher(
+  modules: {
+    config: RollupConfig
+    router: Pick<GossipRouter, 'publish'>
+    clock: Clock
+    logger: Logger
+    metrics: { onPublishingError(nowS: number): void }
+  },
+  options: { key?: Uint8Array },
+): Publisher {
+  const { config, router, clock, logger, metrics } = modules
+  return {
+    async publish(envelope) {
+      const { blockHash, blockNumber, timestamp } = envelope.payload
+      try {
+        if (options.key === undefined) {
+          throw new P2pError('no-signer', `node has no p2p signer, payload ${blockHash} cannot be published`)
+        }
+        const version = gossipVersionAt(config, timestamp)
+        const message = signedMessage(envelope, version, config.l2ChainId, options.key)
+        const peers = await router.publish(version, compressSnappy(message))
+        logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
+      } catch (error) {
+        metrics.onPublishingError(unixSeconds(clock))
+        if (error instanceof P2pError) throw error
+        throw new P2pError('publish-failed', `payload ${blockHash} could not be published`, { cause: error })
+      }
+    },
+  }
+}
+
+/** r ‖ s ‖ yParity ‖ body, before compression (specs: rollup-node-p2p, "Block encoding"). */
+export function signedMessage(
+  envelope: PayloadEnvelope,
+  version: PayloadVersion,
+  chainId: bigint,
+  key: Uint8Array,
+): Uint8Array {
+  const body = encodePayloadEnvelope(envelope, version)
+  const { r, s, yParity } = signHash(payloadSigningHashOfBody(chainId, body), key)
+  return concatBytes(r, s, Uint8Array.of(yParity), body)
+}

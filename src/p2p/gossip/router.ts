@@ -1,0 +1,239 @@
+import {
+  type GossipSub,
+  type GossipSubComponents,
+  gossipsub,
+  type Message,
+  StrictNoSign,
+  TopicValidatorResult,
+} from '@chainsafe/libp2p-gossipsub'
+import type { Connection, PeerId } from '@libp2p/interface'
+import type { Logger } from '../../lib/logger.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { P2pError } from '../errors.ts'
+import type { P2pOptions } from '../options.ts'
+import type { GossipScoring } from '../score/scoreParams.ts'
+import type { Verdict } from './blockValidator.ts'
+import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
+import type { MessageIds, Unpacked } from './messageId.ts'
+import { GOSSIP_PARAMS, MAX_GOSSIP_BYTES, MAX_OUTBOUND_BUFFER_BYTES, MAX_TOPIC_BYTES_PER_PEER } from './params.ts'
+import type { PayloadVersion } from './topics.ts'
+
+/** op-node's names of what its pubsub tracer counts. */
+export type GossipEvent =
+  | 'PUBLISH_MESSAGE'
+  | 'REJECT_MESSAGE'
+  | 'DUPLICATE_MESSAGE'
+  | 'DELIVER_MESSAGE'
+  | 'ADD_PEER'
+  | 'REMOVE_PEER'
+  | 'JOIN'
+  | 'LEAVE'
+  | 'GRAFT'
+  | 'PRUNE'
+
+export interface GossipRouterModules {
+  logger: Logger
+  ids: MessageIds
+  scoring: GossipScoring
+  /** Judges a message of a block topic; the verdict decides whether it travels on. */
+  validate(version: PayloadVersion, unpacked: Unpacked): Verdict
+  /** Hears of every judged message. */
+  onVerdict(from: string, version: PayloadVersion, verdict: Verdict): void
+  /** A new valid block of another node, after it was passed on. */
+  onBlock(envelope: PayloadEnvelope, from: string): void
+  onEvent(event: GossipEvent): void
+  /** Peers that get every block, in the mesh or not. */
+  isAlwaysServed(peerId: string): boolean
+  /** Open connections of a peer. */
+  connectionsOf(peerId: PeerId): Connection[]
+}
+
+/** The gossip network as the rest of the node sees it. */
+export interface GossipRouter {
+  /** Given to libp2p, which builds the service with it. */
+  readonly service: (components: GossipSubComponents) => GossipSub
+  /** Joins the topics; the host must be started. */
+  join(): void
+  /** Number of peers it was sent to. */
+  publish(version: PayloadVersion, data: Uint8Array): Promise<number>
+  meshPeers(version: PayloadVersion): string[]
+  subscribers(version: PayloadVersion): string[]
+  isSubscribed(peerId: string): boolean
+  score(peerId: string): number
+  counters(peerId: string): PeerCounters | undefined
+  /** Peers known on the same IP, this one included. */
+  peersOnIp(ip: string): number
+}
+
+const RESULTS = {
+  accept: TopicValidatorResult.Accept,
+  ignore: TopicValidatorResult.Ignore,
+  reject: TopicValidatorResult.Reject,
+} as const
+
+/** Gossipsub with op-node's parameters over the given topics; messages without author, sequence number and signature. */
+export function createGossipRouter(
+  modules: GossipRouterModules,
+  topics: ReadonlyMap<PayloadVersion, string>,
+  options: P2pOptions['gossip'],
+): GossipRouter {
+  const { ids, logger, scoring } = modules
+  let instance: GossipSub | undefined
+  let internals: GossipInternals | undefined
+  const accepted = new WeakMap<Message, PayloadEnvelope>()
+  const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
+
+  const create = (components: GossipSubComponents): GossipSub => {
+    const gossip = gossipsub({
+      globalSignaturePolicy: StrictNoSign,
+      fallbackToFloodsub: true,
+      emitSelf: false,
+      doPX: false,
+      floodPublish: options.floodPublish,
+      allowPublishToZeroTopicPeers: true,
+      allowedTopics: [...topics.values()],
+      maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
+      maxInboundDataLength: MAX_GOSSIP_BYTES,
+      maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
+      // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.
+      tagMeshPeers: false,
+      D: options.meshD,
+      Dlo: options.meshLow,
+      Dhi: options.meshHigh,
+      Dlazy: options.meshLazy,
+      heartbeatInterval: GOSSIP_PARAMS.heartbeatMs,
+      fanoutTTL: GOSSIP_PARAMS.fanoutTtlMs,
+      mcacheLength: GOSSIP_PARAMS.historyLength,
+      mcacheGossip: GOSSIP_PARAMS.historyGossip,
+      seenTTL: GOSSIP_PARAMS.seenTtlMs,
+      prunePeers: GOSSIP_PARAMS.prunePeers,
+      pruneBackoff: GOSSIP_PARAMS.pruneBackoffMs,
+      unsubcribeBackoff: GOSSIP_PARAMS.unsubscribeBackoffMs,
+      directConnectTicks: GOSSIP_PARAMS.directConnectTicks,
+      opportunisticGraftTicks: GOSSIP_PARAMS.opportunisticGraftTicks,
+      opportunisticGraftPeers: GOSSIP_PARAMS.opportunisticGraftPeers,
+      graftFloodThreshold: GOSSIP_PARAMS.graftFloodThresholdMs,
+      gossipsubIWantFollowupMs: GOSSIP_PARAMS.iwantFollowupMs,
+      idontwantMinDataSize: GOSSIP_PARAMS.idontwantMinBytes,
+      idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
+      msgIdFn: (message) => ids.idOf(message.topic, message.data).id,
+      msgIdToStrFn: (id) => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1'),
+      scoreParams: scoring.params,
+      scoreThresholds: scoring.thresholds,
+    })(components)
+    internals = gossipInternals(gossip)
+    instance = gossip
+    for (const [topic, version] of versions) {
+      gossip.topicValidators.set(topic, (from, message) => judge(from.toString(), version, message))
+    }
+    gossip.addEventListener('gossipsub:message', ({ detail }) => {
+      const envelope = accepted.get(detail.msg)
+      if (envelope === undefined) return
+      const from = detail.propagationSource.toString()
+      // After the library has passed the block on, which it does right after this event.
+      queueMicrotask(() => modules.onBlock(envelope, from))
+    })
+    gossip.addEventListener('gossipsub:graft', () => modules.onEvent('GRAFT'))
+    gossip.addEventListener('gossipsub:prune', () => modules.onEvent('PRUNE'))
+    gossip.addEventListener('gossipsub:heartbeat', repairStreams)
+    countDuplicates(internals)
+    serveSmallNetworks(internals)
+    return gossip
+  }
+
+  const judge = (from: string, version: PayloadVersion, message: Message): TopicValidatorResult => {
+    const verdict = modules.validate(version, ids.idOf(message.topic, message.data).unpacked)
+    modules.onVerdict(from, version, verdict)
+    if (verdict.result === 'accept') {
+      accepted.set(message, verdict.envelope)
+      modules.onEvent('DELIVER_MESSAGE')
+    } else {
+      modules.onEvent('REJECT_MESSAGE')
+    }
+    return RESULTS[verdict.result]
+  }
+
+  const countDuplicates = ({ score }: GossipInternals): void => {
+    const original = score.duplicateMessage.bind(score)
+    score.duplicateMessage = (from, id, topic) => {
+      modules.onEvent('DUPLICATE_MESSAGE')
+      original(from, id, topic)
+    }
+  }
+
+  /**
+   * The library passes a block on to mesh peers only. In a network smaller than the mesh's low mark each lost link
+   * would lose blocks until the next lazy gossip, so there everybody gets it; and so does, always, a static peer.
+   */
+  const serveSmallNetworks = (target: GossipInternals): void => {
+    const original = target.selectPeersToForward.bind(target)
+    target.selectPeersToForward = (topic, source, exclude) => {
+      const chosen = original(topic, source, exclude)
+      const small = (target.mesh.get(topic)?.size ?? 0) < options.meshLow
+      for (const id of target.topics.get(topic) ?? []) {
+        if (chosen.has(id) || id === source || exclude?.has(id) === true) continue
+        if (!small && !modules.isAlwaysServed(id)) continue
+        if (target.score.score(id) >= scoring.thresholds.publishThreshold) chosen.add(id)
+      }
+      return chosen
+    }
+  }
+
+  /**
+   * When two nodes dial each other at once and one of the two connections closes, it may take the gossip stream with
+   * it, and the library opens no other on the connection that is left.
+   */
+  const mute = new Set<string>()
+  const repairStreams = (): void => {
+    if (internals === undefined) return
+    for (const [id, peerId] of internals.peers) {
+      if (internals.streamsOutbound.has(id)) {
+        mute.delete(id)
+        continue
+      }
+      // A second heartbeat without stream: opening one takes less than that.
+      if (!mute.has(id)) {
+        mute.add(id)
+        continue
+      }
+      mute.delete(id)
+      const open = modules.connectionsOf(peerId).find((connection) => connection.status === 'open')
+      if (open === undefined) continue
+      logger.debug('Opening a gossip stream again', { peer: id })
+      internals.onPeerConnected(peerId, open)
+    }
+    for (const id of mute) if (!internals.peers.has(id)) mute.delete(id)
+  }
+
+  const running = (): { gossip: GossipSub; internals: GossipInternals } => {
+    if (instance === undefined || internals === undefined) throw new P2pError('not-running', 'gossip is not running')
+    return { gossip: instance, internals }
+  }
+  const topicOf = (version: PayloadVersion): string => topics.get(version) ?? ''
+
+  return {
+    service: create,
+    join() {
+      const { gossip } = running()
+      for (const topic of topics.values()) {
+        gossip.subscribe(topic)
+        modules.onEvent('JOIN')
+      }
+    },
+    async publish(version, data) {
+      const { internals: target } = running()
+      const topic = topicOf(version)
+      const small = (target.mesh.get(topic)?.size ?? 0) < options.meshLow
+      const { recipients } = await target.publish(topic, data, { floodPublish: options.floodPublish || small })
+      const sent = new Set(recipients.map((peer) => peer.toString()))
+      modules.onEvent('PUBLISH_MESSAGE')
+      return sent.size
+    },
+    meshPeers: (version) => [...(internals?.mesh.get(topicOf(version)) ?? [])],
+    subscribers: (version) => [...(internals?.topics.get(topicOf(version)) ?? [])],
+    isSubscribed: (peerId) => [...topics.values()].some((topic) => internals?.topics.get(topic)?.has(peerId) === true),
+    score: (peerId) => internals?.score.score(peerId) ?? 0,
+    counters: (peerId) => internals?.score.peerStats.get(peerId),
+    peersOnIp: (ip) => internals?.score.peerIPs.get(ip)?.size ?? 0,
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
+
+/** op-node (2026-04): a rotated signer's blocks stay good for 3 h after the change was noticed. */
+const GRACE_MS = 3 * 60 * 60_000
+
+export type SignerVerdict = 'current' | 'previous' | 'wrong'
+
+/** Whose signature on a block is good. */
+export interface Signers {
+  /** False while the configured signer is unknown or zero: then no block is judged. */
+  configured(): boolean
+  judge(signer: Hex): SignerVerdict
+}
+
+/**
+ * Follows `current`: when it changes from one known address to another, the old one is accepted during the grace time
+ * or until the new one has signed a block, whichever is first. A second change forgets all but the last old one.
+ */
+export function createSigners(modules: { current: () => Hex | undefined; clock: Clock }): Signers {
+  let known: Hex | undefined
+  let previous: { address: Hex; sinceMs: number } | undefined
+
+  const refresh = (): Hex | undefined => {
+    const now = modules.current()?.toLowerCase() as Hex | undefined
+    const address = now === ZERO_ADDRESS ? undefined : now
+    if (address !== undefined && address !== known) {
+      if (known !== undefined) previous = { address: known, sinceMs: modules.clock.now() }
+      known = address
+    }
+    return address
+  }
+  return {
+    configured: () => refresh() !== undefined,
+    judge(signer) {
+      const current = refresh()
+      if (signer === current) {
+        previous = undefined
+        return 'current'
+      }
+      if (previous === undefined) return 'wrong'
+      if (modules.clock.now() - previous.sinceMs > GRACE_MS) {
+        previous = undefined
+        return 'wrong'
+      }
+      return signer === previous.address ? 'previous' : 'wrong'
+    },
+  }
+}

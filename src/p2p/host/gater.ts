@@ -1,0 +1,58 @@
+import type { ConnectionGater, MultiaddrConnection } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { Clock } from '../../lib/clock.ts'
+import type { AccessLists } from './accessLists.ts'
+import { ipOf } from './multiaddrs.ts'
+
+/** What became of an attempt: counted by the metrics `p2p_dials` and `p2p_accepts`, and of bans that ran out. */
+export interface GaterMetrics {
+  onDial(allowed: boolean): void
+  onAccept(allowed: boolean): void
+  onPeerUnban(): void
+  onIpUnban(): void
+}
+
+/**
+ * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
+ * at accept, after the handshake of an inbound connection). A ban that has run out is removed on the way.
+ */
+export function createGater(modules: { lists: AccessLists; clock: Clock; metrics: GaterMetrics }): ConnectionGater {
+  const { lists, clock, metrics } = modules
+
+  const isPeerDenied = (peerId: string): boolean => {
+    if (lists.blockedPeers.has(peerId)) return true
+    const ban = lists.peerBan(peerId)
+    if (ban === undefined) return false
+    if (ban.expiryMs > clock.now()) return true
+    lists.unbanPeer(peerId)
+    metrics.onPeerUnban()
+    return false
+  }
+  const isIpDenied = (ip: string | undefined): boolean => {
+    if (ip === undefined) return false
+    if (lists.isAddrBlocked(ip)) return true
+    const ban = lists.ipBan(ip)
+    if (ban === undefined) return false
+    if (ban.expiryMs > clock.now()) return true
+    lists.unbanIp(ip)
+    metrics.onIpUnban()
+    return false
+  }
+  const dial = (denied: boolean): boolean => {
+    metrics.onDial(!denied)
+    return denied
+  }
+  const accept = (denied: boolean): boolean => {
+    metrics.onAccept(!denied)
+    return denied
+  }
+  return {
+    denyDialPeer: (peerId) => dial(isPeerDenied(peerId.toString())),
+    denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
+    denyInboundConnection: (connection: MultiaddrConnection) => accept(isIpDenied(ipOf(connection.remoteAddr))),
+    denyInboundEncryptedConnection: (peerId) => isPeerDenied(peerId.toString()),
+    // A name that resolves to a blocked address is only known after the connection stands.
+    denyOutboundEncryptedConnection: (peerId, connection) =>
+      isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr)),
+  }
+}

@@ -1,0 +1,146 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { GossipSub, GossipSubComponents } from '@chainsafe/libp2p-gossipsub'
+import { noise } from '@chainsafe/libp2p-noise'
+import { type Identify, type IdentifyPush, identify, identifyPush } from '@libp2p/identify'
+import type { ConnectionGater, Libp2p } from '@libp2p/interface'
+import { type Ping, ping } from '@libp2p/ping'
+import { tcp } from '@libp2p/tcp'
+import { yamux } from '@libp2p/yamux'
+import type { Datastore } from 'interface-datastore'
+import { createLibp2p, type Libp2pOptions } from 'libp2p'
+import { UsageError } from '../../lib/errors.ts'
+import type { P2pOptions } from '../options.ts'
+import type { Identity } from './identity.ts'
+import { silentComponentLogger } from './libp2pLogger.ts'
+import { tcpMultiaddr } from './multiaddrs.ts'
+
+export type HostServices = {
+  identify: Identify
+  identifyPush: IdentifyPush
+  ping: Ping
+  pubsub: GossipSub
+}
+export type Host = Libp2p<HostServices>
+
+export interface HostModules {
+  identity: Identity
+  gater: ConnectionGater
+  datastore: Datastore | undefined
+  pubsub: (components: GossipSubComponents) => GossipSub
+}
+
+/** op-node: TCP connections without traffic are closed after an hour. */
+const CONNECTION_IDLE_MS = 60 * 60_000
+/** Incoming connections a second from one IP, and at once in all: libp2p's 5 and 10 are too few behind one address. */
+const INBOUND_PER_SECOND_PER_IP = 100
+const INBOUND_PENDING = 100
+/** Hard limit in high water marks; between the mark and here `ConnectionTrimmer` decides whom to keep. */
+const MAX_CONNECTIONS_FACTOR = 2
+
+type Factories = Libp2pOptions<HostServices>
+
+/** Builds the libp2p host, not started: nothing listens yet. Throws UsageError on contradictory options. */
+export async function createHost(modules: HostModules, options: P2pOptions): Promise<Host> {
+  const announce = await announcedAddress(options)
+  return createLibp2p<HostServices>({
+    start: false,
+    privateKey: modules.identity.privateKey,
+    logger: silentComponentLogger,
+    nodeInfo: { userAgent: options.userAgent },
+    addresses: {
+      listen: [tcpMultiaddr(options.listenIp, options.listenTcpPort)],
+      ...(announce === undefined ? {} : { announce: [announce] }),
+    },
+    transports: [
+      tcp({
+        inboundSocketInactivityTimeout: CONNECTION_IDLE_MS,
+        outboundSocketInactivityTimeout: CONNECTION_IDLE_MS,
+        dialOpts: { noDelay: true },
+        listenOpts: { noDelay: true },
+      }),
+    ],
+    connectionEncrypters: await encrypters(options),
+    streamMuxers: await muxers(options),
+    connectionGater: modules.gater,
+    connectionManager: {
+      maxConnections: Math.max(options.peersHigh * MAX_CONNECTIONS_FACTOR, options.peersHigh + 16),
+      inboundConnectionThreshold: INBOUND_PER_SECOND_PER_IP,
+      maxIncomingPendingConnections: INBOUND_PENDING,
+      dialTimeout: options.dialTimeoutMs,
+      addressDialTimeout: options.dialTimeoutMs,
+      // Reconnecting is the static peers' own business.
+      reconnectRetries: 0,
+    },
+    // Its pings of every peer cost 5 times the CPU of an idle host; our own rounds are minutes apart.
+    connectionMonitor: { enabled: false },
+    ...(modules.datastore === undefined ? {} : { datastore: modules.datastore }),
+    services: {
+      identify: identify(),
+      identifyPush: identifyPush(),
+      ping: ping(),
+      pubsub: modules.pubsub,
+      ...(options.nat ? await natService() : {}),
+    },
+  })
+}
+
+/** Turns libp2p's failure to listen into one line that names the flag. */
+export async function startHost(host: Host, options: P2pOptions): Promise<void> {
+  try {
+    await host.start()
+  } catch (cause) {
+    const text = String(cause instanceof Error ? cause.message : cause)
+    if (/listen|EADDR|address/i.test(text)) {
+      throw new UsageError(
+        `cannot listen for peers on ${options.listenIp}:${options.listenTcpPort} (--p2p.listen.ip, --p2p.listen.tcp)`,
+        { cause },
+      )
+    }
+    throw cause
+  }
+}
+
+async function announcedAddress(options: P2pOptions): Promise<string | undefined> {
+  if (options.advertiseIp === undefined || options.advertiseIp === '') return undefined
+  const port = options.advertiseTcpPort !== 0 ? options.advertiseTcpPort : options.listenTcpPort
+  if (port === 0) throw new UsageError('--p2p.advertise.ip needs --p2p.advertise.tcp or a fixed --p2p.listen.tcp')
+  return tcpMultiaddr(await resolveIp(options.advertiseIp), port)
+}
+
+async function resolveIp(ipOrHost: string): Promise<string> {
+  if (isIP(ipOrHost) !== 0) return ipOrHost
+  try {
+    return (await lookup(ipOrHost, { family: 4 })).address
+  } catch (cause) {
+    throw new UsageError(`cannot resolve --p2p.advertise.ip ${ipOrHost}`, { cause })
+  }
+}
+
+async function encrypters(options: P2pOptions): Promise<NonNullable<Factories['connectionEncrypters']>> {
+  if (options.security.includes('none')) {
+    if (options.security.length > 1) throw new UsageError('cannot mix secure transport protocols with no-security')
+    const { plaintext } = await import('@libp2p/plaintext')
+    return [plaintext()]
+  }
+  const list: NonNullable<Factories['connectionEncrypters']> = []
+  for (const name of options.security) {
+    if (name === 'noise') list.push(noise())
+    else list.push((await import('@libp2p/tls')).tls())
+  }
+  return list
+}
+
+async function muxers(options: P2pOptions): Promise<NonNullable<Factories['streamMuxers']>> {
+  const list: NonNullable<Factories['streamMuxers']> = []
+  for (const name of options.muxers) {
+    if (name === 'yamux') list.push(yamux())
+    else list.push((await import('@libp2p/mplex')).mplex())
+  }
+  return list
+}
+
+async function natService(): Promise<object> {
+  const { uPnPNAT } = await import('@libp2p/upnp-nat')
+  return { upnp: uPnPNAT() }
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { privateKeyFromRaw } from '@libp2p/crypto/keys'
+import type { PeerId, PrivateKey } from '@libp2p/interface'
+import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import { fromHex, toHex } from '../../lib/hex.ts'
+import { publicKeyOf } from '../../lib/secp256k1.ts'
+
+/** One secp256k1 key names the node on libp2p (peer id) and on discv5 (node id). */
+export interface Identity {
+  privateKey: PrivateKey
+  peerId: PeerId
+}
+
+const KEY_BYTES = 32
+
+/** Wraps 32 raw bytes. Throws UsageError when they are no secp256k1 private key; the message never holds the key. */
+export function identityFromRawKey(raw: Uint8Array): Identity {
+  if (raw.length !== KEY_BYTES) throw new UsageError(`p2p priv key must be ${KEY_BYTES} bytes, got ${raw.length}`)
+  try {
+    publicKeyOf(raw)
+  } catch {
+    throw new UsageError('p2p priv key is not a valid secp256k1 private key')
+  }
+  const privateKey = privateKeyFromRaw(raw)
+  return { privateKey, peerId: peerIdFromPrivateKey(privateKey) }
+}
+
+/** Hex text of a private key, blanks around it and an `0x` before it tolerated. Throws UsageError without quoting it. */
+export function parsePrivateKeyHex(text: string): Uint8Array {
+  const digits = text.trim().replace(/^0x/i, '')
+  if (!/^[0-9a-fA-F]*$/.test(digits) || digits.length % 2 !== 0) {
+    throw new UsageError('p2p priv key is not formatted in hex chars')
+  }
+  const raw = fromHex(digits)
+  if (raw.length !== KEY_BYTES) throw new UsageError(`p2p priv key must be ${KEY_BYTES} bytes, got ${raw.length}`)
+  return raw
+}
+
+/** The raw key wins over the file; a missing file is created with a new key and mode 0600. Throws UsageError. */
+export async function loadIdentity(source: { rawKey?: Uint8Array; path?: string }): Promise<Identity> {
+  if (source.rawKey !== undefined) return identityFromRawKey(source.rawKey)
+  if (source.path === undefined || source.path === '') {
+    throw new UsageError('no p2p private key path specified, cannot auto-generate key without path')
+  }
+  const stored = await readKeyFile(source.path)
+  return identityFromRawKey(stored ?? (await createKeyFile(source.path)))
+}
+
+async function readKeyFile(path: string): Promise<Uint8Array | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT')) return undefined
+    throw new UsageError(`cannot read p2p private key file ${path}`, { cause })
+  }
+  try {
+    return parsePrivateKeyHex(text)
+  } catch (error) {
+    throw new UsageError(`p2p private key file ${path}: ${describeError(error)}`)
+  }
+}
+
+async function createKeyFile(path: string): Promise<Uint8Array> {
+  const raw = newPrivateKey()
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    // 'wx' never replaces a key that another process wrote in between.
+    const file = await open(path, 'wx', 0o600)
+    try {
+      await file.writeFile(toHex(raw).slice(2))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    throw new UsageError(`cannot write p2p private key file ${path}`, { cause })
+  }
+  return raw
+}
+
+function newPrivateKey(): Uint8Array {
+  for (;;) {
+    const raw = new Uint8Array(randomBytes(KEY_BYTES))
+    try {
+      publicKeyOf(raw)
+      return raw
+    } catch {
+      // Zero or not below the group order: about one in 2^128.
+    }
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

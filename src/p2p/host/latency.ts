@@ -1,0 +1,69 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+
+export interface LatencyTracker {
+  start(): void
+  stop(): void
+  /** Milliseconds, smoothed; undefined until measured. */
+  latencyMs(peerId: string): number | undefined
+  forget(peerId: string): void
+}
+
+/** op-node: a round each 3 minutes, one ping a second after a burst of 10. */
+const ROUND_MS = 3 * 60_000
+const BURST = 10
+const PACE_MS = 1_000
+const PING_TIMEOUT_MS = 10_000
+/** Weight of a new measurement, as in go-libp2p's peer store (LatencyEWMASmoothing). */
+const SMOOTHING = 0.1
+
+/** Pings all connected peers now and then, and remembers a smoothed round-trip time. */
+export function createLatencyTracker(modules: {
+  connected(): string[]
+  ping(peerId: string, signal: AbortSignal): Promise<number>
+  clock: Clock
+  logger: Logger
+}): LatencyTracker {
+  const { clock, logger } = modules
+  const latencies = new Map<string, number>()
+  const controller = new AbortController()
+  let cancel: (() => void) | undefined
+
+  const measure = async (peerId: string): Promise<void> => {
+    try {
+      const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(PING_TIMEOUT_MS)])
+      const rttMs = await modules.ping(peerId, signal)
+      const before = latencies.get(peerId)
+      latencies.set(peerId, before === undefined ? rttMs : before + SMOOTHING * (rttMs - before))
+      logger.debug('Pinged peer', { peer: peerId, rttMs })
+    } catch (error) {
+      if (!controller.signal.aborted) logger.debug('Ping failed', { peer: peerId, err: describeError(error) })
+    }
+  }
+  const round = (): void => {
+    const queue = modules.connected()
+    for (const peerId of queue.splice(0, BURST)) void measure(peerId)
+    const next = (): void => {
+      const peerId = queue.shift()
+      if (peerId === undefined) {
+        cancel = clock.setTimeout(round, ROUND_MS)
+        return
+      }
+      void measure(peerId)
+      cancel = clock.setTimeout(next, PACE_MS)
+    }
+    next()
+  }
+  return {
+    start() {
+      cancel = clock.setTimeout(round, ROUND_MS)
+    },
+    stop() {
+      cancel?.()
+      controller.abort(new Error('stopping'))
+    },
+    latencyMs: (peerId) => latencies.get(peerId),
+    forget: (peerId) => latencies.delete(peerId),
+  }
+}

@@ -1,0 +1,56 @@
+import type { PeerId } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
+import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import { DecodeError, describeError } from '../../lib/errors.ts'
+import { P2pError } from '../errors.ts'
+import { normalizeIp } from '../ipNet.ts'
+
+/** An address with the peer that is expected there. */
+export interface PeerAddress {
+  peerId: PeerId
+  address: Multiaddr
+}
+
+/** Canonical IP text of the address, an IPv4-mapped one as IPv4; undefined when it names a host or another transport. */
+export function ipOf(address: Multiaddr): string | undefined {
+  for (const { name, value } of address.getComponents()) {
+    if ((name === 'ip4' || name === 'ip6') && value !== undefined) return normalizeIp(value)
+  }
+  return undefined
+}
+
+/** Throws P2pError `bad-peer-address`, also when `/p2p/<id>` is missing. */
+export function parsePeerAddress(text: string): PeerAddress {
+  let address: Multiaddr
+  try {
+    if (!text.startsWith('/'))
+      throw new DecodeError(`failed to parse multiaddr ${JSON.stringify(text)}: must begin with /`)
+    address = multiaddr(text)
+  } catch (cause) {
+    throw new P2pError('bad-peer-address', `bad peer address: ${describeError(cause)}`)
+  }
+  const id = address.getComponents().findLast((component) => component.name === 'p2p')?.value
+  if (id === undefined) throw new P2pError('bad-peer-address', `bad peer address: ${text} has no /p2p/ part`)
+  return { address, peerId: parsePeerId(id) }
+}
+
+/** Throws DecodeError. */
+export function parsePeerId(text: string): PeerId {
+  try {
+    return peerIdFromString(text)
+  } catch (cause) {
+    throw new DecodeError(`failed to parse peer ID: ${describeError(cause)}`)
+  }
+}
+
+/** With `/p2p/<id>` at the end, once. */
+export function withPeerId(address: Multiaddr, peerId: PeerId): string {
+  const text = address.toString()
+  return text.includes('/p2p/') ? text : `${text}/p2p/${peerId.toString()}`
+}
+
+/** `/ip4/1.2.3.4/tcp/9222`; port 0 lets the system choose. */
+export function tcpMultiaddr(ip: string, port: number): string {
+  const canonical = normalizeIp(ip)
+  return `/${canonical.includes(':') ? 'ip6' : 'ip4'}/${canonical}/tcp/${port}`
+}

@@ -1,0 +1,289 @@
+import type { Registry } from 'prom-client'
+import { type Clock, unixSeconds } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import { publicKeyOf, publicKeyToAddress } from '../lib/secp256k1.ts'
+import { P2pError } from './errors.ts'
+import { createBlockValidator } from './gossip/blockValidator.ts'
+import { createMessageIds } from './gossip/messageId.ts'
+import { createPublisher } from './gossip/publisher.ts'
+import { createGossipRouter } from './gossip/router.ts'
+import { createSeenBlocks } from './gossip/seenBlocks.ts'
+import { createSigners } from './gossip/signers.ts'
+import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.ts'
+import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
+import { createConnections } from './host/connections.ts'
+import { createConnectionTrimmer } from './host/connectionTrimmer.ts'
+import { createGater } from './host/gater.ts'
+import { createHost, startHost } from './host/host.ts'
+import { loadIdentity } from './host/identity.ts'
+import { createLatencyTracker } from './host/latency.ts'
+import { parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
+import { openPeerDatastore } from './host/peerStore.ts'
+import { createStaticPeers } from './host/staticPeers.ts'
+import { createP2pMetrics } from './metrics.ts'
+import { createOperatorApi } from './operatorApi.ts'
+import type { P2pChain, P2pOptions } from './options.ts'
+import { createAppScores } from './score/appScores.ts'
+import { createBanMonitor } from './score/banMonitor.ts'
+import { createPeerScoreReader } from './score/peerScores.ts'
+import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
+import { createBlockSync } from './sync/blockSync.ts'
+import type { P2pNode, PayloadListener } from './types.ts'
+
+export interface P2pModules {
+  logger: Logger
+  clock: Clock
+  registry: Registry
+  chain: P2pChain
+}
+
+/** Builds the node from its parts; nothing listens and nobody is dialled before `start`. Throws UsageError. */
+export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
+  const { clock, chain } = modules
+  const logger = modules.logger.child({ module: 'p2p' })
+  const { config } = chain
+  const metrics = createP2pMetrics(modules.registry)
+  const identity = await loadIdentity({
+    ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
+    ...(options.privateKeyPath === undefined ? {} : { path: options.privateKeyPath }),
+  })
+  const peerId = identity.peerId.toString()
+  const access =
+    options.peerStorePath === 'memory'
+      ? createMemoryAccessListStore()
+      : await openAccessListFile(`${options.peerStorePath}.access.json`, { logger, clock })
+  const store = await openPeerDatastore(options.peerStorePath, { logger, clock })
+
+  const staticAddresses = options.staticPeers.map(parsePeerAddress).filter((peer) => {
+    if (peer.peerId.toString() !== peerId) return true
+    logger.info('Static peer list contains this node itself, ignoring it')
+    return false
+  })
+  const appScores = createAppScores()
+  const scoring = gossipScoring(options, {
+    blockTimeS: config.blockTime,
+    appScore: (peer) => appScores.score(peer),
+  })
+  const listeners = new Set<PayloadListener>()
+  const deliver: PayloadListener = (envelope, from) => {
+    for (const listener of listeners) {
+      try {
+        listener(envelope, from)
+      } catch (err) {
+        logger.error('Payload listener failed', { err })
+      }
+    }
+  }
+  const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
+  const validate = createBlockValidator(
+    {
+      config,
+      clock,
+      signers: createSigners({ current: () => chain.signerAddress(), clock }),
+      seen: createSeenBlocks(),
+    },
+    { maxAgeS: options.gossip.maxAgeS },
+  )
+  const router = createGossipRouter(
+    {
+      logger,
+      ids: createMessageIds(),
+      scoring,
+      validate,
+      onVerdict(from, version, verdict) {
+        if (verdict.result === 'accept') return
+        logger.debug('Block from gossip not accepted', { peer: from, version, ...verdict })
+      },
+      onBlock(envelope, from) {
+        metrics.onUnsafePayload(unixSeconds(clock))
+        sync.onTrustedBlock(envelope)
+        const { blockNumber, blockHash } = envelope.payload
+        logger.debug('Received signed execution payload from p2p', { number: blockNumber, hash: blockHash, peer: from })
+        deliver(envelope, from)
+      },
+      onEvent: metrics.onGossipEvent,
+      isAlwaysServed: (peer) => statics.has(peer),
+      connectionsOf: (peer) => host.getConnections(peer),
+    },
+    topics,
+    options.gossip,
+  )
+  const host = await createHost(
+    {
+      identity,
+      gater: createGater({ lists: access.lists, clock, metrics: metrics.gater }),
+      datastore: store.datastore,
+      pubsub: router.service,
+    },
+    options,
+  )
+  const connections = createConnections(host, {
+    onOpen: () => metrics.onConnectionOpen(),
+    onClose: () => metrics.onConnectionClose(),
+    onPeer(peer, address) {
+      logger.debug('Connected to peer', { peer, addr: address })
+      metrics.onGossipEvent('ADD_PEER')
+      statics.onConnected(peer)
+    },
+    onPeerGone(peer) {
+      logger.debug('Disconnected from peer', { peer })
+      metrics.onGossipEvent('REMOVE_PEER')
+      latency.forget(peer)
+      statics.onDisconnected(peer)
+    },
+  })
+  const statics = createStaticPeers(
+    {
+      clock,
+      logger,
+      dialer: {
+        isConnected: connections.isConnected,
+        async dial(peers, signal) {
+          await host.dial(
+            peers.map((peer) => peer.address),
+            { signal },
+          )
+        },
+      },
+    },
+    staticAddresses,
+  )
+  const latency = createLatencyTracker({
+    clock,
+    logger,
+    connected: connections.peers,
+    ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
+  })
+  const isProtected = (peer: string): boolean => statics.has(peer) || access.lists.protectedPeers.has(peer)
+  const scores = createPeerScoreReader({ router, appScores }, scoring.params)
+  const sync = createBlockSync(
+    {
+      host,
+      chain,
+      clock,
+      logger,
+      metrics,
+      appScores,
+      connected: connections.peers,
+      isStatic: statics.has,
+      onBlock: deliver,
+    },
+    options.sync,
+  )
+  const banMonitor = createBanMonitor(
+    {
+      clock,
+      logger,
+      connected: connections.peers,
+      score: router.score,
+      isStatic: statics.has,
+      async ban(peer, ban) {
+        access.lists.banPeer(peer, ban)
+        connections.abort(peer, 'banned')
+        await access.save()
+      },
+    },
+    options.ban,
+  )
+  const trimmer = createConnectionTrimmer(
+    {
+      clock,
+      logger,
+      close: (peer) => connections.close(peer),
+      peers: () => {
+        const mesh = new Set(PAYLOAD_VERSIONS.flatMap((version) => router.meshPeers(version)))
+        return connections.peers().map((id) => ({
+          id,
+          connectedSinceMs: connections.sinceMs(id) ?? clock.now(),
+          protected: isProtected(id),
+          inMesh: mesh.has(id),
+          score: router.score(id),
+        }))
+      },
+    },
+    { low: options.peersLow, high: options.peersHigh, graceMs: options.peersGraceMs },
+  )
+  const publisher = createPublisher(
+    { config, router, clock, metrics, logger },
+    options.sequencerKey === undefined ? {} : { key: options.sequencerKey },
+  )
+  const operator = createOperatorApi(
+    { host, router, access, connections, statics, latency, scores, isProtected, metrics: metrics.gater, logger },
+    { dialTimeoutMs: options.dialTimeoutMs },
+  )
+
+  let state: 'new' | 'started' | 'stopped' = 'new'
+  let cancelUpkeep: (() => void) | undefined
+  const slotMs = slotMilliseconds(config.blockTime)
+  let upkeeps = 0
+  /** Once a slot: application scores decay; every 15 s or so the scores go to the metrics (op-node's inspect interval). */
+  const upkeep = (): void => {
+    const connected = connections.peers()
+    appScores.decay(connected)
+    upkeeps += 1
+    if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
+      metrics.observeScores(connected.map(scores.of))
+      metrics.setStreams(host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0))
+    }
+    cancelUpkeep = clock.setTimeout(upkeep, slotMs)
+  }
+  const multiaddrs = (): string[] => host.getMultiaddrs().map((address) => withPeerId(address, host.peerId))
+
+  const stop = async (): Promise<void> => {
+    if (state === 'stopped') return
+    state = 'stopped'
+    banMonitor.stop()
+    trimmer.stop()
+    statics.stop()
+    latency.stop()
+    cancelUpkeep?.()
+    connections.stop()
+    await sync.stop()
+    await host.stop()
+    await access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
+    await store.close()
+    logger.debug('Stopped p2p host')
+  }
+
+  return {
+    ...operator,
+    peerId,
+    async start() {
+      if (state !== 'new') throw new P2pError('not-running', `the p2p node was ${state} before`)
+      state = 'started'
+      try {
+        connections.start()
+        await startHost(host, options)
+        await sync.start()
+        router.join()
+      } catch (error) {
+        await stop()
+        throw error
+      }
+      statics.start()
+      if (options.ping) latency.start()
+      if (options.ban.enabled && options.scoring !== 'none') banMonitor.start()
+      trimmer.start()
+      upkeep()
+      logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
+      if (options.sequencerKey !== undefined) {
+        const signer = publicKeyToAddress(publicKeyOf(options.sequencerKey, false).subarray(1))
+        logger.info('Signing published blocks', { signer })
+      }
+    },
+    stop,
+    async publish(envelope) {
+      if (state !== 'started') throw new P2pError('not-running', 'the p2p node is not running')
+      sync.onTrustedBlock(envelope)
+      await publisher.publish(envelope)
+    },
+    onPayload(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    requestRange: (start, end) => sync.requestRange(start, end),
+    meshSize: () => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length,
+    connectedPeers: connections.peers,
+    multiaddrs,
+  }
+}

@@ -1,0 +1,211 @@
+import type { Peer, PeerId } from '@libp2p/interface'
+import { describeError } from '../lib/errors.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './api.ts'
+import { P2pError } from './errors.ts'
+import type { GossipRouter } from './gossip/router.ts'
+import type { AccessListStore } from './host/accessListStore.ts'
+import type { Connections } from './host/connections.ts'
+import type { GaterMetrics } from './host/gater.ts'
+import type { Host } from './host/host.ts'
+import type { LatencyTracker } from './host/latency.ts'
+import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
+import type { StaticPeers } from './host/staticPeers.ts'
+import { normalizeCidr, normalizeIp } from './ipNet.ts'
+import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
+
+export interface OperatorApiModules {
+  host: Host
+  router: GossipRouter
+  access: AccessListStore
+  connections: Connections
+  statics: StaticPeers
+  latency: LatencyTracker
+  scores: { of(peerId: string): PeerScores }
+  isProtected(peerId: string): boolean
+  metrics: Pick<GaterMetrics, 'onPeerUnban'>
+  logger: Logger
+}
+
+/** How long `connectPeer` waits for identify after the connection stands. */
+const IDENTIFY_TIMEOUT_MS = 5_000
+
+export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): P2pApi {
+  const { host, router, access, connections, statics, latency, scores, logger } = modules
+  const { lists } = access
+  const selfId = host.peerId.toString()
+
+  const stored = async (id: PeerId): Promise<Peer | undefined> => {
+    try {
+      return await host.peerStore.get(id)
+    } catch {
+      return undefined
+    }
+  }
+  const selfRecord = async (): Promise<PeerRecord> => {
+    const record = peerRecord(host.peerId, await stored(host.peerId), { ...UNKNOWN_PEER_FACTS, gossipBlocks: true })
+    const addresses = host.getMultiaddrs().map((address) => address.toString())
+    return { ...record, addresses: addresses.map((text) => (text.includes('/p2p/') ? text : `${text}/p2p/${selfId}`)) }
+  }
+  const recordOf = (id: PeerId, peer: Peer | undefined): PeerRecord => {
+    const text = id.toString()
+    return peerRecord(id, peer, {
+      connected: connections.isConnected(text),
+      direction: connections.direction(text),
+      protected: modules.isProtected(text),
+      latencyMs: latency.latencyMs(text),
+      gossipBlocks: router.isSubscribed(text),
+      scores: scores.of(text),
+    })
+  }
+  /** Closes what the lists now refuse. */
+  const enforceAddrs = (): void => {
+    for (const connection of connections.open()) {
+      const ip = ipOf(connection.remoteAddr)
+      if (ip !== undefined && lists.isAddrBlocked(ip)) connection.abort(new Error('address is blocked'))
+    }
+  }
+  const retryStatics = (): void => {
+    for (const id of statics.ids()) if (!connections.isConnected(id)) statics.retryNow(id)
+  }
+  const unblock = async (peerId: string): Promise<void> => {
+    lists.blockedPeers.delete(peerId)
+    if (lists.unbanPeer(peerId)) modules.metrics.onPeerUnban()
+    await access.save()
+    statics.retryNow(peerId)
+  }
+  const identified = async (id: PeerId, signal: AbortSignal): Promise<void> => {
+    const peer = await stored(id)
+    if (peer !== undefined && peer.protocols.length > 0) return
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        host.removeEventListener('peer:identify', onIdentify)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const onIdentify = (event: CustomEvent<{ peerId: PeerId }>): void => {
+        if (event.detail.peerId.equals(id)) done()
+      }
+      host.addEventListener('peer:identify', onIdentify)
+      signal.addEventListener('abort', done)
+    })
+  }
+
+  return {
+    self: selfRecord,
+    async peers(connectedOnly) {
+      const peers: PeerDump['peers'] = {}
+      let totalConnected = 0
+      const add = (record: PeerRecord): void => {
+        peers[record.peerID] = record
+        if (record.connectedness === 1) totalConnected += 1
+      }
+      if (connectedOnly) {
+        for (const text of connections.peers()) {
+          const id = parsePeerId(text)
+          if (isSecp256k1(id)) add(recordOf(id, await stored(id)))
+        }
+      } else {
+        add(await selfRecord())
+        for (const peer of await host.peerStore.all()) {
+          if (!isSecp256k1(peer.id) || peer.id.equals(host.peerId)) continue
+          add(recordOf(peer.id, peer))
+        }
+      }
+      return {
+        totalConnected,
+        peers,
+        bannedPeers: [...lists.blockedPeers],
+        bannedIPS: lists.listAddrs(),
+        bannedSubnets: lists.listSubnets(),
+      }
+    },
+    async peerStats() {
+      const known = new Set((await host.peerStore.all()).map((peer) => peer.id.toString())).add(selfId)
+      return {
+        connected: connections.peers().length,
+        table: 0,
+        blocksTopic: router.subscribers(1).length,
+        blocksTopicV2: router.subscribers(2).length,
+        blocksTopicV3: router.subscribers(3).length,
+        blocksTopicV4: router.subscribers(4).length,
+        banned: lists.blockedPeers.size,
+        known: known.size,
+      }
+    },
+    async discoveryTable() {
+      throw new P2pError('discovery-disabled', 'discovery disabled')
+    },
+
+    async blockPeer(peerId) {
+      const id = parsePeerId(peerId).toString()
+      lists.blockedPeers.add(id)
+      connections.abort(id, 'peer is blocked')
+      await access.save()
+      logger.info('Blocked peer', { peer: id })
+    },
+    async unblockPeer(peerId) {
+      await unblock(parsePeerId(peerId).toString())
+    },
+    listBlockedPeers: async () => [...lists.blockedPeers],
+    async blockAddr(ip) {
+      lists.blockAddr(ip)
+      enforceAddrs()
+      await access.save()
+      logger.info('Blocked address', { ip: normalizeIp(ip) })
+    },
+    async unblockAddr(ip) {
+      lists.unblockAddr(ip)
+      await access.save()
+      retryStatics()
+    },
+    listBlockedAddrs: async () => lists.listAddrs(),
+    async blockSubnet(cidr) {
+      lists.blockSubnet(cidr)
+      enforceAddrs()
+      await access.save()
+      logger.info('Blocked subnet', { subnet: normalizeCidr(cidr) })
+    },
+    async unblockSubnet(cidr) {
+      lists.unblockSubnet(cidr)
+      await access.save()
+      retryStatics()
+    },
+    listBlockedSubnets: async () => lists.listSubnets(),
+
+    async protectPeer(peerId) {
+      lists.protectedPeers.add(parsePeerId(peerId).toString())
+      await access.save()
+    },
+    async unprotectPeer(peerId) {
+      lists.protectedPeers.delete(parsePeerId(peerId).toString())
+      await access.save()
+    },
+
+    async connectPeer(text) {
+      const { peerId, address } = parsePeerAddress(text)
+      const id = peerId.toString()
+      if (id === selfId) throw new P2pError('dial-failed', 'failed to dial: dial to self attempted')
+      const ip = ipOf(address)
+      if (lists.blockedPeers.has(id) || (ip !== undefined && lists.isAddrBlocked(ip))) {
+        throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: gater disallows connection to peer`)
+      }
+      try {
+        await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
+      } catch (cause) {
+        throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${describeError(cause)}`)
+      }
+      await identified(peerId, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS))
+    },
+    async disconnectPeer(peerId) {
+      const id = parsePeerId(peerId)
+      await connections.close(id.toString())
+      await host.peerStore.delete(id)
+      await unblock(id.toString())
+    },
+  }
+}
+
+function isSecp256k1(id: PeerId): boolean {
+  return id.type === 'secp256k1'
+}

@@ -1,0 +1,93 @@
+import type { Hex } from '../lib/hex.ts'
+import type { PayloadEnvelope, RollupConfig } from '../rollup/protocol/types.ts'
+
+/** The chain as the p2p node asks for it: it knows neither L1 nor the engine. */
+export interface P2pChain {
+  readonly config: RollupConfig
+  /** Who signs unsafe blocks, from L1's SystemConfig; undefined until known. Asked for every message. */
+  signerAddress(): Hex | undefined
+  /** A canonical block for peers that ask; undefined when this node does not have it. */
+  payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
+}
+
+export type Muxer = 'yamux' | 'mplex'
+/** `none` is plaintext, for debugging only. */
+export type Security = 'noise' | 'tls' | 'none'
+export type ScoringLevel = 'light' | 'none'
+
+/** Everything is plain data; `p2pOptionsFromFlags` makes it of flags, `DEFAULT_P2P_OPTIONS` has op-node's defaults. */
+export interface P2pOptions {
+  /** 32 bytes; wins over `privateKeyPath`. */
+  privateKey?: Uint8Array
+  /** Created with a new key when missing. */
+  privateKeyPath?: string
+  listenIp: string
+  /** 0 lets the system choose. */
+  listenTcpPort: number
+  /** IP or host name that others reach this node at. */
+  advertiseIp?: string
+  /** 0: the port listened on. */
+  advertiseTcpPort: number
+  /** Multiaddresses with `/p2p/<id>`: always connected, protected, never banned for their score. */
+  staticPeers: string[]
+  /** LevelDB folder, or `memory`. Block lists stand beside it in `<path>.access.json`. */
+  peerStorePath: string
+  muxers: Muxer[]
+  security: Security[]
+  userAgent: string
+  /** Above `peersHigh` connections, unprotected ones older than the grace time are closed down to `peersLow`. */
+  peersLow: number
+  peersHigh: number
+  peersGraceMs: number
+  dialTimeoutMs: number
+  /** Maps ports by UPnP or NAT-PMP. */
+  nat: boolean
+  /** Measures latencies every 3 minutes. */
+  ping: boolean
+  /** 32 bytes: signs the blocks of this node's sequencer. */
+  sequencerKey?: Uint8Array
+  gossip: {
+    meshD: number
+    meshLow: number
+    meshHigh: number
+    meshLazy: number
+    /** Publish to every peer. Done anyway while the mesh is below `meshLow`. */
+    floodPublish: boolean
+    /** Oldest block accepted, in seconds before now. */
+    maxAgeS: number
+  }
+  scoring: ScoringLevel
+  ban: { enabled: boolean; threshold: number; durationMs: number }
+  /** CIDR ranges whose peers are not punished for sharing an IP. */
+  ipColocationExempt: string[]
+  sync: {
+    /** Serve and ask for blocks by number. */
+    enabled: boolean
+    /** Ask static peers only. */
+    onlyStatic: boolean
+  }
+}
+
+/** op-node's defaults, and loopback exempt from IP colocation: a testnet on one machine has all peers on one address. */
+export const DEFAULT_P2P_OPTIONS: P2pOptions = {
+  privateKeyPath: 'opnode_p2p_priv.txt',
+  listenIp: '0.0.0.0',
+  listenTcpPort: 9222,
+  advertiseTcpPort: 0,
+  staticPeers: [],
+  peerStorePath: 'opnode_peerstore_db',
+  muxers: ['yamux', 'mplex'],
+  security: ['noise'],
+  userAgent: 'optimism',
+  peersLow: 20,
+  peersHigh: 30,
+  peersGraceMs: 30_000,
+  dialTimeoutMs: 10_000,
+  nat: false,
+  ping: true,
+  gossip: { meshD: 8, meshLow: 6, meshHigh: 12, meshLazy: 6, floodPublish: false, maxAgeS: 60 },
+  scoring: 'light',
+  ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
+  ipColocationExempt: ['127.0.0.0/8', '::1/128'],
+  sync: { enabled: true, onlyStatic: false },
+}

@@ -1,0 +1,54 @@
+import type { ReqRespScores } from '../api.ts'
+import { scoreDecay } from './scoreParams.ts'
+
+export type AppEvent = keyof ReqRespScores
+
+/** op-node's app_params.go: caps and weights of what happens in request/response sync. */
+const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
+const WEIGHTS: ReqRespScores = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
+const EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
+/** 10 epochs of 6 slots. */
+const DECAY = scoreDecay(60)
+const DECAY_TO_ZERO = 0.01
+
+/** The application's part of a peer's score. */
+export interface AppScores {
+  record(peerId: string, event: AppEvent): void
+  counters(peerId: string): ReqRespScores
+  /** Weighted sum. */
+  score(peerId: string): number
+  /** Once a slot, for the connected peers. */
+  decay(connected: Iterable<string>): void
+}
+
+const NONE: ReqRespScores = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
+
+export function createAppScores(): AppScores {
+  const peers = new Map<string, ReqRespScores>()
+  return {
+    record(peerId, event) {
+      const counters = peers.get(peerId) ?? { ...NONE }
+      counters[event] = Math.min(CAPS[event], counters[event] + 1)
+      peers.set(peerId, counters)
+    },
+    counters: (peerId) => ({ ...(peers.get(peerId) ?? NONE) }),
+    score(peerId) {
+      const counters = peers.get(peerId)
+      if (counters === undefined) return 0
+      let total = 0
+      for (const event of EVENTS) total += counters[event] * WEIGHTS[event]
+      return total
+    },
+    decay(connected) {
+      for (const peerId of connected) {
+        const counters = peers.get(peerId)
+        if (counters === undefined) continue
+        for (const event of EVENTS) {
+          const next = counters[event] * DECAY
+          counters[event] = next < DECAY_TO_ZERO ? 0 : next
+        }
+        if (EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
+      }
+    },
+  }
+}

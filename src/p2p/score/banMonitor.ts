@@ -1,0 +1,56 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { Ban } from '../host/accessLists.ts'
+
+/** op-node looks at one peer a second, over a list taken anew when it is through. */
+const TICK_MS = 1_000
+
+export interface BanMonitor {
+  start(): void
+  stop(): void
+}
+
+/** Bans peers whose score fell below the threshold; static peers never. */
+export function createBanMonitor(
+  modules: {
+    connected(): string[]
+    score(peerId: string): number
+    isStatic(peerId: string): boolean
+    /** Writes the ban down and closes the peer's connections. */
+    ban(peerId: string, ban: Ban): Promise<void>
+    clock: Clock
+    logger: Logger
+  },
+  options: { threshold: number; durationMs: number },
+): BanMonitor {
+  const { clock, logger } = modules
+  let queue: string[] = []
+  let cancel: (() => void) | undefined
+
+  const tick = async (): Promise<void> => {
+    if (queue.length === 0) queue = modules.connected()
+    const peerId = queue.shift()
+    if (peerId === undefined || modules.isStatic(peerId)) return
+    const score = modules.score(peerId)
+    if (score >= options.threshold) return
+    const reason = `score ${score.toFixed(2)} is below ${options.threshold}`
+    logger.warn('Banning peer', { peer: peerId, reason, minutes: options.durationMs / 60_000 })
+    await modules.ban(peerId, { expiryMs: clock.now() + options.durationMs, reason })
+  }
+  const schedule = (): void => {
+    cancel = clock.setTimeout(() => {
+      tick()
+        .catch((err: unknown) => logger.error('Error while checking connected peer score', { err }))
+        .finally(() => {
+          if (cancel !== undefined) schedule()
+        })
+    }, TICK_MS)
+  }
+  return {
+    start: schedule,
+    stop() {
+      cancel?.()
+      cancel = undefined
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { l2BlockTime } from '../../rollup/protocol/forks.ts'
+import { payloadBlockHash } from '../../rollup/protocol/index.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { P2pError } from '../errors.ts'
+import type { Host } from '../host/host.ts'
+import { parsePeerId } from '../host/multiaddrs.ts'
+import type { P2pMetrics } from '../metrics.ts'
+import type { P2pChain, P2pOptions } from '../options.ts'
+import type { AppScores } from '../score/appScores.ts'
+import type { PayloadListener } from '../types.ts'
+import { type Answer, createBlockClient } from './client.ts'
+import {
+  decodeResponse,
+  encodeRequest,
+  MAX_RESPONSE_BYTES,
+  OPEN_TIMEOUT_MS,
+  payloadByNumberProtocols,
+  TRANSFER_TIMEOUT_MS,
+} from './payloadByNumber.ts'
+import { createPayloadServer } from './server.ts'
+import { readAll, writeAll } from './streams.ts'
+import { createTrustedBlocks } from './trustedBlocks.ts'
+
+export interface BlockSync {
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** A block that gossip brought and validation accepted, or that this node's sequencer made. */
+  onTrustedBlock(envelope: PayloadEnvelope): void
+  requestRange(start: number, end: number): void
+}
+
+/** op-node: a gap whose first block is older is left to derivation. */
+const MAX_RANGE_AGE_S = 12 * 60 * 60
+/** Streams that one peer may have open towards the server. */
+const MAX_INBOUND_STREAMS = 16
+
+/** Serves blocks by number, and fills gaps below blocks that gossip vouched for. */
+export function createBlockSync(
+  modules: {
+    host: Host
+    chain: P2pChain
+    clock: Clock
+    logger: Logger
+    metrics: P2pMetrics
+    appScores: AppScores
+    connected(): string[]
+    isStatic(peerId: string): boolean
+    onBlock: PayloadListener
+  },
+  options: P2pOptions['sync'],
+): BlockSync {
+  const { host, chain, clock, logger, metrics, appScores } = modules
+  const { config } = chain
+  const protocols = payloadByNumberProtocols(config.l2ChainId)
+  const controller = new AbortController()
+
+  const ask = async (peerId: string, number: number): Promise<Answer> => {
+    const signal = (ms: number): AbortSignal => AbortSignal.any([controller.signal, AbortSignal.timeout(ms)])
+    const stream = await host.dialProtocol(parsePeerId(peerId), protocols, { signal: signal(OPEN_TIMEOUT_MS) })
+    try {
+      const transfer = signal(TRANSFER_TIMEOUT_MS)
+      // The reader listens before the request is out: an answer may come with the next packet.
+      const reading = readAll(stream, MAX_RESPONSE_BYTES, transfer)
+      const [bytes] = await Promise.all([reading, writeAll(stream, encodeRequest(number), transfer)])
+      const answer = decodeResponse(bytes, config, l2BlockTime(config, number))
+      if ('envelope' in answer) checkAnswer(answer.envelope, number)
+      return answer
+    } catch (error) {
+      stream.abort(error instanceof Error ? error : new Error('request failed'))
+      throw error
+    }
+  }
+  const blocks = createTrustedBlocks({
+    onTrusted: (envelope, from) => modules.onBlock(envelope, from),
+    onRejected: (from) => appScores.record(from, 'rejectedPayloads'),
+  })
+  const client = createBlockClient({
+    clock,
+    logger,
+    metrics,
+    ask,
+    candidates: () => modules.connected().filter((peerId) => !options.onlyStatic || modules.isStatic(peerId)),
+    onBlock(envelope, from) {
+      blocks.offer(envelope, from)
+      metrics.setQuarantined(blocks.quarantined())
+    },
+    onResult(peerId, outcome) {
+      if (outcome === 'valid') appScores.record(peerId, 'validResponses')
+      else if (outcome === 'error') appScores.record(peerId, 'errorResponses')
+    },
+  })
+
+  return {
+    async start() {
+      if (!options.enabled) return
+      await host.handle(protocols, createPayloadServer({ chain, clock, logger, metrics }), {
+        maxInboundStreams: MAX_INBOUND_STREAMS,
+      })
+    },
+    async stop() {
+      controller.abort(new P2pError('not-running', 'stopping'))
+      client.stop()
+      if (options.enabled) await host.unhandle(protocols).catch(() => {})
+    },
+    onTrustedBlock(envelope) {
+      blocks.trust(envelope)
+      metrics.setQuarantined(blocks.quarantined())
+    },
+    requestRange(start, end) {
+      if (!options.enabled || end <= start) return
+      if (unixSeconds(clock) - l2BlockTime(config, start) > MAX_RANGE_AGE_S) {
+        logger.debug('Gap is too old to be asked for', { start, end })
+        return
+      }
+      if (!blocks.hasLink(end) && !blocks.hasLink(end - 1)) {
+        logger.debug('Gap is not asked for: the block above it did not come by gossip', { start, end })
+        return
+      }
+      for (let number = end - 1; number >= start; number--) {
+        if (!blocks.has(number) && !client.enqueue(number)) break
+      }
+    },
+  }
+}
+
+function checkAnswer(envelope: PayloadEnvelope, number: number): void {
+  const { blockNumber, blockHash } = envelope.payload
+  if (blockNumber !== number) {
+    throw new P2pError('request-failed', `asked for block ${number}, got ${blockNumber}`)
+  }
+  const computed = payloadBlockHash(envelope)
+  if (computed !== blockHash)
+    throw new P2pError('request-failed', `block ${number} has hash ${computed}, not ${blockHash}`)
+}

@@ -1,0 +1,66 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { decodePayloadEnvelope, encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
+import { gossipVersionAt, type PayloadVersion } from '../gossip/topics.ts'
+import { decodeSnappyFrames, encodeSnappyFrames } from './snappyFrames.ts'
+
+/** First byte of an answer (specs: rollup-node-p2p, "payload_by_number"). */
+export const RESULT = { ok: 0, notFound: 1, invalidRequest: 2, unknownError: 3 } as const
+export type ResultCode = (typeof RESULT)[keyof typeof RESULT]
+
+export const REQUEST_BYTES = 8
+/** Bound of an answer as sent, and of the block in it. */
+export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+/** Nobody asks longer than this (op-node: stream 5 s, read and write 10 s each). */
+export const OPEN_TIMEOUT_MS = 5_000
+export const TRANSFER_TIMEOUT_MS = 10_000
+
+/** op-node's spelling, then the specs' and kona's. */
+export function payloadByNumberProtocols(chainId: bigint): [string, string] {
+  const base = `/opstack/req/payload_by_number/${chainId}/0`
+  return [base, `${base}/`]
+}
+
+export function encodeRequest(number: number): Uint8Array {
+  const out = Buffer.alloc(REQUEST_BYTES)
+  out.writeBigUInt64LE(BigInt(number))
+  return out
+}
+
+/** Throws DecodeError. */
+export function decodeRequest(bytes: Uint8Array): number {
+  if (bytes.length !== REQUEST_BYTES)
+    throw new DecodeError(`request of ${bytes.length} bytes, expected ${REQUEST_BYTES}`)
+  const number = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readBigUInt64LE()
+  if (number > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`block number ${number} is out of range`)
+  return Number(number)
+}
+
+/** code ‖ version (u32 LE) ‖ snappy-framed body. Version 0 is a bare payload, 1 an envelope (from Ecotone on, v4 included). */
+export function encodeResponse(envelope: PayloadEnvelope, config: RollupConfig): Uint8Array {
+  const container = gossipVersionAt(config, envelope.payload.timestamp)
+  const head = Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
+  return concatBytes(head, encodeSnappyFrames(encodePayloadEnvelope(envelope, container)))
+}
+
+export type Response = { code: typeof RESULT.ok; envelope: PayloadEnvelope } | { code: number }
+
+/** `expectedTime` is that of the block asked for: it chooses the container. Throws DecodeError. */
+export function decodeResponse(bytes: Uint8Array, config: RollupConfig, expectedTime: number): Response {
+  const code = bytes[0]
+  if (code === undefined) throw new DecodeError('response is empty')
+  if (code !== RESULT.ok) return { code }
+  if (bytes.length < 5) throw new DecodeError('response ends inside its version')
+  const version = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readUInt32LE(1)
+  const container = gossipVersionAt(config, expectedTime)
+  if (!versionFits(version, container)) throw new DecodeError(`response version ${version} for a v${container} block`)
+  const body = decodeSnappyFrames(bytes.subarray(5), MAX_RESPONSE_BYTES)
+  return { code, envelope: decodePayloadEnvelope(body, container) }
+}
+
+/** The specs number Isthmus 2, op-node keeps 1 and picks the container by time. */
+function versionFits(version: number, container: PayloadVersion): boolean {
+  if (container <= 2) return version === 0
+  return version === 1 || (version === 2 && container === 4)
+}

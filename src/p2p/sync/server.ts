@@ -1,0 +1,102 @@
+import type { Connection, Stream } from '@libp2p/interface'
+import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
+import type { P2pChain } from '../options.ts'
+import {
+  decodeRequest,
+  encodeResponse,
+  REQUEST_BYTES,
+  RESULT,
+  type ResultCode,
+  TRANSFER_TIMEOUT_MS,
+} from './payloadByNumber.ts'
+import { readAll, writeAll } from './streams.ts'
+import { TokenBucket } from './tokenBucket.ts'
+
+/** op-node's limits (sync.go): all peers together, each peer, and how long a request may wait for its turn. */
+export const GLOBAL_LIMIT = { perSecond: 20, burst: 40 } as const
+export const PEER_LIMIT = { perSecond: 4, burst: 15 } as const
+const MAX_WAIT_MS = 20_000
+const PEERS_REMEMBERED = 1000
+
+export interface PayloadServerModules {
+  chain: P2pChain
+  clock: Clock
+  logger: Logger
+  metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
+}
+
+class RequestFailure extends DeviumError<'request-refused'> {
+  readonly result: ResultCode
+  constructor(result: ResultCode, message: string) {
+    super('request-refused', message)
+    this.result = result
+  }
+}
+
+/** Answers `payload_by_number`; whatever happens, the stream is closed and nothing is thrown. */
+export function createPayloadServer(modules: PayloadServerModules) {
+  const { chain, clock, logger, metrics } = modules
+  const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
+  const peers = new LruMap<string, TokenBucket>(PEERS_REMEMBERED)
+
+  const waitForTurn = async (peer: string, signal: AbortSignal): Promise<void> => {
+    let bucket = peers.get(peer)
+    if (bucket === undefined) {
+      bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
+      peers.set(peer, bucket)
+    }
+    const waitMs = Math.max(everyone.take(), bucket.take())
+    if (waitMs > MAX_WAIT_MS) {
+      everyone.giveBack()
+      bucket.giveBack()
+      throw new RequestFailure(RESULT.unknownError, 'too many requests')
+    }
+    if (waitMs > 0) await sleep(clock, waitMs, signal)
+  }
+  const answer = async (number: number): Promise<Uint8Array> => {
+    const { config } = chain
+    const nowS = unixSeconds(clock)
+    if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
+      throw new RequestFailure(RESULT.invalidRequest, `no block ${number} at this time`)
+    }
+    const envelope = await chain.payloadByNumber(number)
+    if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
+    return encodeResponse(envelope, config)
+  }
+
+  return async (stream: Stream, connection: Connection): Promise<void> => {
+    const startMs = clock.now()
+    const peer = connection.remotePeer.toString()
+    const stop = new AbortController()
+    let number = 0
+    let result: ResultCode = RESULT.ok
+    stream.addEventListener('close', () => stop.abort(new Error('stream closed')), { once: true })
+    try {
+      // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
+      const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
+      const request = await readAll(stream, REQUEST_BYTES, timeout)
+      await waitForTurn(peer, stop.signal)
+      number = decodeRequest(request)
+      await writeAll(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+    } catch (error) {
+      result = resultOf(error)
+      logger.debug('Request for a block failed', { peer, number, result, err: error })
+      try {
+        await writeAll(stream, Uint8Array.of(result), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+      } catch (cause) {
+        stream.abort(cause instanceof Error ? cause : new Error('request failed'))
+      }
+    }
+    metrics.onRequest('server', number, result, (clock.now() - startMs) / 1000)
+  }
+}
+
+function resultOf(error: unknown): ResultCode {
+  if (error instanceof RequestFailure) return error.result
+  if (error instanceof DecodeError) return RESULT.invalidRequest
+  return RESULT.unknownError
+}

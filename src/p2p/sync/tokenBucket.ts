@@ -1,0 +1,42 @@
+import type { Clock } from '../../lib/clock.ts'
+
+/** A rate limit with a burst, on the injected clock; tokens may be owed. */
+export class TokenBucket {
+  private readonly clock: Clock
+  private readonly perSecond: number
+  private readonly burst: number
+  private tokens: number
+  private updatedMs: number
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.clock = clock
+    this.perSecond = perSecond
+    this.burst = burst
+    this.tokens = burst
+    this.updatedMs = clock.now()
+  }
+
+  /** Takes tokens, owing them if need be; milliseconds to wait until the debt is paid (0 = none). */
+  take(count = 1): number {
+    this.refill()
+    this.tokens -= count
+    return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.perSecond) * 1000)
+  }
+
+  /** Milliseconds until one token is there; takes none. */
+  waitMs(): number {
+    this.refill()
+    return this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) / this.perSecond) * 1000)
+  }
+
+  giveBack(count = 1): void {
+    this.tokens = Math.min(this.burst, this.tokens + count)
+  }
+
+  private refill(): void {
+    const nowMs = this.clock.now()
+    const gained = (Math.max(0, nowMs - this.updatedMs) / 1000) * this.perSecond
+    this.tokens = Math.min(this.burst, this.tokens + gained)
+    this.updatedMs = nowMs
+  }
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { systemClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { createP2pNode, type P2pModules } from '../node.ts'
+import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../options.ts'
+import type { P2pNode } from '../types.ts'
+import { testChain, testConfig } from './testChain.ts'
+
+export interface TestNode {
+  node: P2pNode
+  registry: Registry
+  /** `/ip4/127.0.0.1/tcp/…/p2p/…` */
+  address: string
+  received: PayloadEnvelope[]
+  /** Resolves when a block with this hash has arrived. */
+  block(hash: string): Promise<PayloadEnvelope>
+}
+
+/** A started host on a loopback port of the system's choice, in memory unless told otherwise. */
+export async function startTestNode(
+  options: Partial<P2pOptions> = {},
+  modules: Partial<P2pModules> = {},
+): Promise<TestNode> {
+  const registry = new Registry()
+  const node = await createP2pNode(
+    { logger: silentLogger, clock: systemClock, registry, chain: testChain(testConfig()), ...modules },
+    {
+      ...DEFAULT_P2P_OPTIONS,
+      ...(options.privateKeyPath === undefined ? { privateKey: new Uint8Array(randomBytes(32)) } : {}),
+      listenIp: '127.0.0.1',
+      listenTcpPort: 0,
+      peerStorePath: 'memory',
+      ...options,
+    },
+  )
+  const received: PayloadEnvelope[] = []
+  node.onPayload((envelope) => received.push(envelope))
+  await node.start()
+  return {
+    node,
+    registry,
+    address: node.multiaddrs().find((text) => text.startsWith('/ip4/127.0.0.1/')) ?? '',
+    received,
+    block: (hash) =>
+      new Promise((resolve) => {
+        const known = received.find((envelope) => envelope.payload.blockHash === hash)
+        if (known !== undefined) return resolve(known)
+        const stop = node.onPayload((envelope) => {
+          if (envelope.payload.blockHash !== hash) return
+          stop()
+          resolve(envelope)
+        })
+      }),
+  }
+}
+
+/** Looks again every 10 ms until the condition holds; the error names what was waited for. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) {
+  const deadline = Date.now() + timeoutMs
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`timed out waiting for: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,25 @@
+import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
+import type { P2pApi } from './api.ts'
+
+/** Hears of each new valid block of another node; `from` is the peer that passed it on. */
+export type PayloadListener = (envelope: PayloadEnvelope, from: string) => void
+
+/** A running p2p node. */
+export interface P2pNode extends P2pApi {
+  readonly peerId: string
+  /** Listens, joins the topics and dials the static peers. Throws UsageError when the port is taken. */
+  start(): Promise<void>
+  /** Undoes a whole or half-done start. */
+  stop(): Promise<void>
+  /** Signs and publishes a block of this node's own sequencer; throws P2pError `no-signer` without a key. */
+  publish(envelope: PayloadEnvelope): Promise<void>
+  /** The returned function ends it. */
+  onPayload(listener: PayloadListener): () => void
+  /** Asks peers for the blocks from `start` (inclusive) to `end` (exclusive); those that fit arrive through `onPayload`. */
+  requestRange(start: number, end: number): void
+  /** Peers in the mesh of the topic that carries the chain's blocks now. */
+  meshSize(): number
+  connectedPeers(): string[]
+  /** Addresses that this node listens on, or announces, ending in its peer id. */
+  multiaddrs(): string[]
+}
