@@ -1,0 +1,41 @@
+import { resolve } from 'node:path'
+import { type FlagValues, flag } from '../src/cli/program.ts'
+import { UsageError } from '../src/lib/errors.ts'
+
+/** More nodes than this would not run on one machine. */
+const MAX_NODES = 100
+
+export const testnetFlags = {
+  nodes: flag.integer('Testnet', 'nodes', 3, 'Nodes, the first of which is the sequencer', { min: 1, max: MAX_NODES }),
+  blockTime: flag.integer('Testnet', 'block-time', 1, 'Seconds between L2 blocks', { min: 1, max: 600 }),
+  l1BlockTime: flag.integer('Testnet', 'l1-block-time', 2, 'Seconds between L1 blocks', { min: 1, max: 600 }),
+  chainId: flag.integer('Testnet', 'chain-id', 901, 'L2 chain id', { min: 1, max: 2 ** 32 - 1 }),
+  l1ChainId: flag.integer('Testnet', 'l1-chain-id', 900, 'L1 chain id', { min: 1, max: 2 ** 32 - 1 }),
+  dir: {
+    ...flag.string('Data', 'dir', 'devnet', 'Where everything is kept; a second start goes on with the same chain'),
+    placeholder: '<path>',
+    parse: (text: string) => resolve(text),
+  },
+  reset: flag.boolean('Data', 'reset', 'Delete the chain kept in --dir and begin a new one'),
+  basePort: flag.port(
+    'Network',
+    'base-port',
+    9500,
+    'First port: L1, then the batch submitter, and ten for each node; 0 finds free ones',
+  ),
+  host: flag.string('Network', 'host', '127.0.0.1', 'Address to listen on; 0.0.0.0 lets other machines join', {
+    placeholder: '<ip>',
+  }),
+  json: flag.boolean('Output', 'json', 'Print one JSON object a line'),
+  plain: flag.boolean('Output', 'plain', 'Print plain lines even on a terminal'),
+}
+
+export type TestnetOptions = FlagValues<typeof testnetFlags>
+
+/** Throws UsageError for values that contradict each other. */
+export function checkOptions(options: TestnetOptions): void {
+  if (options.chainId === options.l1ChainId) {
+    throw new UsageError(`--chain-id and --l1-chain-id must differ, both are ${options.chainId}`)
+  }
+  if (options.json && options.plain) throw new UsageError('--json and --plain exclude each other')
+}

@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { DeviumError, describeError, UsageError } from '../../src/lib/errors.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+
+/**
+ * Anvil's own binary. The npm package's command is a Node wrapper around it, found here through the package of this
+ * platform.
+ */
+export function findAnvil(): string {
+  const platform = process.platform === 'win32' ? 'win32' : process.platform
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  const require = createRequire(import.meta.url)
+  try {
+    const wrapper = createRequire(require.resolve('@foundry-rs/anvil/package.json'))
+    const directory = dirname(wrapper.resolve(`@foundry-rs/anvil-${platform}-${arch}/package.json`))
+    return join(directory, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil')
+  } catch (cause) {
+    throw new UsageError(`Anvil for ${platform}-${arch} is not installed: run npm ci`, { cause })
+  }
+}
+
+export interface AnvilOptions {
+  host: string
+  port: number
+  chain: Pick<ChainParameters, 'l1ChainId' | 'l1BlockTime' | 'genesisTime'>
+  /** Where the chain is written when Anvil ends, and every minute. */
+  dumpTo: string
+  /** A chain written before. Absent: a new one, which mines nothing until it is told to. */
+  loadFrom?: string
+}
+
+/** Blocks of an epoch: L1's safe and finalized blocks follow the head by one and two of them. */
+const SLOTS_IN_AN_EPOCH = 2
+/** Room for the whole deployment in one block. */
+const DEPLOYMENT_GAS_LIMIT = 100_000_000
+
+export function anvilArguments({ host, port, chain, dumpTo, loadFrom }: AnvilOptions): string[] {
+  return [
+    '--quiet',
+    ...['--host', host],
+    ...['--port', String(port)],
+    ...['--chain-id', String(chain.l1ChainId)],
+    // The newest fork whose header form every rollup node of Holocene's time knows.
+    ...['--hardfork', 'cancun'],
+    ...['--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH)],
+    ...['--dump-state', dumpTo],
+    ...['--state-interval', '60'],
+    ...(loadFrom === undefined
+      ? [
+          '--no-mining',
+          ...['--gas-limit', String(DEPLOYMENT_GAS_LIMIT)],
+          // Block 0 lies before block 1, whose time is the rollup's genesis time.
+          ...['--timestamp', String(chain.genesisTime - chain.l1BlockTime)],
+        ]
+      : // No --timestamp: it would set back the clock of the blocks to come.
+        [...['--load-state', loadFrom], ...['--block-time', String(chain.l1BlockTime)]]),
+  ]
+}
+
+/**
+ * Puts the newest complete state in its place and returns whether there is one. Anvil writes to another file than it
+ * reads, so that one cut short by a crash does not cost the chain.
+ */
+export function takeNewestState(newest: string, state: string): boolean {
+  mkdirSync(dirname(state), { recursive: true })
+  if (existsSync(newest)) {
+    if (isCompleteJson(newest)) renameSync(newest, state)
+    else rmSync(newest)
+  }
+  return existsSync(state)
+}
+
+function isCompleteJson(path: string): boolean {
+  try {
+    JSON.parse(readFileSync(path, 'utf8'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Resolves when L1 answers with its chain id. */
+export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    try {
+      const answer = await l1.request('eth_chainId', [])
+      if (answer === `0x${chainId.toString(16)}`) return
+      throw new DeviumError('l1-start', `L1 at ${l1.url} has chain id ${String(answer)}, expected ${chainId}`)
+    } catch (cause) {
+      if (cause instanceof DeviumError && cause.code === 'l1-start') throw cause
+      if (performance.now() > deadline) {
+        throw new DeviumError('l1-start', `Anvil does not answer: ${describeError(cause)}`, { cause })
+      }
+    }
+    await delay(10)
+  }
+}

@@ -1,0 +1,27 @@
+// The leash (leash.mjs) for a program that is not ours: `node leashedBinary.mjs <binary> [arguments]` runs it as a
+// child, passes signals on, interrupts it when the runner's end of standard input closes, and ends as it ends.
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+
+const GRACE_MS = 10_000
+
+const [binary, ...args] = process.argv.slice(2)
+const child = spawn(binary, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+
+let pulled = false
+function pull() {
+  if (pulled) return
+  pulled = true
+  child.kill('SIGINT')
+  setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref()
+}
+
+for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => child.kill(name))
+process.stdin.on('end', pull).on('close', pull).on('error', pull)
+process.stdin.resume()
+
+child.on('error', (error) => {
+  console.error(`cannot run ${binary}: ${error.message}`)
+  process.exit(127)
+})
+child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))

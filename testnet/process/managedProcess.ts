@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { DeviumError } from '../../src/lib/errors.ts'
+
+export interface ProcessSpec {
+  /** For messages: `sequencer-geth`. */
+  name: string
+  /** A script for this Node, or another program. */
+  command: { script: string } | { binary: string }
+  args: readonly string[]
+  /** Added to the environment: secrets, which the process list must not show. */
+  env?: Record<string, string>
+  /** Output is appended to this file. */
+  logPath: string
+}
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+const LEASH = new URL('leash.mjs', import.meta.url).href
+const LEASHED_BINARY = fileURLToPath(new URL('leashedBinary.mjs', import.meta.url))
+
+/** Environment variables of the programs: what an operator has set for a node of his own must not reach a testnet's. */
+const FOREIGN_SETTINGS = /^(DEVIUM_(NODE|BATCH_SUBMITTER|GETH)|OP_NODE|OP_BATCHER|GETH)_/
+
+/**
+ * A program of the testnet. It leads a process group of its own, so that Ctrl-C in the terminal reaches only the
+ * runner, and its standard input is the leash. It writes to its log file directly: the runner is not in the way of it.
+ */
+export class ManagedProcess {
+  readonly spec: ProcessSpec
+  readonly exited: Promise<Exit>
+  private readonly child: ChildProcess
+  /** Size of the log when this run began. */
+  private readonly logStart: number
+  private exit: Exit | undefined
+
+  private constructor(spec: ProcessSpec, child: ChildProcess, logStart: number) {
+    this.spec = spec
+    this.child = child
+    this.logStart = logStart
+    this.exited = new Promise((resolve) => {
+      const settle = (exit: Exit) => {
+        this.exit ??= exit
+        resolve(this.exit)
+      }
+      child.on('exit', (code, signal) => settle({ code, signal }))
+      child.on('error', () => settle({ code: 127, signal: null }))
+    })
+  }
+
+  static start(spec: ProcessSpec): ManagedProcess {
+    mkdirSync(dirname(spec.logPath), { recursive: true })
+    const log = openSync(spec.logPath, 'a')
+    try {
+      const { command } = spec
+      const nodeArgs =
+        'script' in command
+          ? ['--disable-warning=ExperimentalWarning', '--import', LEASH, command.script]
+          : [LEASHED_BINARY, command.binary]
+      const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN_SETTINGS.test(name))
+      const child = spawn(process.execPath, [...nodeArgs, ...spec.args], {
+        stdio: ['pipe', log, log],
+        detached: true,
+        env: { ...Object.fromEntries(inherited), ...spec.env },
+      })
+      // The pipe alone must not keep the runner alive, and a program that is gone must not break it.
+      child.stdin?.on('error', () => {})
+      return new ManagedProcess(spec, child, fstatSync(log).size)
+    } finally {
+      closeSync(log)
+    }
+  }
+
+  get name(): string {
+    return this.spec.name
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid
+  }
+
+  get running(): boolean {
+    return this.exit === undefined
+  }
+
+  /** Asks it to end with `signal`; kills it when it has not done so in time. Resolves to whether it ended by itself. */
+  async stop(signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
+    if (!this.running) return true
+    this.child.kill(signal)
+    const cancelled = new AbortController()
+    const late = delay(timeoutMs, 'late' as const, { signal: cancelled.signal }).catch(() => 'late' as const)
+    const outcome = await Promise.race([this.exited, late])
+    cancelled.abort()
+    if (outcome !== 'late') return true
+    this.kill()
+    await this.exited
+    return false
+  }
+
+  /** Ends it and whatever it started, at once. */
+  kill(): void {
+    if (!this.running || this.pid === undefined) return
+    try {
+      process.kill(-this.pid, 'SIGKILL')
+    } catch {
+      this.child.kill('SIGKILL')
+    }
+  }
+
+  /** What this run has written so far, at most the last `maxBytes` of it. */
+  output(maxBytes = 64 * 1024): string {
+    const file = openSync(this.spec.logPath, 'r')
+    try {
+      const end = fstatSync(file).size
+      const start = Math.max(this.logStart, end - maxBytes)
+      const buffer = Buffer.alloc(Math.max(0, end - start))
+      return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, start)).toString()
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Resolves when this run's log has the text. Rejects when the process ends or the time is over before. */
+  async outputHas(text: string, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    for (;;) {
+      const { running } = this
+      if (this.output().includes(text)) return
+      if (!running) throw new DeviumError('child-exited', `${this.name} ended without printing "${text}"`)
+      if (performance.now() > deadline) {
+        throw new DeviumError('child-timeout', `${this.name} did not print "${text}" within ${timeoutMs / 1000} s`)
+      }
+      await delay(25)
+    }
+  }
+
+  /** An error that says how it ended, with the last lines of its log. */
+  async failure(): Promise<DeviumError> {
+    const { code, signal } = await this.exited
+    const how = signal === null ? `exit code ${code}` : `signal ${signal}`
+    const tail = this.output(4096).trimEnd().split('\n').slice(-8)
+    const shown = tail.filter((line) => line !== '').map((line) => `\n    ${line}`)
+    const told =
+      shown.length === 0 ? '; its log is empty' : `; the last lines of ${this.spec.logPath}:${shown.join('')}`
+    return new DeviumError('child-exited', `${this.name} ended unexpectedly with ${how}${told}`)
+  }
+}

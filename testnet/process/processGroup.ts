@@ -1,0 +1,46 @@
+import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
+
+/** All programs of a testnet: says when one ends that should not, and leaves none behind. */
+export class ProcessGroup {
+  private readonly processes = new Set<ManagedProcess>()
+  private readonly onCrash: (error: Error) => void
+  private stopping = false
+
+  constructor(onCrash: (error: Error) => void) {
+    this.onCrash = onCrash
+  }
+
+  /** Starts a program that has to run until it is stopped. */
+  start(spec: ProcessSpec): ManagedProcess {
+    const started = this.add(spec)
+    void started.exited.then(async () => {
+      if (!this.stopping) this.onCrash(await started.failure())
+    })
+    return started
+  }
+
+  /** Runs a program to its end; rejects unless it ends with code 0. */
+  async run(spec: ProcessSpec): Promise<void> {
+    const started = this.add(spec)
+    const { code } = await started.exited
+    if (code !== 0) throw await started.failure()
+  }
+
+  /** From now on programs may end. */
+  expectExits(): void {
+    this.stopping = true
+  }
+
+  /** Synchronous, so that it can run while this process ends. */
+  killAll(): void {
+    this.stopping = true
+    for (const running of this.processes) running.kill()
+  }
+
+  private add(spec: ProcessSpec): ManagedProcess {
+    const started = ManagedProcess.start(spec)
+    this.processes.add(started)
+    void started.exited.then(() => this.processes.delete(started))
+    return started
+  }
+}

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RunContext } from '../src/cli/program.ts'
+import { describeError } from '../src/lib/errors.ts'
+import type { ChainParameters } from './chainParameters.ts'
+import { checkOptions, type TestnetOptions } from './flags.ts'
+import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
+import { checkDirectoryUsable, checkSameChain, lockDirectory, readManifest, removeTestnet } from './runner/manifest.ts'
+import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
+import { Testnet } from './runner/testnet.ts'
+import { createJsonView } from './view/jsonView.ts'
+import { createLiveView } from './view/liveView.ts'
+import { createPlainView } from './view/plainView.ts'
+import type { View } from './view/view.ts'
+
+/** Runs a testnet until it is stopped. */
+export async function runTestnet(options: TestnetOptions, { signal, fail, given }: RunContext): Promise<void> {
+  checkOptions(options)
+  const layout = testnetLayout(resolve(options.dir))
+  const unlock = lockDirectory(layout)
+  process.once('exit', unlock)
+  const { chain, resumed } = openChain(layout, options, given)
+  const ports = await choosePorts(options)
+
+  const view = createView(options)
+  const testnet = new Testnet(
+    { emit: (event) => view.handle(event), fail },
+    { layout, ports, host: options.host, chain, resumed },
+  )
+  // A second Ctrl-C, or a bug of the runner: nothing is left behind.
+  const onExit = () => {
+    testnet.kill()
+    view.close()
+  }
+  process.once('exit', onExit)
+  view.handle({ event: 'starting', dir: layout.dir, resumed, nodes: options.nodes })
+  let failure: unknown
+  try {
+    await testnet.start(signal)
+    await watch(testnet, view, signal)
+  } catch (error) {
+    failure = error
+  }
+  const reason = failure === undefined || signal.aborted ? signal.reason : failure
+  view.handle({ event: 'stopping', reason: describeError(reason).split('\n')[0] ?? '' })
+  await testnet.stop()
+  view.handle({ event: 'stopped' })
+  view.close()
+  process.off('exit', onExit)
+  if (failure !== undefined) throw failure
+}
+
+/** The chain that the directory holds, or the parameters of a new one. */
+function openChain(
+  layout: TestnetLayout,
+  options: TestnetOptions,
+  given: ReadonlySet<string>,
+): { chain: ChainParameters; resumed: boolean } {
+  const { chainId, l1ChainId, blockTime, l1BlockTime } = options
+  const asked = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
+  const manifest = readManifest(layout)
+  if (manifest?.complete === true && !options.reset) {
+    checkSameChain(manifest.chain, asked, given)
+    const chain = given.has('l1-block-time') ? { ...manifest.chain, l1BlockTime } : manifest.chain
+    return { chain, resumed: true }
+  }
+  if (manifest === undefined) checkDirectoryUsable(layout)
+  else removeTestnet(layout)
+  return { chain: { ...asked, genesisTime: Math.floor(Date.now() / 1000) }, resumed: false }
+}
+
+async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<TestnetPorts> {
+  if (basePort === 0) return findFreePorts(nodes, host)
+  const ports = assignPorts(basePort, nodes)
+  await checkPortsFree(ports, host)
+  return ports
+}
+
+function createView({ json, plain }: TestnetOptions): View {
+  if (json) return createJsonView(process.stdout)
+  if (plain || !process.stdout.isTTY) return createPlainView(process.stdout)
+  return createLiveView(process.stdout, () => Date.now())
+}
+
+/** Shows how things stand until the signal aborts. */
+async function watch(testnet: Testnet, view: View, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    view.handle({ event: 'status', ...(await testnet.status()) })
+    await delay(view.statusIntervalMs, undefined, { signal }).catch(() => {})
+  }
+}

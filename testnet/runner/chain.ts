@@ -1,0 +1,53 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import type { Hex } from '../../src/lib/hex.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
+import { roles } from '../accounts.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
+import { buildL2Genesis } from '../genesis/l2Genesis.ts'
+import { readPreinstalls } from '../genesis/preinstalls.ts'
+import { buildRollupConfig } from '../genesis/rollupConfig.ts'
+import { waitForL1 } from '../l1/anvil.ts'
+import { l1Addresses, planDeployment } from '../l1/contracts.ts'
+import { deployContracts, MULTICALL3_ADDRESS, signDeployment } from '../l1/deploy.ts'
+import type { TestnetLayout } from './layout.ts'
+
+/**
+ * Makes a new chain: contracts on L1, genesis.json, rollup.json. The L2 genesis needs nothing from L1 but addresses and
+ * the time, both known beforehand, so the two are independent until rollup.json joins them.
+ */
+export class ChainMaker {
+  private readonly store = new ArtifactStore(findContractsPackage())
+  private readonly layout: TestnetLayout
+  private readonly parameters: ChainParameters
+
+  constructor(layout: TestnetLayout, parameters: ChainParameters) {
+    this.layout = layout
+    this.parameters = parameters
+  }
+
+  /** Writes genesis.json and returns the hash of its block. */
+  async writeGenesis(): Promise<Hex> {
+    await mkdir(this.layout.joinDir, { recursive: true })
+    const { file, hash } = await buildL2Genesis(this.store, this.parameters, l1Addresses(roles.owner.address))
+    await writeFile(this.layout.genesis, JSON.stringify(file))
+    return hash
+  }
+
+  /** Puts the contracts into L1 block 1, which is the rollup's L1 genesis. */
+  async deploy(l1: RpcClient): Promise<BlockId> {
+    const { parameters, store } = this
+    const steps = signDeployment(await planDeployment(store, parameters), parameters.l1ChainId)
+    const preinstalls = await readPreinstalls(store, parameters.l2ChainId)
+    const multicall3 = preinstalls.find(({ address }) => address === MULTICALL3_ADDRESS)
+    if (multicall3 === undefined) throw new RangeError('the preinstalls have no Multicall3')
+    await waitForL1(l1, parameters.l1ChainId)
+    return deployContracts(l1, steps, parameters, multicall3.code)
+  }
+
+  async writeRollupConfig(l1Genesis: BlockId, l2GenesisHash: Hex): Promise<void> {
+    const config = buildRollupConfig(this.parameters, l1Addresses(roles.owner.address), l1Genesis, l2GenesisHash)
+    await writeFile(this.layout.rollupConfig, `${JSON.stringify(config, null, 2)}\n`)
+  }
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { concatBytes } from '../../src/lib/bytes.ts'
+import { fromHex } from '../../src/lib/hex.ts'
+import { publicKeyOf } from '../../src/lib/secp256k1.ts'
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** Reads 32 bytes of hex, or makes the file with new random ones, readable by its owner only. */
+export function loadOrCreateSecret(path: string): Uint8Array {
+  if (existsSync(path)) return fromHex(readFileSync(path, 'utf8').trim(), 32, path)
+  const secret = new Uint8Array(randomBytes(32))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, Buffer.from(secret).toString('hex'), { mode: 0o600 })
+  return secret
+}
+
+/**
+ * libp2p peer id of a secp256k1 key, so that it can be named before the node runs: base58 of the identity multihash of
+ * the protobuf { type: Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
+ */
+export function peerIdOf(privateKey: Uint8Array): string {
+  const publicKey = publicKeyOf(privateKey)
+  const protobuf = concatBytes(Uint8Array.of(0x08, 0x02, 0x12, publicKey.length), publicKey)
+  return base58(concatBytes(Uint8Array.of(0x00, protobuf.length), protobuf))
+}
+
+/** Bitcoin's base58: a leading zero byte is a leading 1. */
+function base58(bytes: Uint8Array): string {
+  let value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+  let text = ''
+  while (value > 0n) {
+    text = (ALPHABET[Number(value % 58n)] ?? '') + text
+    value /= 58n
+  }
+  const zeros = bytes.findIndex((byte) => byte !== 0)
+  return '1'.repeat(zeros) + text
+}

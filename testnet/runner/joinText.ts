@@ -1,0 +1,113 @@
+import { networkInterfaces } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import type { Endpoints } from './events.ts'
+import type { TestnetLayout } from './layout.ts'
+import type { NodePorts } from './ports.ts'
+import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
+
+/** Where the joining node listens: op-geth's and op-node's usual ports. */
+const JOIN_PORTS: NodePorts = { rollupRpc: 9545, ethRpc: 8545, engineRpc: 8551, metrics: 7300, p2p: 9222 }
+
+/** The commands by which one more node joins by hand: `join.txt`, beside the two files they name. */
+export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: string): string {
+  const { l1, nodes, joinDir } = endpoints
+  const [sequencer] = nodes
+  if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  const files = {
+    gethDataDir: 'node4/geth',
+    jwt: 'node4/jwt.txt',
+    p2pKey: 'node4/p2p-key.txt',
+    peerstore: 'node4/peerstore',
+    genesis: 'genesis.json',
+    rollupConfig: 'rollup.json',
+  }
+  const options = {
+    files,
+    ports: JOIN_PORTS,
+    host: '127.0.0.1',
+    l1Rpc: l1.rpc,
+    staticPeers: [sequencer.p2p],
+    sequencerRpc: sequencer.ethRpc,
+  }
+  return `How one more node joins this testnet (chain id ${endpoints.l2.chainId})
+${'='.repeat(60)}
+
+The testnet must be running. Type everything in this directory:
+
+    cd ${shellWord(joinDir)}
+
+The programs are in the bin directory of the devium checkout:
+
+    DEVIUM=${shellWord(binDirectory())}
+
+1. A data directory, and a secret of its own that the two programs of the node share:
+
+    mkdir -p node4
+    node -p 'require("node:crypto").randomBytes(32).toString("hex")' > node4/jwt.txt
+
+2. The genesis block, once:
+
+${shellCommand(gethInit(files))}
+
+3. The execution client (leave it running, open another terminal for the next step):
+
+${shellCommand(geth(options))}
+
+4. The rollup node. It connects to the sequencer, gets new blocks from it, and derives the chain from L1:
+
+${shellCommand(rollupNode(options))}
+
+5. See that it follows: safe and unsafe heads grow, one peer is connected.
+
+    $DEVIUM/devium.mjs status --rpc http://127.0.0.1:${JOIN_PORTS.rollupRpc}
+
+To stop: Ctrl-C in the rollup node's terminal first, then in the execution client's. To start again: steps 3 and 4.
+Ports in use? Give other numbers to the flags that end in "port" or "tcp", and the Engine API's to --l2 as well.
+Never start a second batch submitter: there is one for the chain.
+
+From another machine
+--------------------
+${otherMachine(endpoints, layout, host)}`
+}
+
+function otherMachine(endpoints: Endpoints, layout: TestnetLayout, host: string): string {
+  const [sequencer] = endpoints.nodes
+  const ports = [endpoints.l1.rpc, sequencer?.ethRpc ?? ''].map((url) => new URL(url).port)
+  const p2pPort = /\/tcp\/(\d+)/.exec(sequencer?.p2p ?? '')?.[1] ?? ''
+  const address = lanAddress() ?? 'THIS-MACHINE'
+  const copy = `Copy this directory (genesis.json and rollup.json are what is needed), install devium there and set DEVIUM to its bin:
+
+    scp -r ${address}:${shellWord(layout.joinDir)} join && cd join
+`
+  if (host === '0.0.0.0') {
+    return `${copy}
+Then follow the steps above with ${address} in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp.
+`
+  }
+  return `${copy}
+The testnet listens on ${host} only. Forward its ports over ssh, and the steps above work as they stand:
+
+    ssh -N ${[...ports, p2pPort].map((port) => `-L ${port}:${host}:${port}`).join(' ')} ${address}
+
+(or start the testnet with --host 0.0.0.0 and use its address in place of ${host}).
+`
+}
+
+function lanAddress(): string | undefined {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+}
+
+function binDirectory(): string {
+  return fileURLToPath(new URL('../../bin', import.meta.url))
+}
+
+/** One flag a line, so that it can be read, and pasted as it is. */
+function shellCommand({ program, args }: ProgramCall): string {
+  return `    ${[`$DEVIUM/${program}.mjs`, ...args.map(shellWord)].join(' \\\n        ')}`
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

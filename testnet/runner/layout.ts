@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+
+/** Where everything lies under `--dir`. */
+export interface TestnetLayout {
+  dir: string
+  /** Parameters of the chain; its presence says that the chain is complete. */
+  manifest: string
+  /** Process id of the runner that uses the directory. */
+  lock: string
+  joinDir: string
+  genesis: string
+  rollupConfig: string
+  joinText: string
+  /** Written by Anvil when it ends, and now and then. */
+  l1StateNew: string
+  /** The state Anvil starts with. */
+  l1State: string
+  log(name: string): string
+}
+
+export interface NodeLayout {
+  name: string
+  dir: string
+  gethDataDir: string
+  jwt: string
+  p2pKey: string
+  peerstore: string
+}
+
+export function testnetLayout(dir: string): TestnetLayout {
+  const joinDir = join(dir, 'join')
+  return {
+    dir,
+    manifest: join(dir, 'testnet.json'),
+    lock: join(dir, 'runner.pid'),
+    joinDir,
+    genesis: join(joinDir, 'genesis.json'),
+    rollupConfig: join(joinDir, 'rollup.json'),
+    joinText: join(joinDir, 'join.txt'),
+    l1StateNew: join(dir, 'l1', 'state.new.json'),
+    l1State: join(dir, 'l1', 'state.json'),
+    log: (name) => join(dir, 'logs', `${name}.log`),
+  }
+}
+
+export const NODE_NAME_PATTERN = /^(sequencer|verifier\d+)$/
+
+/** The first node is the sequencer. */
+export function nodeName(index: number): string {
+  return index === 0 ? 'sequencer' : `verifier${index}`
+}
+
+export function nodeLayout(testnetDir: string, name: string): NodeLayout {
+  const dir = join(testnetDir, name)
+  return {
+    name,
+    dir,
+    gethDataDir: join(dir, 'geth'),
+    jwt: join(dir, 'jwt.txt'),
+    p2pKey: join(dir, 'p2p-key.txt'),
+    peerstore: join(dir, 'peerstore'),
+  }
+}

@@ -1,0 +1,98 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describeError, UsageError } from '../../src/lib/errors.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
+
+/** What is remembered of a chain between two starts. */
+export interface Manifest {
+  version: 1
+  chain: ChainParameters
+  /** False while the chain is being made: what a start that was cut short leaves is thrown away by the next. */
+  complete: boolean
+}
+
+/** Undefined when the directory holds no testnet. */
+export function readManifest(layout: TestnetLayout): Manifest | undefined {
+  let text: string
+  try {
+    text = readFileSync(layout.manifest, 'utf8')
+  } catch {
+    return undefined
+  }
+  try {
+    const manifest = JSON.parse(text) as Partial<Manifest>
+    if (manifest.version === 1 && manifest.chain !== undefined) {
+      return { version: 1, chain: manifest.chain, complete: manifest.complete === true }
+    }
+  } catch {}
+  throw new UsageError(`${layout.manifest} is not a testnet this version knows: use another --dir, or --reset`)
+}
+
+export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
+  writeFileSync(layout.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+/** Throws UsageError when a flag was given that the kept chain contradicts. */
+export function checkSameChain(
+  kept: ChainParameters,
+  asked: Omit<ChainParameters, 'genesisTime'>,
+  given: ReadonlySet<string>,
+): void {
+  const flags = [
+    ['l1-chain-id', kept.l1ChainId, asked.l1ChainId],
+    ['chain-id', kept.l2ChainId, asked.l2ChainId],
+    ['block-time', kept.blockTime, asked.blockTime],
+  ] as const
+  for (const [flag, before, now] of flags) {
+    if (given.has(flag) && before !== now) {
+      throw new UsageError(
+        `--${flag} ${now}: the chain kept in this directory was made with ${before}; use another --dir, or --reset to begin anew`,
+      )
+    }
+  }
+}
+
+/** Claims the directory for this process. Throws UsageError while another runner lives in it. */
+export function lockDirectory(layout: TestnetLayout): () => void {
+  mkdirSync(layout.dir, { recursive: true })
+  for (let attempt = 0; ; attempt++) {
+    try {
+      writeFileSync(layout.lock, String(process.pid), { flag: 'wx' })
+      return () => rmSync(layout.lock, { force: true })
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) {
+        throw new UsageError(`cannot write to --dir ${layout.dir}: ${describeError(cause)}`, { cause })
+      }
+      const pid = Number(readFileSync(layout.lock, 'utf8'))
+      if (isAlive(pid))
+        throw new UsageError(`another testnet (process ${pid}) runs in ${layout.dir}: choose another --dir`)
+      rmSync(layout.lock, { force: true })
+    }
+  }
+}
+
+/** Removes a testnet that was kept here; nothing else in the directory is touched. */
+export function removeTestnet(layout: TestnetLayout): void {
+  const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
+  for (const name of ['l1', 'join', 'logs', ...nodes, basename(layout.manifest)]) {
+    rmSync(join(layout.dir, name), { recursive: true, force: true })
+  }
+}
+
+/** Throws UsageError when the directory has contents of another kind, which a new testnet would mix with. */
+export function checkDirectoryUsable(layout: TestnetLayout): void {
+  const others = readdirSync(layout.dir).filter((name) => name !== basename(layout.lock))
+  if (others.length === 0) return
+  throw new UsageError(`--dir ${layout.dir} is not empty and holds no testnet: choose another`)
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,126 @@
+import type { NodePorts, TestnetPorts } from './ports.ts'
+
+/** A program by its command name, with its flags: what the runner starts, and what the join text tells to type. */
+export interface ProgramCall {
+  program: 'devium-geth' | 'devium--batcher' | 'devium-batch-submitter'
+  args: string[]
+  /** Secrets that go through the environment. */
+  env?: Record<string, string>
+}
+
+export interface NodeFiles {
+  gethDataDir: string
+  jwt: string
+  p2pKey: string
+  peerstore: string
+  genesis: string
+  rollupConfig: string
+}
+
+export interface NodeCallOptions {
+  files: NodeFiles
+  ports: NodePorts
+  /** Address that everything of the node listens on. */
+  host: string
+  l1Rpc: string
+  /** Multiaddresses of nodes to stay connected with. */
+  staticPeers: readonly string[]
+  /** Where transactions are sent on to; absent for the sequencer. */
+  sequencerRpc?: string
+}
+
+/** For URLs: what to connect to when a program listens on all addresses. */
+export function reachableHost(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host
+}
+
+/** Writes the genesis block into a new data directory; once for each node. */
+export function gethInit({ gethDataDir, genesis }: Pick<NodeFiles, 'gethDataDir' | 'genesis'>): ProgramCall {
+  return { program: 'devium-geth', args: ['init', `--datadir=${gethDataDir}`, genesis] }
+}
+
+export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): ProgramCall {
+  return {
+    program: 'devium-geth',
+    args: [
+      `--datadir=${files.gethDataDir}`,
+      '--http',
+      `--http.addr=${host}`,
+      `--http.port=${ports.ethRpc}`,
+      '--authrpc.addr=127.0.0.1',
+      `--authrpc.port=${ports.engineRpc}`,
+      `--authrpc.jwtsecret=${files.jwt}`,
+      ...(sequencerRpc === undefined ? [] : [`--rollup.sequencerhttp=${sequencerRpc}`]),
+    ],
+  }
+}
+
+export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallOptions): ProgramCall {
+  return {
+    program: 'devium--batcher',
+    args: [
+      `--l1=${l1Rpc}`,
+      // Batches are calldata on this testnet: no beacon node is needed.
+      '--l1.beacon.ignore',
+      // The defaults (12 s and 6.4 min) suit Ethereum's block time, not a testnet's.
+      '--l1.http-poll-interval=500ms',
+      '--l1.epoch-poll-interval=2s',
+      '--verifier.l1-confs=0',
+      `--l2=http://127.0.0.1:${ports.engineRpc}`,
+      `--l2.jwt-secret=${files.jwt}`,
+      `--rollup.config=${files.rollupConfig}`,
+      `--rpc.addr=${host}`,
+      `--rpc.port=${ports.rollupRpc}`,
+      '--rpc.enable-admin',
+      '--metrics.enabled',
+      `--metrics.addr=${host}`,
+      `--metrics.port=${ports.metrics}`,
+      `--p2p.priv.path=${files.p2pKey}`,
+      `--p2p.peerstore.path=${files.peerstore}`,
+      `--p2p.listen.ip=${host}`,
+      `--p2p.listen.tcp=${ports.p2p}`,
+      '--p2p.no-discovery',
+      ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
+    ],
+  }
+}
+
+/** The rollup node that makes the blocks, and signs what it gossips with `signerKey`. */
+export function sequencerNode(options: NodeCallOptions, signerKey: string): ProgramCall {
+  const { program, args } = rollupNode(options)
+  return {
+    program,
+    args: [...args, '--sequencer.enabled', '--sequencer.l1-confs=0'],
+    env: { DEVIUM_NODE_P2P_SEQUENCER_KEY: signerKey },
+  }
+}
+
+export function batchSubmitter(ports: TestnetPorts, host: string, batcherKey: string): ProgramCall {
+  const [sequencer] = ports.nodes
+  if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
+  const to = reachableHost(host)
+  return {
+    program: 'devium-batch-submitter',
+    args: [
+      `--l1-eth-rpc=http://${to}:${ports.l1}`,
+      `--l2-eth-rpc=http://${to}:${sequencer.ethRpc}`,
+      `--rollup-rpc=http://${to}:${sequencer.rollupRpc}`,
+      // Batches land on L1 within seconds: a channel lasts one L1 block.
+      '--max-channel-duration=1',
+      '--poll-interval=500ms',
+      '--num-confirmations=1',
+      '--txmgr.receipt-query-interval=200ms',
+      '--sub-safety-margin=4',
+      '--batch-type=1',
+      '--compression-algo=brotli',
+      '--data-availability-type=calldata',
+      `--rpc.addr=${host}`,
+      `--rpc.port=${ports.batcherAdmin}`,
+      '--rpc.enable-admin',
+      '--metrics.enabled',
+      `--metrics.addr=${host}`,
+      `--metrics.port=${ports.batcherMetrics}`,
+    ],
+    env: { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: batcherKey },
+  }
+}

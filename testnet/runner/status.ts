@@ -1,0 +1,146 @@
+import { request } from 'undici'
+import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+
+export interface Head {
+  number: number
+  hash: Hex
+}
+
+/** What one node says of itself; undefined members are not known (yet). */
+export interface NodeStatus {
+  name: string
+  unsafe?: Head
+  safe?: Head
+  finalized?: Head
+  /** Connected peers. */
+  peers?: number
+  /** Peers in the gossip mesh of the block topic. */
+  mesh?: number
+}
+
+/** A transaction with batches, as found on L1. */
+export interface Submission {
+  l1Block: number
+  /** Unix seconds. */
+  timestamp: number
+  transactionHash: Hex
+  bytes: number
+}
+
+export interface TestnetStatus {
+  l1Head?: number
+  nodes: NodeStatus[]
+  lastSubmission?: Submission
+}
+
+export interface StatusSources {
+  l1: RpcClient
+  nodes: readonly { name: string; rollup: RpcClient; metricsUrl: string }[]
+  /** Batches are transactions from the one to the other. */
+  batcher: Hex
+  batchInbox: Hex
+}
+
+/** L1 blocks that are searched for batches in one round, when the runner lagged behind. */
+const MAX_BLOCKS_A_ROUND = 20
+const TIMEOUT_MS = 2_000
+
+/** Asks all programs where they stand, by the same RPC and metrics as an operator would. */
+export class StatusReader {
+  private readonly sources: StatusSources
+  private nextL1Block: number | undefined
+  private lastSubmission: Submission | undefined
+
+  constructor(sources: StatusSources) {
+    this.sources = sources
+  }
+
+  /** Never rejects: what does not answer is left out. */
+  async read(): Promise<TestnetStatus> {
+    const [l1Head, ...nodes] = await Promise.all([
+      this.readL1().catch(() => undefined),
+      ...this.sources.nodes.map((node) => readNode(node)),
+    ])
+    return {
+      nodes,
+      ...(l1Head === undefined ? {} : { l1Head }),
+      ...(this.lastSubmission === undefined ? {} : { lastSubmission: this.lastSubmission }),
+    }
+  }
+
+  private async readL1(): Promise<number> {
+    const { l1 } = this.sources
+    const head = quantityToNumber(await l1.request('eth_blockNumber', [], { timeoutMs: TIMEOUT_MS }))
+    const from = Math.max(this.nextL1Block ?? head, head - MAX_BLOCKS_A_ROUND + 1, 0)
+    for (let number = from; number <= head; number++) {
+      const block = await l1.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true], {
+        timeoutMs: TIMEOUT_MS,
+      })
+      this.lastSubmission = this.findSubmission(block, number) ?? this.lastSubmission
+      this.nextL1Block = number + 1
+    }
+    return head
+  }
+
+  private findSubmission(block: unknown, number: number): Submission | undefined {
+    const reader = new JsonObjectReader(block, 'L1 block')
+    let found: Submission | undefined
+    for (const transaction of reader.array('transactions')) {
+      const fields = new JsonObjectReader(transaction, 'L1 transaction')
+      if (fields.optionalHex('to', 20) !== this.sources.batchInbox) continue
+      if (fields.hex('from', 20) !== this.sources.batcher) continue
+      found = {
+        l1Block: number,
+        timestamp: reader.quantityNumber('timestamp'),
+        transactionHash: fields.hex('hash', 32),
+        bytes: fromHex(String(fields.raw('input'))).length,
+      }
+    }
+    return found
+  }
+}
+
+async function readNode({ name, rollup, metricsUrl }: StatusSources['nodes'][number]): Promise<NodeStatus> {
+  const status: NodeStatus = { name }
+  await Promise.allSettled([
+    rollup.request('devium_syncStatus', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+      const reader = new JsonObjectReader(answer, 'sync status')
+      status.unsafe = head(reader.object('unsafe_l2'))
+      status.safe = head(reader.object('safe_l2'))
+      status.finalized = head(reader.object('finalized_l2'))
+    }),
+    rollup.request('deviump2p_peerStats', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+      status.peers = new JsonObjectReader(answer, 'peer stats').integer('connected')
+    }),
+    readMeshSize(metricsUrl).then((mesh) => {
+      if (mesh !== undefined) status.mesh = mesh
+    }),
+  ])
+  return status
+}
+
+function head(reader: JsonObjectReader): Head {
+  return { number: reader.integer('number'), hash: reader.hex('hash', 32) }
+}
+
+/** Gauge of the largest mesh among the block topics, from the node's metrics page. */
+async function readMeshSize(url: string): Promise<number | undefined> {
+  const response = await request(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  return meshSizeFrom(await response.body.text())
+}
+
+export function meshSizeFrom(metrics: string): number | undefined {
+  const values = [...metrics.matchAll(/^\w*mesh_peers?(?:_counts?)?(?:\{[^}]*\})? (\d+)/gm)].map((match) =>
+    Number(match[1]),
+  )
+  return values.length === 0 ? undefined : Math.max(...values)
+}
+
+/** The height all nodes have as safe block, above genesis and with one hash; undefined until then. */
+export function sharedSafeHeight(status: TestnetStatus): number | undefined {
+  const heights = status.nodes.map(({ safe }) => safe?.number ?? 0)
+  const height = Math.min(...heights)
+  return height > 0 ? height : undefined
+}

@@ -1,0 +1,353 @@
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { DeviumError } from '../../src/lib/errors.ts'
+import { toQuantity } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import { devAccounts, roles } from '../accounts.ts'
+import { batchInboxAddress, type ChainParameters } from '../chainParameters.ts'
+import { anvilArguments, findAnvil, takeNewestState, waitForL1 } from '../l1/anvil.ts'
+import { l1Addresses } from '../l1/contracts.ts'
+import type { ManagedProcess } from '../process/managedProcess.ts'
+import { ProcessGroup } from '../process/processGroup.ts'
+import { ChainMaker } from './chain.ts'
+import type { Emit, Endpoints, Milestone } from './events.ts'
+import { loadOrCreateSecret, peerIdOf } from './identity.ts'
+import { joinText } from './joinText.ts'
+import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
+import { writeManifest } from './manifest.ts'
+import type { NodePorts, TestnetPorts } from './ports.ts'
+import {
+  batchSubmitter,
+  geth,
+  gethInit,
+  type NodeCallOptions,
+  type ProgramCall,
+  reachableHost,
+  rollupNode,
+  sequencerNode,
+} from './programs.ts'
+import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
+import { stopInOrder } from './stop.ts'
+
+export interface TestnetModules {
+  emit: Emit
+  /** Told when a program ends that should run. */
+  fail: (error: unknown) => void
+}
+
+export interface TestnetSetup {
+  layout: TestnetLayout
+  ports: TestnetPorts
+  host: string
+  chain: ChainParameters
+  /** The chain was made by an earlier start. */
+  resumed: boolean
+}
+
+interface NodeProcesses {
+  layout: NodeLayout
+  ports: NodePorts
+  call: NodeCallOptions
+  geth?: ManagedProcess
+  rollupNode?: ManagedProcess
+}
+
+/** Polling of programs that are coming up. */
+const STARTUP_POLL_MS = 50
+const READY_POLL_MS = 150
+const START_TIMEOUT_MS = 60_000
+
+/**
+ * A running testnet: L1, nodes and batch submitter, each a process of its own. `start` resolves when all nodes share a
+ * safe block; `stop` may be called at any time, also while it starts.
+ */
+export class Testnet {
+  readonly endpoints: Endpoints
+  private readonly modules: TestnetModules
+  private readonly setup: TestnetSetup
+  private readonly group: ProcessGroup
+  private readonly l1Client: RpcClient
+  private readonly clients: RpcClient[]
+  private readonly statusReader: StatusReader
+  private readonly milestones: Milestone[] = []
+  private readonly nodes: NodeProcesses[]
+  private l1: ManagedProcess | undefined
+  private batcher: ManagedProcess | undefined
+
+  constructor(modules: TestnetModules, setup: TestnetSetup) {
+    const { chain } = setup
+    this.modules = modules
+    this.setup = setup
+    this.group = new ProcessGroup(modules.fail)
+    this.nodes = describeNodes(setup)
+    this.endpoints = describeEndpoints(setup, this.nodes)
+    this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
+    const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) => createRpcClient({ url: rollupRpc }))
+    this.clients = [this.l1Client, ...rollupClients]
+    this.statusReader = new StatusReader({
+      l1: this.l1Client,
+      nodes: rollupClients.map((rollup, index) => ({
+        name: nodeName(index),
+        rollup,
+        metricsUrl: this.endpoints.nodes[index]?.metrics ?? '',
+      })),
+      batcher: roles.batcher.address,
+      batchInbox: batchInboxAddress(chain.l2ChainId),
+    })
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { setup } = this
+    const chainFiles = setup.resumed ? this.resumeChain() : this.makeChain()
+    const geths = this.startGeths(chainFiles.genesisWritten)
+    // Both may fail; the first failure is the one to tell.
+    await Promise.all([chainFiles.complete, geths])
+    signal.throwIfAborted()
+    writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
+    await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host))
+    for (const node of this.nodes) node.rollupNode = this.launch(`${node.layout.name}-node`, this.rollupNodeCall(node))
+
+    const [first] = this.clients.slice(1)
+    if (first === undefined) throw new RangeError('a testnet has a sequencer')
+    await this.waitFor(first, 'optimism_rollupConfig', signal)
+    this.reached('sequencer answers')
+    this.batcher = this.launch('batcher', batchSubmitter(setup.ports, setup.host, roles.batcher.privateKey))
+    await this.waitUntilReady(signal)
+  }
+
+  /** Where everything stands now. */
+  status(): Promise<TestnetStatus> {
+    return this.statusReader.read()
+  }
+
+  /** Ends everything in the documented order. Never rejects. */
+  async stop(): Promise<void> {
+    this.group.expectExits()
+    const batcherAdmin = createRpcClient({ url: this.endpoints.batcher.adminRpc })
+    await stopInOrder(this.modules.emit, {
+      batcherAdmin,
+      batcher: this.batcher,
+      rollupNodes: this.nodes.map((node) => node.rollupNode),
+      geths: this.nodes.map((node) => node.geth),
+      l1: this.l1,
+    })
+    this.group.killAll()
+    await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
+  }
+
+  /** Ends everything at once; synchronous, for the end of this process. */
+  kill(): void {
+    this.group.killAll()
+  }
+
+  private makeChain(): { genesisWritten: Promise<void>; complete: Promise<void> } {
+    const { layout, chain } = this.setup
+    writeManifest(layout, { version: 1, chain, complete: false })
+    const maker = new ChainMaker(layout, chain)
+    this.startAnvil()
+    const genesis = maker.writeGenesis()
+    genesis.then(
+      () => this.reached('genesis'),
+      () => {},
+    )
+    // The genesis comes first: all nodes wait for it, while L1 is needed only when rollup nodes start.
+    const deployment = genesis.then(() => maker.deploy(this.l1Client))
+    deployment.then(
+      () => this.reached('l1 contracts'),
+      () => {},
+    )
+    return {
+      genesisWritten: genesis.then(() => {}),
+      complete: Promise.all([genesis, deployment]).then(([hash, block]) => maker.writeRollupConfig(block, hash)),
+    }
+  }
+
+  private resumeChain(): { genesisWritten: Promise<void>; complete: Promise<void> } {
+    const { layout, chain } = this.setup
+    if (!takeNewestState(layout.l1StateNew, layout.l1State)) {
+      throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost; begin anew with --reset`)
+    }
+    this.startAnvil(layout.l1State)
+    const complete = waitForL1(this.l1Client, chain.l1ChainId).then(() => this.reached('l1'))
+    return { genesisWritten: Promise.resolve(), complete }
+  }
+
+  private startAnvil(loadFrom?: string): void {
+    const { layout, ports, host, chain } = this.setup
+    if (loadFrom === undefined) takeNewestState(layout.l1StateNew, layout.l1State)
+    this.l1 = this.group.start({
+      name: 'l1',
+      command: { binary: findAnvil() },
+      args: anvilArguments({
+        host,
+        port: ports.l1,
+        chain,
+        dumpTo: layout.l1StateNew,
+        ...(loadFrom === undefined ? {} : { loadFrom }),
+      }),
+      logPath: layout.log('l1'),
+    })
+  }
+
+  private async startGeths(genesisWritten: Promise<void>): Promise<void> {
+    await genesisWritten
+    await Promise.all(
+      this.nodes.map(async (node) => {
+        const name = `${node.layout.name}-geth`
+        loadOrCreateSecret(node.layout.jwt)
+        if (!existsSync(node.layout.gethDataDir)) await this.group.run(this.spec(name, gethInit(node.call.files)))
+        node.geth = this.launch(name, geth(node.call))
+      }),
+    )
+    this.reached('devium-geth started')
+  }
+
+  private rollupNodeCall(node: NodeProcesses): ProgramCall {
+    return node === this.nodes[0] ? sequencerNode(node.call, roles.sequencer.privateKey) : rollupNode(node.call)
+  }
+
+  private launch(name: string, call: ProgramCall): ManagedProcess {
+    return this.group.start(this.spec(name, call))
+  }
+
+  private spec(name: string, { program, args, env }: ProgramCall) {
+    const script = fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url))
+    return {
+      name,
+      command: { script },
+      args,
+      logPath: this.setup.layout.log(name),
+      ...(env === undefined ? {} : { env }),
+    }
+  }
+
+  /** Polls until the program answers; one that ended has been told by the process group, which aborts the signal. */
+  private async waitFor(client: RpcClient, method: string, signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + START_TIMEOUT_MS
+    for (;;) {
+      try {
+        await client.request(method, [], { signal })
+        return
+      } catch (cause) {
+        signal.throwIfAborted()
+        if (performance.now() > deadline) {
+          throw new DeviumError('start-timeout', `${client.url} does not answer ${method}`, { cause })
+        }
+      }
+      await delay(STARTUP_POLL_MS, undefined, { signal })
+    }
+  }
+
+  private async waitUntilReady(signal: AbortSignal): Promise<void> {
+    const seen = new Set<string>()
+    const once = (what: string) => {
+      if (seen.has(what)) return
+      seen.add(what)
+      this.reached(what)
+    }
+    for (;;) {
+      const status = await this.status()
+      signal.throwIfAborted()
+      if (status.nodes.every(({ unsafe }) => unsafe !== undefined)) once('all nodes answer')
+      if (status.nodes.some(({ unsafe }) => (unsafe?.number ?? 0) > 0)) once('first block')
+      if (status.lastSubmission !== undefined) once('first batch on l1')
+      const height = sharedSafeHeight(status)
+      if (height !== undefined && (await this.sameHashAt(height))) {
+        this.reached('safe on all nodes')
+        const seconds = secondsSinceStart()
+        const { milestones, endpoints } = this
+        this.modules.emit({ event: 'ready', seconds, milestones, safeHeight: height, ...endpoints })
+        return
+      }
+      await delay(READY_POLL_MS, undefined, { signal })
+    }
+  }
+
+  private async sameHashAt(height: number): Promise<boolean> {
+    const hashes = await Promise.all(
+      this.endpoints.nodes.map(async ({ ethRpc }) => {
+        const client = createRpcClient({ url: ethRpc })
+        try {
+          const block = await client.request('eth_getBlockByNumber', [toQuantity(height), false])
+          return new JsonObjectReader(block, 'L2 block').hex('hash', 32)
+        } finally {
+          await client.close()
+        }
+      }),
+    )
+    return new Set(hashes).size === 1
+  }
+
+  private reached(what: string): void {
+    const milestone = { what, seconds: secondsSinceStart() }
+    this.milestones.push(milestone)
+    this.modules.emit({ event: 'progress', ...milestone })
+  }
+}
+
+/** Since this process began, Node's own start included. */
+export function secondsSinceStart(): number {
+  return Math.round(performance.now() / 10) / 100
+}
+
+function describeNodes({ layout, ports, host }: TestnetSetup): NodeProcesses[] {
+  const to = reachableHost(host)
+  const layouts = ports.nodes.map((_, index) => nodeLayout(layout.dir, nodeName(index)))
+  const sequencerPorts = ports.nodes[0]
+  const sequencerLayout = layouts[0]
+  if (sequencerPorts === undefined || sequencerLayout === undefined) throw new RangeError('a testnet has a sequencer')
+  const sequencerPeer = multiaddress(to, sequencerPorts.p2p, sequencerLayout)
+  return layouts.map((node, index) => {
+    const nodePorts = ports.nodes[index] ?? sequencerPorts
+    const { gethDataDir, jwt, p2pKey, peerstore } = node
+    const files = { gethDataDir, jwt, p2pKey, peerstore, genesis: layout.genesis, rollupConfig: layout.rollupConfig }
+    const call: NodeCallOptions = {
+      files,
+      ports: nodePorts,
+      host,
+      l1Rpc: `http://${to}:${ports.l1}`,
+      staticPeers: index === 0 ? [] : [sequencerPeer],
+      ...(index === 0 ? {} : { sequencerRpc: `http://${to}:${sequencerPorts.ethRpc}` }),
+    }
+    return { layout: node, ports: nodePorts, call }
+  })
+}
+
+function multiaddress(host: string, port: number, { p2pKey }: NodeLayout): string {
+  return `/ip4/${host}/tcp/${port}/p2p/${peerIdOf(loadOrCreateSecret(p2pKey))}`
+}
+
+function describeEndpoints({ layout, ports, host, chain }: TestnetSetup, nodes: readonly NodeProcesses[]): Endpoints {
+  const to = reachableHost(host)
+  const url = (port: number) => `http://${to}:${port}`
+  return {
+    dir: layout.dir,
+    l1: {
+      rpc: url(ports.l1),
+      chainId: chain.l1ChainId,
+      blockTime: chain.l1BlockTime,
+      contracts: l1Addresses(roles.owner.address),
+    },
+    l2: { chainId: chain.l2ChainId, blockTime: chain.blockTime },
+    nodes: nodes.map((node) => ({
+      name: node.layout.name,
+      rollupRpc: url(node.ports.rollupRpc),
+      ethRpc: url(node.ports.ethRpc),
+      engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
+      metrics: `${url(node.ports.metrics)}/metrics`,
+      p2p: multiaddress(to, node.ports.p2p, node.layout),
+      peerId: peerIdOf(loadOrCreateSecret(node.layout.p2pKey)),
+      jwt: node.layout.jwt,
+    })),
+    batcher: {
+      adminRpc: url(ports.batcherAdmin),
+      metrics: `${url(ports.batcherMetrics)}/metrics`,
+      address: roles.batcher.address,
+    },
+    accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
+    joinDir: layout.joinDir,
+  }
+}

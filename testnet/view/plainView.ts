@@ -1,0 +1,72 @@
+import type { Endpoints, TestnetEvent } from '../runner/events.ts'
+import type { NodeStatus } from '../runner/status.ts'
+import type { Output, View } from './view.ts'
+
+/** Plain lines, for logs and for the time before and after the live table. */
+export function createPlainView(output: Output): View {
+  return {
+    statusIntervalMs: 10_000,
+    handle(event) {
+      for (const line of plainLines(event)) output.write(`${line}\n`)
+    },
+    close() {},
+  }
+}
+
+export function plainLines(event: TestnetEvent): string[] {
+  switch (event.event) {
+    case 'starting':
+      return startingLines(event)
+    case 'progress':
+      return [`${event.seconds.toFixed(2).padStart(7)} s  ${event.what}`]
+    case 'ready':
+      return [
+        `ready after ${event.seconds.toFixed(1)} s: all nodes share safe block ${event.safeHeight}`,
+        `  (${event.milestones.map(({ what, seconds }) => `${what} ${seconds.toFixed(1)} s`).join(', ')})`,
+        ...endpointLines(event),
+      ]
+    case 'status': {
+      const nodes = event.nodes.map(statusText).join(' | ')
+      const batch = event.lastSubmission
+      return [`l1 ${event.l1Head ?? '?'} | last batch in l1 ${batch?.l1Block ?? '-'} | ${nodes}`]
+    }
+    case 'stopping':
+      return [`stopping: ${event.reason}`]
+    case 'stopped-part':
+      return [`  stopped: ${event.what}`]
+    case 'warning':
+      return [`  warning: ${event.message}`]
+    case 'stopped':
+      return ['stopped']
+  }
+}
+
+function startingLines({ dir, nodes, resumed, pauseSeconds }: TestnetEvent & { event: 'starting' }): string[] {
+  const what = resumed ? 'going on with the chain' : 'starting a new chain'
+  const lines = [`${what} in ${dir}, ${nodes} ${nodes === 1 ? 'node' : 'nodes'}`]
+  if (pauseSeconds !== undefined)
+    lines.push(`  it stood still for ${pauseSeconds} s: the sequencer makes up for that time first`)
+  return lines
+}
+
+function endpointLines({ l1, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
+  return [
+    `  L1          ${l1.rpc}`,
+    ...nodes.map(
+      ({ name, ethRpc, rollupRpc, metrics }) =>
+        `  ${name.padEnd(10)}  eth ${ethRpc}  rollup ${rollupRpc}  metrics ${metrics}`,
+    ),
+    `  batcher     admin ${batcher.adminRpc}  metrics ${batcher.metrics}`,
+    `  accounts    ${accounts.length} with 10000 ETH on L1 and L2: ${accounts.map(({ name }) => name).join(', ')}`,
+    ...accounts
+      .slice(0, 3)
+      .map(({ name, address, privateKey }) => `    ${name.padEnd(6)}  ${address}  key ${privateKey}`),
+    `  logs        ${dir}/logs`,
+    `  one more node: ${joinDir}/join.txt`,
+  ]
+}
+
+function statusText({ name, unsafe, safe, finalized, peers }: NodeStatus): string {
+  if (unsafe === undefined) return `${name} does not answer`
+  return `${name} unsafe ${unsafe.number} safe ${safe?.number ?? '?'} finalized ${finalized?.number ?? '?'} peers ${peers ?? '?'}`
+}
