@@ -1,3 +1,5 @@
+export { type Batch, decodeBatch } from './batch.ts'
+export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './blob.ts'
 export { type BlobScheduleEntry, blobBaseFee, l1BlobBaseFee } from './blobFee.ts'
 export {
   type BlockHeader,
@@ -42,6 +44,24 @@ export {
   TRANSACTION_DEPOSITED_TOPIC,
   userDepositFromLog,
 } from './deposit.ts'
+export { fastLzLength } from './fastLz.ts'
+export {
+  type BaseFeeConstants,
+  type BaseFeeParent,
+  baseFeeConstants,
+  DEFAULT_BASE_FEE_CONSTANTS,
+  daFootprint,
+  estimatedDaSize,
+  fjordDataFee,
+  type L1DataFee,
+  type L1FeeParams,
+  type L1FeeRules,
+  l1DataFee,
+  l1FeeRulesAt,
+  nextBaseFee,
+  type OperatorFeeOptions,
+  operatorFee,
+} from './fees.ts'
 export {
   channelTimeout,
   isForkActivationBlock,
@@ -113,6 +133,9 @@ export {
   upgradeSourceHash,
   userDepositSourceHash,
 } from './sourceHash.ts'
+export { decodeSpanBatch } from './spanBatch.ts'
+export { encodeDecodedSpanBatch, encodeSpanBatch, type SpanBatchBlock, SpanBatchEncoder } from './spanBatchEncoder.ts'
+export type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
 export {
   applySystemConfigUpdate,
   applySystemConfigUpdates,

@@ -1,0 +1,107 @@
+/** Bytes that grow as they are written; for encoders that do not know their length beforehand. */
+export class ByteWriter {
+  private buffer: Uint8Array<ArrayBuffer>
+  private used = 0
+
+  constructor(initialBytes = 1024) {
+    this.buffer = new Uint8Array(initialBytes)
+  }
+
+  get length(): number {
+    return this.used
+  }
+
+  byte(value: number): void {
+    this.reserve(1)
+    this.buffer[this.used++] = value
+  }
+
+  bytes(value: Uint8Array): void {
+    this.reserve(value.length)
+    this.buffer.set(value, this.used)
+    this.used += value.length
+  }
+
+  /** The bytes, then zeros on their left up to `length`; they must not be longer. */
+  leftPadded(value: Uint8Array, length: number): void {
+    this.reserve(length)
+    const start = this.used + length - value.length
+    this.buffer.fill(0, this.used, start)
+    this.buffer.set(value, start)
+    this.used += length
+  }
+
+  rlpString(value: Uint8Array): void {
+    const { length } = value
+    const first = value[0] ?? 0
+    if (length === 1 && first < 0x80) {
+      this.byte(first)
+      return
+    }
+    this.rlpHeader(0x80, length)
+    this.bytes(value)
+  }
+
+  /** Header of a list whose items take `length` bytes. */
+  rlpListHeader(length: number): void {
+    this.rlpHeader(0xc0, length)
+  }
+
+  /** Little-endian base-128 integer, as Go's encoding/binary writes it. */
+  uvarint(value: number): void {
+    let rest = value
+    while (rest >= 0x80) {
+      this.byte((rest % 0x80) | 0x80)
+      rest = Math.floor(rest / 0x80)
+    }
+    this.byte(rest)
+  }
+
+  /** As uvarint, for integers that a number cannot hold. */
+  uvarint64(value: bigint): void {
+    let rest = value
+    while (rest >= 0x80n) {
+      this.byte(Number(rest & 0x7fn) | 0x80)
+      rest >>= 7n
+    }
+    this.byte(Number(rest))
+  }
+
+  /** A view of what has been written; valid until the next write. */
+  view(): Uint8Array {
+    return this.buffer.subarray(0, this.used)
+  }
+
+  private rlpHeader(base: number, length: number): void {
+    if (length < 56) {
+      this.byte(base + length)
+      return
+    }
+    const size = byteLength(length)
+    this.byte(base + 55 + size)
+    this.bigEndian(length, size)
+  }
+
+  private bigEndian(value: number, size: number): void {
+    this.reserve(size)
+    let rest = value
+    for (let i = size - 1; i >= 0; i--) {
+      this.buffer[this.used + i] = rest % 0x100
+      rest = Math.floor(rest / 0x100)
+    }
+    this.used += size
+  }
+
+  private reserve(extra: number): void {
+    if (this.used + extra <= this.buffer.length) return
+    const grown = new Uint8Array(Math.max(this.used + extra, this.buffer.length * 2))
+    grown.set(this.view())
+    this.buffer = grown
+  }
+}
+
+function byteLength(value: number): number {
+  let size = 1
+  for (let rest = Math.floor(value / 0x100); rest > 0; rest = Math.floor(rest / 0x100)) size++
+  return size
+}

@@ -1,0 +1,241 @@
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import { BitListWriter } from './bitList.ts'
+import { ByteWriter } from './byteWriter.ts'
+import { RlpCursor } from './rlpCursor.ts'
+import {
+  isSpanTxType,
+  SPAN_BATCH_TYPE,
+  type SpanBatch,
+  type SpanBatchElement,
+  TX_SHAPE,
+  TX_TYPE,
+} from './spanBatchTypes.ts'
+import type { RollupConfig } from './types.ts'
+
+/** A block as it goes into a span batch. */
+export interface SpanBatchBlock {
+  parentHash: Hex
+  timestamp: number
+  epochNumber: number
+  epochHash: Hex
+  sequenceNumber: number
+  /** EIP-2718 encodings, without deposits. */
+  transactions: readonly Uint8Array[]
+}
+
+/**
+ * Span batch of consecutive blocks: type byte and content. Throws DecodeError for a transaction that is malformed, of
+ * another chain or of a type that batches do not carry, and DeviumError (`span-batch`) for blocks that do not follow on each other.
+ */
+export function encodeSpanBatch(blocks: readonly SpanBatchBlock[], config: RollupConfig): Uint8Array {
+  const encoder = new SpanBatchEncoder(config)
+  for (const block of blocks) encoder.add(block)
+  return encoder.encode()
+}
+
+/** As encodeSpanBatch, from a decoded batch: the inverse of decodeSpanBatch. */
+export function encodeDecodedSpanBatch(batch: SpanBatch, config: RollupConfig): Uint8Array {
+  const encoder = new SpanBatchEncoder(config)
+  for (const element of batch.elements) encoder.addElement(element)
+  return encoder.finish({
+    parentCheck: fromHex(batch.parentCheck, 20, 'parent check'),
+    l1OriginCheck: fromHex(batch.l1OriginCheck, 20, 'origin check'),
+    l1OriginNumber: batch.l1OriginNumber,
+  })
+}
+
+/** Builds a span batch block by block: adding costs in proportion to the block, encoding in proportion to the whole. */
+export class SpanBatchEncoder {
+  private readonly config: RollupConfig
+  private readonly chainId: Uint8Array
+  private firstTimestamp: number | undefined
+  private firstParentHash: Hex | undefined
+  private last: SpanBatchBlock | undefined
+
+  private readonly originBits = new BitListWriter()
+  private readonly txCounts = new ByteWriter()
+  private readonly creationBits = new BitListWriter()
+  private readonly parityBits = new BitListWriter()
+  private readonly signatures = new ByteWriter()
+  private readonly recipients = new ByteWriter()
+  private readonly datas = new ByteWriter()
+  private readonly nonces = new ByteWriter()
+  private readonly gases = new ByteWriter()
+  private readonly protectedBits = new BitListWriter()
+
+  constructor(config: RollupConfig) {
+    this.config = config
+    const hex = config.l2ChainId.toString(16)
+    this.chainId = fromHex(hex.length % 2 === 0 ? hex : `0${hex}`)
+  }
+
+  get blockCount(): number {
+    return this.originBits.length
+  }
+
+  /** Errors as encodeSpanBatch; after an error the encoder must not be used any more. */
+  add(block: SpanBatchBlock): void {
+    const { last } = this
+    this.firstParentHash ??= block.parentHash
+    let originChanged = block.sequenceNumber === 0
+    if (last !== undefined) {
+      const step = block.epochNumber - last.epochNumber
+      if (step !== 0 && step !== 1) throw notConsecutive(`L1 origin ${block.epochNumber} after ${last.epochNumber}`)
+      if (block.timestamp !== last.timestamp + this.config.blockTime) {
+        throw notConsecutive(`time ${block.timestamp} after ${last.timestamp}`)
+      }
+      originChanged = step === 1
+    }
+    this.addElement({ timestamp: block.timestamp, originChanged, transactions: block.transactions })
+    this.last = block
+  }
+
+  /** The batch so far. Throws DeviumError (`span-batch`) while it is empty. */
+  encode(): Uint8Array {
+    if (this.firstParentHash === undefined || this.last === undefined) throw notConsecutive('no blocks')
+    return this.finish({
+      parentCheck: fromHex(this.firstParentHash, 32, 'parent hash').subarray(0, 20),
+      l1OriginCheck: fromHex(this.last.epochHash, 32, 'origin hash').subarray(0, 20),
+      l1OriginNumber: BigInt(this.last.epochNumber),
+    })
+  }
+
+  /** Adds a block of which only its element is known: for batches that were decoded. */
+  addElement(
+    element: Pick<SpanBatchElement, 'timestamp' | 'originChanged'> & Pick<SpanBatchBlock, 'transactions'>,
+  ): void {
+    this.firstTimestamp ??= element.timestamp
+    this.originBits.push(element.originChanged)
+    this.txCounts.uvarint(element.transactions.length)
+    for (const tx of element.transactions) this.addTransaction(tx)
+  }
+
+  finish(prefix: { parentCheck: Uint8Array; l1OriginCheck: Uint8Array; l1OriginNumber: bigint }): Uint8Array {
+    if (this.firstTimestamp === undefined) throw notConsecutive('no blocks')
+    const size = this.signatures.length + this.recipients.length + this.datas.length + this.creationBits.length
+    const out = new ByteWriter(256 + size + this.nonces.length + this.gases.length + this.txCounts.length)
+    out.byte(SPAN_BATCH_TYPE)
+    out.uvarint(this.firstTimestamp - this.config.genesis.l2Time)
+    out.uvarint64(prefix.l1OriginNumber)
+    out.bytes(prefix.parentCheck)
+    out.bytes(prefix.l1OriginCheck)
+    out.uvarint(this.blockCount)
+    out.bytes(this.originBits.encode())
+    out.bytes(this.txCounts.view())
+    out.bytes(this.creationBits.encode())
+    out.bytes(this.parityBits.encode())
+    out.bytes(this.signatures.view())
+    out.bytes(this.recipients.view())
+    out.bytes(this.datas.view())
+    out.bytes(this.nonces.view())
+    out.bytes(this.gases.view())
+    out.bytes(this.protectedBits.encode())
+    return out.view()
+  }
+
+  private addTransaction(tx: Uint8Array): void {
+    const first = tx[0] ?? 0
+    const isLegacy = first >= 0xc0
+    const type = isLegacy ? TX_TYPE.legacy : first
+    if (!isSpanTxType(type) || (type === TX_TYPE.legacy && !isLegacy)) {
+      throw new DecodeError(`transaction: type ${type} cannot be in a batch`)
+    }
+    const cursor = new RlpCursor(tx)
+    cursor.readList(isLegacy ? 0 : 1, tx.length)
+    if (cursor.end !== tx.length) throw new DecodeError('transaction: bytes after its end')
+    const shape = TX_SHAPE[type]
+    let position = cursor.start
+    const next = () => {
+      cursor.read(position, tx.length)
+      position = cursor.end
+    }
+    const payload = () => tx.subarray(cursor.start, cursor.end)
+
+    if (!isLegacy) {
+      next()
+      this.checkChainId(payload())
+    }
+    next()
+    writeUvarint(this.nonces, payload())
+    const pricesStart = position
+    for (let i = 0; i < shape.prices; i++) next()
+    const pricesEnd = position
+    next()
+    writeUvarint(this.gases, payload())
+    next()
+    this.addRecipient(payload(), type)
+    const valueStart = position
+    next()
+    const valueEnd = position
+    const dataStart = position
+    for (let i = 0; i <= shape.lists; i++) next()
+    const dataEnd = position
+
+    // What the decoder cannot know from elsewhere, in the order value, prices, data, lists.
+    if (!isLegacy) this.datas.byte(type)
+    this.datas.rlpListHeader(valueEnd - valueStart + (pricesEnd - pricesStart) + (dataEnd - dataStart))
+    this.datas.bytes(tx.subarray(valueStart, valueEnd))
+    this.datas.bytes(tx.subarray(pricesStart, pricesEnd))
+    this.datas.bytes(tx.subarray(dataStart, dataEnd))
+
+    next()
+    this.addParity(payload(), isLegacy)
+    for (let i = 0; i < 2; i++) {
+      next()
+      if (cursor.isList || cursor.end - cursor.start > 32) throw new DecodeError('transaction: signature is too long')
+      this.signatures.leftPadded(payload(), 32)
+    }
+    if (position !== tx.length) throw new DecodeError('transaction: more fields than its type has')
+  }
+
+  private addRecipient(to: Uint8Array, type: number): void {
+    if (to.length !== 0 && to.length !== 20) throw new DecodeError(`transaction: recipient of ${to.length} bytes`)
+    if (to.length === 0 && type === TX_TYPE.setCode) throw new DecodeError('transaction: type 4 needs a recipient')
+    this.creationBits.push(to.length === 0)
+    this.recipients.bytes(to)
+  }
+
+  private addParity(v: Uint8Array, isLegacy: boolean): void {
+    const value = bigEndianToBigInt(v)
+    if (!isLegacy) {
+      if (value > 1n) throw new DecodeError(`transaction: y parity ${value}`)
+      this.parityBits.push(value === 1n)
+      return
+    }
+    const isUnprotected = value === 27n || value === 28n
+    const parity = isUnprotected ? value - 27n : value - 35n - 2n * this.config.l2ChainId
+    if (parity !== 0n && parity !== 1n) throw new DecodeError(`transaction: v ${value} is of another chain`)
+    this.protectedBits.push(!isUnprotected)
+    this.parityBits.push(parity === 1n)
+  }
+
+  private checkChainId(chainId: Uint8Array): void {
+    if (Buffer.compare(chainId, this.chainId) !== 0) {
+      throw new DecodeError(`transaction: chain id ${bigEndianToBigInt(chainId)}, expected ${this.config.l2ChainId}`)
+    }
+  }
+}
+
+/** Big-endian integer of at most 64 bits as uvarint. */
+function writeUvarint(out: ByteWriter, bytes: Uint8Array): void {
+  if (bytes.length > 8) throw new DecodeError('transaction: nonce or gas is longer than 8 bytes')
+  if (bytes.length <= 6) {
+    let value = 0
+    for (const byte of bytes) value = value * 256 + byte
+    out.uvarint(value)
+    return
+  }
+  out.uvarint64(bigEndianToBigInt(bytes))
+}
+
+function bigEndianToBigInt(bytes: Uint8Array): bigint {
+  if (bytes.length > 6) return BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+  let value = 0
+  for (const byte of bytes) value = value * 256 + byte
+  return BigInt(value)
+}
+
+function notConsecutive(reason: string): DeviumError {
+  return new DeviumError('span-batch', `span batch: ${reason}`)
+}
