@@ -1,0 +1,13 @@
+import { DeviumError } from '../lib/errors.ts'
+
+/**
+ * `l1-not-found`: the endpoint does not know the block. `l1-bad-answer`: its answer contradicts itself or the request
+ * (a hash or a root does not fit). Both are temporary by themselves; whoever asked may know better.
+ */
+export class L1Error extends DeviumError<'l1-not-found' | 'l1-bad-answer'> {
+  override readonly name = 'L1Error'
+}
+
+export function badAnswer(message: string, cause?: unknown): L1Error {
+  return new L1Error('l1-bad-answer', message, cause === undefined ? {} : { cause })
+}

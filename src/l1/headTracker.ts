@@ -1,0 +1,90 @@
+import type { Clock } from '../lib/clock.ts'
+import { sleep } from '../lib/clock.ts'
+import { describeError } from '../lib/errors.ts'
+import type { Logger } from '../lib/logger.ts'
+import { exponentialBackoff } from '../lib/retry.ts'
+import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
+import type { L1BlockLabel, L1Client } from './types.ts'
+
+export interface L1HeadTrackerOptions {
+  /** Between looks at `latest` (`--l1.http-poll-interval`). */
+  pollIntervalMs: number
+  /** Between looks at `safe` and `finalized` (`--l1.epoch-poll-interval`). */
+  epochPollIntervalMs: number
+}
+
+export type L1HeadListener = (ref: L1BlockRef) => void
+
+/** Reports L1's head, safe and finalized block, each when it changes. Listeners are added before `start`. */
+export interface L1HeadTracker {
+  onHead(listener: L1HeadListener): void
+  onSafe(listener: L1HeadListener): void
+  onFinalized(listener: L1HeadListener): void
+  /** Polls at once and then until the signal aborts. */
+  start(signal: AbortSignal): void
+}
+
+/** Delay after the first failure, and the longest between two tries while the endpoint does not answer. */
+const FIRST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 30_000
+
+export function createL1HeadTracker(
+  { client, clock, logger }: { client: Pick<L1Client, 'blockInfoByLabel'>; clock: Clock; logger: Logger },
+  options: L1HeadTrackerOptions,
+): L1HeadTracker {
+  const listeners: Record<L1BlockLabel, L1HeadListener[]> = { latest: [], safe: [], finalized: [] }
+  const lastHash = new Map<L1BlockLabel, string>()
+  let started = false
+
+  const look = async (label: L1BlockLabel, signal: AbortSignal) => {
+    const info = await client.blockInfoByLabel(label)
+    // A young chain has no safe or finalized block yet.
+    if (info === undefined || signal.aborted || lastHash.get(label) === info.hash) return
+    lastHash.set(label, info.hash)
+    const ref = toRef(info)
+    logger.debug('L1 block is new', { label, number: ref.number, hash: ref.hash })
+    for (const listener of listeners[label]) listener(ref)
+  }
+
+  const poll = async (labels: readonly L1BlockLabel[], intervalMs: number, signal: AbortSignal) => {
+    const backoff = exponentialBackoff(Math.min(FIRST_RETRY_MS, intervalMs), Math.max(MAX_RETRY_MS, intervalMs), 100)
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        for (const label of labels) await look(label, signal)
+        if (failures > 0) logger.info('L1 endpoint answers again', { labels: labels.join(), failures })
+        failures = 0
+      } catch (error) {
+        failures++
+        // One line an outage: the next is written when it is over.
+        if (failures === 1 && !signal.aborted) {
+          logger.warn('Cannot read L1 head', { labels: labels.join(), err: describeError(error) })
+        }
+      }
+      await sleep(clock, failures === 0 ? intervalMs : backoff(failures), signal)
+    }
+  }
+
+  return {
+    onHead: (listener) => void listeners.latest.push(listener),
+    onSafe: (listener) => void listeners.safe.push(listener),
+    onFinalized: (listener) => void listeners.finalized.push(listener),
+    start(signal) {
+      if (started) return
+      started = true
+      for (const [labels, intervalMs] of [
+        [['latest'], options.pollIntervalMs],
+        [['safe', 'finalized'], options.epochPollIntervalMs],
+      ] as const) {
+        // The loop ends by its sleep rejecting when the signal aborts.
+        poll(labels, intervalMs, signal).catch((error: unknown) => {
+          if (!signal.aborted) logger.error('L1 head tracking stopped', { err: describeError(error) })
+        })
+      }
+    },
+  }
+}
+
+function toRef({ hash, number, parentHash, timestamp }: L1BlockInfo): L1BlockRef {
+  return { hash, number, parentHash, timestamp }
+}

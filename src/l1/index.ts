@@ -1,0 +1,10 @@
+export { withConfirmationDepth } from './confirmationDepth.ts'
+export { L1Error } from './errors.ts'
+export {
+  createL1HeadTracker,
+  type L1HeadListener,
+  type L1HeadTracker,
+  type L1HeadTrackerOptions,
+} from './headTracker.ts'
+export { createL1Client, type L1ClientModules, type L1ClientOptions } from './l1Client.ts'
+export { L1_RPC_KINDS, type L1BlockLabel, type L1Client, type L1RpcKind } from './types.ts'

@@ -1,0 +1,217 @@
+import type { Clock } from '../lib/clock.ts'
+import { describeError } from '../lib/errors.ts'
+import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
+import { JsonRpcError } from '../lib/jsonRpc/types.ts'
+import type { Logger } from '../lib/logger.ts'
+import { EMPTY_TRIE_ROOT, orderedTrieRoot } from '../rollup/protocol/index.ts'
+import type { L1BlockInfo, L1Receipt, L1Transaction } from '../rollup/protocol/types.ts'
+import { type ParsedBlock, parseBlock } from './block.ts'
+import { badAnswer, L1Error } from './errors.ts'
+import { createLimitedRpc, type LimitedRpc } from './limitedRpc.ts'
+import { PromiseCache } from './promiseCache.ts'
+import type { ParsedReceipt } from './receipt.ts'
+import { createReceiptsFetcher } from './receiptsFetcher.ts'
+import { parseTransaction, readTransaction } from './transaction.ts'
+import type { L1BlockLabel, L1Client, L1RpcKind } from './types.ts'
+
+export interface L1ClientModules {
+  rpc: LimitedRpc
+  logger: Logger
+  clock: Clock
+}
+
+export interface L1ClientOptions {
+  /** Takes headers, transactions and receipts without checking hashes and roots (`--l1.trustrpc`). Default false. */
+  trustRpc?: boolean
+  /** Default `standard`. */
+  rpcKind?: L1RpcKind
+  /** Default 20. */
+  maxBatchSize?: number
+  /** Default 10. */
+  maxConcurrency?: number
+  /** Calls per second. Default 0: no limit. */
+  rateLimitPerSecond?: number
+  /** Block infos kept (`--l1.cache-size`). Default 900. */
+  cacheSize?: number
+  /** Blocks whose transactions are kept; derivation reads each once. Default 16. */
+  transactionsCacheSize?: number
+  /** Blocks whose receipts are kept; traversal, attributes and sequencer read them. Default 128. */
+  receiptsCacheSize?: number
+  /** Contracts whose logs are kept in receipts (after verification). Default: all. */
+  logAddresses?: readonly Hex[]
+}
+
+/** An L1 endpoint over JSON-RPC: verified, cached by block hash, within the endpoint's limits. */
+export function createL1Client(modules: L1ClientModules, options: L1ClientOptions = {}): L1Client {
+  const { clock, logger } = modules
+  const trust = options.trustRpc ?? false
+  const rpc = createLimitedRpc(modules.rpc, clock, {
+    maxConcurrency: options.maxConcurrency ?? 10,
+    maxBatchSize: options.maxBatchSize ?? 20,
+    rateLimitPerSecond: options.rateLimitPerSecond ?? 0,
+  })
+  const fetchReceipts = createReceiptsFetcher({ rpc, clock, logger }, options.rpcKind ?? 'standard')
+  const blocks = new PromiseCache<ParsedBlock | undefined>(options.cacheSize ?? 900)
+  const transactionsCache = new PromiseCache<BlockTransactions>(options.transactionsCacheSize ?? 16)
+  const receiptsCache = new PromiseCache<BlockReceipts>(options.receiptsCacheSize ?? 128)
+  const keepLog = logFilter(options.logAddresses)
+
+  const block = async (method: string, id: string, full: boolean): Promise<ParsedBlock | undefined> => {
+    const json = await requestBlock(rpc, method, id, full)
+    return json === null ? undefined : checked(`${method}(${id})`, () => parseBlock(json, trust))
+  }
+
+  const blockByHash = async (hash: Hex, full: boolean): Promise<ParsedBlock | undefined> => {
+    const parsed = await block('eth_getBlockByHash', hash, full)
+    if (parsed !== undefined && parsed.info.hash !== hash) {
+      throw badAnswer(`asked for L1 block ${hash}, got ${parsed.info.hash}`)
+    }
+    return parsed
+  }
+
+  const header = (hash: Hex) => blocks.get(hash, () => blockByHash(hash, false))
+
+  const headerOrThrow = async (hash: Hex): Promise<ParsedBlock> => {
+    const parsed = await header(hash)
+    if (parsed === undefined) throw notFound(hash)
+    return parsed
+  }
+
+  const loadTransactions = async (hash: Hex): Promise<BlockTransactions> => {
+    const known = await header(hash)
+    // An empty block needs no second look.
+    if (known?.transactionsRoot === EMPTY_TRIE_ROOT) return { info: known.info, transactions: [] }
+    const parsed = await blockByHash(hash, true)
+    if (parsed === undefined) throw notFound(hash)
+    return { info: parsed.info, transactions: readTransactions(parsed, trust) }
+  }
+
+  const loadReceipts = async (hash: Hex): Promise<BlockReceipts> => {
+    const parsed = await headerOrThrow(hash)
+    const { info, receiptsRoot } = parsed
+    if (receiptsRoot === EMPTY_TRIE_ROOT) return { info, receipts: [] }
+    const transactionHashes = parsed.transactions.map((value) => normalizeHex(value, 32, 'transaction hash'))
+    const answers = await fetchReceipts({ blockHash: hash, blockNumber: info.number, transactionHashes })
+    if (!trust) verifyReceipts(answers, hash, transactionHashes, receiptsRoot)
+    return { info, receipts: answers.map(({ receipt }) => ({ ...receipt, logs: receipt.logs.filter(keepLog) })) }
+  }
+
+  return {
+    async blockInfoByHash(hash) {
+      return (await header(hash))?.info
+    },
+    async blockInfoByNumber(number) {
+      const parsed = await block('eth_getBlockByNumber', toQuantity(number), false)
+      if (parsed === undefined) return undefined
+      if (parsed.info.number !== number) throw badAnswer(`asked for L1 block ${number}, got ${parsed.info.number}`)
+      blocks.put(parsed.info.hash, Promise.resolve(parsed))
+      return parsed.info
+    },
+    async blockInfoByLabel(label) {
+      const parsed = await block('eth_getBlockByNumber', label, false)
+      if (parsed !== undefined) blocks.put(parsed.info.hash, Promise.resolve(parsed))
+      return parsed?.info
+    },
+    transactions: (hash) => transactionsCache.get(hash, () => checkedAsync(hash, () => loadTransactions(hash))),
+    receipts: (hash) => receiptsCache.get(hash, () => checkedAsync(hash, () => loadReceipts(hash))),
+    async storageAt(address, slot, blockTag: L1BlockLabel | Hex) {
+      const answer = await rpc.request('eth_getStorageAt', [
+        address,
+        slot,
+        blockTag.length === 66 ? { blockHash: blockTag } : blockTag,
+      ])
+      // Some endpoints leave out leading zeros.
+      const value = checked('eth_getStorageAt', () => quantityToBigInt(answer === '0x' ? '0x0' : answer, 'storage'))
+      return `0x${value.toString(16).padStart(64, '0')}`
+    },
+    chainId: async () => quantityToBigInt(await rpc.request('eth_chainId', []), 'chain id'),
+  }
+}
+
+interface BlockTransactions {
+  info: L1BlockInfo
+  transactions: L1Transaction[]
+}
+
+interface BlockReceipts {
+  info: L1BlockInfo
+  receipts: L1Receipt[]
+}
+
+/** null when the endpoint has no such block: some say so with an error of their own. */
+async function requestBlock(rpc: LimitedRpc, method: string, id: string, full: boolean): Promise<unknown> {
+  try {
+    return await rpc.request(method, [id, full])
+  } catch (error) {
+    if (error instanceof JsonRpcError && /not found|unknown block|could not find block/i.test(error.message))
+      return null
+    throw error
+  }
+}
+
+function readTransactions(parsed: ParsedBlock, trust: boolean): L1Transaction[] {
+  if (trust) return parsed.transactions.map(readTransaction)
+  const all = parsed.transactions.map(parseTransaction)
+  const root = orderedTrieRoot(all.map(({ encoded }) => encoded))
+  if (root !== parsed.transactionsRoot) {
+    throw badAnswer(`L1 block ${parsed.info.hash}: its transactions have root ${root}, not ${parsed.transactionsRoot}`)
+  }
+  return all.map(({ transaction }) => transaction)
+}
+
+/** The receipts must be those of the block: as many as transactions, in order, log indices without gap, and the root. */
+function verifyReceipts(
+  receipts: readonly ParsedReceipt[],
+  blockHash: Hex,
+  transactionHashes: readonly Hex[],
+  receiptsRoot: Hex,
+): void {
+  const fail = (what: string) => badAnswer(`receipts of L1 block ${blockHash}: ${what}`)
+  if (receipts.length !== transactionHashes.length) {
+    throw fail(`${receipts.length} for ${transactionHashes.length} transactions`)
+  }
+  let logIndex = 0
+  for (const [index, parsed] of receipts.entries()) {
+    if (parsed.transactionIndex !== undefined && parsed.transactionIndex !== index)
+      throw fail(`order broken at ${index}`)
+    if (parsed.blockHash !== undefined && parsed.blockHash !== blockHash) throw fail(`${index} is of another block`)
+    if (parsed.receipt.transactionHash !== transactionHashes[index]) throw fail(`${index} is of another transaction`)
+    for (const log of parsed.receipt.logs) {
+      if (log.logIndex !== logIndex) throw fail(`log index ${log.logIndex}, expected ${logIndex}`)
+      logIndex++
+    }
+  }
+  const root = orderedTrieRoot(receipts.map(({ encoded }) => encoded))
+  if (root !== receiptsRoot) throw fail(`root ${root}, not ${receiptsRoot}`)
+}
+
+function logFilter(addresses: readonly Hex[] | undefined): (log: { address: Hex }) => boolean {
+  if (addresses === undefined) return () => true
+  const wanted = new Set<Hex>(addresses)
+  return (log) => wanted.has(log.address)
+}
+
+function notFound(hash: Hex): L1Error {
+  return new L1Error('l1-not-found', `L1 block ${hash} not found`)
+}
+
+/** A malformed answer is the endpoint's fault, so it is temporary and says which call it was. */
+function checked<T>(what: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (cause) {
+    if (cause instanceof L1Error) throw cause
+    throw badAnswer(`${what}: ${describeError(cause)}`, cause)
+  }
+}
+
+async function checkedAsync<T>(hash: Hex, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'decode') {
+      throw badAnswer(`L1 block ${hash}: ${describeError(cause)}`, cause)
+    }
+    throw cause
+  }
+}

@@ -1,0 +1,79 @@
+import { type Clock, sleep } from '../lib/clock.ts'
+import type { RpcCall, RpcClient } from '../lib/jsonRpc/client.ts'
+import type { JsonRpcError, JsonValue } from '../lib/jsonRpc/types.ts'
+
+export interface RpcLimits {
+  /** HTTP requests under way at once (`--l1.max-concurrency`). */
+  maxConcurrency: number
+  /** Calls per second, each element of a batch counted; 0 = no limit (`--l1.rpc-rate-limit`). */
+  rateLimitPerSecond: number
+  /** Calls in one HTTP request; also the burst of the rate limit (`--l1.rpc-max-batch-size`). */
+  maxBatchSize: number
+}
+
+/** What the L1 client needs of a transport. */
+export type LimitedRpc = Pick<RpcClient, 'request' | 'batch'>
+
+/** op-node's time limits for a call and a batch. */
+const CALL_TIMEOUT_MS = 10_000
+const BATCH_TIMEOUT_MS = 20_000
+
+/** Keeps an endpoint's limits: at most so many requests at once, so many calls a second, so many calls a batch. */
+export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimits): LimitedRpc {
+  const slots = createSlots(limits.maxConcurrency)
+  const takeTokens = createTokenBucket(clock, limits.rateLimitPerSecond, limits.maxBatchSize)
+
+  const run = async <T>(calls: number, operation: () => Promise<T>): Promise<T> => {
+    await takeTokens(calls)
+    const release = await slots()
+    try {
+      return await operation()
+    } finally {
+      release()
+    }
+  }
+
+  return {
+    request: (method, params, options) =>
+      run(1, () => rpc.request(method, params, { timeoutMs: CALL_TIMEOUT_MS, ...options })),
+    async batch(calls, options) {
+      const chunks: RpcCall[][] = []
+      for (let i = 0; i < calls.length; i += limits.maxBatchSize) chunks.push(calls.slice(i, i + limits.maxBatchSize))
+      const answers: (JsonValue | JsonRpcError)[][] = await Promise.all(
+        chunks.map((chunk) => run(chunk.length, () => rpc.batch(chunk, { timeoutMs: BATCH_TIMEOUT_MS, ...options }))),
+      )
+      return answers.flat()
+    },
+  }
+}
+
+/** A counting semaphore: resolves with the function that gives the slot back. */
+function createSlots(count: number): () => Promise<() => void> {
+  let free = count
+  const waiting: (() => void)[] = []
+  const release = () => {
+    const next = waiting.shift()
+    if (next === undefined) free++
+    else next()
+  }
+  return async () => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    return release
+  }
+}
+
+/** Refills steadily and holds at most `burst`; who asks for more than is there waits its turn. */
+function createTokenBucket(clock: Clock, perSecond: number, burst: number): (count: number) => Promise<void> {
+  if (perSecond <= 0) return async () => {}
+  let tokens = burst
+  let filledAt = clock.now()
+  return async (count) => {
+    const now = clock.now()
+    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond)
+    filledAt = now
+    // The balance may go below zero: later callers then wait for this one's tokens too.
+    tokens -= count
+    if (tokens < 0) await sleep(clock, (-tokens / perSecond) * 1000)
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Remembers the newest `capacity` results by key, least recently used out first. What is under way is shared by all who ask;
+ * what failed, or is `undefined`, is forgotten and asked for again.
+ */
+export class PromiseCache<V> {
+  private readonly entries = new Map<string, Promise<V>>()
+  private readonly capacity: number
+
+  constructor(capacity: number) {
+    this.capacity = capacity
+  }
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  get(key: string, load: () => Promise<V>): Promise<V> {
+    const known = this.entries.get(key)
+    if (known !== undefined) {
+      this.entries.delete(key)
+      this.entries.set(key, known)
+      return known
+    }
+    const loading = load()
+    this.put(key, loading)
+    loading.then(
+      (value) => {
+        if (value === undefined) this.forget(key, loading)
+      },
+      () => this.forget(key, loading),
+    )
+    return loading
+  }
+
+  put(key: string, value: Promise<V>): void {
+    this.entries.delete(key)
+    this.entries.set(key, value)
+    if (this.entries.size <= this.capacity) return
+    const oldest = this.entries.keys().next()
+    if (!oldest.done) this.entries.delete(oldest.value)
+  }
+
+  private forget(key: string, value: Promise<V>): void {
+    if (this.entries.get(key) === value) this.entries.delete(key)
+  }
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../lib/clock.ts'
+import { describeError } from '../lib/errors.ts'
+import { fromHex, type Hex, toQuantity } from '../lib/hex.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import type { Logger } from '../lib/logger.ts'
+import { badAnswer, L1Error } from './errors.ts'
+import { asArray, asHexText, asObject } from './json.ts'
+import type { LimitedRpc } from './limitedRpc.ts'
+import { type ParsedReceipt, parseRawReceipt, parseReceipt } from './receipt.ts'
+import type { L1RpcKind } from './types.ts'
+
+/** What a receipts request is about. */
+export interface ReceiptsTarget {
+  blockHash: Hex
+  blockNumber: number
+  transactionHashes: readonly Hex[]
+}
+
+type ReceiptsMethod =
+  | 'alchemy_getTransactionReceipts'
+  | 'debug_getRawReceipts'
+  | 'erigon_getBlockReceiptsByBlockHash'
+  | 'eth_getBlockReceipts'
+  | 'parity_getBlockReceipts'
+  | 'eth_getTransactionReceipt'
+
+/** In order of preference. Each kind ends with a way that every endpoint knows. */
+const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly ReceiptsMethod[]>> = {
+  standard: ['eth_getBlockReceipts', 'eth_getTransactionReceipt'],
+  alchemy: ['alchemy_getTransactionReceipts', 'eth_getBlockReceipts', 'eth_getTransactionReceipt'],
+  quicknode: ['debug_getRawReceipts', 'eth_getBlockReceipts', 'eth_getTransactionReceipt'],
+  infura: ['eth_getBlockReceipts', 'eth_getTransactionReceipt'],
+  basic: ['eth_getTransactionReceipt'],
+  parity: ['parity_getBlockReceipts', 'eth_getTransactionReceipt'],
+  nethermind: ['parity_getBlockReceipts', 'eth_getTransactionReceipt'],
+  debug_geth: ['debug_getRawReceipts', 'eth_getTransactionReceipt'],
+  erigon: ['erigon_getBlockReceiptsByBlockHash', 'eth_getTransactionReceipt'],
+  any: [
+    'alchemy_getTransactionReceipts',
+    'debug_getRawReceipts',
+    'erigon_getBlockReceiptsByBlockHash',
+    'eth_getBlockReceipts',
+    'parity_getBlockReceipts',
+    'eth_getTransactionReceipt',
+  ],
+}
+
+/** A method that an endpoint refused is tried again after this time (op-node's `MethodResetDuration`). */
+const MASK_MS = 60_000
+
+/** Fetches the receipts of a block in the cheapest way that works, one for each transaction and in their order. */
+export function createReceiptsFetcher(
+  { rpc, clock, logger }: { rpc: LimitedRpc; clock: Clock; logger: Logger },
+  kind: L1RpcKind,
+): (target: ReceiptsTarget) => Promise<ParsedReceipt[]> {
+  const maskedUntil = new Map<ReceiptsMethod, number>()
+
+  return async (target) => {
+    const methods = METHODS_OF_KIND[kind]
+    const usable = methods.filter((method) => (maskedUntil.get(method) ?? 0) <= clock.now())
+    // With all of them masked the last resort is tried all the same.
+    const candidates = usable.length > 0 ? usable : methods.slice(-1)
+    for (const [index, method] of candidates.entries()) {
+      try {
+        return await fetchBy(rpc, method, target)
+      } catch (error) {
+        if (index === candidates.length - 1 || !isUnusableMethod(error)) throw error
+        maskedUntil.set(method, clock.now() + MASK_MS)
+        logger.debug('L1 endpoint does not offer a receipts method', { method, err: describeError(error) })
+      }
+    }
+    throw badAnswer('no way left to fetch receipts')
+  }
+}
+
+async function fetchBy(rpc: LimitedRpc, method: ReceiptsMethod, target: ReceiptsTarget): Promise<ParsedReceipt[]> {
+  switch (method) {
+    case 'eth_getTransactionReceipt': {
+      const calls = target.transactionHashes.map((hash) => ({ method, params: [hash] }))
+      const answers = await rpc.batch(calls)
+      return answers.map((answer, index) => {
+        if (answer instanceof JsonRpcError) throw answer
+        if (answer === null) throw notFound(target, `receipt of transaction ${index}`)
+        return parseReceipt(answer)
+      })
+    }
+    case 'debug_getRawReceipts':
+      return parseRawReceipts(await list(rpc, method, [target.blockHash], target), target)
+    case 'alchemy_getTransactionReceipts': {
+      const answer = await rpc.request(method, [{ blockHash: target.blockHash }])
+      if (answer === null) throw notFound(target, 'receipts')
+      return asArray(asObject(answer, method).receipts ?? [], method).map(parseReceipt)
+    }
+    case 'parity_getBlockReceipts':
+      // Known by number only; the block hash in each receipt is compared afterwards.
+      return (await list(rpc, method, [toQuantity(target.blockNumber)], target)).map(parseReceipt)
+    default:
+      return (await list(rpc, method, [target.blockHash], target)).map(parseReceipt)
+  }
+}
+
+async function list(
+  rpc: LimitedRpc,
+  method: ReceiptsMethod,
+  params: readonly unknown[],
+  target: ReceiptsTarget,
+): Promise<readonly unknown[]> {
+  const answer = await rpc.request(method, params)
+  if (answer === null) throw notFound(target, 'receipts')
+  return asArray(answer, method)
+}
+
+function parseRawReceipts(answers: readonly unknown[], target: ReceiptsTarget): ParsedReceipt[] {
+  let logIndex = 0
+  return answers.map((answer, index) => {
+    const hash = target.transactionHashes[index]
+    if (hash === undefined) throw badAnswer(`block ${target.blockHash}: more raw receipts than transactions`)
+    const parsed = parseRawReceipt(fromHex(asHexText(answer, 'raw receipt')), hash, logIndex)
+    logIndex += parsed.receipt.logs.length
+    return parsed
+  })
+}
+
+function notFound(target: ReceiptsTarget, what: string): L1Error {
+  return new L1Error('l1-not-found', `${what} of L1 block ${target.blockHash} not found`)
+}
+
+/** Method-not-found, or what services say that sell it apart. */
+function isUnusableMethod(error: unknown): boolean {
+  if (!(error instanceof JsonRpcError)) return false
+  if (error.rpcCode === RPC_METHOD_NOT_FOUND) return true
+  return /method.*(not|does not|isn't).*(found|exist|available|supported|whitelisted|allowed|implemented)|unsupported method|unknown method/i.test(
+    error.message,
+  )
+}

@@ -1,0 +1,34 @@
+import type { Hex } from '../lib/hex.ts'
+import type { L1BlockInfo, L1Receipt, L1Transaction } from '../rollup/protocol/types.ts'
+
+export type L1BlockLabel = 'latest' | 'safe' | 'finalized'
+
+/**
+ * L1 as derivation and the batcher read it. A block that the endpoint does not know is `undefined`, or L1Error
+ * `l1-not-found` where its content is asked for. Other failures: L1Error `l1-bad-answer`, JsonRpcError, RpcTransportError.
+ */
+export interface L1Client {
+  blockInfoByHash(hash: Hex): Promise<L1BlockInfo | undefined>
+  blockInfoByNumber(number: number): Promise<L1BlockInfo | undefined>
+  blockInfoByLabel(label: L1BlockLabel): Promise<L1BlockInfo | undefined>
+  transactions(hash: Hex): Promise<{ info: L1BlockInfo; transactions: L1Transaction[] }>
+  receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }>
+  /** 32 bytes; `block` is a label, a hex number or a block hash. */
+  storageAt(address: Hex, slot: Hex, block: L1BlockLabel | Hex): Promise<Hex>
+  chainId(): Promise<bigint>
+}
+
+/** What an endpoint offers for receipts, cheapest way first (op-node's `--l1.rpckind`). */
+export const L1_RPC_KINDS = [
+  'standard',
+  'alchemy',
+  'quicknode',
+  'infura',
+  'parity',
+  'nethermind',
+  'debug_geth',
+  'erigon',
+  'basic',
+  'any',
+] as const
+export type L1RpcKind = (typeof L1_RPC_KINDS)[number]
