@@ -1,0 +1,183 @@
+import type { Hex } from '../lib/hex.ts'
+import { encodeFrames, FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../rollup/protocol/index.ts'
+import type { BlockId } from '../rollup/protocol/types.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOut.ts'
+import type { BatcherBlock } from './l2Block.ts'
+
+/** The payload of one L1 transaction. */
+export interface TxData {
+  /** `<channel id>:<frame number>` */
+  id: string
+  channelId: Hex
+  frameNumber: number
+  calldata: Uint8Array
+}
+
+const MAX_FRAME_NUMBER = 0xffff
+
+/**
+ * One channel from its first block to its last confirmation. Frames are handed out in order through a cursor; when a
+ * transaction fails the cursor goes back to its frame, so that frames never reach L1 out of order (Holocene drops a
+ * channel whose frames do).
+ */
+export class Channel {
+  readonly id: Hex
+  readonly config: ChannelConfig
+  readonly blocks: BatcherBlock[] = []
+  private readonly out: ChannelOut
+  private readonly frames: Frame[] = []
+  private cursor = 0
+  private closed = false
+  private reason: ChannelFullReason | undefined
+  /** L1 block number at which the channel must close, and why; only ever lowered. */
+  private deadline: { l1Block: number; reason: ChannelFullReason } | undefined
+  private readonly pending = new Map<string, number>()
+  private readonly confirmed = new Set<number>()
+  private minInclusion: number | undefined
+  private maxInclusion = 0
+  private outputLength = 0
+
+  /** `durationFrom`: the L1 origin that the maximal duration counts from. */
+  constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
+    this.id = id
+    this.config = config
+    this.out = out
+    if (config.maxChannelDuration !== 0) this.lowerDeadline(durationFrom + config.maxChannelDuration, 'duration')
+  }
+
+  get fullReason(): ChannelFullReason | undefined {
+    return this.reason
+  }
+
+  get isFull(): boolean {
+    return this.reason !== undefined
+  }
+
+  get latestL2(): BatcherBlock | undefined {
+    return this.blocks.at(-1)
+  }
+
+  get latestL1Origin(): BlockId | undefined {
+    return this.blocks.at(-1)?.l1Origin
+  }
+
+  get inputBytes(): number {
+    return this.out.inputBytes
+  }
+
+  /** Bytes in frames so far. */
+  get outputBytes(): number {
+    return this.outputLength
+  }
+
+  get readyBytes(): number {
+    return this.out.readyBytes
+  }
+
+  get frameCount(): number {
+    return this.frames.length
+  }
+
+  /** Whether nothing of it is on its way to L1 or there. */
+  get noneSubmitted(): boolean {
+    return this.pending.size === 0 && this.confirmed.size === 0
+  }
+
+  get hasTxData(): boolean {
+    return this.cursor < this.frames.length
+  }
+
+  get isFullySubmitted(): boolean {
+    return this.closed && !this.hasTxData && this.pending.size === 0
+  }
+
+  /** L1 block of the latest confirmed frame. */
+  get lastInclusionBlock(): number {
+    return this.maxInclusion
+  }
+
+  /** The first and last frame are too far apart on L1 for the channel to be read. */
+  get isTimedOut(): boolean {
+    return this.minInclusion !== undefined && this.maxInclusion - this.minInclusion >= this.config.channelTimeout
+  }
+
+  async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
+    const outcome = await this.out.addBlock(block)
+    if (outcome.added) {
+      this.blocks.push(block)
+      const { seqWindowSize, subSafetyMargin } = this.config
+      this.lowerDeadline(block.l1Origin.number + seqWindowSize - subSafetyMargin, 'sequencerWindow')
+    }
+    if (outcome.full !== undefined) this.setFull(outcome.full)
+    return outcome
+  }
+
+  /** Closes the channel when the L1 has reached its deadline. */
+  checkDeadline(l1Head: number): void {
+    if (this.deadline !== undefined && l1Head >= this.deadline.l1Block) this.setFull(this.deadline.reason)
+  }
+
+  /** The first reason stays. */
+  setFull(reason: ChannelFullReason): void {
+    this.reason ??= reason
+  }
+
+  /** Makes frames of what is ready; of everything once the channel is full. True when this call closed the channel. */
+  async outputFrames(): Promise<boolean> {
+    if (this.closed) return false
+    const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
+    if (!this.isFull) {
+      while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
+      if (!this.isFull) return false
+    }
+    await this.out.close()
+    this.closed = true
+    do {
+      const data = this.out.read(maxData)
+      this.pushFrame(data, this.out.readyBytes === 0)
+    } while (this.out.readyBytes > 0)
+    return true
+  }
+
+  nextTxData(): TxData {
+    const frame = this.frames[this.cursor]
+    if (frame === undefined) throw new RangeError(`channel ${this.id} has no frame to send`)
+    this.cursor++
+    const id = `${this.id.slice(2)}:${frame.number}`
+    this.pending.set(id, frame.number)
+    return { id, channelId: this.id, frameNumber: frame.number, calldata: encodeFrames([frame]) }
+  }
+
+  txFailed(id: string): void {
+    const frameNumber = this.pending.get(id)
+    if (frameNumber === undefined) return
+    this.pending.delete(id)
+    this.cursor = Math.min(this.cursor, frameNumber)
+  }
+
+  txConfirmed(id: string, inclusionBlock: number): void {
+    const frameNumber = this.pending.get(id)
+    if (frameNumber === undefined) return
+    this.pending.delete(id)
+    this.confirmed.add(frameNumber)
+    this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)
+    this.maxInclusion = Math.max(this.maxInclusion, inclusionBlock)
+    this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')
+  }
+
+  destroy(): void {
+    this.out.destroy()
+  }
+
+  private pushFrame(data: Uint8Array, isLast: boolean): void {
+    const number = this.frames.length
+    this.frames.push({ channelId: this.id, number, data, isLast })
+    this.outputLength += data.length
+    if (number === MAX_FRAME_NUMBER) this.setFull('maxFrames')
+  }
+
+  private lowerDeadline(l1Block: number, reason: ChannelFullReason): void {
+    if (this.deadline === undefined || l1Block < this.deadline.l1Block) this.deadline = { l1Block, reason }
+  }
+}

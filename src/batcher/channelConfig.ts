@@ -1,0 +1,76 @@
+import { UsageError } from '../lib/errors.ts'
+import {
+  channelTimeout,
+  FRAME_ENCODING_OVERHEAD_BYTES,
+  isForkActive,
+  MAX_FRAME_DATA_BYTES,
+} from '../rollup/protocol/index.ts'
+import type { RollupConfig } from '../rollup/protocol/types.ts'
+import { type CompressionAlgorithm, type CompressionAlgorithmName, compressionAlgorithm } from './compress/algorithm.ts'
+import type { CompressorKind } from './compress/channelCompressor.ts'
+import type { BatcherOptions } from './options.ts'
+
+/** How channels of one chain are built. Spans of blocks are L1 blocks. */
+export interface ChannelConfig {
+  batchType: 'singular' | 'span'
+  kind: CompressorKind
+  algorithm: CompressionAlgorithm
+  algorithmName: CompressionAlgorithmName
+  targetOutputBytes: number
+  approxComprRatio: number
+  maxBlocksPerSpanBatch: number
+  /** Frame with its 23 bytes of header. */
+  maxFrameBytes: number
+  targetNumFrames: number
+  /** After its first frame is on L1, a channel must be complete within this. */
+  channelTimeout: number
+  seqWindowSize: number
+  maxChannelDuration: number
+  subSafetyMargin: number
+}
+
+/** Settings that follow from the operator's options and the chain. Throws UsageError where they contradict. */
+export function createChannelConfig(
+  options: BatcherOptions,
+  rollupConfig: RollupConfig,
+  nowSeconds: number,
+): ChannelConfig {
+  // One byte of the calldata is the derivation version. Frames beyond the derivation's own limit would be refused.
+  const maxFrameBytes = Math.min(options.maxL1TxSizeBytes - 1, MAX_FRAME_DATA_BYTES + FRAME_ENCODING_OVERHEAD_BYTES)
+  if (maxFrameBytes <= FRAME_ENCODING_OVERHEAD_BYTES) {
+    throw new UsageError(
+      `--max-l1-tx-size-bytes ${options.maxL1TxSizeBytes} leaves no room for data beside a frame's ${FRAME_ENCODING_OVERHEAD_BYTES} bytes`,
+    )
+  }
+  const algorithm = compressionAlgorithm(options.compressionAlgorithm)
+  if (algorithm.kind === 'brotli' && !isForkActive(rollupConfig, 'fjord', nowSeconds))
+    throw new UsageError('cannot use brotli compression before Fjord (--compression-algo)')
+  if (options.batchType === 'span' && !isForkActive(rollupConfig, 'delta', nowSeconds))
+    throw new UsageError('cannot use span batches before Delta (--batch-type)')
+  const timeout = safeChannelTimeout(rollupConfig, nowSeconds)
+  if (timeout < options.subSafetyMargin) {
+    throw new UsageError(
+      `channel timeout is less than the safety margin: ${timeout} < ${options.subSafetyMargin} (--sub-safety-margin)`,
+    )
+  }
+  return {
+    batchType: options.batchType,
+    kind: options.compressor,
+    algorithm,
+    algorithmName: options.compressionAlgorithm,
+    targetOutputBytes: options.targetNumFrames * (maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES),
+    approxComprRatio: options.approxComprRatio,
+    maxBlocksPerSpanBatch: options.maxBlocksPerSpanBatch,
+    maxFrameBytes,
+    targetNumFrames: options.targetNumFrames,
+    channelTimeout: timeout,
+    seqWindowSize: rollupConfig.seqWindowSize,
+    maxChannelDuration: options.maxChannelDuration,
+    subSafetyMargin: options.subSafetyMargin,
+  }
+}
+
+/** A channel may begin before Granite and end after it, so its shorter timeout is used as soon as Granite is scheduled. */
+function safeChannelTimeout(config: RollupConfig, nowSeconds: number): number {
+  return Math.min(channelTimeout(config, nowSeconds), channelTimeout(config, Number.MAX_SAFE_INTEGER))
+}

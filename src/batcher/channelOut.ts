@@ -1,0 +1,44 @@
+import type { RollupConfig } from '../rollup/protocol/types.ts'
+import type { ChannelConfig } from './channelConfig.ts'
+import type { BatcherBlock } from './l2Block.ts'
+import { SingularChannelOut } from './singularChannelOut.ts'
+import { SpanChannelOut } from './spanChannelOut.ts'
+
+/** Why a channel takes no more blocks. The texts are what operators of op-batcher know. */
+export const CHANNEL_FULL_REASONS = {
+  compressor: 'compressor is full',
+  rlpLimit: 'batch would cause RLP bytes to go over limit',
+  maxFrames: 'max frame index reached (uint16)',
+  duration: 'max channel duration reached',
+  channelTimeout: 'close to channel timeout',
+  sequencerWindow: 'close to sequencer window timeout',
+  terminated: 'channel terminated',
+} as const
+export type ChannelFullReason = keyof typeof CHANNEL_FULL_REASONS
+
+export interface AddBlockOutcome {
+  /** False: the block did not fit and stays with the caller. */
+  added: boolean
+  /** Set once no further block will be taken. */
+  full?: Extract<ChannelFullReason, 'compressor' | 'rlpLimit'>
+}
+
+/** Turns L2 blocks into the bytes of one channel. Calls must not overlap. */
+export interface ChannelOut {
+  /** RLP bytes that went in. */
+  readonly inputBytes: number
+  /** Compressed bytes that can be taken now and will not change. */
+  readonly readyBytes: number
+  addBlock(block: BatcherBlock): Promise<AddBlockOutcome>
+  /** Ends the channel: the rest of its bytes become ready. */
+  close(): Promise<void>
+  read(maxBytes: number): Uint8Array
+  /** Frees what is native. */
+  destroy(): void
+}
+
+export function createChannelOut(config: ChannelConfig, rollupConfig: RollupConfig): ChannelOut {
+  return config.batchType === 'span'
+    ? new SpanChannelOut(config, rollupConfig)
+    : new SingularChannelOut(config, rollupConfig)
+}

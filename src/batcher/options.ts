@@ -1,0 +1,55 @@
+import { UsageError } from '../lib/errors.ts'
+import type { CompressionAlgorithmName } from './compress/algorithm.ts'
+import type { CompressorKind } from './compress/channelCompressor.ts'
+
+/** What an operator sets; the channel settings that follow from it and the chain are `ChannelConfig`. */
+export interface BatcherOptions {
+  /** Default 6 s. */
+  pollIntervalMs: number
+  /** Transactions that wait for confirmation at a time; 0 = unlimited. Default 1, which keeps Holocene's frame order. */
+  maxPendingTx: number
+  /** L1 blocks that a channel stays open; 0 = until it is full. Default 0. */
+  maxChannelDuration: number
+  /** L1 blocks kept as reserve before the channel timeout and the end of the sequencing window. Default 10. */
+  subSafetyMargin: number
+  /** Bytes of the calldata of one L1 transaction. Default 120,000. */
+  maxL1TxSizeBytes: number
+  /** 0 = no limit. Default 0. */
+  maxBlocksPerSpanBatch: number
+  /** Frames that a channel aims at. Default 1. */
+  targetNumFrames: number
+  /** Used by the `ratio` compressor. Default 0.6. */
+  approxComprRatio: number
+  /** Default shadow. */
+  compressor: CompressorKind
+  /** Default zlib. */
+  compressionAlgorithm: CompressionAlgorithmName
+  /** Default singular. */
+  batchType: 'singular' | 'span'
+  /** Limit of each request. Default 10 s. */
+  networkTimeoutMs: number
+  /** Before the first block is loaded, the rollup node must have reached the L1 head. Default false. */
+  waitNodeSync: boolean
+  /** With `waitNodeSync`: L1 blocks that are searched for our last transaction; 0 = wait for the L1 head. Default 0. */
+  checkRecentTxsDepth: number
+}
+
+/** L1 blocks: op-batcher's limit of `--check-recent-txs-depth`. */
+export const MAX_CHECK_RECENT_TXS_DEPTH = 128
+
+/** Throws UsageError, with op-batcher's texts where it has one. */
+export function checkBatcherOptions(options: BatcherOptions): void {
+  if (options.pollIntervalMs === 0) throw new UsageError('must set PollInterval (--poll-interval)')
+  if (options.maxL1TxSizeBytes <= 1) throw new UsageError('MaxL1TxSize must be greater than 1 (--max-l1-tx-size-bytes)')
+  if (options.targetNumFrames < 1) throw new UsageError('TargetNumFrames must be at least 1 (--target-num-frames)')
+  if (options.compressor === 'ratio' && !(options.approxComprRatio > 0 && options.approxComprRatio <= 1)) {
+    throw new UsageError(
+      `invalid ApproxComprRatio ${options.approxComprRatio} for ratio compressor (--approx-compr-ratio)`,
+    )
+  }
+  if (options.checkRecentTxsDepth > MAX_CHECK_RECENT_TXS_DEPTH) {
+    throw new UsageError(
+      `CheckRecentTxsDepth cannot be set higher than ${MAX_CHECK_RECENT_TXS_DEPTH}: ${options.checkRecentTxsDepth} (--check-recent-txs-depth)`,
+    )
+  }
+}

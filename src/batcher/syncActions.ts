@@ -1,0 +1,89 @@
+import type { BatcherBlock } from './l2Block.ts'
+import type { BatcherSyncStatus } from './syncStatus.ts'
+
+/** What the decision needs to know of a channel. */
+export interface ChannelProgress {
+  latestL2: { number: number } | undefined
+  isFullySubmitted: boolean
+  isTimedOut: boolean
+  lastInclusionBlock: number
+}
+
+export interface BlockRange {
+  start: number
+  /** Inclusive. */
+  end: number
+}
+
+/** What one look at the sync status leads to. */
+export type SyncActions =
+  /** The node's view is not usable now: nothing is done. */
+  | { kind: 'outOfSync'; reason: string }
+  /** All state is dropped; loading begins after the safe head. */
+  | { kind: 'startAfresh'; reason: string; load: BlockRange | undefined }
+  | { kind: 'continue'; pruneBlocks: number; pruneChannels: number; load: BlockRange | undefined }
+
+/**
+ * Compares what is held with where the rollup node stands. Pure, so that each case can be tested.
+ *
+ * @param previousCurrentL1 number of the node's current L1 block at the last look
+ */
+export function computeSyncActions(
+  status: BatcherSyncStatus,
+  previousCurrentL1: number | undefined,
+  blocks: readonly Pick<BatcherBlock, 'number' | 'hash'>[],
+  channels: readonly ChannelProgress[],
+): SyncActions {
+  if (previousCurrentL1 !== undefined && status.currentL1.number < previousCurrentL1)
+    return { kind: 'outOfSync', reason: 'sequencer currentL1 reversed' }
+
+  const safe = status.safeL2
+  const afresh = (reason: string): SyncActions => ({
+    kind: 'startAfresh',
+    reason,
+    load: range(safe.number + 1, status.unsafeL2.number),
+  })
+  const oldest = blocks[0]
+  const newest = blocks.at(-1)
+  if (oldest === undefined || newest === undefined) {
+    const load = range(safe.number + 1, status.unsafeL2.number)
+    return { kind: 'continue', pruneBlocks: 0, pruneChannels: countSafe(channels, safe.number), load }
+  }
+  if (safe.number + 1 < oldest.number) return afresh('next safe block is below oldest block in state')
+  const pruneBlocks = safe.number + 1 - oldest.number
+  if (pruneBlocks > blocks.length) return afresh('safe head above newest block in state')
+  const heldSafe = pruneBlocks > 0 ? blocks[pruneBlocks - 1] : undefined
+  if (heldSafe !== undefined && heldSafe.hash !== safe.hash)
+    return afresh('safe chain reorg: the safe block is not the one in state')
+  const unsafeIndex = status.unsafeL2.number - oldest.number
+  const heldUnsafe = unsafeIndex >= 0 ? blocks[unsafeIndex] : undefined
+  if (heldUnsafe !== undefined && heldUnsafe.hash !== status.unsafeL2.hash)
+    return afresh('unsafe chain reorg: the unsafe head is not the block in state')
+  for (const channel of channels) {
+    // The node stands at a later L1 block than the channel's last frame, so it must have derived all of the channel.
+    if (
+      channel.isFullySubmitted &&
+      !channel.isTimedOut &&
+      channel.lastInclusionBlock < status.currentL1.number &&
+      channel.latestL2 !== undefined &&
+      safe.number < channel.latestL2.number
+    ) {
+      return afresh('sequencer did not make expected progress')
+    }
+  }
+  return {
+    kind: 'continue',
+    pruneBlocks,
+    pruneChannels: countSafe(channels, safe.number),
+    load: range(newest.number + 1, status.unsafeL2.number),
+  }
+}
+
+function countSafe(channels: readonly ChannelProgress[], safeNumber: number): number {
+  const index = channels.findIndex(({ latestL2 }) => latestL2 === undefined || latestL2.number > safeNumber)
+  return index === -1 ? channels.length : index
+}
+
+function range(start: number, end: number): BlockRange | undefined {
+  return start <= end ? { start, end } : undefined
+}

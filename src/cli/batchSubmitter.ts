@@ -1,0 +1,137 @@
+import { Registry } from 'prom-client'
+import {
+  BatchSubmitter,
+  createBatcherMetrics,
+  createBatcherRpc,
+  createL1Endpoint,
+  createL2Source,
+  createLocalSigner,
+  createTxManagerMetrics,
+  type L1Endpoint,
+  noBatcherMetrics,
+  noTxManagerMetrics,
+  TxManager,
+} from '../batcher/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { UsageError } from '../lib/errors.ts'
+import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
+import { retry } from '../lib/retry.ts'
+import {
+  type BatchSubmitterValues,
+  batcherOptionsOf,
+  batchSubmitterFlags,
+  endpointsOf,
+  txManagerOptionsOf,
+} from './batchSubmitterFlags.ts'
+import { serveMetrics } from './metricsServer.ts'
+import { createProgram, createProgramLogger, type RunContext, runProgram } from './program.ts'
+import { VERSION } from './version.ts'
+
+/** admin_stopBatcher answers only when everything is on L1, which may take a while. */
+const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
+const L1_CONNECT_TRIES = 3
+
+async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
+  const clock = systemClock
+  const logger = createProgramLogger(values)
+  for (const warning of warnings) logger.warn(warning)
+  const endpoints = endpointsOf(values)
+  const options = batcherOptionsOf(values)
+  const txOptions = txManagerOptionsOf(values)
+  const { privateKey, mnemonic } = values
+  const signer = createLocalSigner({ privateKey, mnemonic, hdPath: values.sequencerHdPath ?? values.hdPath })
+
+  const registry = values.metricsEnabled ? new Registry() : undefined
+  const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
+  const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
+  const l1Rpc = createRpcClient({ url: endpoints.l1 })
+  const l2Rpc = createRpcClient({ url: endpoints.l2 })
+  const rollup = createRpcClient({ url: endpoints.rollup })
+  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close]
+  try {
+    const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
+    const chainId = await connectL1(l1, endpoints.l1, signal)
+    const txManager = new TxManager(
+      { l1, signer, clock, logger: logger.child({ service: 'txmgr' }), metrics: txMetrics },
+      { ...txOptions, chainId },
+    )
+    const batcher = new BatchSubmitter(
+      {
+        rollup,
+        l1,
+        l2: createL2Source(l2Rpc, values.networkTimeout),
+        sender: txManager,
+        clock,
+        logger,
+        metrics,
+        onFatal: fail,
+      },
+      options,
+    )
+    metrics.info(VERSION)
+    metrics.balance(async () => Number(await l1.balance(signer.address)) / 1e18)
+
+    const methods = values.rpcEnableAdmin
+      ? createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
+      : new Map()
+    const dispatcher = createRpcDispatcher({
+      methods,
+      onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
+    })
+    const app = createRpcApp({ dispatcher, version: VERSION, timeoutMs: ADMIN_CALL_TIMEOUT_MS })
+    const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port')
+    closers.unshift(rpcServer.close)
+    const metricsServer =
+      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort)
+    if (metricsServer !== undefined) closers.unshift(metricsServer.close)
+
+    logger.info('devium-batch-submitter is up', {
+      version: VERSION,
+      rpc: rpcServer.url,
+      admin: values.rpcEnableAdmin,
+      metrics: metricsServer === undefined ? undefined : `${metricsServer.url}/metrics`,
+      l1_chain: chainId,
+      from: signer.address,
+    })
+    if (!values.stopped) batcher.start()
+    await aborted(signal)
+    await batcher.shutdown()
+  } finally {
+    for (const close of closers) await close()
+  }
+}
+
+/** The L1 is needed from the first moment: without it nothing starts. */
+async function connectL1(l1: L1Endpoint, url: string, signal: AbortSignal): Promise<bigint> {
+  try {
+    return await retry(() => l1.chainId(signal), {
+      clock: systemClock,
+      backoff: () => 500,
+      tries: L1_CONNECT_TRIES,
+      signal,
+    })
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new UsageError(`cannot reach the L1 at ${redact(url)} (--l1-eth-rpc)`, { cause })
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+await runProgram(
+  createProgram({
+    name: 'devium-batch-submitter',
+    description: "Posts the blocks of an OP Stack chain's sequencer to L1",
+    version: VERSION,
+    envPrefixes: ['DEVIUM_BATCH_SUBMITTER', 'OP_BATCHER'],
+    flags: batchSubmitterFlags,
+    run: runBatchSubmitter,
+  }),
+)

@@ -1,0 +1,264 @@
+import {
+  type BatcherOptions,
+  COMPRESSION_ALGORITHMS,
+  COMPRESSOR_KINDS,
+  checkBatcherOptions,
+  checkTxManagerOptions,
+  DEFAULT_HD_PATH,
+  MAX_CHECK_RECENT_TXS_DEPTH,
+  type TxManagerOptions,
+} from '../batcher/index.ts'
+import { UsageError } from '../lib/errors.ts'
+import { type FlagSpec, type FlagValues, flag, logFlags } from './program.ts'
+
+const ENDPOINTS = 'Endpoints'
+const BATCHES = 'Batches'
+const ACCOUNT = 'Account'
+const TRANSACTIONS = 'Transactions'
+const RPC = 'RPC'
+const METRICS = 'Metrics'
+
+const DA_TYPES = ['calldata', 'blobs', 'auto'] as const
+
+/** op-batcher's flags as far as this submitter does what they say; names, defaults and variables are its own. */
+export const batchSubmitterFlags = {
+  l1EthRpc: flag.string(ENDPOINTS, 'l1-eth-rpc', '', "Address of L1's JSON-RPC (http)", { placeholder: '<url>' }),
+  l2EthRpc: flag.string(ENDPOINTS, 'l2-eth-rpc', '', "Address of the L2 execution client's JSON-RPC (http)", {
+    placeholder: '<url>',
+  }),
+  rollupRpc: flag.string(ENDPOINTS, 'rollup-rpc', '', "Address of the rollup node's JSON-RPC (http)", {
+    placeholder: '<url>',
+  }),
+  networkTimeout: flag.durationMs(ENDPOINTS, 'network-timeout', 10_000, 'Time that a request may take'),
+
+  privateKey: flag.optional(ACCOUNT, 'private-key', 'Key of the sender; better given by environment', {
+    placeholder: '<hex>',
+  }),
+  mnemonic: flag.optional(ACCOUNT, 'mnemonic', 'Words that the key is derived from; better given by environment', {
+    placeholder: '<words>',
+  }),
+  hdPath: flag.string(ACCOUNT, 'hd-path', DEFAULT_HD_PATH, 'Path that is derived with --mnemonic', {
+    placeholder: '<path>',
+  }),
+  sequencerHdPath: {
+    ...flag.optional(ACCOUNT, 'sequencer-hd-path', 'Old name of --hd-path', { placeholder: '<path>' }),
+    hidden: true,
+  } satisfies FlagSpec<string | undefined>,
+
+  stopped: flag.boolean(BATCHES, 'stopped', 'Start idle; admin_startBatcher begins'),
+  pollInterval: flag.durationMs(BATCHES, 'poll-interval', 6_000, 'Time between looks at the L2 chain'),
+  maxChannelDuration: flag.integer(
+    BATCHES,
+    'max-channel-duration',
+    0,
+    'L1 blocks that a channel stays open; 0 = until it is full',
+  ),
+  subSafetyMargin: flag.integer(
+    BATCHES,
+    'sub-safety-margin',
+    10,
+    'L1 blocks kept in reserve before a channel or the sequencing window times out',
+  ),
+  maxL1TxSizeBytes: flag.integer(BATCHES, 'max-l1-tx-size-bytes', 120_000, 'Calldata of one L1 transaction'),
+  targetNumFrames: flag.integer(BATCHES, 'target-num-frames', 1, 'Frames that a channel aims at'),
+  batchType: flag.integer(BATCHES, 'batch-type', 0, '0 = singular batches, 1 = span batches'),
+  maxBlocksPerSpanBatch: flag.integer(
+    BATCHES,
+    'max-blocks-per-span-batch',
+    0,
+    'Blocks in one span batch; 0 = no limit',
+  ),
+  compressor: flag.choice(BATCHES, 'compressor', COMPRESSOR_KINDS, 'shadow', 'How a channel is filled'),
+  approxComprRatio: flag.number(BATCHES, 'approx-compr-ratio', 0.6, 'Ratio that the ratio compressor assumes'),
+  compressionAlgorithm: flag.choice(
+    BATCHES,
+    'compression-algo',
+    COMPRESSION_ALGORITHMS,
+    'zlib',
+    'Compression of channels',
+  ),
+  dataAvailabilityType: flag.choice(
+    BATCHES,
+    'data-availability-type',
+    DA_TYPES,
+    'calldata',
+    'Where data are posted; this version posts calldata',
+  ),
+  waitNodeSync: flag.boolean(BATCHES, 'wait-node-sync', 'Wait until the rollup node has reached the L1 head'),
+  checkRecentTxsDepth: flag.integer(
+    BATCHES,
+    'check-recent-txs-depth',
+    0,
+    `With --wait-node-sync: L1 blocks searched for our last transaction, at most ${MAX_CHECK_RECENT_TXS_DEPTH}`,
+  ),
+
+  maxPendingTx: flag.integer(
+    TRANSACTIONS,
+    'max-pending-tx',
+    1,
+    'Transactions that wait for confirmation at a time; 0 = no limit',
+  ),
+  numConfirmations: flag.integer(TRANSACTIONS, 'num-confirmations', 10, 'L1 blocks until a transaction counts'),
+  resubmissionTimeout: flag.durationMs(
+    TRANSACTIONS,
+    'resubmission-timeout',
+    48_000,
+    'Time until an unmined transaction is replaced by one with higher fees',
+  ),
+  safeAbortNonceTooLowCount: flag.integer(
+    TRANSACTIONS,
+    'safe-abort-nonce-too-low-count',
+    3,
+    'Answers "nonce too low" until a transaction is given up',
+  ),
+  feeLimitMultiplier: flag.integer(
+    TRANSACTIONS,
+    'fee-limit-multiplier',
+    5,
+    'Multiple of the suggested fees that a replacement may not pass',
+    {},
+    { env: 'TXMGR_FEE_LIMIT_MULTIPLIER' },
+  ),
+  feeLimitThreshold: flag.number(
+    TRANSACTIONS,
+    'txmgr.fee-limit-threshold',
+    100,
+    'Fees in gwei below which the multiplier does not count',
+  ),
+  minBaseFee: flag.number(TRANSACTIONS, 'txmgr.min-basefee', 1, 'Least base fee in gwei that is assumed'),
+  minTipCap: flag.number(TRANSACTIONS, 'txmgr.min-tip-cap', 1, 'Least tip in gwei'),
+  maxBaseFee: flag.number(
+    TRANSACTIONS,
+    'txmgr.max-basefee',
+    0,
+    'Base fee in gwei above which nothing is sent; 0 = any',
+  ),
+  maxTipCap: flag.number(TRANSACTIONS, 'txmgr.max-tip-cap', 0, 'Tip in gwei above which nothing is sent; 0 = any'),
+  sendTimeout: flag.durationMs(
+    TRANSACTIONS,
+    'txmgr.send-timeout',
+    0,
+    'Time after which a transaction is given up; 0 = never, which keeps the order of batches',
+    { env: 'TXMGR_TX_SEND_TIMEOUT' },
+  ),
+  notInMempoolTimeout: flag.durationMs(
+    TRANSACTIONS,
+    'txmgr.not-in-mempool-timeout',
+    120_000,
+    'Time in which the L1 must have taken a transaction',
+    { env: 'TXMGR_TX_NOT_IN_MEMPOOL_TIMEOUT' },
+  ),
+  receiptQueryInterval: flag.durationMs(
+    TRANSACTIONS,
+    'txmgr.receipt-query-interval',
+    12_000,
+    'Time between looks for a receipt',
+  ),
+  rebroadcastInterval: flag.durationMs(
+    TRANSACTIONS,
+    'txmgr.rebroadcast-interval',
+    12_000,
+    'Time until an unmined transaction is sent again as it is',
+  ),
+  retryInterval: flag.durationMs(TRANSACTIONS, 'txmgr.retry-interval', 1_000, 'Time between attempts after an error'),
+  maxRetries: flag.integer(TRANSACTIONS, 'txmgr.max-retries', 10, 'Attempts to create a transaction'),
+  alreadyPublishedErrors: flag.list(
+    TRANSACTIONS,
+    'txmgr.already-published-custom-errs',
+    'Error texts by which the L1 says that it has a transaction already',
+  ),
+
+  rpcAddr: flag.string(RPC, 'rpc.addr', '127.0.0.1', 'Address that the RPC listens on', { placeholder: '<ip>' }),
+  rpcPort: flag.port(RPC, 'rpc.port', 8545, 'Port that the RPC listens on; 0 = any free one'),
+  rpcEnableAdmin: flag.boolean(RPC, 'rpc.enable-admin', 'Serve the admin and txmgr namespaces'),
+  metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),
+  metricsAddr: flag.string(METRICS, 'metrics.addr', '127.0.0.1', 'Address that metrics listen on', {
+    placeholder: '<ip>',
+  }),
+  metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
+  ...logFlags,
+}
+
+export type BatchSubmitterValues = FlagValues<typeof batchSubmitterFlags>
+
+/** Endpoints as op-batcher checks them, one address each. Throws UsageError. */
+export function endpointsOf(values: BatchSubmitterValues): { l1: string; l2: string; rollup: string } {
+  const one = (name: string, url: string, empty: string): string => {
+    if (url === '') throw new UsageError(`${empty} (--${name})`)
+    if (url.includes(',')) throw new UsageError(`--${name}: this version takes one address, not a list`)
+    let protocol: string
+    try {
+      protocol = new URL(url).protocol
+    } catch {
+      throw new UsageError(`--${name} is not a URL; expected for example http://127.0.0.1:8545`)
+    }
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw new UsageError(`--${name}: expected an http or https address, got ${protocol}//…`)
+    return url
+  }
+  return {
+    l1: one('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
+    l2: one('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
+    rollup: one('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
+  }
+}
+
+/** Throws UsageError. */
+export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
+  if (values.dataAvailabilityType !== 'calldata') {
+    throw new UsageError(
+      `--data-availability-type=${values.dataAvailabilityType} is not supported: this version posts calldata (--data-availability-type=calldata)`,
+    )
+  }
+  if (values.batchType > 1) throw new UsageError(`unknown batch type: ${values.batchType} (--batch-type takes 0 or 1)`)
+  const options: BatcherOptions = {
+    pollIntervalMs: values.pollInterval,
+    maxPendingTx: values.maxPendingTx,
+    maxChannelDuration: values.maxChannelDuration,
+    subSafetyMargin: values.subSafetyMargin,
+    maxL1TxSizeBytes: values.maxL1TxSizeBytes,
+    maxBlocksPerSpanBatch: values.maxBlocksPerSpanBatch,
+    targetNumFrames: values.targetNumFrames,
+    approxComprRatio: values.approxComprRatio,
+    compressor: values.compressor,
+    compressionAlgorithm: values.compressionAlgorithm,
+    batchType: values.batchType === 1 ? 'span' : 'singular',
+    networkTimeoutMs: values.networkTimeout,
+    waitNodeSync: values.waitNodeSync,
+    checkRecentTxsDepth: values.checkRecentTxsDepth,
+  }
+  checkBatcherOptions(options)
+  return options
+}
+
+/** Throws UsageError. */
+export function txManagerOptionsOf(values: BatchSubmitterValues): TxManagerOptions {
+  const options: TxManagerOptions = {
+    numConfirmations: values.numConfirmations,
+    safeAbortNonceTooLowCount: values.safeAbortNonceTooLowCount,
+    resubmissionTimeoutMs: values.resubmissionTimeout,
+    networkTimeoutMs: values.networkTimeout,
+    feeLimitMultiplier: BigInt(values.feeLimitMultiplier),
+    feeLimitThresholdWei: gweiToWei(values.feeLimitThreshold, 'txmgr.fee-limit-threshold'),
+    minBaseFeeWei: gweiToWei(values.minBaseFee, 'txmgr.min-basefee'),
+    minTipCapWei: gweiToWei(values.minTipCap, 'txmgr.min-tip-cap'),
+    maxBaseFeeWei: gweiToWei(values.maxBaseFee, 'txmgr.max-basefee'),
+    maxTipCapWei: gweiToWei(values.maxTipCap, 'txmgr.max-tip-cap'),
+    sendTimeoutMs: values.sendTimeout,
+    notInMempoolTimeoutMs: values.notInMempoolTimeout,
+    receiptQueryIntervalMs: values.receiptQueryInterval,
+    rebroadcastIntervalMs: values.rebroadcastInterval,
+    retryIntervalMs: values.retryInterval,
+    maxRetries: values.maxRetries,
+    alreadyPublishedErrors: values.alreadyPublishedErrors,
+  }
+  checkTxManagerOptions(options)
+  return options
+}
+
+function gweiToWei(gwei: number, name: string): bigint {
+  const wei = Math.round(gwei * 1e9)
+  if (!Number.isSafeInteger(wei) || wei < 0)
+    throw new UsageError(`--${name}: expected gwei, at least 0 and below nine million`)
+  return BigInt(wei)
+}
