@@ -256,6 +256,12 @@ export function reportFatal(programName: string, error: unknown): void {
 }
 
 /**
+ * npm passes on the Ctrl-C that the terminal has already sent to the whole process group: a signal this soon after the
+ * first is the same key press.
+ */
+const REPEATED_SIGNAL_MS = 300
+
+/**
  * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a second one ends the process at once (exit code
  * 130). Resolves when `run` has stopped cleanly.
  */
@@ -265,7 +271,11 @@ export async function runUntilStopped(
 ): Promise<void> {
   const controller = new AbortController()
   let failure: unknown
+  let signalledAtMs: number | undefined
   const onSignal = (name: NodeJS.Signals) => {
+    const sinceFirstMs = performance.now() - (signalledAtMs ?? Number.NEGATIVE_INFINITY)
+    if (sinceFirstMs < REPEATED_SIGNAL_MS) return
+    signalledAtMs ??= performance.now()
     if (controller.signal.aborted) {
       process.stderr.write(`${programName}: second ${name}, stopping at once\n`)
       process.exit(130)
