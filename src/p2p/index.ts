@@ -1,3 +1,7 @@
+import type { P2pModules } from './node.ts'
+import type { P2pOptions } from './options.ts'
+import type { P2pNode } from './types.ts'
+
 export {
   CONNECTEDNESS,
   type Connectedness,
@@ -13,9 +17,9 @@ export {
   type TopicScores,
 } from './api.ts'
 export { P2pError, type P2pErrorCode } from './errors.ts'
-export { parsePrivateKeyHex } from './host/identity.ts'
+export { parsePrivateKeyHex } from './host/privateKey.ts'
 export { cidrToIpNet, type IpNet, ipNetToCidr } from './ipNet.ts'
-export { createP2pNode, type P2pModules } from './node.ts'
+export type { P2pModules } from './node.ts'
 export {
   DEFAULT_P2P_OPTIONS,
   type Muxer,
@@ -25,3 +29,12 @@ export {
   type Security,
 } from './options.ts'
 export type { P2pNode, PayloadListener } from './types.ts'
+
+/**
+ * Builds the node from its parts; nothing listens and nobody is dialled before `start`. libp2p is loaded by the first
+ * call (some 200 ms), so that programs which end up without peers do not wait for it. Throws UsageError.
+ */
+export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
+  const node = await import('./node.ts')
+  return node.createP2pNode(modules, options)
+}

@@ -5,8 +5,9 @@ import { privateKeyFromRaw } from '@libp2p/crypto/keys'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { fromHex, toHex } from '../../lib/hex.ts'
+import { toHex } from '../../lib/hex.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
+import { PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
 
 /** One secp256k1 key names the node on libp2p (peer id) and on discv5 (node id). */
 export interface Identity {
@@ -14,11 +15,10 @@ export interface Identity {
   peerId: PeerId
 }
 
-const KEY_BYTES = 32
-
 /** Wraps 32 raw bytes. Throws UsageError when they are no secp256k1 private key; the message never holds the key. */
 export function identityFromRawKey(raw: Uint8Array): Identity {
-  if (raw.length !== KEY_BYTES) throw new UsageError(`p2p priv key must be ${KEY_BYTES} bytes, got ${raw.length}`)
+  if (raw.length !== PRIVATE_KEY_BYTES)
+    throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
   try {
     publicKeyOf(raw)
   } catch {
@@ -26,17 +26,6 @@ export function identityFromRawKey(raw: Uint8Array): Identity {
   }
   const privateKey = privateKeyFromRaw(raw)
   return { privateKey, peerId: peerIdFromPrivateKey(privateKey) }
-}
-
-/** Hex text of a private key, blanks around it and an `0x` before it tolerated. Throws UsageError without quoting it. */
-export function parsePrivateKeyHex(text: string): Uint8Array {
-  const digits = text.trim().replace(/^0x/i, '')
-  if (!/^[0-9a-fA-F]*$/.test(digits) || digits.length % 2 !== 0) {
-    throw new UsageError('p2p priv key is not formatted in hex chars')
-  }
-  const raw = fromHex(digits)
-  if (raw.length !== KEY_BYTES) throw new UsageError(`p2p priv key must be ${KEY_BYTES} bytes, got ${raw.length}`)
-  return raw
 }
 
 /** The raw key wins over the file; a missing file is created with a new key and mode 0600. Throws UsageError. */
@@ -84,7 +73,7 @@ async function createKeyFile(path: string): Promise<Uint8Array> {
 
 function newPrivateKey(): Uint8Array {
   for (;;) {
-    const raw = new Uint8Array(randomBytes(KEY_BYTES))
+    const raw = new Uint8Array(randomBytes(PRIVATE_KEY_BYTES))
     try {
       publicKeyOf(raw)
       return raw

@@ -1,0 +1,16 @@
+import { UsageError } from '../../lib/errors.ts'
+import { fromHex } from '../../lib/hex.ts'
+
+export const PRIVATE_KEY_BYTES = 32
+
+/** Hex text of a private key, blanks around it and an `0x` before it tolerated. Throws UsageError without quoting it. */
+export function parsePrivateKeyHex(text: string): Uint8Array {
+  const digits = text.trim().replace(/^0x/i, '')
+  if (!/^[0-9a-fA-F]*$/.test(digits) || digits.length % 2 !== 0) {
+    throw new UsageError('p2p priv key is not formatted in hex chars')
+  }
+  const raw = fromHex(digits)
+  if (raw.length !== PRIVATE_KEY_BYTES)
+    throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
+  return raw
+}
