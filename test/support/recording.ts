@@ -27,7 +27,7 @@ export interface Recording {
   config: RollupConfig
   l1: (Json & { hash: Hex; number: Hex; transactions: Json[]; receipts: Json[]; blobs?: Hex[] })[]
   l2: PayloadEnvelope[]
-  /** Safe head by SafeDB after each L1 block; empty for the recording with blobs. */
+  /** Safe head by SafeDB after each L1 block; stays at genesis in the recording with blobs. */
   safeHeadAtL1: { l1Block: { number: number; hash: Hex }; safeHead: { number: number; hash: Hex } }[]
 }
 

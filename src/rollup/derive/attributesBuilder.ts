@@ -1,0 +1,140 @@
+import { DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import {
+  applySystemConfigUpdates,
+  depositsFromReceipts,
+  encodeDepositTx,
+  isForkActive,
+  l1InfoDepositTx,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+} from '../protocol/index.ts'
+import {
+  type BlockId,
+  type L1BlockInfo,
+  type L2BlockRef,
+  type PayloadAttributes,
+  type RollupConfig,
+  type SystemConfig,
+  ZERO_HASH,
+} from '../protocol/types.ts'
+import { DerivationError } from './errors.ts'
+import type { AttributesBuilder, L1Source, L2Source } from './types.ts'
+import { refuseUpgrades } from './upgradeTransactions.ts'
+
+export interface AttributesBuilderModules {
+  l1: Pick<L1Source, 'blockInfoByHash' | 'receipts'>
+  l2: Pick<L2Source, 'systemConfigByL2Hash'>
+}
+
+const ZERO_EIP1559_PARAMS: Hex = '0x0000000000000000'
+
+/** What L1 and the rules of the chain prescribe for a block before its batch is known: shared by derivation and sequencer. */
+export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, config: RollupConfig): AttributesBuilder {
+  return {
+    async prepare(parent, epoch) {
+      const parentConfig = await l2.systemConfigByL2Hash(parent.hash)
+      const { info, userDeposits, systemConfig, sequenceNumber } =
+        parent.l1Origin.number === epoch.number
+          ? await sameEpoch(l1, parent, epoch, parentConfig)
+          : await newEpoch(l1, config, parent, epoch, parentConfig)
+
+      const timestamp = parent.timestamp + config.blockTime
+      if (timestamp < info.timestamp) {
+        throw mismatch(`L2 time ${timestamp} would be before that of L1 origin ${info.number}, ${info.timestamp}`)
+      }
+      const l1InfoTx = encodeDepositTx(l1InfoDepositTx(config, systemConfig, sequenceNumber, info, timestamp))
+      refuseUpgrades(config, timestamp)
+      const attributes: PayloadAttributes = {
+        timestamp,
+        prevRandao: info.mixHash,
+        suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
+        transactions: [l1InfoTx, ...userDeposits],
+        noTxPool: true,
+        gasLimit: systemConfig.gasLimit,
+      }
+      addForkMembers(attributes, config, info, systemConfig)
+      return attributes
+    },
+  }
+}
+
+interface EpochPart {
+  info: L1BlockInfo
+  userDeposits: Uint8Array[]
+  systemConfig: SystemConfig
+  sequenceNumber: number
+}
+
+/** Deposits and SystemConfig updates of an L1 block enter L2 with the first block of its epoch. */
+async function newEpoch(
+  l1: AttributesBuilderModules['l1'],
+  config: RollupConfig,
+  parent: L2BlockRef,
+  epoch: BlockId,
+  parentConfig: SystemConfig,
+): Promise<EpochPart> {
+  const { info, receipts } = await orReset(epoch, () => l1.receipts(epoch.hash))
+  if (info.parentHash !== parent.l1Origin.hash) {
+    throw mismatch(
+      `L1 origin ${epoch.number} (${epoch.hash}) has parent ${info.parentHash}, the L2 parent's origin is ${parent.l1Origin.hash}`,
+    )
+  }
+  const deposits = depositsFromReceipts(receipts, config.depositContractAddress, epoch.hash)
+  return {
+    info,
+    userDeposits: deposits.map(encodeDepositTx),
+    systemConfig: applySystemConfigUpdates(parentConfig, receipts, config, info.timestamp),
+    sequenceNumber: 0,
+  }
+}
+
+async function sameEpoch(
+  l1: AttributesBuilderModules['l1'],
+  parent: L2BlockRef,
+  epoch: BlockId,
+  systemConfig: SystemConfig,
+): Promise<EpochPart> {
+  if (parent.l1Origin.hash !== epoch.hash) {
+    throw mismatch(`L1 origin ${epoch.number} is ${epoch.hash}, the L2 parent has ${parent.l1Origin.hash}`)
+  }
+  const info = await l1.blockInfoByHash(epoch.hash)
+  if (info === undefined) throw gone(epoch)
+  return { info, userDeposits: [], systemConfig, sequenceNumber: parent.sequenceNumber + 1 }
+}
+
+/** specs: exec-engine, "Extended PayloadAttributes"; holocene and jovian pages of the same name. */
+function addForkMembers(
+  attributes: PayloadAttributes,
+  config: RollupConfig,
+  info: L1BlockInfo,
+  systemConfig: SystemConfig,
+): void {
+  const { timestamp } = attributes
+  if (isForkActive(config, 'canyon', timestamp)) attributes.withdrawals = []
+  if (isForkActive(config, 'ecotone', timestamp)) {
+    attributes.parentBeaconBlockRoot = info.parentBeaconBlockRoot ?? ZERO_HASH
+  }
+  if (isForkActive(config, 'holocene', timestamp)) {
+    attributes.eip1559Params = systemConfig.eip1559Params ?? ZERO_EIP1559_PARAMS
+  }
+  if (isForkActive(config, 'jovian', timestamp)) attributes.minBaseFee = systemConfig.minBaseFee ?? 0n
+}
+
+/** A block that was an L1 origin and cannot be found any more was reorganised away. */
+async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch (cause) {
+    if (cause instanceof DeviumError && cause.code === 'l1-not-found') throw gone(epoch, cause)
+    throw cause
+  }
+}
+
+function gone(epoch: BlockId, cause?: unknown): DerivationError {
+  const options = cause === undefined ? {} : { cause }
+  return new DerivationError('l1-reorg', 'reset', `L1 origin ${epoch.number} (${epoch.hash}) is gone`, options)
+}
+
+function mismatch(message: string): DerivationError {
+  return new DerivationError('pipeline-mismatch', 'reset', message)
+}

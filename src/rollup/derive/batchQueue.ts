@@ -1,0 +1,134 @@
+import type { Logger } from '../../lib/logger.ts'
+import type { Batch, SingularBatch } from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { BatchSource, BatchStageLike, NextBatch } from './batchStages.ts'
+import { type BatchContext, type BatchVerdict, checkSingularBatch } from './batchValidity.ts'
+import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
+import { DerivationError } from './errors.ts'
+import type { L1Window } from './l1Window.ts'
+import { checkSpanBatch, expandSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
+import type { Pull } from './types.ts'
+
+interface QueuedBatch {
+  batch: Batch
+  /** L1 block that completed its channel. */
+  inclusion: L1BlockRef
+}
+
+export interface BatchStageModules {
+  prev: BatchSource
+  l2: L2Lookup
+  window: L1Window
+  logger: Logger
+}
+
+/**
+ * Sixth stage before Holocene: keeps batches until they are due, gives them in the order of L2 time, and fills in empty ones
+ * when the sequencing window has passed (specs: derivation, "Batch Queue").
+ */
+export class BatchQueue implements BatchStageLike {
+  private readonly modules: BatchStageModules
+  private readonly config: RollupConfig
+  /** Taken from the previous stage and not yet judged: a failed look-up must not lose it. */
+  private incoming: QueuedBatch | undefined
+  private queued: QueuedBatch[] = []
+  /** What remains of the span batch that was accepted last. */
+  private span: SingularBatch[] = []
+
+  constructor(modules: BatchStageModules, config: RollupConfig) {
+    this.modules = modules
+    this.config = config
+  }
+
+  get origin(): L1BlockRef {
+    return this.modules.prev.origin
+  }
+
+  flushChannel(): void {}
+
+  async next(parent: L2BlockRef): Promise<Pull<NextBatch>> {
+    const cached = this.nextOfSpan(parent)
+    if (cached !== undefined) return cached
+
+    const { prev, window } = this.modules
+    window.update(prev.origin, parent)
+    const isBehind = window.isBehind(parent)
+    const outOfData = await this.load(isBehind)
+    if (isBehind) {
+      this.incoming = undefined
+      return outOfData ? 'empty' : 'again'
+    }
+    await this.judgeIncoming(parent)
+    const batch = await this.derive(parent, outOfData)
+    if (batch === undefined) return outOfData ? 'empty' : 'again'
+    if (batch.type === 'singular') return { batch, isLastInSpan: true }
+    this.span = expandSpanBatch({ l1Blocks: window.blocks, parent }, batch) ?? []
+    const first = this.nextOfSpan(parent)
+    if (first !== undefined) return first
+    throw new DerivationError('derivation-invariant', 'critical', 'accepted span batch does not hold the next block')
+  }
+
+  private nextOfSpan(parent: L2BlockRef): NextBatch | undefined {
+    const [next] = this.span
+    if (next === undefined) return undefined
+    if (next.timestamp !== parent.timestamp + this.config.blockTime) {
+      // The block made from the previous one was not accepted.
+      this.modules.logger.warn('Dropping the rest of a span batch', {
+        timestamp: next.timestamp,
+        parent: parent.number,
+      })
+      this.span = []
+      return undefined
+    }
+    this.span.shift()
+    return { batch: { ...next, parentHash: parent.hash }, isLastInSpan: this.span.length === 0 }
+  }
+
+  /** Takes one more batch from the previous stage; true when there is none before L1 moves on. */
+  private async load(isBehind: boolean): Promise<boolean> {
+    if (this.incoming !== undefined) return false
+    const pulled = await this.modules.prev.next()
+    if (pulled === 'empty') return true
+    if (pulled !== 'again' && !isBehind) this.incoming = { batch: pulled, inclusion: this.origin }
+    return false
+  }
+
+  private async judgeIncoming(parent: L2BlockRef): Promise<void> {
+    if (this.incoming === undefined) return
+    const verdict = await this.check(this.incoming, parent)
+    if (verdict.kind === 'drop') this.logDrop(this.incoming, verdict.reason)
+    else this.queued.push(this.incoming)
+    this.incoming = undefined
+  }
+
+  /** The first queued batch that fits, or an empty one when it is time; undefined when there is nothing yet. */
+  private async derive(parent: L2BlockRef, outOfData: boolean): Promise<Batch | undefined> {
+    checkWindow(this.modules.window, parent)
+    const remaining: QueuedBatch[] = []
+    for (const [index, item] of this.queued.entries()) {
+      const verdict = await this.check(item, parent)
+      if (verdict.kind === 'accept') {
+        this.queued = [...remaining, ...this.queued.slice(index + 1)]
+        return item.batch
+      }
+      if (verdict.kind === 'undecided') {
+        this.queued = [...remaining, ...this.queued.slice(index)]
+        return undefined
+      }
+      if (verdict.kind === 'drop') this.logDrop(item, verdict.reason)
+      else remaining.push(item)
+    }
+    this.queued = remaining
+    return nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })
+  }
+
+  private async check({ batch, inclusion }: QueuedBatch, parent: L2BlockRef): Promise<BatchVerdict> {
+    const { window, l2 } = this.modules
+    const context: BatchContext = { config: this.config, l1Blocks: window.blocks, parent, inclusion }
+    return batch.type === 'singular' ? checkSingularBatch(context, batch) : await checkSpanBatch(context, batch, l2)
+  }
+
+  private logDrop({ batch, inclusion }: QueuedBatch, reason: string): void {
+    this.modules.logger.warn('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
+  }
+}

@@ -1,0 +1,120 @@
+import type { SingularBatch, SpanBatch } from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { BatchStageModules } from './batchQueue.ts'
+import type { BatchStageLike, NextBatch } from './batchStages.ts'
+import { type BatchContext, checkSingularBatch } from './batchValidity.ts'
+import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
+import { DerivationError } from './errors.ts'
+import { checkSpanBatchPrefix, expandSpanBatch } from './spanBatchValidity.ts'
+import type { Pull } from './types.ts'
+
+/**
+ * Sixth stage from Holocene on: batches strictly in order, none kept for later; an invalid one ends its span batch and its
+ * channel (specs: holocene/derivation, "Batch Queue"). Every block moves the safe head.
+ */
+export class BatchStage implements BatchStageLike {
+  private readonly modules: BatchStageModules
+  private readonly config: RollupConfig
+  /** A span batch whose look-ups have not succeeded yet. */
+  private incoming: SpanBatch | undefined
+  private span: SingularBatch[] = []
+
+  constructor(modules: BatchStageModules, config: RollupConfig) {
+    this.modules = modules
+    this.config = config
+  }
+
+  get origin(): L1BlockRef {
+    return this.modules.prev.origin
+  }
+
+  flushChannel(): void {
+    this.incoming = undefined
+    this.span = []
+    this.modules.prev.flushChannel()
+  }
+
+  async next(parent: L2BlockRef): Promise<Pull<NextBatch>> {
+    const { prev, window } = this.modules
+    window.update(prev.origin, parent)
+    // Data of the parent's own L1 origin can hold nothing but past batches.
+    if (window.origin.number <= parent.l1Origin.number) {
+      const pulled = await prev.next()
+      return pulled === 'empty' ? 'empty' : 'again'
+    }
+    if (window.blocks.length < 2) {
+      throw new DerivationError('pipeline-mismatch', 'reset', 'the L1 blocks after the safe head are not known')
+    }
+    checkWindow(window, parent)
+
+    const candidate = await this.nextCandidate(parent)
+    if (candidate === 'again') return 'again'
+    if (candidate === 'empty') {
+      const batch = nextEmptyBatch(window, parent, { config: this.config, outOfData: true })
+      return batch === undefined ? 'empty' : { batch, isLastInSpan: true }
+    }
+    const verdict = checkSingularBatch(this.context(parent), candidate)
+    switch (verdict.kind) {
+      case 'accept':
+        return { batch: candidate, isLastInSpan: true }
+      case 'past':
+        return 'again'
+      case 'drop':
+        this.drop('singular', verdict.reason)
+        return 'again'
+      default:
+        // With the next L1 block known and no batch kept for later neither can come up.
+        throw new DerivationError('derivation-invariant', 'critical', `batch is ${verdict.kind} under Holocene rules`)
+    }
+  }
+
+  private async nextCandidate(parent: L2BlockRef): Promise<Pull<SingularBatch>> {
+    const cached = this.nextOfSpan(parent)
+    if (cached !== undefined) return cached
+    if (this.incoming === undefined) {
+      const pulled = await this.modules.prev.next()
+      if (pulled === 'again' || pulled === 'empty' || pulled.type === 'singular') return pulled
+      this.incoming = pulled
+    }
+    const span = this.incoming
+    const { verdict } = await checkSpanBatchPrefix(this.context(parent), span, this.modules.l2)
+    // Looking up may fail, and then the batch is judged again; what is undecided for lack of L1 is lost, as it is for the
+    // reference node: no batch can rightly name an L1 origin newer than its own inclusion.
+    this.incoming = undefined
+    if (verdict.kind === 'drop') this.drop('span', verdict.reason)
+    if (verdict.kind === 'undecided') this.modules.logger.warn('Dropping span batch', { reason: verdict.reason })
+    if (verdict.kind !== 'accept') return 'again'
+    const blocks = expandSpanBatch({ l1Blocks: this.modules.window.blocks, parent }, span)
+    if (blocks === undefined) {
+      this.drop('span', 'L1 origin of a block is not known')
+      return 'again'
+    }
+    this.span = blocks
+    return this.nextOfSpan(parent) ?? 'again'
+  }
+
+  private nextOfSpan(parent: L2BlockRef): SingularBatch | undefined {
+    const [next] = this.span
+    if (next === undefined) return undefined
+    if (next.timestamp !== parent.timestamp + this.config.blockTime) {
+      this.modules.logger.warn('Dropping the rest of a span batch', {
+        timestamp: next.timestamp,
+        parent: parent.number,
+      })
+      this.span = []
+      return undefined
+    }
+    this.span.shift()
+    return { ...next, parentHash: parent.hash }
+  }
+
+  private drop(type: string, reason: string): void {
+    this.modules.logger.warn('Dropping batch and its channel', { type, l1Block: this.origin.number, reason })
+    this.flushChannel()
+  }
+
+  private context(parent: L2BlockRef): BatchContext {
+    const { window } = this.modules
+    return { config: this.config, l1Blocks: window.blocks, parent, inclusion: window.origin }
+  }
+}

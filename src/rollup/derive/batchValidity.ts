@@ -1,0 +1,131 @@
+import type { SingularBatch } from '../protocol/index.ts'
+import { DEPOSIT_TX_TYPE, isForkActivationBlock, isForkActive, maxSequencerDrift } from '../protocol/index.ts'
+import type { Fork, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+
+/**
+ * What becomes of a batch: `accept` – it is the next one; `drop` – never valid; `undecided` – more of L1 or L2 must be known;
+ * `future` – for a later block; `past` – for a block that is there already.
+ */
+export type BatchVerdict =
+  | { kind: 'accept' }
+  | { kind: 'drop'; reason: string }
+  | { kind: 'undecided'; reason: string }
+  | { kind: 'future' }
+  | { kind: 'past' }
+
+/** What a batch is judged against. */
+export interface BatchContext {
+  config: RollupConfig
+  /** Known L1 blocks in sequence; the first is the epoch that L2 stands in. */
+  l1Blocks: readonly L1BlockRef[]
+  /** The L2 block to build on. */
+  parent: L2BlockRef
+  /** The L1 block that completed the batch's channel. */
+  inclusion: L1BlockRef
+}
+
+const SET_CODE_TX_TYPE = 4
+/** Activation blocks that may hold nothing but deposits (specs: jovian/derivation). */
+const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'interop']
+
+export const ACCEPT: BatchVerdict = { kind: 'accept' }
+
+export function drop(reason: string): BatchVerdict {
+  return { kind: 'drop', reason }
+}
+
+export function undecided(reason: string): BatchVerdict {
+  return { kind: 'undecided', reason }
+}
+
+/** specs: derivation, "Batch Queue"; holocene/derivation, "Batch Queue". */
+export function checkSingularBatch(context: BatchContext, batch: SingularBatch): BatchVerdict {
+  const { config, l1Blocks, parent, inclusion } = context
+  const [epoch, nextEpoch] = l1Blocks
+  if (epoch === undefined) return undecided('no L1 block is known')
+  const timing = checkTimestamps(context, batch.timestamp, batch.timestamp)
+  if (timing !== undefined) return timing
+  if (batch.parentHash !== parent.hash) return drop('parent hash is not that of the safe head')
+  if (batch.epochNumber + config.seqWindowSize < inclusion.number) return drop('included after the sequencing window')
+
+  let origin: L1BlockRef = epoch
+  if (batch.epochNumber < epoch.number) return drop('epoch is older than that of the safe head')
+  if (batch.epochNumber === epoch.number + 1) {
+    if (nextEpoch === undefined) return undecided('the next L1 block is not known')
+    origin = nextEpoch
+  } else if (batch.epochNumber > epoch.number) {
+    return drop('epoch is more than one ahead')
+  }
+  if (batch.epochHash !== origin.hash) return drop('epoch hash is not that of the L1 block')
+  return (
+    checkOriginTime({
+      config,
+      timestamp: batch.timestamp,
+      origin,
+      nextOrigin: nextEpoch,
+      originAdvanced: origin !== epoch,
+      isEmpty: batch.transactions.length === 0,
+    }) ??
+    checkActivationBlock(config, batch) ??
+    checkTransactions(config, batch.timestamp, batch.transactions) ??
+    ACCEPT
+  )
+}
+
+/** Compares the first and last timestamp of a batch with that of the next L2 block; undefined when the batch holds it. */
+export function checkTimestamps(
+  { config, parent, inclusion }: BatchContext,
+  first: number,
+  last: number,
+): BatchVerdict | undefined {
+  const holocene = isForkActive(config, 'holocene', inclusion.timestamp)
+  const next = parent.timestamp + config.blockTime
+  if (first > next) return holocene ? drop('timestamp is in the future') : { kind: 'future' }
+  if (last < next) return holocene ? { kind: 'past' } : drop('timestamp is in the past')
+  return undefined
+}
+
+export interface OriginTimeCheck {
+  config: RollupConfig
+  timestamp: number
+  origin: L1BlockRef
+  /** The L1 block after the origin, when known. */
+  nextOrigin: L1BlockRef | undefined
+  /** Whether the block is the first of its epoch. */
+  originAdvanced: boolean
+  isEmpty: boolean
+}
+
+/** L2 time may not lie before its origin's, nor run too far ahead of it; undefined when in order. */
+export function checkOriginTime(check: OriginTimeCheck): BatchVerdict | undefined {
+  const { config, timestamp, origin, nextOrigin } = check
+  if (timestamp < origin.timestamp) return drop('timestamp is before that of the L1 origin')
+  if (timestamp <= origin.timestamp + maxSequencerDrift(config, origin.timestamp)) return undefined
+  if (!check.isEmpty) return drop('too far ahead of the L1 origin to hold transactions')
+  // An empty block is allowed where it keeps L2 time from falling behind L1; a new epoch always is.
+  if (check.originAdvanced) return undefined
+  if (nextOrigin === undefined) return undecided('the next L1 block is not known')
+  return timestamp >= nextOrigin.timestamp ? drop('could have moved to the next L1 origin') : undefined
+}
+
+/** Rules for single transactions; undefined when all are in order. */
+export function checkTransactions(
+  config: RollupConfig,
+  timestamp: number,
+  transactions: readonly Uint8Array[],
+): BatchVerdict | undefined {
+  const allowsSetCode = isForkActive(config, 'isthmus', timestamp)
+  for (const [index, transaction] of transactions.entries()) {
+    const [type] = transaction
+    if (type === undefined) return drop(`transaction ${index} is empty`)
+    if (type === DEPOSIT_TX_TYPE) return drop(`transaction ${index} is a deposit`)
+    if (type === SET_CODE_TX_TYPE && !allowsSetCode) return drop(`transaction ${index} is a set-code transaction`)
+  }
+  return undefined
+}
+
+function checkActivationBlock(config: RollupConfig, batch: SingularBatch): BatchVerdict | undefined {
+  if (batch.transactions.length === 0) return undefined
+  const fork = EMPTY_ACTIVATION_FORKS.find((name) => isForkActivationBlock(config, name, batch.timestamp))
+  return fork === undefined ? undefined : drop(`the activation block of ${fork} may hold no transactions`)
+}

@@ -1,0 +1,33 @@
+import type { Hex } from '../../lib/hex.ts'
+import { isForkActive } from '../protocol/index.ts'
+import type { L1Transaction, RollupConfig } from '../protocol/types.ts'
+
+/** Where a batcher transaction's data are. */
+export type BatcherData = { kind: 'calldata'; data: Uint8Array } | { kind: 'blobs'; versionedHashes: readonly Hex[] }
+
+/** Legacy, 2930, 1559 and blob transactions, and deposits where L1 is an OP Stack chain; set-code transactions do not count. */
+const BATCHER_TX_TYPES: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x7e])
+const BLOB_TX_TYPE = 3
+
+/**
+ * What the batcher of this L1 block posted, in order of its transactions: those to the batch inbox that the SystemConfig's
+ * batcher signed (specs: derivation, "L1 Retrieval"; ecotone/derivation, "Ecotone: Blob Retrieval").
+ */
+export function batcherDataOf(
+  transactions: readonly L1Transaction[],
+  { config, batcherAddress, l1Time }: { config: RollupConfig; batcherAddress: Hex; l1Time: number },
+): BatcherData[] {
+  const readsBlobs = isForkActive(config, 'ecotone', l1Time)
+  const found: BatcherData[] = []
+  for (const transaction of transactions) {
+    if (transaction.to !== config.batchInboxAddress || !BATCHER_TX_TYPES.has(transaction.type)) continue
+    if (transaction.from !== batcherAddress) continue
+    if (readsBlobs && transaction.type === BLOB_TX_TYPE) {
+      // The calldata of a blob transaction mean nothing.
+      found.push({ kind: 'blobs', versionedHashes: transaction.blobVersionedHashes ?? [] })
+    } else {
+      found.push({ kind: 'calldata', data: transaction.input })
+    }
+  }
+  return found
+}

@@ -1,0 +1,90 @@
+import { DecodeError, describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { decodeFrames, type Frame } from '../protocol/index.ts'
+import type { L1BlockRef } from '../protocol/types.ts'
+import type { Pull } from './types.ts'
+
+/** Source of raw batcher data with the L1 block it comes from. */
+export interface DataStage {
+  readonly origin: L1BlockRef
+  next(): Promise<Pull<Uint8Array>>
+}
+
+/**
+ * Third stage: frames out of batcher data; whatever does not parse is ignored whole. With `holocene` all frames of an L1
+ * block are read first, and those that no channel can use are dropped (specs: holocene/derivation, "Frame Queue").
+ */
+export class FrameQueue {
+  private readonly prev: DataStage
+  private readonly logger: Logger
+  private readonly holocene: boolean
+  /** Frames still read from the current L1 block. */
+  private loading: Frame[] = []
+  private ready: Frame[] = []
+
+  constructor({ prev, logger }: { prev: DataStage; logger: Logger }, { holocene }: { holocene: boolean }) {
+    this.prev = prev
+    this.logger = logger
+    this.holocene = holocene
+  }
+
+  get origin(): L1BlockRef {
+    return this.prev.origin
+  }
+
+  async next(): Promise<Pull<Frame>> {
+    const frame = this.ready.shift()
+    if (frame !== undefined) return frame
+    const data = await this.prev.next()
+    if (data === 'again') return 'again'
+    if (data !== 'empty') {
+      this.parse(data)
+      return 'again'
+    }
+    if (this.loading.length === 0) return 'empty'
+    this.ready = pruneFrames(this.loading)
+    this.loading = []
+    return 'again'
+  }
+
+  private parse(data: Uint8Array): void {
+    try {
+      const frames = decodeFrames(data)
+      if (this.holocene) this.loading.push(...frames)
+      else this.ready = frames
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      this.logger.warn('Ignoring batcher data without frames', {
+        l1Block: this.origin.number,
+        bytes: data.length,
+        err: describeError(error),
+      })
+    }
+  }
+}
+
+/**
+ * Drops frames that cannot be part of a channel in order: a frame out of its channel's sequence, a continuation without its
+ * beginning, and an unfinished channel before a new one starts.
+ */
+export function pruneFrames(frames: readonly Frame[]): Frame[] {
+  const kept: Frame[] = []
+  for (const frame of frames) {
+    for (;;) {
+      const last = kept.at(-1)
+      if (last === undefined) {
+        kept.push(frame)
+        break
+      }
+      const sameChannel = last.channelId === frame.channelId
+      if (sameChannel ? !last.isLast && frame.number === last.number + 1 : frame.number === 0 && last.isLast) {
+        kept.push(frame)
+        break
+      }
+      // Only the beginning of another channel pushes out what is unfinished; the frame is then compared with what comes before.
+      if (sameChannel || frame.number !== 0) break
+      kept.pop()
+    }
+  }
+  return kept
+}

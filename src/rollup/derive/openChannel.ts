@@ -1,0 +1,68 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { FRAME_ACCOUNTING_OVERHEAD_BYTES, type Frame } from '../protocol/index.ts'
+
+/** Why a frame was not taken; undefined when it was. */
+export type FrameRefusal = 'duplicate frame' | 'second closing frame' | 'frame after the end' | 'frame out of order'
+
+/** Frames of one channel as they come in (specs: derivation, "Channel Bank"). */
+export class OpenChannel {
+  readonly id: Hex
+  /** L1 block of the channel's first frame. */
+  readonly openBlock: number
+  private readonly inOrder: boolean
+  private readonly frames = new Map<number, Frame>()
+  private endNumber: number | undefined
+  private accountedBytes = 0
+
+  /** `inOrder` (Holocene): each frame must be the next one. */
+  constructor(id: Hex, openBlock: number, { inOrder }: { inOrder: boolean }) {
+    this.id = id
+    this.openBlock = openBlock
+    this.inOrder = inOrder
+  }
+
+  /** Bytes the channel counts for, overhead of frames included. */
+  get size(): number {
+    return this.accountedBytes
+  }
+
+  /** Whether all frames up to the closing one are there. */
+  get isReady(): boolean {
+    // Numbers above the closing one are never held, so the count decides.
+    return this.endNumber !== undefined && this.frames.size === this.endNumber + 1
+  }
+
+  isTimedOut(l1Block: number, timeout: number): boolean {
+    return this.openBlock + timeout < l1Block
+  }
+
+  add(frame: Frame): FrameRefusal | undefined {
+    if (frame.isLast && this.endNumber !== undefined) return 'second closing frame'
+    if (this.frames.has(frame.number)) return 'duplicate frame'
+    if (this.endNumber !== undefined && frame.number >= this.endNumber) return 'frame after the end'
+    if (this.inOrder && frame.number !== this.frames.size) return 'frame out of order'
+    if (frame.isLast) {
+      this.endNumber = frame.number
+      for (const held of this.frames.values()) if (held.number > frame.number) this.remove(held)
+    }
+    this.frames.set(frame.number, frame)
+    this.accountedBytes += accounted(frame)
+    return undefined
+  }
+
+  /** Data of all frames in order. Only for a channel that is ready. */
+  data(): Uint8Array {
+    const parts = [...this.frames.values()].sort((a, b) => a.number - b.number).map((frame) => frame.data)
+    return concatBytes(...parts)
+  }
+
+  private remove(frame: Frame): void {
+    this.frames.delete(frame.number)
+    this.accountedBytes -= accounted(frame)
+  }
+}
+
+function accounted(frame: Frame): number {
+  return frame.data.length + FRAME_ACCOUNTING_OVERHEAD_BYTES
+}

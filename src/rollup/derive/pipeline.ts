@@ -1,0 +1,130 @@
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { isForkActive } from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import { createAttributesBuilder } from './attributesBuilder.ts'
+import { AttributesQueue } from './attributesQueue.ts'
+import { BatchQueue } from './batchQueue.ts'
+import { BatchStage } from './batchStage.ts'
+import { ChannelAssembler } from './channelAssembler.ts'
+import { ChannelBank } from './channelBank.ts'
+import { ChannelReader } from './channelReader.ts'
+import { DerivationError } from './errors.ts'
+import { FrameQueue } from './frameQueue.ts'
+import { L1Retrieval } from './l1Retrieval.ts'
+import { L1Traversal } from './l1Traversal.ts'
+import { L1Window } from './l1Window.ts'
+import { findResetPoint } from './resetPoint.ts'
+import type { AttributesBuilder, BlobSource, L1Source, L2Source, StepResult } from './types.ts'
+
+export interface DerivationModules {
+  l1: L1Source
+  l2: L2Source
+  logger: Logger
+  clock?: Clock
+  /** Without it a blob transaction of the batcher is a critical error. */
+  blobs?: BlobSource
+}
+
+/**
+ * L1 to payload attributes (specs: derivation, "L2 Chain Derivation Pipeline"). Calls must not overlap. Errors thrown carry
+ * a severity; after a temporary one the same call may be made again, after one that asks for a reset `reset` comes first.
+ */
+export interface DerivationPipeline {
+  /** The L1 block that traversal stands at (`current_l1`). Throws `pipeline-not-ready` before the first reset. */
+  readonly origin: L1BlockRef
+  /** Starts over on this safe head: everything read before is forgotten. */
+  reset(safeHead: L2BlockRef, signal?: AbortSignal): Promise<void>
+  /**
+   * One bounded unit of work. Attributes are given out once: the next call must name the block made from them, or after
+   * `flushChannel` what was built in their place.
+   */
+  step(pendingSafe: L2BlockRef, signal?: AbortSignal): Promise<StepResult>
+  /** The attributes given last were invalid: under Holocene rules the rest of their channel is dropped. */
+  flushChannel(): void
+}
+
+/** The event loop gets a turn after this much work in one go. */
+const YIELD_AFTER_MS = 8
+
+/** The stages from a reset on, or from the activation of Holocene on. */
+interface Stages {
+  traversal: L1Traversal
+  retrieval: L1Retrieval
+  window: L1Window
+  attributes: AttributesQueue
+  holocene: boolean
+}
+
+export function createDerivationPipeline(modules: DerivationModules, config: RollupConfig): DerivationPipeline {
+  const { l1, l2, logger, clock = systemClock } = modules
+  const builder = createAttributesBuilder({ l1, l2 }, config)
+  let stages: Stages | undefined
+  let yieldedAt = clock.now()
+
+  const ready = (): Stages => {
+    if (stages !== undefined) return stages
+    throw new DerivationError('pipeline-not-ready', 'reset', 'the derivation pipeline has no starting point yet')
+  }
+
+  const yieldIfBusy = async () => {
+    if (clock.now() - yieldedAt < YIELD_AFTER_MS) return
+    await new Promise((resolve) => setImmediate(resolve))
+    yieldedAt = clock.now()
+  }
+
+  return {
+    get origin() {
+      return ready().traversal.origin
+    },
+
+    async reset(safeHead, signal) {
+      stages = undefined
+      const { origin, systemConfig } = await findResetPoint({ l1, l2 }, { config, safeHead, signal })
+      const traversal = new L1Traversal(l1, { config, origin, systemConfig })
+      const retrieval = new L1Retrieval({ prev: traversal, l1, blobs: modules.blobs, logger }, config)
+      const lower = { traversal, retrieval, window: new L1Window(origin) }
+      const holocene = isForkActive(config, 'holocene', origin.timestamp)
+      stages = { ...lower, attributes: upperStages(lower, { holocene }, { l2, logger, builder, config }), holocene }
+      logger.info('Derivation starts', { l1: origin.number, l1Hash: origin.hash, safe: safeHead.number })
+    },
+
+    async step(pendingSafe, signal) {
+      signal?.throwIfAborted()
+      await yieldIfBusy()
+      const current = ready()
+      const pulled = await current.attributes.next(pendingSafe)
+      if (pulled === 'again') return { kind: 'progress' }
+      if (pulled !== 'empty') return { kind: 'attributes', derived: pulled }
+      if (!(await current.traversal.advance())) return { kind: 'idle' }
+      const { origin } = current.traversal
+      if (!current.holocene && isForkActive(config, 'holocene', origin.timestamp)) {
+        // What is held under the old rules is thrown away; the known L1 blocks stay (specs: holocene/derivation, "Activation").
+        logger.info('Derivation changes to Holocene rules', { l1: origin.number })
+        const attributes = upperStages(current, { holocene: true }, { l2, logger, builder, config })
+        stages = { ...current, attributes, holocene: true }
+      }
+      return { kind: 'origin', origin }
+    },
+
+    flushChannel() {
+      stages?.attributes.flushChannel()
+    },
+  }
+}
+
+/** Everything above retrieval, under the rules before or from Holocene. */
+function upperStages(
+  { retrieval, window }: Pick<Stages, 'retrieval' | 'window'>,
+  { holocene }: { holocene: boolean },
+  { l2, logger, builder, config }: { l2: L2Source; logger: Logger; builder: AttributesBuilder; config: RollupConfig },
+): AttributesQueue {
+  const frames = new FrameQueue({ prev: retrieval, logger }, { holocene })
+  const channels = holocene
+    ? new ChannelAssembler({ prev: frames, logger }, config)
+    : new ChannelBank({ prev: frames, logger }, config)
+  const reader = new ChannelReader({ prev: channels, logger }, config)
+  const modules = { prev: reader, l2, window, logger }
+  const batches = holocene ? new BatchStage(modules, config) : new BatchQueue(modules, config)
+  return new AttributesQueue({ prev: batches, builder }, config)
+}

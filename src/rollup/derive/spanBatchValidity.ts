@@ -1,0 +1,169 @@
+import { equalBytes } from '../../lib/bytes.ts'
+import {
+  isDepositTx,
+  isForkActive,
+  l1InfoOfTransactions,
+  type SingularBatch,
+  type SpanBatch,
+} from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
+import {
+  ACCEPT,
+  type BatchContext,
+  type BatchVerdict,
+  checkOriginTime,
+  checkTimestamps,
+  checkTransactions,
+  drop,
+  undecided,
+} from './batchValidity.ts'
+import { DerivationError } from './errors.ts'
+import type { L2Source } from './types.ts'
+
+/** What judging a span batch that overlaps the safe chain looks up. Its failures are thrown on. */
+export type L2Lookup = Pick<L2Source, 'blockRefByNumber' | 'payloadByNumber'>
+
+export interface SpanPrefixVerdict {
+  verdict: BatchVerdict
+  /** The L2 block before the span, when accepted. */
+  parentBlock?: L2BlockRef
+}
+
+/**
+ * The checks that do not look at single blocks; from Holocene on all there is before the span is taken apart
+ * (specs: delta/span-batches, "Span Batch Derivation"; holocene/derivation, "Span Batches").
+ */
+export async function checkSpanBatchPrefix(
+  context: BatchContext,
+  batch: SpanBatch,
+  l2: L2Lookup,
+): Promise<SpanPrefixVerdict> {
+  const { config, l1Blocks, inclusion } = context
+  const [epoch, nextEpoch] = l1Blocks
+  const first = batch.elements[0]
+  const last = batch.elements.at(-1)
+  if (epoch === undefined) return { verdict: undecided('no L1 block is known') }
+  if (first === undefined || last === undefined) return { verdict: drop('span batch without blocks') }
+
+  let origin = epoch
+  if (first.epochNumber === epoch.number + 1) {
+    if (nextEpoch === undefined) return { verdict: undecided('the next L1 block is not known') }
+    origin = nextEpoch
+  }
+  if (!isForkActive(config, 'delta', origin.timestamp)) return { verdict: drop('span batch before Delta') }
+  const timing = checkTimestamps(context, first.timestamp, last.timestamp)
+  if (timing !== undefined) return { verdict: timing }
+
+  const parent = await findParent(context, first.timestamp, l2)
+  if ('kind' in parent) return { verdict: parent }
+  if (!parent.hash.startsWith(batch.parentCheck)) return { verdict: drop('parent check does not match') }
+  if (first.epochNumber + config.seqWindowSize < inclusion.number) {
+    return { verdict: drop('included after the sequencing window') }
+  }
+  if (first.epochNumber > parent.l1Origin.number + 1) return { verdict: drop('first epoch is more than one ahead') }
+  // An end that is older than what is known can never be checked: it would contradict the safe chain.
+  if (last.epochNumber < epoch.number) return { verdict: drop('last epoch is older than that of the safe head') }
+  const end = l1Blocks.find((block) => block.number === last.epochNumber)
+  if (end === undefined) return { verdict: undecided('the L1 origin of the last block is not known') }
+  if (!end.hash.startsWith(batch.l1OriginCheck)) return { verdict: drop('L1 origin check does not match') }
+  if (first.epochNumber < parent.l1Origin.number) return { verdict: drop('first epoch is older than its parent') }
+  return { verdict: ACCEPT, parentBlock: parent }
+}
+
+/** All checks of a span batch before Holocene: the prefix, each new block, and that the overlap equals the safe chain. */
+export async function checkSpanBatch(context: BatchContext, batch: SpanBatch, l2: L2Lookup): Promise<BatchVerdict> {
+  const { verdict, parentBlock } = await checkSpanBatchPrefix(context, batch, l2)
+  if (parentBlock === undefined) return verdict
+  return checkNewBlocks(context, batch, parentBlock) ?? (await checkOverlap(context, batch, parentBlock, l2)) ?? ACCEPT
+}
+
+/**
+ * The span's blocks after `parent` as singular batches; their parent hashes are to be filled in as the chain grows. undefined
+ * when one names an L1 origin that is not among the known ones.
+ */
+export function expandSpanBatch(
+  { l1Blocks, parent }: Pick<BatchContext, 'l1Blocks' | 'parent'>,
+  batch: SpanBatch,
+): SingularBatch[] | undefined {
+  const originByNumber = new Map(l1Blocks.map((block) => [block.number, block]))
+  const singular: SingularBatch[] = []
+  for (const { timestamp, epochNumber, transactions } of batch.elements) {
+    if (timestamp <= parent.timestamp) continue
+    const origin = originByNumber.get(epochNumber)
+    if (origin === undefined) return undefined
+    const epochHash = origin.hash
+    singular.push({ type: 'singular', parentHash: parent.hash, epochNumber, epochHash, timestamp, transactions })
+  }
+  return singular
+}
+
+/** The L2 block before the span: the safe head, or one further back where the span overlaps the safe chain. */
+async function findParent(
+  { config, parent: safeHead }: BatchContext,
+  firstTimestamp: number,
+  l2: L2Lookup,
+): Promise<L2BlockRef | BatchVerdict> {
+  if (firstTimestamp === safeHead.timestamp + config.blockTime) return safeHead
+  if (firstTimestamp > safeHead.timestamp) return drop('timestamp is between two blocks')
+  const overlapSeconds = safeHead.timestamp - firstTimestamp
+  if (overlapSeconds % config.blockTime !== 0) return drop('timestamp does not meet the block time')
+  const number = safeHead.number - overlapSeconds / config.blockTime - 1
+  if (number < config.genesis.l2.number) return drop('span batch begins at genesis')
+  return (await l2.blockRefByNumber(number)) ?? missingL2Block(number)
+}
+
+function checkNewBlocks(context: BatchContext, batch: SpanBatch, parentBlock: L2BlockRef): BatchVerdict | undefined {
+  const { config, l1Blocks, parent } = context
+  const indexByNumber = new Map(l1Blocks.map((block, index) => [block.number, index]))
+  let previousEpoch = parentBlock.l1Origin.number
+  for (const { timestamp, epochNumber, transactions } of batch.elements) {
+    const originAdvanced = epochNumber > previousEpoch
+    previousEpoch = epochNumber
+    if (timestamp <= parent.timestamp) continue
+    const index = indexByNumber.get(epochNumber)
+    const origin: L1BlockRef | undefined = index === undefined ? undefined : l1Blocks[index]
+    if (index === undefined || origin === undefined)
+      return drop(`epoch ${epochNumber} is not among the known L1 blocks`)
+    const verdict =
+      checkOriginTime({
+        config,
+        timestamp,
+        origin,
+        nextOrigin: l1Blocks[index + 1],
+        originAdvanced,
+        isEmpty: transactions.length === 0,
+      }) ?? checkTransactions(config, timestamp, transactions)
+    if (verdict !== undefined) return verdict
+  }
+  return undefined
+}
+
+async function checkOverlap(
+  { parent: safeHead }: BatchContext,
+  batch: SpanBatch,
+  parentBlock: L2BlockRef,
+  l2: L2Lookup,
+): Promise<BatchVerdict | undefined> {
+  for (let number = parentBlock.number + 1; number <= safeHead.number; number++) {
+    const element = batch.elements[number - parentBlock.number - 1]
+    if (element === undefined) return drop('span batch ends before the safe head')
+    const envelope = (await l2.payloadByNumber(number)) ?? missingL2Block(number)
+    const existing = envelope.payload.transactions
+    const sequenced = existing.filter((transaction) => !isDepositTx(transaction))
+    const same =
+      sequenced.length === element.transactions.length &&
+      sequenced.every((transaction, index) => equalBytes(transaction, element.transactions[index] ?? NOTHING))
+    if (!same) return drop(`transactions differ from those of L2 block ${number}`)
+    if (l1InfoOfTransactions(existing).number !== element.epochNumber) {
+      return drop(`L1 origin differs from that of L2 block ${number}`)
+    }
+  }
+  return undefined
+}
+
+/** Blocks up to the safe head exist: the engine will have it when asked again. */
+function missingL2Block(number: number): never {
+  throw new DerivationError('l2-block-missing', 'temporary', `L2 block ${number} of the safe chain not found`)
+}
+
+const NOTHING = new Uint8Array(0)
