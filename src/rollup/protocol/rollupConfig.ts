@@ -40,6 +40,7 @@ export function parseRollupConfig(json: unknown): RollupConfig {
   }
   const pectraBlobScheduleTime = top.optionalInteger('pectra_blob_schedule_time')
   if (pectraBlobScheduleTime !== undefined) config.pectraBlobScheduleTime = pectraBlobScheduleTime
+  if (top.optionalBoolean('keep_karst_upgrade_gas') === true) config.keepKarstUpgradeGas = true
   const protocolVersions = top.optionalHex('protocol_versions_address', 20)
   if (protocolVersions !== undefined) config.protocolVersionsAddress = protocolVersions
   const altDa = parseAltDa(top)
@@ -79,6 +80,7 @@ export function rollupConfigToJson(config: RollupConfig): Record<string, unknown
       json.pectra_blob_schedule_time = config.pectraBlobScheduleTime
     }
   }
+  if (config.keepKarstUpgradeGas === true) json.keep_karst_upgrade_gas = true
   json.batch_inbox_address = config.batchInboxAddress
   json.deposit_contract_address = config.depositContractAddress
   json.l1_system_config_address = config.l1SystemConfigAddress

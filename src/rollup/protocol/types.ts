@@ -84,6 +84,8 @@ export interface RollupConfig {
   pectraBlobScheduleTime?: number
   /** Blob fee parameters of an L1 that is no public network, ascending by time; absent = by L1 chain id, else Cancun. */
   l1BlobSchedule?: readonly { time: number; updateFraction: bigint }[]
+  /** Whether the gas that Karst's activation block adds for its upgrade stays in the gas limit; absent = no. */
+  keepKarstUpgradeGas?: boolean
   batchInboxAddress: Hex
   depositContractAddress: Hex
   l1SystemConfigAddress: Hex

@@ -1,0 +1,23 @@
+/** The `count` candidates with the smallest edit distance to `text`, best first; ties keep their order. */
+export function nearestTo(text: string, candidates: readonly string[], count: number): string[] {
+  return candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(text.toLowerCase(), candidate) }))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, count)
+    .map(({ candidate }) => candidate)
+}
+
+/** Insertions, deletions and replacements that turn `from` into a text beginning or ending like `to`. */
+function distanceOf(from: string, to: string): number {
+  // Half a point for each letter that only the candidate has: "op" should find op-mainnet before any other short name.
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i / 2)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const replace = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 0.5))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}

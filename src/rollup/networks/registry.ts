@@ -1,0 +1,106 @@
+import { UsageError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { JsonObjectReader, type RollupConfig, rollupConfigToJson, ZERO_ADDRESS } from '../protocol/index.ts'
+import { nearestTo } from './nearest.ts'
+import networks from './networks.generated.json' with { type: 'json' }
+
+// networks.generated.json holds what the superchain registry says of its chains, one line each, without what is the same for
+// all of them. `forks` are activation times in the order of FORK_ORDER and end with the last one that is scheduled.
+
+const FORK_ORDER = ['canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
+
+/** L1 blocks; the registry knows no other value. */
+const CHANNEL_TIMEOUT = 300
+/** How many names an error about an unknown one proposes. */
+const PROPOSALS = 3
+
+/** Names of the built-in networks, in alphabetical order: `<chain>-<L1>`. */
+export function networkNames(): string[] {
+  return Object.keys(networks).sort()
+}
+
+/** The known names that look most like this one, best first. */
+export function nearestNames(name: string): string[] {
+  return nearestTo(name, networkNames(), PROPOSALS)
+}
+
+/** Rollup config of a built-in network. Throws UsageError that proposes the nearest names when there is none of this name. */
+export function rollupConfigOf(name: string): RollupConfig {
+  if (!Object.hasOwn(networks, name)) {
+    throw new UsageError(`unknown network "${name}"; the nearest known are ${nearestNames(name).join(', ')}`)
+  }
+  return readNetwork(new JsonObjectReader(new JsonObjectReader(networks, 'networks').raw(name), `network ${name}`))
+}
+
+/**
+ * What `networks dump-rollup-config` prints: op-node's form, and beside it the alternative-DA settings as flat fields,
+ * which are always there. Errors as rollupConfigOf.
+ */
+export function dumpRollupConfig(name: string): Record<string, unknown> {
+  const config = rollupConfigOf(name)
+  const { altDa } = config
+  return {
+    ...rollupConfigToJson(config),
+    da_challenge_address: altDa?.daChallengeAddress ?? ZERO_ADDRESS,
+    da_challenge_window: altDa?.daChallengeWindow ?? 0,
+    da_resolve_window: altDa?.daResolveWindow ?? 0,
+    use_plasma: altDa !== undefined,
+  }
+}
+
+function readNetwork(network: JsonObjectReader): RollupConfig {
+  const [elasticity = 0, denominator = 0, denominatorCanyon = 0] = network.array('eip1559').map(Number)
+  const config: RollupConfig = {
+    genesis: {
+      l1: blockIdOf(network.array('genesisL1')),
+      l2: blockIdOf(network.array('genesisL2')),
+      l2Time: network.integer('genesisTime'),
+      systemConfig: {
+        batcherAddress: network.hex('batcher', 20),
+        overhead: wordOf(network.bigint('overhead')),
+        scalar: wordOf(network.bigint('scalar')),
+        gasLimit: network.bigint('gasLimit'),
+      },
+    },
+    blockTime: network.integer('blockTime'),
+    maxSequencerDrift: network.integer('drift'),
+    seqWindowSize: network.integer('window'),
+    channelTimeout: CHANNEL_TIMEOUT,
+    l1ChainId: network.bigint('l1'),
+    l2ChainId: network.bigint('l2'),
+    forks: { regolith: 0 },
+    batchInboxAddress: network.hex('inbox', 20),
+    depositContractAddress: network.hex('portal', 20),
+    l1SystemConfigAddress: network.hex('systemConfig', 20),
+    chainOpConfig: {
+      eip1559Elasticity: elasticity,
+      eip1559Denominator: denominator,
+      eip1559DenominatorCanyon: denominatorCanyon,
+    },
+  }
+  network.array('forks').forEach((time, i) => {
+    const fork = FORK_ORDER[i]
+    if (fork !== undefined) config.forks[fork] = Number(time)
+  })
+  const pectra = network.optionalInteger('pectraBlobSchedule')
+  if (pectra !== undefined) config.pectraBlobScheduleTime = pectra
+  if (network.optionalBoolean('keepKarstUpgradeGas') === true) config.keepKarstUpgradeGas = true
+  const altDa = network.optionalObject('altDa')
+  if (altDa !== undefined) {
+    config.altDa = {
+      daChallengeAddress: altDa.hex('address', 20),
+      daCommitmentType: altDa.optionalString('type') === 'GenericCommitment' ? 'GenericCommitment' : 'KeccakCommitment',
+      daChallengeWindow: altDa.integer('challengeWindow'),
+      daResolveWindow: altDa.integer('resolveWindow'),
+    }
+  }
+  return config
+}
+
+function blockIdOf([number, hash]: readonly unknown[]): { number: number; hash: Hex } {
+  return { number: Number(number), hash: `0x${String(hash).slice(2)}` }
+}
+
+function wordOf(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
