@@ -1,0 +1,12 @@
+import { Hono } from 'hono'
+import type { Registry } from 'prom-client'
+import { type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
+
+/** Serves the registry in Prometheus' text format at `/metrics`. A port in use is a UsageError. */
+export function serveMetrics(registry: Registry, host: string, port: number): Promise<HttpServerHandle> {
+  const app = new Hono()
+  app.get('/metrics', async (context) =>
+    context.body(await registry.metrics(), 200, { 'content-type': registry.contentType }),
+  )
+  return serveApp(app, host, port, '--metrics.port')
+}

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { concatBytes } from '../../src/lib/bytes.ts'
+import { ManualClock } from '../../src/lib/clock.ts'
+import { type Hex, toHex } from '../../src/lib/hex.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { encodeRlp } from '../../src/lib/rlp.ts'
+import { createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
+import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
+import {
+  createNodeMetrics,
+  createRollupNode,
+  type P2pPort,
+  type RollupNode,
+  type SequencingOptions,
+} from '../../src/rollup/node/index.ts'
+import {
+  compressChannel,
+  decodeDepositTx,
+  encodeFrames,
+  encodeSingularBatch,
+  type Fork,
+  type L1Transaction,
+  type PayloadEnvelope,
+  parseL1Info,
+  type RollupConfig,
+} from '../../src/rollup/protocol/index.ts'
+import { FakeL1 } from './fakeL1.ts'
+
+const BATCHER: Hex = `0x${'ba'.repeat(20)}`
+const INBOX: Hex = `0xff${'00'.repeat(18)}01`
+export const GENESIS_TIME = 1_700_000_000
+const UP_TO_HOLOCENE: readonly Fork[] = ['regolith', 'canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene']
+
+export interface TestChainOptions {
+  blockTime?: number
+  l1BlockTime?: number
+  seqWindowSize?: number
+  /** Last fork that is active, from genesis on. */
+  fork?: Fork
+}
+
+/** One L1 and the rollup on it; nodes are added to it. Time stands still unless the test moves it. */
+export class TestChain {
+  readonly clock = new ManualClock(GENESIS_TIME * 1000)
+  readonly l1: FakeL1
+  readonly config: RollupConfig
+  private readonly genesis: PayloadEnvelope
+  private readonly l1BlockTime: number
+  private readonly stop = new AbortController()
+  private readonly running: Promise<void>[] = []
+
+  constructor(options: TestChainOptions = {}) {
+    const { blockTime = 1, l1BlockTime = 2, seqWindowSize = 100, fork = 'holocene' } = options
+    this.l1BlockTime = l1BlockTime
+    this.l1 = new FakeL1(GENESIS_TIME, l1BlockTime)
+    this.genesis = fakeGenesis(GENESIS_TIME, 30_000_000n)
+    const forks = UP_TO_HOLOCENE.slice(0, UP_TO_HOLOCENE.indexOf(fork) + 1)
+    this.config = {
+      genesis: {
+        l1: { hash: this.l1.head.hash, number: 0 },
+        l2: { hash: this.genesis.payload.blockHash, number: 0 },
+        l2Time: GENESIS_TIME,
+        systemConfig: {
+          batcherAddress: BATCHER,
+          overhead: `0x${'00'.repeat(32)}`,
+          scalar: `0x01${'00'.repeat(31)}`,
+          gasLimit: 30_000_000n,
+          ...(fork === 'holocene' ? { eip1559Params: '0x0000000000000000' } : {}),
+        },
+      },
+      blockTime,
+      maxSequencerDrift: 600,
+      seqWindowSize,
+      channelTimeout: 300,
+      l1ChainId: 900n,
+      l2ChainId: 901n,
+      forks: Object.fromEntries(forks.map((name) => [name, 0])),
+      batchInboxAddress: INBOX,
+      depositContractAddress: `0x${'de'.repeat(20)}`,
+      l1SystemConfigAddress: `0x${'5c'.repeat(20)}`,
+    }
+  }
+
+  createEngine(): FakeEngine {
+    return new FakeEngine(this.config, this.genesis)
+  }
+
+  /** Starts a node; it has found its heads when this resolves. */
+  async addNode(options: { sequencing?: Partial<SequencingOptions>; engine?: FakeEngine } = {}): Promise<TestNode> {
+    const engine = options.engine ?? this.createEngine()
+    const p2p = new FakeP2p()
+    const { l1, clock, config } = this
+    const logger = silentLogger
+    const node = createRollupNode(
+      {
+        l1,
+        l1Heads: l1,
+        engine,
+        pipeline: createDerivationPipeline({ l1, l2: engine, logger, clock }, config),
+        ...(options.sequencing === undefined
+          ? {}
+          : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
+        p2p,
+        metrics: createNodeMetrics(new Registry()),
+        clock,
+        logger,
+      },
+      config,
+      options.sequencing === undefined
+        ? {}
+        : { sequencing: { active: true, confirmationDepth: 0, maxSafeLag: 0, ...options.sequencing } },
+    )
+    const testNode: TestNode = { node, engine, p2p, failure: undefined }
+    const running = node.run(this.stop.signal).catch((error: unknown) => {
+      testNode.failure = error
+    })
+    this.running.push(running)
+    await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined)
+    return testNode
+  }
+
+  /** Moves time on by whole seconds, mining an L1 block whenever one is due. */
+  async advance(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed++) {
+      await this.clock.advance(1000)
+      await settle()
+      while (this.l1.head.timestamp + this.l1BlockTime <= this.clock.now() / 1000) this.l1.mine()
+      await settle()
+    }
+  }
+
+  /** An L1 transaction whose one channel holds these blocks as singular batches. */
+  batchOf(
+    blocks: readonly PayloadEnvelope[],
+    compress: 'zlib' | 'brotli-9' = 'zlib',
+  ): Pick<L1Transaction, 'from' | 'to' | 'input'> {
+    const batches = blocks.map(({ payload }) => {
+      const [first] = payload.transactions
+      if (first === undefined) throw new Error('block without L1 info')
+      const l1Info = parseL1Info(decodeDepositTx(first).data)
+      return encodeRlp(
+        encodeSingularBatch({
+          parentHash: payload.parentHash,
+          epochNumber: l1Info.number,
+          epochHash: l1Info.blockHash,
+          timestamp: payload.timestamp,
+          transactions: payload.transactions.filter((transaction) => transaction[0] !== 0x7e),
+        }),
+      )
+    })
+    const data = compressChannel(concatBytes(...batches), compress)
+    const channelId = toHex(randomBytes(16))
+    return { from: BATCHER, to: INBOX, input: encodeFrames([{ channelId, number: 0, data, isLast: true }]) }
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort()
+    await Promise.all(this.running)
+  }
+}
+
+export interface TestNode {
+  node: RollupNode
+  engine: FakeEngine
+  p2p: FakeP2p
+  /** What ended the node, if anything did. */
+  failure: unknown
+}
+
+/** Blocks published by one node are handed to another by the test. */
+export class FakeP2p implements P2pPort {
+  readonly published: PayloadEnvelope[] = []
+  readonly requested: [number, number][] = []
+  private listener: ((envelope: PayloadEnvelope, from: string) => void) | undefined
+
+  async publish(envelope: PayloadEnvelope): Promise<void> {
+    this.published.push(envelope)
+  }
+
+  onPayload(listener: (envelope: PayloadEnvelope, from: string) => void): void {
+    this.listener = listener
+  }
+
+  requestRange(start: number, end: number): void {
+    this.requested.push([start, end])
+  }
+
+  receive(envelope: PayloadEnvelope): void {
+    this.listener?.(envelope, 'peer')
+  }
+}
+
+/** Lets everything that waits for no clock run to its end. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Turns the event loop until the condition holds; throws when it does not within 20 000 turns. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 20_000; turn++) {
+    if (condition()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error(`condition did not come true: ${condition}`)
+}
