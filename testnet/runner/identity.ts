@@ -21,7 +21,11 @@ export function loadOrCreateSecret(path: string): Uint8Array {
  * the protobuf { type: Secp256k1 (2), data: compressed public key } (libp2p specs: peer-ids).
  */
 export function peerIdOf(privateKey: Uint8Array): string {
-  const publicKey = publicKeyOf(privateKey)
+  return peerIdOfPublicKey(publicKeyOf(privateKey))
+}
+
+/** From the compressed form, 33 bytes. */
+export function peerIdOfPublicKey(publicKey: Uint8Array): string {
   const protobuf = concatBytes(Uint8Array.of(0x08, 0x02, 0x12, publicKey.length), publicKey)
   return base58(concatBytes(Uint8Array.of(0x00, protobuf.length), protobuf))
 }

@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
+import { ProcessGroup } from './processGroup.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'devium-process-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+let scripts = 0
+/** A program of one line of JavaScript. */
+function spec(name: string, source: string, env: Record<string, string> = {}): ProcessSpec {
+  const script = join(directory, `${name}-${++scripts}.mjs`)
+  writeFileSync(script, source)
+  return { name, command: { script }, args: [], env, logPath: join(directory, `${name}-${scripts}.log`) }
+}
+
+const RUNS_ON =
+  "process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) }); setInterval(() => {}, 1000); console.log('up', process.pid);"
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('ManagedProcess', () => {
+  it('writes to its log and stops when asked', async () => {
+    const running = ManagedProcess.start(spec('polite', RUNS_ON))
+    await running.outputHas('up', 5_000)
+    expect(await running.stop('SIGTERM', 5_000)).toBe(true)
+    expect(running.running).toBe(false)
+    expect(running.output()).toContain('terminated')
+  })
+
+  it('is killed when it does not stop in time', async () => {
+    const running = ManagedProcess.start(
+      spec('deaf', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')"),
+    )
+    await running.outputHas('up', 5_000)
+    expect(await running.stop('SIGTERM', 100)).toBe(false)
+    expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+
+  it('shows only what this run has written', async () => {
+    const first = spec('log', "console.log('first run')")
+    await ManagedProcess.start(first).exited
+    const second = ManagedProcess.start({
+      ...first,
+      ...spec('log', "console.log('second run')"),
+      logPath: first.logPath,
+    })
+    await second.exited
+    expect(second.output()).toBe('second run\n')
+    expect(readFileSync(first.logPath, 'utf8')).toBe('first run\nsecond run\n')
+  })
+
+  it('says how it failed, with the end of its log', async () => {
+    const failing = ManagedProcess.start(spec('failing', "console.error('the database is locked'); process.exit(3)"))
+    expect((await failing.failure()).message).toMatch(
+      /failing ended unexpectedly with exit code 3.*\n {4}the database is locked/,
+    )
+    const missing = ManagedProcess.start({ ...spec('missing', ''), command: { binary: '/no/such/program' } })
+    expect((await missing.failure()).message).toContain('cannot run /no/such/program')
+  })
+
+  it('stops waiting for text when the process ends', async () => {
+    const ended = ManagedProcess.start(spec('ended', "console.log('other')"))
+    await expect(ended.outputHas('text', 5_000)).rejects.toThrow('ended without printing "text"')
+  })
+
+  it("does not see the operator's own settings, but gets its own", async () => {
+    process.env.OP_NODE_L1_ETH_RPC = 'http://elsewhere'
+    try {
+      const source = 'console.log(process.env.OP_NODE_L1_ETH_RPC, process.env.DEVIUM_NODE_X)'
+      const started = ManagedProcess.start(spec('environment', source, { DEVIUM_NODE_X: 'own' }))
+      await started.exited
+      expect(started.output()).toBe('undefined own\n')
+    } finally {
+      delete process.env.OP_NODE_L1_ETH_RPC
+    }
+  })
+})
+
+describe('ProcessGroup', () => {
+  it('tells of a program that ends unexpectedly, not of one that is stopped', async () => {
+    const crashes: string[] = []
+    const group = new ProcessGroup((error) => crashes.push(error.message))
+    const crashing = group.start(spec('crashing', 'process.exit(4)'))
+    await crashing.exited
+    await expect.poll(() => crashes).toHaveLength(1)
+    expect(crashes[0]).toContain('crashing ended unexpectedly with exit code 4')
+    const stopped = group.start(spec('stopped', RUNS_ON))
+    await stopped.outputHas('up', 5_000)
+    group.expectExits()
+    await stopped.stop('SIGTERM', 5_000)
+    expect(crashes).toHaveLength(1)
+  })
+
+  it('rejects when a program that should finish fails', async () => {
+    const group = new ProcessGroup(() => {})
+    await group.run(spec('fine', ''))
+    await expect(group.run(spec('bad', "console.log('no disk'); process.exit(1)"))).rejects.toThrow('no disk')
+  })
+
+  for (const kind of ['script', 'binary'] as const) {
+    it(`leaves no ${kind} behind when the runner is killed`, async () => {
+      const child = spec('child', RUNS_ON)
+      const command = kind === 'script' ? child.command : { binary: process.execPath }
+      const args = kind === 'script' || !('script' in child.command) ? [] : [child.command.script]
+      const module = fileURLToPath(new URL('managedProcess.ts', import.meta.url))
+      const source = `import { ManagedProcess } from ${JSON.stringify(module)};
+        const started = ManagedProcess.start(${JSON.stringify({ ...child, command, args })});
+        await started.outputHas('up', 5000); console.log(started.output()); setInterval(() => {}, 1000)`
+      const script = join(directory, `runner-${kind}.mjs`)
+      writeFileSync(script, source)
+      const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script])
+      const [output] = await once(runner.stdout, 'data')
+      const pid = Number(/up (\d+)/.exec(String(output))?.[1])
+      expect(isAlive(pid)).toBe(true)
+      runner.kill('SIGKILL')
+      await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false)
+    })
+  }
+})

@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fromHex } from '../../src/lib/hex.ts'
+import { loadOrCreateSecret, peerIdOfPublicKey } from './identity.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'devium-identity-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+describe('identity', () => {
+  it('names a peer as an op-node named itself', () => {
+    // Public key and peer id of one answer to opp2p_self (the key stands in its ENR).
+    const publicKey = fromHex('0x03c7bbfe4368bd786b51e2fedf3c6a79cd79d0430c5892de3ed1ce1586aaaa3c85')
+    expect(peerIdOfPublicKey(publicKey)).toBe('16Uiu2HAmS6fk9D3hbmW9QwfyWTiMFuRWB1h8dddBD8thZD9tGoGY')
+  })
+
+  it('keeps a secret that was made once, for its owner only', () => {
+    const path = join(directory, 'node', 'key.txt')
+    const made = loadOrCreateSecret(path)
+    expect(made).toHaveLength(32)
+    expect(loadOrCreateSecret(path)).toEqual(made)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+})

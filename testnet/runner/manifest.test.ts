@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type TestnetLayout, testnetLayout } from './layout.ts'
+import {
+  checkDirectoryUsable,
+  checkSameChain,
+  lockDirectory,
+  readManifest,
+  removeTestnet,
+  writeManifest,
+} from './manifest.ts'
+
+const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1_700_000_000 }
+
+let layout: TestnetLayout
+beforeEach(() => {
+  layout = testnetLayout(mkdtempSync(join(tmpdir(), 'devium-manifest-')))
+})
+afterEach(() => rmSync(layout.dir, { recursive: true, force: true }))
+
+describe('manifest', () => {
+  it('is read as it was written', () => {
+    expect(readManifest(layout)).toBeUndefined()
+    writeManifest(layout, { version: 1, chain, complete: true })
+    expect(readManifest(layout)).toEqual({ version: 1, chain, complete: true })
+  })
+
+  it('of another kind is refused', () => {
+    writeFileSync(layout.manifest, '{"version":9}')
+    expect(() => readManifest(layout)).toThrow('is not a testnet this version knows')
+  })
+
+  it('refuses flags that contradict the chain, when they were given', () => {
+    const asked = { ...chain, blockTime: 2 }
+    expect(() => checkSameChain(chain, asked, new Set())).not.toThrow()
+    expect(() => checkSameChain(chain, asked, new Set(['block-time']))).toThrow('--block-time 2: the chain kept')
+  })
+})
+
+describe('directory', () => {
+  it('belongs to one runner at a time', () => {
+    const unlock = lockDirectory(layout)
+    expect(() => lockDirectory(layout)).toThrow(`another testnet (process ${process.pid}) runs in`)
+    unlock()
+    expect(existsSync(layout.lock)).toBe(false)
+    lockDirectory(layout)()
+  })
+
+  it('is free again when its runner was killed', () => {
+    // Larger than any process id.
+    writeFileSync(layout.lock, '99999999')
+    const unlock = lockDirectory(layout)
+    expect(readFileSync(layout.lock, 'utf8')).toBe(String(process.pid))
+    unlock()
+  })
+
+  it('is not taken when it holds other things, and a reset leaves them', () => {
+    writeFileSync(join(layout.dir, 'thesis.txt'), 'precious')
+    expect(() => checkDirectoryUsable(layout)).toThrow('is not empty and holds no testnet')
+    mkdirSync(join(layout.dir, 'verifier12'))
+    writeManifest(layout, { version: 1, chain, complete: true })
+    removeTestnet(layout)
+    expect(existsSync(join(layout.dir, 'verifier12'))).toBe(false)
+    expect(readManifest(layout)).toBeUndefined()
+    expect(readFileSync(join(layout.dir, 'thesis.txt'), 'utf8')).toBe('precious')
+  })
+})

@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { assignPorts, checkPortsFree, findFreePorts } from './ports.ts'
+
+describe('ports', () => {
+  it('gives L1, the batch submitter and each node ports of their own', () => {
+    const ports = assignPorts(9500, 2)
+    expect(ports).toEqual({
+      l1: 9500,
+      batcherAdmin: 9501,
+      batcherMetrics: 9502,
+      nodes: [
+        { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514 },
+        { rollupRpc: 9520, ethRpc: 9521, engineRpc: 9522, metrics: 9523, p2p: 9524 },
+      ],
+    })
+  })
+
+  it('refuses a base port from which not all fit', () => {
+    expect(() => assignPorts(65_530, 1)).toThrow('--base-port 65530: 1 nodes would need ports up to 65544')
+  })
+
+  it('names the port that is taken and what it is for', async () => {
+    const ports = await findFreePorts(1, '127.0.0.1')
+    await checkPortsFree(ports, '127.0.0.1')
+    const server = createServer().listen(ports.nodes[0]?.metrics, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      await expect(checkPortsFree(ports, '127.0.0.1')).rejects.toThrow(`port ${port} (metrics of node 1) is in use`)
+    } finally {
+      server.close()
+    }
+  })
+})
