@@ -2,7 +2,7 @@ import type { L1Client } from './types.ts'
 
 /**
  * The same L1 with its newest `depth` blocks hidden from look-ups by number (`--verifier.l1-confs`, `--sequencer.l1-confs`). Nothing is
- * hidden while the head is unknown, and genesis never.
+ * hidden while the head is unknown, and genesis never. `l1` is a plain object, as `createL1Client` makes it.
  */
 export function withConfirmationDepth<T extends Pick<L1Client, 'blockInfoByNumber'>>(
   l1: T,

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../lib/clock.ts'
+import { createLogger } from '../lib/logger.ts'
+import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
+import { createL1HeadTracker } from './headTracker.ts'
+import type { L1BlockLabel } from './types.ts'
+
+const INTERVALS = { pollIntervalMs: 12_000, epochPollIntervalMs: 384_000 }
+
+function block(number: number, fork = 'a'): L1BlockInfo {
+  const hash = (n: number): `0x${string}` => `0x${fork}${n.toString().padStart(63, '0')}`
+  return {
+    hash: hash(number),
+    number,
+    parentHash: hash(number - 1),
+    timestamp: number * 12,
+    mixHash: '0x',
+    baseFeePerGas: 1n,
+  }
+}
+
+/** A tracker over an L1 that a test changes by hand. */
+function setUp() {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', format: 'json', color: false, write: (line) => lines.push(line) })
+  const answers: Partial<Record<L1BlockLabel, L1BlockInfo | Error>> = {}
+  const polls: { label: L1BlockLabel; at: number }[] = []
+  const client = {
+    async blockInfoByLabel(label: L1BlockLabel) {
+      polls.push({ label, at: clock.now() })
+      const answer = answers[label]
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  }
+  const tracker = createL1HeadTracker({ client, clock, logger }, INTERVALS)
+  const seen: Record<L1BlockLabel, L1BlockRef[]> = { latest: [], safe: [], finalized: [] }
+  tracker.onHead((ref) => seen.latest.push(ref))
+  tracker.onSafe((ref) => seen.safe.push(ref))
+  tracker.onFinalized((ref) => seen.finalized.push(ref))
+  const abort = new AbortController()
+  return { clock, lines, answers, polls, tracker, seen, abort }
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('L1 head tracker', () => {
+  it('polls at once, then by its intervals, and reports only what changed', async () => {
+    const { clock, answers, polls, tracker, seen, abort } = setUp()
+    answers.latest = block(5)
+    tracker.start(abort.signal)
+    await settle()
+    expect(seen.latest).toEqual([{ hash: block(5).hash, number: 5, parentHash: block(4).hash, timestamp: 60 }])
+    await clock.advance(24_000)
+    expect(seen.latest).toHaveLength(1)
+    answers.latest = block(5, 'b')
+    answers.finalized = block(1)
+    await clock.advance(12_000)
+    expect(seen.latest.map(({ hash }) => hash)).toEqual([block(5).hash, block(5, 'b').hash])
+    expect(seen.finalized).toEqual([])
+    await clock.advance(384_000 - 36_000)
+    expect(seen.finalized.map(({ number }) => number)).toEqual([1])
+    expect(polls.filter(({ label }) => label === 'latest').map(({ at }) => at)).toEqual(
+      Array.from({ length: 33 }, (_, index) => index * 12_000),
+    )
+    expect(polls.filter(({ label }) => label === 'safe').map(({ at }) => at)).toEqual([0, 384_000])
+    abort.abort()
+  })
+
+  it('writes one line an outage and one when it is over, and polls less often meanwhile', async () => {
+    const { clock, answers, polls, lines, tracker, seen, abort } = setUp()
+    answers.latest = new Error('connection refused')
+    tracker.start(abort.signal)
+    await settle()
+    await clock.advance(60_000)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('connection refused')
+    const during = polls.filter(({ label }) => label === 'latest').length
+    expect(during).toBeGreaterThan(4)
+    expect(during).toBeLessThan(9)
+    answers.latest = block(9)
+    await clock.advance(31_000)
+    expect(seen.latest.map(({ number }) => number)).toEqual([9])
+    expect(lines).toHaveLength(2)
+    expect(lines[1]).toContain('answers again')
+    abort.abort()
+  })
+
+  it('takes a missing safe or finalized block for a young chain', async () => {
+    const { answers, lines, tracker, seen, abort } = setUp()
+    answers.latest = block(1)
+    tracker.start(abort.signal)
+    await settle()
+    expect(seen.safe).toEqual([])
+    expect(lines).toEqual([])
+    abort.abort()
+  })
+
+  it('stops with its signal', async () => {
+    const { clock, answers, polls, lines, tracker, abort } = setUp()
+    answers.latest = block(1)
+    tracker.start(abort.signal)
+    await settle()
+    abort.abort()
+    const before = polls.length
+    await clock.advance(1_000_000)
+    expect(polls).toHaveLength(before)
+    expect(lines).toEqual([])
+  })
+})
