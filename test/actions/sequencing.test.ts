@@ -1,21 +1,166 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { settle, TestChain } from './harness.ts'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { settle, TestChain, until } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())
 
+function numbers(envelopes: readonly PayloadEnvelope[]): number[] {
+  return envelopes.map(({ payload }) => payload.blockNumber)
+}
+
 describe('sequencer', () => {
-  it('makes one block a second and advances the origin with L1', async () => {
+  it('makes one block a second, each the head at its timestamp, and advances the origin with L1', async () => {
     chain = new TestChain()
     const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
     await chain.advance(10)
     const { unsafeL2 } = node.syncStatus()
-    // The block of second 11 is sealed 50 ms before it: at second 10 the head is block 10.
     expect(unsafeL2.number).toBe(10)
     expect(unsafeL2.timestamp).toBe(chain.config.genesis.l2Time + 10)
+    // L1 block 5 has timestamp 10, but was mined after block 10 had been started.
     expect(unsafeL2.l1Origin.number).toBe(4)
     expect(engine.label('latest')).toBe(unsafeL2.hash)
-    expect(p2p.published.map(({ payload }) => payload.blockNumber)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    expect(numbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  it('seals 50 ms before the timestamp, and publishes before it inserts', async () => {
+    chain = new TestChain()
+    const { engine, p2p } = await chain.addNode({ sequencing: {} })
+    const events: string[] = []
+    const publish = p2p.publish.bind(p2p)
+    p2p.publish = async (envelope) => {
+      events.push(`publish at ${chain.clock.now() % 10_000}`)
+      await publish(envelope)
+    }
+    engine.faults.newPayload = () => void events.push('insert')
     await settle()
+    await chain.clock.advance(949)
+    await settle()
+    expect(events).toEqual([])
+    await chain.clock.advance(1)
+    await settle()
+    expect(events).toEqual(['publish at 950', 'insert'])
+  })
+
+  it('includes transactions of the pool', async () => {
+    chain = new TestChain()
+    const engine = chain.createEngine()
+    const transaction = Uint8Array.of(2, 1, 2, 3)
+    engine.pool = [transaction]
+    const { p2p } = await chain.addNode({ sequencing: {}, engine })
+    await chain.advance(1)
+    expect(p2p.published[0]?.payload.transactions.at(-1)).toEqual(transaction)
+  })
+
+  it('catches up without pause after an outage, with empty blocks once the drift is exceeded', async () => {
+    chain = new TestChain()
+    await chain.clock.advance(3_000_000)
+    const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
+    await until(() => node.syncStatus().unsafeL2.number === 1800)
+    // From block 1801 on, Fjord's drift of 1800 s over origin 0 is exceeded and the next L1 block is needed.
+    await settle()
+    expect(node.syncStatus().unsafeL2.number).toBe(1800)
+    engine.pool = [Uint8Array.of(2, 9)]
+    chain.l1.mine()
+    await chain.clock.advance(1000)
+    await until(() => node.syncStatus().unsafeL2.number > 1800)
+    expect(p2p.published.find(({ payload }) => payload.blockNumber === 1801)?.payload.transactions).toHaveLength(2)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(1)
+  })
+
+  it('waits while unsafe is too far ahead of safe, and goes on when safe follows', async () => {
+    chain = new TestChain()
+    const { node, p2p } = await chain.addNode({ sequencing: { maxSafeLag: 5 } })
+    await chain.advance(9)
+    expect(node.syncStatus().unsafeL2.number).toBe(5)
+    chain.l1.mine([chain.batchOf(p2p.published)])
+    await until(() => node.syncStatus().safeL2.number === 5)
+    await chain.advance(1)
+    expect(node.syncStatus().unsafeL2.number).toBe(10)
+  })
+
+  it('waits for confirmations before it takes an L1 block as origin', async () => {
+    chain = new TestChain()
+    const { node } = await chain.addNode({ sequencing: { confirmationDepth: 2 } })
+    await chain.advance(12)
+    expect(chain.l1.head.number).toBe(6)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(3)
+  })
+
+  it('stops and starts by command, with the errors that op-node gives', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    await expect(node.startSequencer(chain.l1.head.hash)).rejects.toThrow('sequencer already running')
+    const head = await node.stopSequencer()
+    expect(head).toBe(engine.label('latest'))
+    expect(node.sequencerActive()).toBe(false)
+    await expect(node.stopSequencer()).rejects.toThrow('sequencer not running')
+    await chain.advance(3)
+    expect(node.syncStatus().unsafeL2.number).toBe(3)
+    await expect(node.startSequencer(chain.l1.head.hash)).rejects.toThrow(
+      `block hash does not match: head ${head}:3, received ${chain.l1.head.hash}`,
+    )
+    await node.startSequencer(head)
+    await until(() => node.syncStatus().unsafeL2.number === 6)
+    await expect(chain.addNode().then(({ node: verifier }) => verifier.startSequencer())).rejects.toThrow(
+      'sequencer is not enabled',
+    )
+  })
+
+  it('reports a start or stop before it takes effect', async () => {
+    chain = new TestChain()
+    const changes: boolean[] = []
+    const onActiveChange = async (active: boolean) => void changes.push(active)
+    const { node } = await chain.addNode({ sequencing: { active: false, onActiveChange } })
+    await chain.advance(2)
+    expect(node.syncStatus().unsafeL2.number).toBe(0)
+    await node.startSequencer()
+    await node.stopSequencer()
+    expect(changes).toEqual([true, false])
+  })
+
+  it('builds again after errors of the engine', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(1)
+    let failures = 2
+    engine.faults.getPayload = () => {
+      if (failures-- > 0) throw new JsonRpcError(-38001, 'Unknown payload')
+    }
+    await chain.advance(6)
+    expect(failures).toBeLessThan(0)
+    expect(node.syncStatus().unsafeL2.number).toBe(7)
+  })
+
+  it('inserts a block that it has gossiped, and builds no other one, when insertion fails at first', async () => {
+    chain = new TestChain()
+    const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
+    let failures = 1
+    engine.faults.newPayload = () => {
+      if (failures-- > 0) throw new Error('connection lost')
+    }
+    await chain.advance(3)
+    expect(node.syncStatus().unsafeL2.number).toBe(3)
+    expect(numbers(p2p.published)).toEqual([1, 2, 3])
+    expect((await engine.payloadByNumber(1))?.payload.blockHash).toBe(p2p.published[0]?.payload.blockHash)
+  })
+
+  it('moves to the new L1 chain after a reorg of its origins', async () => {
+    chain = new TestChain()
+    const { node } = await chain.addNode({ sequencing: {} })
+    await chain.advance(8)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(3)
+    chain.l1.rewind(1)
+    chain.l1.mine()
+    chain.l1.mine()
+    chain.l1.mine()
+    chain.l1.mine()
+    await chain.advance(4)
+    const { unsafeL2 } = node.syncStatus()
+    expect(unsafeL2.number).toBe(12)
+    expect(unsafeL2.l1Origin.hash).toBe(chain.l1.at(unsafeL2.l1Origin.number).hash)
+    expect(unsafeL2.l1Origin.number).toBeGreaterThan(3)
   })
 })

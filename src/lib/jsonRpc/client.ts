@@ -81,6 +81,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         throw new RpcTransportError(
           'rpc-transport',
           `${what}: HTTP ${response.statusCode} from ${redact(url)}: ${text.slice(0, 200).trim()}`,
+          { details: { status: response.statusCode } },
         )
       }
       return JSON.parse(text)

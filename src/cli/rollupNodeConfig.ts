@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { describeError, UsageError } from '../lib/errors.ts'
+import type { Logger } from '../lib/logger.ts'
+import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
+import type { FlagValues } from './program.ts'
+import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
+
+type Values = FlagValues<typeof rollupNodeFlags>
+type ConfigValues = Pick<
+  Values,
+  'network' | 'rollupConfig' | 'overridePectraBlobSchedule' | keyof typeof FORK_OVERRIDES
+>
+
+/** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
+export async function loadRollupConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
+  const config = withOverrides(await readConfig(values, logger), values)
+  checkRollupConfig(config)
+  return config
+}
+
+/** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
+export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: string } {
+  if (values.l2 === undefined) throw new UsageError('--l2 is required: the address of the Engine API')
+  if (values.l2JwtSecret === undefined || values.l2JwtSecret === '') {
+    throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
+  }
+  checkHttpUrl('--l1', values.l1)
+  checkHttpUrl('--l2', values.l2)
+  for (const [name, intervalMs] of [
+    ['l1.http-poll-interval', values.l1HttpPollInterval],
+    ['l1.epoch-poll-interval', values.l1EpochPollInterval],
+  ] as const) {
+    if (intervalMs < MIN_POLL_MS) throw new UsageError(`--${name} must be at least ${MIN_POLL_MS}ms`)
+  }
+  if (values.sequencerStopped && !values.sequencerEnabled) {
+    throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')
+  }
+  return { l2: values.l2, jwtPath: values.l2JwtSecret }
+}
+
+/** Below this, polling costs more than the news is worth. */
+const MIN_POLL_MS = 10
+
+function checkHttpUrl(flagName: string, text: string): void {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    // The value may hold a key: it is not repeated.
+    throw new UsageError(`${flagName} must be an http:// or https:// address`)
+  }
+}
+
+async function readConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
+  const { network, rollupConfig: path } = values
+  if (network !== undefined) {
+    if (path !== undefined)
+      logger.error('Both --network and --rollup.config are given: the network is used', { network })
+    const { rollupConfigOf } = await import('../rollup/networks/index.ts')
+    return rollupConfigOf(network)
+  }
+  if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new UsageError(`cannot read rollup config ${path}: ${describeError(cause)}`, { cause })
+  }
+  try {
+    return parseRollupConfig(JSON.parse(text))
+  } catch (cause) {
+    throw new UsageError(`rollup config ${path} is not valid: ${describeError(cause)}`, { cause })
+  }
+}
+
+function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig {
+  const forks = { ...config.forks }
+  for (const [key, fork] of Object.entries(FORK_OVERRIDES)) {
+    const time = values[key as keyof typeof FORK_OVERRIDES]
+    if (time !== undefined) forks[fork] = time
+  }
+  const pectra = values.overridePectraBlobSchedule
+  return { ...config, forks, ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }) }
+}

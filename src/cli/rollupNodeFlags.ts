@@ -1,0 +1,156 @@
+import { L1_RPC_KINDS } from '../l1/index.ts'
+import { UsageError } from '../lib/errors.ts'
+import type { Fork } from '../rollup/protocol/index.ts'
+import { type FlagSpec, flag, logFlags } from './program.ts'
+
+const L1 = 'L1'
+const L2 = 'L2 engine'
+const ROLLUP = 'Rollup'
+const SEQUENCER = 'Sequencer'
+const RPC = 'RPC'
+const METRICS = 'Metrics'
+
+/** op-node's flags as far as this node does what they say; names, defaults and variables are its own. */
+export const rollupNodeFlags = {
+  l1: flag.string(L1, 'l1', 'http://127.0.0.1:8545', "Address of L1's JSON-RPC (http)", {
+    env: 'L1_ETH_RPC',
+    placeholder: '<url>',
+  }),
+  l1TrustRpc: flag.boolean(L1, 'l1.trustrpc', 'Take what L1 answers without checking hashes and roots', {
+    env: 'L1_TRUST_RPC',
+  }),
+  l1RpcKind: flag.choice(L1, 'l1.rpckind', L1_RPC_KINDS, 'standard', 'Kind of L1 endpoint: how receipts are fetched', {
+    env: 'L1_RPC_KIND',
+  }),
+  l1MaxConcurrency: flag.integer(L1, 'l1.max-concurrency', 10, 'Requests to L1 under way at once', { min: 1 }),
+  l1RpcRateLimit: flag.number(L1, 'l1.rpc-rate-limit', 0, 'Requests to L1 per second; 0 = no limit'),
+  l1RpcMaxBatchSize: flag.integer(L1, 'l1.rpc-max-batch-size', 20, 'Requests in one batch', { min: 1, max: 500 }),
+  l1CacheSize: flag.integer(L1, 'l1.cache-size', 900, 'L1 blocks kept in memory', { min: 1, max: 1_000_000 }),
+  l1HttpPollInterval: flag.durationMs(L1, 'l1.http-poll-interval', 12_000, 'Time between looks at the L1 head'),
+  l1EpochPollInterval: flag.durationMs(
+    L1,
+    'l1.epoch-poll-interval',
+    384_000,
+    'Time between looks at the safe and finalized L1 blocks',
+  ),
+  l1RuntimeConfigReloadInterval: flag.durationMs(
+    L1,
+    'l1.runtime-config-reload-interval',
+    600_000,
+    'Time between reads of the unsafe block signer from L1; 0 = once at the start',
+  ),
+  l1Beacon: flag.optional(L1, 'l1.beacon', 'Address of the L1 beacon API (blobs are not read by this version)', {
+    placeholder: '<url>',
+  }),
+  l1BeaconIgnore: flag.boolean(L1, 'l1.beacon.ignore', 'Run without a beacon API: batches must be calldata'),
+  verifierL1Confs: flag.integer(L1, 'verifier.l1-confs', 0, 'L1 blocks on top before derivation reads a block'),
+
+  l2: flag.optional(L2, 'l2', 'Address of the Engine API (authenticated)', {
+    env: 'L2_ENGINE_RPC',
+    placeholder: '<url>',
+  }),
+  l2JwtSecret: flag.optional(L2, 'l2.jwt-secret', 'File with the secret shared with the engine: 32 bytes of hex', {
+    env: 'L2_ENGINE_AUTH',
+    placeholder: '<file>',
+  }),
+  l2EngineKind: flag.choice(L2, 'l2.enginekind', ['geth', 'reth', 'erigon'], 'geth', 'Kind of execution client', {
+    env: 'L2_ENGINE_KIND',
+  }),
+  l2EngineRpcTimeout: flag.durationMs(L2, 'l2.engine-rpc-timeout', 10_000, 'Time that a call of the engine may take'),
+  syncMode: flag.choice(ROLLUP, 'syncmode', ['consensus-layer'], 'consensus-layer', 'How the node catches up'),
+
+  network: flag.optional(ROLLUP, 'network', 'Network of the built-in registry', { placeholder: '<name>' }),
+  rollupConfig: flag.optional(ROLLUP, 'rollup.config', 'File with the rollup config', { placeholder: '<file>' }),
+  overrideCanyon: overrideFlag('canyon'),
+  overrideDelta: overrideFlag('delta'),
+  overrideEcotone: overrideFlag('ecotone'),
+  overrideFjord: overrideFlag('fjord'),
+  overrideGranite: overrideFlag('granite'),
+  overrideHolocene: overrideFlag('holocene'),
+  overrideIsthmus: overrideFlag('isthmus'),
+  overrideJovian: overrideFlag('jovian'),
+  overrideKarst: overrideFlag('karst'),
+  overrideInterop: overrideFlag('interop'),
+  overridePectraBlobSchedule: timeFlag('pectrablobschedule', 'L1 time of the Pectra blob schedule fix'),
+  fetchWithdrawalRootFromState: flag.boolean(
+    ROLLUP,
+    'fetch-withdrawal-root-from-state',
+    'Read the withdrawal storage root by eth_getProof also after Isthmus',
+  ),
+
+  sequencerEnabled: flag.boolean(SEQUENCER, 'sequencer.enabled', 'Make the blocks of this chain'),
+  sequencerStopped: flag.boolean(SEQUENCER, 'sequencer.stopped', 'Wait for admin_startSequencer before the first one'),
+  sequencerMaxSafeLag: flag.integer(
+    SEQUENCER,
+    'sequencer.max-safe-lag',
+    0,
+    'L2 blocks that unsafe may be ahead of safe; 0 = no limit',
+  ),
+  sequencerL1Confs: flag.integer(SEQUENCER, 'sequencer.l1-confs', 4, 'L1 blocks on top before one becomes an origin'),
+  sequencerSealingDuration: flag.durationMs(
+    SEQUENCER,
+    'sequencer.sealing-duration',
+    50,
+    'Time before its timestamp at which a block is sealed',
+  ),
+
+  rpcAddr: flag.string(RPC, 'rpc.addr', '127.0.0.1', 'Address that RPC listens on', { placeholder: '<ip>' }),
+  rpcPort: flag.port(RPC, 'rpc.port', 9545, 'Port that RPC listens on'),
+  rpcEnableAdmin: flag.boolean(RPC, 'rpc.enable-admin', 'Serve the admin methods'),
+  rpcAdminState: flag.optional(RPC, 'rpc.admin-state', 'File that remembers whether the sequencer was started', {
+    placeholder: '<file>',
+  }),
+
+  metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),
+  metricsAddr: flag.string(METRICS, 'metrics.addr', '127.0.0.1', 'Address that metrics listen on', {
+    placeholder: '<ip>',
+  }),
+  metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
+
+  snapshotLog: ignoredFlag('snapshotlog.file'),
+  heartbeatEnabled: ignoredFlag('heartbeat.enabled'),
+  heartbeatMoniker: ignoredFlag('heartbeat.moniker'),
+  heartbeatUrl: ignoredFlag('heartbeat.url'),
+  l2EngineSync: ignoredFlag('l2.engine-sync'),
+  betaExtraNetworks: ignoredFlag('beta.extra-networks'),
+  l2BackupUnsafeSyncRpc: ignoredFlag('l2.backup-unsafe-sync-rpc'),
+
+  ...logFlags,
+} as const
+
+/** Which flag overrides which fork. */
+export const FORK_OVERRIDES = {
+  overrideCanyon: 'canyon',
+  overrideDelta: 'delta',
+  overrideEcotone: 'ecotone',
+  overrideFjord: 'fjord',
+  overrideGranite: 'granite',
+  overrideHolocene: 'holocene',
+  overrideIsthmus: 'isthmus',
+  overrideJovian: 'jovian',
+  overrideKarst: 'karst',
+  overrideInterop: 'interop',
+} as const satisfies Partial<Record<keyof typeof rollupNodeFlags, Fork>>
+
+function overrideFlag(fork: Fork): FlagSpec<number | undefined> {
+  return timeFlag(fork, `Activation time of ${fork} instead of the rollup config's`)
+}
+
+function timeFlag(name: string, description: string): FlagSpec<number | undefined> {
+  return {
+    group: ROLLUP,
+    name: `override.${name}`,
+    description: `${description} (Unix seconds)`,
+    default: undefined,
+    placeholder: '<time>',
+    parse: (text) => {
+      const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+      if (!Number.isSafeInteger(value)) throw new UsageError('expected a Unix time in seconds')
+      return value
+    },
+  }
+}
+
+function ignoredFlag(name: string): FlagSpec<string> {
+  return flag.string('Ignored', name, '', 'Accepted from op-node and ignored', { ignored: true })
+}

@@ -1,0 +1,226 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDepth } from '../l1/index.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { UsageError } from '../lib/errors.ts'
+import { createRpcClient } from '../lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { loadJwtSecret } from '../lib/jwt.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { P2pNode, P2pOptions } from '../p2p/index.ts'
+import { createAttributesBuilder, createDerivationPipeline } from '../rollup/derive/index.ts'
+import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
+import {
+  createNodeMetrics,
+  createRollupNode,
+  createSequencerState,
+  type P2pPort,
+  RuntimeConfig,
+  type SequencingOptions,
+} from '../rollup/node/index.ts'
+import { isForkActive, type RollupConfig } from '../rollup/protocol/index.ts'
+import { createRollupRpc, createRpcMetrics } from '../rpc/index.ts'
+import { serveMetrics } from './metricsServer.ts'
+import { type p2pFlags, p2pOptionsFromFlags, warnOfMissingDiscovery } from './p2pFlags.ts'
+import { createProgramLogger, type FlagValues, type RunContext } from './program.ts'
+import { checkEngine, checkL1, type Endpoint, waitForEndpoint } from './rollupNodeChecks.ts'
+import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
+import type { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { VERSION } from './version.ts'
+
+export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
+
+/** The whole rollup node, from flags to running loops. Whatever was opened is closed again, last first. */
+export async function runRollupNode(values: RollupNodeValues, context: RunContext): Promise<void> {
+  const clock = systemClock
+  const logger = createProgramLogger(values)
+  for (const warning of context.warnings) logger.warn(warning)
+  const endpoints = checkRollupNodeFlags(values)
+  const jwtSecret = loadJwtSecret(endpoints.jwtPath, { create: false })
+  const config = await loadRollupConfig(values, logger)
+  checkBlobSource(values, config, logger)
+  const sequencing = await readSequencing(values, logger)
+  const p2pOptions = p2pOptionsFromFlags(values)
+  warnOfMissingDiscovery(values, context.given, logger)
+  const registry = new Registry()
+  if (values.metricsEnabled) collectDefaultMetrics({ register: registry })
+
+  const stop = new AbortController()
+  const signal = AbortSignal.any([context.signal, stop.signal])
+  const opened = new AsyncDisposableStack()
+  try {
+    const l1Rpc = createRpcClient({ url: values.l1 })
+    opened.defer(() => l1Rpc.close())
+    const engineRpc = createRpcClient({ url: endpoints.l2, jwtSecret, timeoutMs: values.l2EngineRpcTimeout })
+    opened.defer(() => engineRpc.close())
+    const l1 = createL1Client(
+      { rpc: l1Rpc, logger: logger.child({ module: 'l1' }), clock },
+      {
+        trustRpc: values.l1TrustRpc,
+        rpcKind: values.l1RpcKind,
+        maxBatchSize: values.l1RpcMaxBatchSize,
+        maxConcurrency: values.l1MaxConcurrency,
+        rateLimitPerSecond: values.l1RpcRateLimit,
+        cacheSize: values.l1CacheSize,
+        // Deposits and system config updates are all that this node reads of receipts.
+        logAddresses: [config.depositContractAddress, config.l1SystemConfigAddress],
+      },
+    )
+    const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
+    const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config)
+    await checkEndpoints({ l1, engine, runtimeConfig }, config, values.l1, endpoints.l2, { clock, logger, signal })
+
+    const p2p = await createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
+    if (p2p !== undefined) opened.defer(() => p2p.stop())
+
+    const l1Heads = createL1HeadTracker(
+      { client: l1, clock, logger: logger.child({ module: 'l1' }) },
+      { pollIntervalMs: values.l1HttpPollInterval, epochPollIntervalMs: values.l1EpochPollInterval },
+    )
+    let l1HeadNumber: number | undefined
+    l1Heads.onHead((head) => {
+      l1HeadNumber = head.number
+    })
+    const confirmedL1 = withConfirmationDepth(l1, values.verifierL1Confs, () => l1HeadNumber)
+    const pipeline = createDerivationPipeline(
+      { l1: confirmedL1, l2: engine, logger: logger.child({ module: 'derivation' }), clock },
+      config,
+    )
+    const metrics = createNodeMetrics(registry)
+    const node = createRollupNode(
+      {
+        l1,
+        l1Heads,
+        engine,
+        pipeline,
+        ...(sequencing === undefined ? {} : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
+        ...(p2p === undefined
+          ? {}
+          : { p2p: publishingPort(p2p, sequencing !== undefined && p2pOptions?.sequencerKey === undefined, logger) }),
+        metrics,
+        clock,
+        logger,
+      },
+      config,
+      {
+        ...(sequencing === undefined ? {} : { sequencing }),
+        withdrawalRootFromState: values.fetchWithdrawalRootFromState,
+      },
+    )
+
+    const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
+    const { dispatcher } = createRollupRpc(
+      { node, p2p, logger, metrics: rpcMetrics },
+      { version: VERSION, enableAdmin: values.rpcEnableAdmin },
+    )
+    const rpcApp = createRpcApp({ dispatcher, version: VERSION, corsOrigin: '*' })
+    const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port')
+    opened.defer(() => rpcServer.close())
+    const metricsServer = values.metricsEnabled
+      ? await serveMetrics(registry, values.metricsAddr, values.metricsPort)
+      : undefined
+    if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
+    await p2p?.start()
+
+    logger.info('Rollup node started', {
+      version: VERSION,
+      chain: config.l2ChainId,
+      l1Chain: config.l1ChainId,
+      rpc: rpcServer.url,
+      metrics: metricsServer?.url,
+      p2p: p2p?.multiaddrs().join(','),
+      peerId: p2p?.peerId,
+      sequencer: sequencing === undefined ? 'off' : sequencing.active ? 'active' : 'stopped',
+    })
+    metrics.started(VERSION)
+    l1Heads.start(signal)
+    await Promise.all([node.run(signal), runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval)])
+    logger.info('Rollup node stops')
+  } finally {
+    stop.abort()
+    await opened.disposeAsync()
+  }
+}
+
+/** Both endpoints are asked at once: each may still be starting. */
+async function checkEndpoints(
+  { l1, engine, runtimeConfig }: { l1: L1Client; engine: EngineClient; runtimeConfig: RuntimeConfig },
+  config: RollupConfig,
+  l1Url: string,
+  l2Url: string,
+  waiting: { clock: Clock; logger: Logger; signal: AbortSignal },
+): Promise<void> {
+  const l1Endpoint: Endpoint = { name: 'L1', flagName: 'l1', url: l1Url }
+  const l2Endpoint: Endpoint = { name: 'the L2 engine', flagName: 'l2', url: l2Url }
+  await Promise.all([
+    waitForEndpoint(l1Endpoint, () => checkL1(l1, config, waiting.logger), waiting).then(() =>
+      waitForEndpoint(l1Endpoint, () => runtimeConfig.load(), waiting),
+    ),
+    waitForEndpoint(l2Endpoint, () => checkEngine(engine, config), waiting),
+  ])
+}
+
+function checkBlobSource(values: RollupNodeValues, config: RollupConfig, logger: Logger): void {
+  if (config.forks.ecotone === undefined && !isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return
+  if (values.l1BeaconIgnore) return
+  if (values.l1Beacon === undefined) {
+    throw new UsageError(
+      '--l1.beacon is required from Ecotone on; --l1.beacon.ignore runs without (batches as calldata)',
+    )
+  }
+  logger.warn('Blobs are not read by this version: a batch in a blob ends derivation', { flag: 'l1.beacon' })
+}
+
+async function readSequencing(values: RollupNodeValues, logger: Logger): Promise<SequencingOptions | undefined> {
+  if (!values.sequencerEnabled) return undefined
+  let active = !values.sequencerStopped
+  const state = values.rpcAdminState === undefined ? undefined : createSequencerState(values.rpcAdminState)
+  const recorded = await state?.read()
+  if (recorded !== undefined && recorded !== active) {
+    logger.warn('The admin state file decides whether the sequencer starts', {
+      file: values.rpcAdminState,
+      active: recorded,
+    })
+    active = recorded
+  }
+  return {
+    active,
+    confirmationDepth: values.sequencerL1Confs,
+    maxSafeLag: values.sequencerMaxSafeLag,
+    sealingMarginMs: values.sequencerSealingDuration,
+    ...(state === undefined ? {} : { onActiveChange: (isActive: boolean) => state.write(isActive) }),
+  }
+}
+
+interface P2pParts {
+  config: RollupConfig
+  engine: EngineClient
+  runtimeConfig: RuntimeConfig
+  registry: Registry
+  clock: Clock
+  logger: Logger
+}
+
+async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Promise<P2pNode | undefined> {
+  if (options === undefined) return undefined
+  const { config, engine, runtimeConfig, registry, clock, logger } = parts
+  const { createP2pNode } = await import('../p2p/index.ts')
+  const chain = {
+    config,
+    signerAddress: () => runtimeConfig.unsafeBlockSigner(),
+    payloadByNumber: (number: number) => engine.payloadByNumber(number),
+  }
+  return createP2pNode({ logger, clock, registry, chain }, options)
+}
+
+/** A sequencer without a key cannot publish: it says so once and not with every block. */
+function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPort {
+  if (!lacksKey) return p2p
+  logger.warn('Sequencer has no key to sign blocks with: they reach other nodes by L1 only', {
+    flag: 'p2p.sequencer.key',
+  })
+  return {
+    publish: async () => {},
+    onPayload: (listener) => void p2p.onPayload(listener),
+    requestRange: (start, end) => p2p.requestRange(start, end),
+  }
+}

@@ -1,0 +1,339 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
+import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
+
+let chain: TestChain
+afterEach(() => chain.close())
+
+/** A sequencer that has made `seconds` blocks, and a verifier that has seen none of them. */
+async function startBoth(
+  seconds: number,
+  options: TestChainOptions = {},
+): Promise<{ sequencer: TestNode; verifier: TestNode; blocks: PayloadEnvelope[] }> {
+  chain = new TestChain(options)
+  const sequencer = await chain.addNode({ sequencing: {} })
+  const verifier = await chain.addNode()
+  await chain.advance(seconds)
+  return { sequencer, verifier, blocks: sequencer.p2p.published }
+}
+
+/** Another block in the place of this one, with one more transaction. */
+function variantOf(engine: FakeEngine, parent: PayloadEnvelope, block: PayloadEnvelope): PayloadEnvelope {
+  const { payload, parentBeaconBlockRoot } = block
+  return engine.build(parent, {
+    timestamp: payload.timestamp,
+    prevRandao: payload.prevRandao,
+    suggestedFeeRecipient: payload.feeRecipient,
+    transactions: [...payload.transactions, Uint8Array.of(2, 77)],
+    noTxPool: true,
+    gasLimit: payload.gasLimit,
+    withdrawals: [],
+    ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }),
+    eip1559Params: '0x0000000000000000',
+  })
+}
+
+function at(blocks: readonly PayloadEnvelope[], number: number): PayloadEnvelope {
+  const block = blocks.find(({ payload }) => payload.blockNumber === number)
+  if (block === undefined) throw new Error(`no block ${number}`)
+  return block
+}
+
+describe('unsafe chain', () => {
+  it('makes a gossiped block the head at once, without time passing', async () => {
+    const { verifier, blocks } = await startBoth(2)
+    for (const block of blocks) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
+    expect(verifier.engine.label('latest')).toBe(at(blocks, 2).payload.blockHash)
+    expect(verifier.node.syncStatus().safeL2.number).toBe(0)
+  })
+
+  it('keeps blocks behind a gap, asks peers for it, and connects when it is filled', async () => {
+    const { verifier, blocks } = await startBoth(6)
+    for (const number of [6, 4, 5]) verifier.p2p.receive(at(blocks, number))
+    await settle()
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
+    expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(4)
+    expect(verifier.p2p.requested).toEqual([[1, 4]])
+    await chain.clock.advance(2000)
+    await settle()
+    expect(verifier.p2p.requested).toHaveLength(2)
+    for (const number of [3, 2, 1]) verifier.p2p.receive(at(blocks, number))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 6)
+    expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
+  })
+
+  it('connects queued blocks when derivation has closed the gap', async () => {
+    const { verifier, blocks } = await startBoth(6)
+    for (const number of [5, 6]) verifier.p2p.receive(at(blocks, number))
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 4))])
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 6)
+    expect(verifier.node.syncStatus().safeL2.number).toBe(4)
+    expect(verifier.engine.label('latest')).toBe(at(blocks, 6).payload.blockHash)
+  })
+
+  it('drops a block that does not extend its head, and one that the engine refuses', async () => {
+    const { verifier, blocks, sequencer } = await startBoth(3)
+    verifier.p2p.receive(at(blocks, 1))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
+    const foreign = variantOf(sequencer.engine, at(blocks, 2), at(blocks, 3))
+    const parent = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
+    verifier.p2p.receive({ ...foreign, payload: { ...foreign.payload, blockNumber: 2 } })
+    verifier.engine.faults.newPayload = ({ payload }) =>
+      payload.blockHash === parent.payload.blockHash ? { status: 'INVALID', validationError: 'no' } : undefined
+    verifier.p2p.receive(parent)
+    await settle()
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(1)
+    expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
+    verifier.p2p.receive(at(blocks, 2))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
+  })
+
+  it('takes posted blocks after checking their hash', async () => {
+    const { verifier, blocks } = await startBoth(1)
+    const block = at(blocks, 1)
+    const forged = { ...block, payload: { ...block.payload, gasUsed: 5n } }
+    await expect(verifier.node.postUnsafePayload(forged)).rejects.toThrow(
+      `payload has bad block hash: ${block.payload.blockHash}, actual block hash is: 0x`,
+    )
+    await verifier.node.postUnsafePayload(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
+  })
+
+  it('tries again when the engine is away for a while', async () => {
+    const { verifier, blocks } = await startBoth(1)
+    let isAway = true
+    verifier.engine.faults.newPayload = () => {
+      if (isAway) throw new Error('connect ECONNREFUSED')
+    }
+    verifier.p2p.receive(at(blocks, 1))
+    await settle()
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
+    isAway = false
+    await chain.clock.advance(1000)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
+  })
+
+  it('looks its heads up again when the engine has lost blocks', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
+    const lost = chain.createEngine()
+    verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    verifier.engine.blockRefByLabel = (label) => lost.blockRefByLabel(label)
+    verifier.p2p.receive(at(blocks, 4))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 0)
+    expect(verifier.failure).toBeUndefined()
+  })
+})
+
+describe('consolidation', () => {
+  it('makes gossiped blocks safe without building them', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    for (const block of blocks) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 4)
+    verifier.engine.calls.length = 0
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.engine.label('safe') === at(blocks, 4).payload.blockHash)
+    expect(verifier.node.syncStatus().safeL2.number).toBe(4)
+    // One forkchoice update for the whole batch.
+    expect(verifier.engine.calls.filter((call) => call !== 'forkchoice')).toEqual([])
+    expect(verifier.engine.calls.length).toBeLessThanOrEqual(2)
+  })
+
+  it('builds the chain from L1 alone, hash by hash', async () => {
+    const { verifier, blocks } = await startBoth(8)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 5))])
+    chain.l1.mine([chain.batchOf(blocks.slice(5), 'brotli-9')])
+    await until(() => verifier.node.syncStatus().safeL2.number === 8)
+    expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 8).payload.blockHash)
+    expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 8).payload.blockHash)
+  })
+
+  it('reorganises unsafe blocks that differ from L1', async () => {
+    const { verifier, sequencer, blocks } = await startBoth(4)
+    const wrong = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
+    const wrongChild = sequencer.engine.build(wrong, {
+      timestamp: at(blocks, 3).payload.timestamp,
+      prevRandao: at(blocks, 3).payload.prevRandao,
+      suggestedFeeRecipient: at(blocks, 3).payload.feeRecipient,
+      transactions: at(blocks, 3).payload.transactions,
+      noTxPool: true,
+      gasLimit: 30_000_000n,
+      withdrawals: [],
+      eip1559Params: '0x0000000000000000',
+    })
+    for (const block of [at(blocks, 1), wrong, wrongChild]) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.hash === wrongChild.payload.blockHash)
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+    expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 4).payload.blockHash)
+    expect((await verifier.engine.payloadByNumber(2))?.payload.blockHash).toBe(at(blocks, 2).payload.blockHash)
+    expect(verifier.failure).toBeUndefined()
+  })
+
+  it('makes empty blocks when the sequencing window has passed', async () => {
+    chain = new TestChain({ seqWindowSize: 4 })
+    const verifier = await chain.addNode()
+    for (let count = 0; count < 6; count++) chain.l1.mine()
+    await until(() => verifier.node.syncStatus().safeL2.number >= 2)
+    const block = await verifier.engine.payloadByNumber(2)
+    expect(block?.payload.transactions).toHaveLength(1)
+  })
+})
+
+describe('invalid blocks', () => {
+  it('replaces one by its deposits from Holocene on, and reads on', async () => {
+    const { verifier, sequencer, blocks } = await startBoth(3)
+    const bad = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
+    verifier.engine.faults.newPayload = ({ payload }) =>
+      payload.transactions.some((transaction) => transaction[1] === 77) ? { status: 'INVALID' } : undefined
+    chain.l1.mine([chain.batchOf([at(blocks, 1), bad, at(blocks, 3)])])
+    await until(() => verifier.node.syncStatus().safeL2.number === 2)
+    expect((await verifier.engine.payloadByNumber(2))?.payload.transactions).toHaveLength(1)
+    await settle()
+    // The rest of the channel was built on the refused block: it is gone with it.
+    expect(verifier.node.syncStatus().safeL2.number).toBe(2)
+    expect(verifier.failure).toBeUndefined()
+  })
+
+  it('drops the batch before Holocene', async () => {
+    const { verifier, sequencer, blocks } = await startBoth(2, { fork: 'granite' })
+    const first = at(blocks, 1)
+    const genesis = await sequencer.engine.payloadByNumber(0)
+    if (genesis === undefined) throw new Error('no genesis')
+    const bad = sequencer.engine.build(genesis, {
+      timestamp: first.payload.timestamp,
+      prevRandao: first.payload.prevRandao,
+      suggestedFeeRecipient: first.payload.feeRecipient,
+      transactions: [...first.payload.transactions, Uint8Array.of(2, 77)],
+      noTxPool: true,
+      gasLimit: 30_000_000n,
+      withdrawals: [],
+    })
+    verifier.engine.faults.newPayload = ({ payload }) =>
+      payload.transactions.some((transaction) => transaction[1] === 77) ? { status: 'INVALID' } : undefined
+    chain.l1.mine([chain.batchOf([bad])])
+    await settle()
+    expect(verifier.node.syncStatus().safeL2.number).toBe(0)
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.node.syncStatus().safeL2.number === 2)
+    expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 2).payload.blockHash)
+  })
+
+  it('stops the node when the engine refuses deposits', async () => {
+    const { verifier, blocks } = await startBoth(1)
+    verifier.engine.faults.newPayload = () => ({ status: 'INVALID', validationError: 'no' })
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.failure !== undefined)
+    expect(String(verifier.failure)).toContain('engine refuses block 1 although it has deposits only')
+  })
+})
+
+describe('resets', () => {
+  it('follows an L1 reorg that takes a batch away', async () => {
+    const { verifier, blocks } = await startBoth(6)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 4))])
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+    const number = chain.l1.head.number
+    chain.l1.rewind(number - 1)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 2))])
+    chain.l1.mine()
+    await until(() => verifier.node.syncStatus().safeL2.number === 2)
+    await until(() => verifier.node.syncStatus().currentL1.hash === chain.l1.head.hash)
+    // Unsafe stays: its origins are still canonical.
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(4)
+  })
+
+  it('takes back unsafe blocks whose origin is gone', async () => {
+    const { verifier, blocks } = await startBoth(8)
+    for (const block of blocks) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 8)
+    chain.l1.rewind(1)
+    chain.l1.mine()
+    chain.l1.mine()
+    chain.l1.mine()
+    chain.l1.mine()
+    await until(() => verifier.node.syncStatus().unsafeL2.number < 8 && verifier.node.syncStatus().unsafeL2.number > 0)
+    expect(verifier.node.syncStatus().unsafeL2.l1Origin.number).toBe(1)
+  })
+
+  it('resets by command and answers when it is done', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+    await verifier.node.resetDerivationPipeline()
+    expect(verifier.node.syncStatus().safeL2.number).toBe(0)
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(4)
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+  })
+
+  it('resumes with the data of an engine that ran before', async () => {
+    const { verifier, sequencer, blocks } = await startBoth(5)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 3))])
+    await until(() => sequencer.node.syncStatus().safeL2.number === 3)
+    const restarted = await chain.addNode({ engine: sequencer.engine.clone() })
+    expect(restarted.node.syncStatus().unsafeL2.number).toBe(5)
+    await until(() => restarted.node.syncStatus().safeL2.number === 3)
+    expect(verifier.failure).toBeUndefined()
+  })
+
+  it('keeps trying while L1 does not answer', async () => {
+    const { verifier, blocks } = await startBoth(3)
+    chain.l1.failure = new Error('connect ECONNREFUSED')
+    chain.l1.mine([chain.batchOf(blocks)])
+    await settle()
+    expect(verifier.node.syncStatus().safeL2.number).toBe(0)
+    chain.l1.failure = undefined
+    await chain.clock.advance(1500)
+    await until(() => verifier.node.syncStatus().safeL2.number === 3)
+  })
+})
+
+describe('finality', () => {
+  it('finalizes what was derived from finalized L1 blocks', async () => {
+    const { verifier, blocks } = await startBoth(6)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 2))])
+    const first = chain.l1.head.number
+    chain.l1.mine([chain.batchOf(blocks.slice(2))])
+    await until(() => verifier.node.syncStatus().safeL2.number === 6)
+    chain.l1.finalize(first - 1)
+    await settle()
+    expect(verifier.node.syncStatus().finalizedL2.number).toBe(0)
+    chain.l1.finalize(first)
+    await until(() => verifier.node.syncStatus().finalizedL2.number === 2)
+    await until(() => verifier.engine.label('finalized') === at(blocks, 2).payload.blockHash)
+    chain.l1.finalize(first + 1)
+    await until(() => verifier.node.syncStatus().finalizedL2.number === 6)
+    // A signal that goes back is ignored.
+    chain.l1.finalize(first)
+    expect(verifier.node.syncStatus().finalizedL1.number).toBe(first + 1)
+  })
+
+  it('never takes back a finalized block on a reset', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+    chain.l1.finalize(chain.l1.head.number)
+    await until(() => verifier.node.syncStatus().finalizedL2.number === 4)
+    await verifier.node.resetDerivationPipeline()
+    expect(verifier.node.syncStatus().safeL2.number).toBe(4)
+  })
+})
+
+describe('questions', () => {
+  it('says that no history of safe heads is kept', async () => {
+    const { verifier } = await startBoth(1)
+    await expect(verifier.node.safeHeadAtL1Block(16)).rejects.toThrow(
+      'failed to get safe head at l1 block 0x10: safe head database not enabled',
+    )
+  })
+
+  it('says which height has no block yet', async () => {
+    const { verifier } = await startBoth(1)
+    await expect(verifier.node.outputAtBlock(9)).rejects.toThrow(
+      'failed to get L2 block ref with sync status: failed to determine L2BlockRef of height 9, could not get payload: not found',
+    )
+  })
+})
