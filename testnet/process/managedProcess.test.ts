@@ -65,7 +65,7 @@ describe('ManagedProcess', () => {
   it('says how it failed, with the end of its log', async () => {
     const failing = ManagedProcess.start(spec('failing', "console.error('the database is locked'); process.exit(3)"))
     expect((await failing.failure()).message).toMatch(
-      /failing ended unexpectedly with exit code 3.*\n {4}the database is locked/,
+      /failing ended unexpectedly with exit code 3\n.*\n {4}the database is locked/,
     )
     const missing = ManagedProcess.start({ ...spec('missing', ''), command: { binary: '/no/such/program' } })
     expect((await missing.failure()).message).toContain('cannot run /no/such/program')

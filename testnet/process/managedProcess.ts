@@ -147,7 +147,7 @@ export class ManagedProcess {
     const tail = this.output(4096).trimEnd().split('\n').slice(-8)
     const shown = tail.filter((line) => line !== '').map((line) => `\n    ${line}`)
     const told =
-      shown.length === 0 ? '; its log is empty' : `; the last lines of ${this.spec.logPath}:${shown.join('')}`
+      shown.length === 0 ? '; its log is empty' : `\n  the last lines of ${this.spec.logPath}:${shown.join('')}`
     return new DeviumError('child-exited', `${this.name} ended unexpectedly with ${how}${told}`)
   }
 }

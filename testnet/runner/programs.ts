@@ -47,6 +47,7 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
       '--http',
       `--http.addr=${host}`,
       `--http.port=${ports.ethRpc}`,
+      '--http.api=eth,net,web3,debug,txpool',
       '--authrpc.addr=127.0.0.1',
       `--authrpc.port=${ports.engineRpc}`,
       `--authrpc.jwtsecret=${files.jwt}`,
@@ -62,9 +63,10 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallO
       `--l1=${l1Rpc}`,
       // Batches are calldata on this testnet: no beacon node is needed.
       '--l1.beacon.ignore',
-      // The defaults (12 s and 6.4 min) suit Ethereum's block time, not a testnet's.
+      // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
       '--l1.http-poll-interval=500ms',
       '--l1.epoch-poll-interval=2s',
+      '--l1.runtime-config-reload-interval=10s',
       '--verifier.l1-confs=0',
       `--l2=http://127.0.0.1:${ports.engineRpc}`,
       `--l2.jwt-secret=${files.jwt}`,

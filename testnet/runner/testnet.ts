@@ -89,11 +89,7 @@ export class Testnet {
     this.clients = [this.l1Client, ...rollupClients]
     this.statusReader = new StatusReader({
       l1: this.l1Client,
-      nodes: rollupClients.map((rollup, index) => ({
-        name: nodeName(index),
-        rollup,
-        metricsUrl: this.endpoints.nodes[index]?.metrics ?? '',
-      })),
+      nodes: rollupClients.map((rollup, index) => ({ name: nodeName(index), rollup })),
       batcher: roles.batcher.address,
       batchInbox: batchInboxAddress(chain.l2ChainId),
     })

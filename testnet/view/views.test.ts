@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { devAccounts, roles } from '../accounts.ts'
+import { l1Addresses } from '../l1/contracts.ts'
+import type { Endpoints, TestnetEvent } from '../runner/events.ts'
+import type { TestnetStatus } from '../runner/status.ts'
+import { createJsonView } from './jsonView.ts'
+import { createLiveView } from './liveView.ts'
+import { plainLines } from './plainView.ts'
+import { renderScreen } from './screen.ts'
+
+const hash = `0x${'ab'.repeat(32)}` as const
+const endpoints: Endpoints = {
+  dir: '/data/net',
+  l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
+  l2: { chainId: 901, blockTime: 1 },
+  nodes: ['sequencer', 'verifier1'].map((name, index) => ({
+    name,
+    rollupRpc: `http://127.0.0.1:95${index + 1}0`,
+    ethRpc: `http://127.0.0.1:95${index + 1}1`,
+    engineRpc: `http://127.0.0.1:95${index + 1}2`,
+    metrics: `http://127.0.0.1:95${index + 1}3/metrics`,
+    p2p: `/ip4/127.0.0.1/tcp/95${index + 1}4/p2p/16U${index}`,
+    peerId: `16U${index}`,
+    jwt: `/data/net/${name}/jwt.txt`,
+  })),
+  batcher: {
+    adminRpc: 'http://127.0.0.1:9501',
+    metrics: 'http://127.0.0.1:9502/metrics',
+    address: roles.batcher.address,
+  },
+  accounts: [...devAccounts],
+  joinDir: '/data/net/join',
+}
+const status: TestnetStatus = {
+  l1Head: 42,
+  nodes: [
+    {
+      name: 'sequencer',
+      unsafe: { number: 80, hash },
+      safe: { number: 76, hash },
+      finalized: { number: 60, hash },
+      peers: 2,
+      mesh: 1,
+    },
+    { name: 'verifier1' },
+  ],
+  lastSubmission: { l1Block: 41, timestamp: 1_000, transactionHash: hash, bytes: 1_234 },
+}
+const ready: TestnetEvent = {
+  event: 'ready',
+  seconds: 5.25,
+  milestones: [
+    { what: 'genesis', seconds: 0.4 },
+    { what: 'safe on all nodes', seconds: 5.2 },
+  ],
+  safeHeight: 3,
+  ...endpoints,
+}
+
+/** A terminal that remembers what is written. */
+function fakeTerminal(columns: number, rows: number) {
+  const listeners = new Set<() => void>()
+  const terminal = {
+    written: '',
+    columns,
+    rows,
+    write(text: string) {
+      terminal.written += text
+    },
+    on: (_: 'resize', listener: () => void) => listeners.add(listener),
+    off: (_: 'resize', listener: () => void) => listeners.delete(listener),
+    resize(newColumns: number, newRows: number) {
+      Object.assign(terminal, { columns: newColumns, rows: newRows, written: '' })
+      for (const listener of listeners) listener()
+    },
+    listeners,
+  }
+  return terminal
+}
+
+describe('screen', () => {
+  const state = { endpoints, status, uptimeSeconds: 3_723, nowSeconds: 1_003 }
+
+  it('shows heads, peers, L1, the last batch, URLs and accounts', () => {
+    const text = renderScreen(state, { columns: 200, rows: 50 }).join('\n')
+    expect(text).toContain('chain 901 on L1 900   up 1:02:03')
+    expect(text).toMatch(/L1 +block 42 +http:\/\/127.0.0.1:9500/)
+    expect(text).toContain(`in L1 block 41, 3 s ago, 1234 bytes, ${hash}`)
+    expect(text).toMatch(
+      /sequencer +80 +76 +60 +2 +1 +http:\/\/127.0.0.1:9511 +http:\/\/127.0.0.1:9510 +http:\/\/127.0.0.1:9513\/metrics/,
+    )
+    expect(text).toMatch(/verifier1 +no answer +- +- +- +-/)
+    for (const { address, privateKey } of devAccounts) expect(text).toContain(`${address}  key ${privateKey}`)
+  })
+
+  for (const [columns, rows] of [
+    [80, 24],
+    [40, 10],
+    [20, 3],
+    [1, 1],
+  ] as const) {
+    it(`fits ${columns} columns and ${rows} rows`, () => {
+      const lines = renderScreen(state, { columns, rows })
+      expect(lines.length).toBeLessThanOrEqual(rows)
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns)
+    })
+  }
+
+  it('says how many accounts have no room', () => {
+    expect(renderScreen(state, { columns: 120, rows: 16 }).join('\n')).toMatch(/… \d+ more/)
+  })
+})
+
+describe('live view', () => {
+  it('draws in place on the alternate screen, follows the size, and gives the terminal back', () => {
+    const terminal = fakeTerminal(100, 30)
+    const view = createLiveView(terminal, () => 1_000_000)
+    view.handle({ event: 'progress', what: 'genesis', seconds: 0.4 })
+    expect(terminal.written).toBe('   0.40 s  genesis\n')
+    view.handle(ready)
+    expect(terminal.written).toContain('\x1b[?1049h\x1b[?25l')
+    terminal.written = ''
+    view.handle({ event: 'status', ...status })
+    expect(terminal.written.startsWith('\x1b[?2026h\x1b[H')).toBe(true)
+    expect(terminal.written).not.toContain('\x1b[2J')
+    terminal.resize(30, 5)
+    const rows = terminal.written.split('\r\n')
+    expect(rows).toHaveLength(5)
+    view.handle({ event: 'stopping', reason: 'received SIGINT' })
+    expect(terminal.written).toContain('\x1b[?25h\x1b[?1049l')
+    expect(terminal.listeners.size).toBe(0)
+    terminal.written = ''
+    view.handle({ event: 'status', ...status })
+    view.close()
+    expect(terminal.written).toBe('')
+  })
+})
+
+describe('plain and JSON views', () => {
+  it('say when all is ready, and where the time went', () => {
+    const lines = plainLines(ready)
+    expect(lines[0]).toBe('ready after 5.3 s: all nodes share safe block 3')
+    expect(lines[1]).toBe('  (genesis 0.4 s, safe on all nodes 5.2 s)')
+    expect(lines.join('\n')).toContain('/data/net/join/join.txt')
+  })
+
+  it('put a status on one line', () => {
+    expect(plainLines({ event: 'status', ...status })).toEqual([
+      'l1 42 | last batch in l1 41 | sequencer unsafe 80 safe 76 finalized 60 peers 2 | verifier1 does not answer',
+    ])
+  })
+
+  it('print one JSON object a line', () => {
+    let written = ''
+    const view = createJsonView({ write: (text: string) => (written += text) })
+    view.handle(ready)
+    view.handle({ event: 'stopped' })
+    const [first, second] = written
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(first).toMatchObject({
+      event: 'ready',
+      dir: '/data/net',
+      l1: { rpc: 'http://127.0.0.1:9500' },
+      batcher: { adminRpc: 'http://127.0.0.1:9501' },
+    })
+    expect(Object.keys(first.nodes[0])).toEqual(
+      expect.arrayContaining(['name', 'rollupRpc', 'ethRpc', 'engineRpc', 'metrics', 'p2p', 'peerId', 'jwt']),
+    )
+    expect(second).toEqual({ event: 'stopped' })
+  })
+})
