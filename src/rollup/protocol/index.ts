@@ -165,3 +165,4 @@ export {
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from './types.ts'
+export { upgradeDeposits, upgradeDepositsOf } from './upgradeTxs.ts'
