@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { blockHeaderFromJson, encodeDepositTx } from '../../rollup/protocol/index.ts'
+import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/types.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
+
+type Json = Record<string, JsonValue>
+
+/** What op-geth's RPC answered while a chain was recorded. */
+export interface RecordedRpc {
+  genesis: Json
+  blocks: (Json & { hash: Hex; transactions: Json[] })[]
+  receipts: Json[][]
+  rawTransactions: (Hex | null)[][]
+}
+
+export const RECORDINGS = ['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'holocene-span-brotli-calldata']
+
+export function loadRecordedRpc(name: string): RecordedRpc {
+  const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
+  const { genesis, l2, l2Receipts, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
+  return { genesis, blocks: l2, receipts: l2Receipts, rawTransactions: l2RawTransactions }
+}
+
+/** EIP-2718 encodings of a recorded block: deposits are rebuilt from their JSON form. */
+export function recordedTransactions(recording: RecordedRpc, number: number): Uint8Array[] {
+  const { transactions = [] } = recording.blocks[number] ?? {}
+  return transactions.map((json, index) => {
+    const raw = recording.rawTransactions[number]?.[index]
+    if (typeof raw === 'string') return fromHex(raw)
+    return encodeDepositTx({
+      sourceHash: hex(json.sourceHash),
+      from: hex(json.from),
+      to: json.to === null ? null : hex(json.to),
+      mint: quantityToBigInt(json.mint),
+      value: quantityToBigInt(json.value),
+      gas: quantityToBigInt(json.gas),
+      isSystemTx: json.isSystemTx === true,
+      data: fromHex(hex(json.input)),
+    })
+  })
+}
+
+/** The recorded block as the chain would give it. */
+export function recordedBlock(recording: RecordedRpc, number: number): Block {
+  const json = recording.blocks[number]
+  if (json === undefined) throw new Error(`block ${number} is not in the recording`)
+  const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(json)
+  const transactions: Transaction[] = recordedTransactions(recording, number).map(decodeTransaction)
+  return {
+    header: { hash: json.hash, ...header, sha3Uncles: unclesHash, miner: coinbase, baseFeePerGas },
+    transactions,
+    withdrawals: [],
+    sizeBytes: quantityToNumber(json.size),
+  }
+}
+
+export function receiptFromJson(json: Json): Receipt {
+  const big = (name: string) => quantityToBigInt(json[name], name)
+  const integer = (name: string) => quantityToNumber(json[name], name)
+  const logs = json.logs as Json[]
+  const receipt: Receipt = {
+    type: integer('type'),
+    status: integer('status') === 1 ? 1 : 0,
+    cumulativeGasUsed: big('cumulativeGasUsed'),
+    gasUsed: big('gasUsed'),
+    logsBloom: hex(json.logsBloom),
+    logs: logs.map((log) => ({
+      address: hex(log.address),
+      topics: log.topics as Hex[],
+      data: fromHex(hex(log.data)),
+      logIndex: quantityToNumber(log.logIndex),
+    })),
+    transactionHash: hex(json.transactionHash),
+    transactionIndex: integer('transactionIndex'),
+    blockHash: hex(json.blockHash),
+    blockNumber: integer('blockNumber'),
+    from: hex(json.from),
+    to: json.to === null ? null : hex(json.to),
+    contractAddress: json.contractAddress === null ? null : hex(json.contractAddress),
+    effectiveGasPrice: big('effectiveGasPrice'),
+  }
+  if (json.depositNonce !== undefined) receipt.depositNonce = integer('depositNonce')
+  if (json.depositReceiptVersion !== undefined) receipt.depositReceiptVersion = integer('depositReceiptVersion')
+  if (json.l1Fee !== undefined) {
+    const l1Fee: L1FeeFields = { l1GasPrice: big('l1GasPrice'), l1GasUsed: big('l1GasUsed'), l1Fee: big('l1Fee') }
+    if (json.l1BlobBaseFee !== undefined) l1Fee.l1BlobBaseFee = big('l1BlobBaseFee')
+    if (json.l1BaseFeeScalar !== undefined) l1Fee.l1BaseFeeScalar = big('l1BaseFeeScalar')
+    if (json.l1BlobBaseFeeScalar !== undefined) l1Fee.l1BlobBaseFeeScalar = big('l1BlobBaseFeeScalar')
+    receipt.l1Fee = l1Fee
+  }
+  return receipt
+}
+
+function hex(value: unknown): Hex {
+  if (typeof value !== 'string' || !value.startsWith('0x')) throw new Error(`not hex: ${String(value)}`)
+  return value as Hex
+}

@@ -1,0 +1,67 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
+import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
+import type { SignedTransaction } from '../chain/types.ts'
+import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
+
+export interface TestTransaction {
+  chainId?: bigint
+  nonce?: number
+  maxFeePerGas?: bigint
+  maxPriorityFeePerGas?: bigint
+  gasLimit?: bigint
+  to?: Hex | null
+  value?: bigint
+  data?: Uint8Array
+}
+
+/** Private key number `index`, from 1. */
+export function testKey(index: number): Uint8Array {
+  const key = new Uint8Array(32)
+  new DataView(key.buffer).setUint32(28, index)
+  return key
+}
+
+export function testAddress(index: number): Hex {
+  return privateKeyToAddress(testKey(index))
+}
+
+/** A dynamic-fee transaction of chain 901, signed with `key`. */
+export function signTransaction(key: Uint8Array, fields: TestTransaction = {}): SignedTransaction {
+  const body: RlpInput[] = [
+    fields.chainId ?? 901n,
+    fields.nonce ?? 0,
+    fields.maxPriorityFeePerGas ?? 1_000_000n,
+    fields.maxFeePerGas ?? 2_000_000_000n,
+    fields.gasLimit ?? 21_000n,
+    fields.to === null ? new Uint8Array() : fromHex(fields.to ?? '0x1111111111111111111111111111111111111111'),
+    fields.value ?? 0n,
+    fields.data ?? new Uint8Array(),
+    [],
+  ]
+  const { r, s, yParity } = signHash(keccak256(typed(2, body)), key)
+  return decodeSignedTransaction(typed(2, [...body, yParity, trim(r), trim(s)]))
+}
+
+/** A legacy transaction, without replay protection when `chainId` is undefined. */
+export function signLegacyTransaction(
+  key: Uint8Array,
+  { chainId, nonce = 0, gasPrice = 2_000_000_000n }: { chainId?: bigint; nonce?: number; gasPrice?: bigint },
+): SignedTransaction {
+  const body: RlpInput[] = [nonce, gasPrice, 21_000n, new Uint8Array(20), 0n, new Uint8Array()]
+  const signed = chainId === undefined ? body : [...body, chainId, 0, 0]
+  const { r, s, yParity } = signHash(keccak256(encodeRlp(signed)), key)
+  const v = chainId === undefined ? BigInt(27 + yParity) : chainId * 2n + 35n + BigInt(yParity)
+  return decodeSignedTransaction(encodeRlp([...body, v, trim(r), trim(s)]))
+}
+
+function typed(type: number, body: RlpInput[]): Uint8Array {
+  return concatBytes(Uint8Array.of(type), encodeRlp(body))
+}
+
+function trim(bytes: Uint8Array): Uint8Array {
+  const start = bytes.findIndex((byte) => byte !== 0)
+  return bytes.subarray(start === -1 ? bytes.length : start)
+}

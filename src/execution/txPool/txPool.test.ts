@@ -1,0 +1,353 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import type { SignedTransaction } from '../chain/types.ts'
+import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
+import { signTransaction, type TestTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
+import type { TxPoolOptions } from './options.ts'
+import { TxPool } from './txPool.ts'
+
+const GWEI = 10n ** 9n
+
+let chain: FakePoolChain
+let clock: ManualClock
+let pool: TxPool
+
+function createPool(options: Partial<TxPoolOptions> = {}): TxPool {
+  pool = new TxPool({ chain, logger: silentLogger, clock }, options)
+  pool.start()
+  return pool
+}
+
+/** Signed by test key number `sender`. */
+function tx(sender: number, fields: TestTransaction = {}): SignedTransaction {
+  return signTransaction(testKey(sender), fields)
+}
+
+function walk(baseFee = GWEI): SignedTransaction[] {
+  const cursor = pool.best(baseFee)
+  const found: SignedTransaction[] = []
+  for (let next = cursor.peek(); next !== undefined; next = cursor.peek()) {
+    found.push(next)
+    cursor.next()
+  }
+  return found
+}
+
+beforeEach(() => {
+  chain = new FakePoolChain()
+  clock = new ManualClock(1_700_000_000_000)
+  for (let sender = 1; sender <= 5; sender++) chain.setAccount(testAddress(sender), {})
+  createPool()
+})
+
+afterEach(() => pool.stop())
+
+describe('what the pool refuses, in the words of geth', () => {
+  const cases: {
+    id: string
+    fields?: TestTransaction
+    prepare?: () => void | Promise<void>
+    error: string | RegExp
+  }[] = [
+    {
+      id: 'nonce used up',
+      prepare: () => chain.setAccount(testAddress(1), { nonce: 3n }),
+      fields: { nonce: 2 },
+      error: 'nonce too low: next nonce 3, tx nonce 2',
+    },
+    {
+      id: 'no money',
+      prepare: () => chain.setAccount(testAddress(1), { balance: 5n }),
+      fields: { maxFeePerGas: 1_000_000n, value: 1n },
+      error: 'insufficient funds for gas * price + value: balance 5, tx cost 21000000001, overshot 20999999996',
+    },
+    {
+      id: 'money for everything but the L1 data fee',
+      prepare: () => {
+        chain.l1Fee = 7n
+        chain.setAccount(testAddress(1), { balance: 21_000n * GWEI })
+      },
+      fields: { maxFeePerGas: GWEI },
+      error: /^insufficient funds for gas \* price \+ value: .* overshot 7$/,
+    },
+    {
+      id: 'not enough left after what waits already',
+      prepare: async () => {
+        chain.setAccount(testAddress(1), { balance: 60_000n * GWEI })
+        await pool.add(tx(1, { nonce: 0 }))
+      },
+      fields: { nonce: 1 },
+      error: /^insufficient funds .* queued cost 42000000000000, tx cost 42000000000000, overshot 24000000000000$/,
+    },
+    {
+      id: 'more gas than a block leaves beside the L1-info deposit',
+      prepare: () => chain.setGasLimit(30_000_000n),
+      fields: { gasLimit: 29_930_001n },
+      error: 'exceeds block gas limit',
+    },
+    {
+      id: 'tip above fee cap',
+      fields: { maxFeePerGas: 5n, maxPriorityFeePerGas: 6n },
+      error: 'max priority fee per gas higher than max fee per gas',
+    },
+    { id: 'another chain', fields: { chainId: 1n }, error: /^invalid sender: .*have 1 want 901$/ },
+    {
+      id: 'too little gas',
+      fields: { gasLimit: 20_999n },
+      error: 'intrinsic gas too low: gas 20999, minimum needed 21000',
+    },
+    {
+      id: 'too little gas for its data under Isthmus',
+      prepare: () => {
+        chain.isthmus = true
+      },
+      fields: { gasLimit: 24_999n, data: new Uint8Array(100).fill(1) },
+      error: 'insufficient gas for floor data gas cost: gas 24999, minimum needed 25000',
+    },
+    { id: 'no tip', fields: { maxPriorityFeePerGas: 0n }, error: /^transaction underpriced/ },
+    {
+      id: 'too large',
+      fields: { data: new Uint8Array(130_000 + 2000), gasLimit: 3_000_000n },
+      error: /^oversized data: transaction size 1\d+, limit 131072$/,
+    },
+    {
+      id: 'init code beyond the limit',
+      fields: { to: null, data: new Uint8Array(49_153), gasLimit: 3_000_000n },
+      error: 'max initcode size exceeded: code size 49153, limit 49152',
+    },
+    {
+      id: 'an account with delegated code that skips a nonce',
+      prepare: () => chain.setAccount(testAddress(1), { codeHash: `0x${'ab'.repeat(32)}` }),
+      fields: { nonce: 1 },
+      error: 'gapped-nonce tx from delegated accounts',
+    },
+  ]
+  it.each(cases)('$id', async ({ fields, prepare, error }) => {
+    await prepare?.()
+    const known = pool.status()
+    await expect(pool.add(tx(1, fields))).rejects.toThrow(error)
+    expect(pool.status()).toEqual(known)
+  })
+
+  it('the same transaction twice', async () => {
+    await pool.add(tx(1))
+    await expect(pool.add(tx(1))).rejects.toThrow('already known')
+  })
+})
+
+describe('pending and queued', () => {
+  it('a gap holds later nonces back until it is filled', async () => {
+    await pool.add(tx(1, { nonce: 2 }))
+    await pool.add(tx(1, { nonce: 1 }))
+    expect(pool.status()).toEqual({ pending: 0, queued: 2 })
+    expect(pool.nextNonce(testAddress(1))).toBe(0)
+    await pool.add(tx(1, { nonce: 0 }))
+    expect(pool.status()).toEqual({ pending: 3, queued: 0 })
+    expect(pool.nextNonce(testAddress(1))).toBe(3)
+    expect(walk().map(({ nonce }) => nonce)).toEqual([0, 1, 2])
+  })
+
+  it('one sender may not pile up transactions behind a gap', async () => {
+    createPool({ accountQueue: 2 })
+    await pool.add(tx(1, { nonce: 5 }))
+    await pool.add(tx(1, { nonce: 6 }))
+    await expect(pool.add(tx(1, { nonce: 7 }))).rejects.toThrow('account limit exceeded')
+  })
+
+  it('what waits too long behind a gap is dropped, what is executable stays', async () => {
+    await pool.add(tx(1, { nonce: 1 }))
+    await pool.add(tx(2))
+    await clock.advance(3 * 3_600_000 + 120_000)
+    expect(pool.status()).toEqual({ pending: 1, queued: 0 })
+  })
+})
+
+describe('replacement', () => {
+  const first = { maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: GWEI }
+
+  it.each([
+    { id: 'only the tip is raised', maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: (GWEI * 11n) / 10n },
+    { id: 'both are raised by a little', maxFeePerGas: 2n * GWEI + 1n, maxPriorityFeePerGas: GWEI + 1n },
+    { id: 'nine per cent', maxFeePerGas: (2n * GWEI * 109n) / 100n, maxPriorityFeePerGas: (GWEI * 109n) / 100n },
+  ])('is refused when $id', async ({ id: _, ...fees }) => {
+    await pool.add(tx(1, first))
+    await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow('replacement transaction underpriced')
+  })
+
+  it('ten per cent on both takes the place', async () => {
+    await pool.add(tx(1, first))
+    const next = tx(1, { maxFeePerGas: (2n * GWEI * 11n) / 10n, maxPriorityFeePerGas: (GWEI * 11n) / 10n })
+    await pool.add(next)
+    expect(walk()).toEqual([next])
+    expect(pool.get(tx(1, first).hash)).toBeUndefined()
+  })
+})
+
+describe('order for the block builder', () => {
+  it('highest effective tip first, arrival decides between equals, nonces in order', async () => {
+    await pool.add(tx(1, { maxPriorityFeePerGas: GWEI / 2n }))
+    await pool.add(tx(1, { nonce: 1, maxPriorityFeePerGas: GWEI }))
+    await pool.add(tx(2, { maxPriorityFeePerGas: (GWEI * 3n) / 4n }))
+    await pool.add(tx(3, { maxPriorityFeePerGas: GWEI / 2n }))
+    const order = walk().map(({ from, nonce }) => `${[1, 2, 3].find((n) => testAddress(n) === from)}:${nonce}`)
+    expect(order).toEqual(['2:0', '1:0', '1:1', '3:0'])
+  })
+
+  it('the fee cap limits the tip, and below the base fee a sender is left out', async () => {
+    await pool.add(tx(1, { maxFeePerGas: GWEI + 2_000_000n, maxPriorityFeePerGas: GWEI }))
+    await pool.add(tx(2, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 3_000_000n }))
+    expect(walk().map(({ from }) => from)).toEqual([testAddress(2), testAddress(1)])
+    expect(walk(GWEI + 2_000_001n).map(({ from }) => from)).toEqual([testAddress(2)])
+  })
+
+  it('a tip below the minimum for blocks waits', async () => {
+    await pool.add(tx(1, { maxPriorityFeePerGas: 999_999n }))
+    expect(walk()).toEqual([])
+    expect(pool.status().pending).toBe(1)
+  })
+
+  it('skipping a sender leaves the others', async () => {
+    await pool.add(tx(1, { maxPriorityFeePerGas: GWEI }))
+    await pool.add(tx(1, { nonce: 1, maxPriorityFeePerGas: GWEI }))
+    await pool.add(tx(2))
+    const cursor = pool.best(GWEI)
+    cursor.skipSender()
+    expect(cursor.peek()?.from).toBe(testAddress(2))
+    cursor.next()
+    expect(cursor.peek()).toBeUndefined()
+  })
+
+  it('never goes up in tip between senders, whatever was added', async () => {
+    const tips = fc.array(fc.bigInt({ min: 1_000_000n, max: GWEI }), { minLength: 1, maxLength: 5 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(tips, { minLength: 1, maxLength: 5 }), async (senders) => {
+        createPool()
+        let count = 0
+        for (const [index, list] of senders.entries()) {
+          for (const [nonce, maxPriorityFeePerGas] of list.entries()) {
+            await pool.add(tx(index + 1, { nonce, maxPriorityFeePerGas }))
+            count++
+          }
+        }
+        const walked = walk()
+        expect(walked.length).toBe(count)
+        const heads = new Map(senders.map((list, index) => [testAddress(index + 1), [...list]]))
+        for (const { from, maxPriorityFeePerGas } of walked) {
+          const best = [...heads.values()].reduce((most, [tip = 0n]) => (tip > most ? tip : most), 0n)
+          expect(maxPriorityFeePerGas).toBe(best)
+          expect(heads.get(from)?.shift()).toBe(maxPriorityFeePerGas)
+        }
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  it('tells the builder that there is more', async () => {
+    const controller = new AbortController()
+    const added = pool.added(controller.signal)
+    await pool.add(tx(1, { nonce: 1 }))
+    let woken = false
+    void added.then(() => {
+      woken = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(woken).toBe(false)
+    await pool.add(tx(1))
+    await added
+    const aborted = pool.added(controller.signal)
+    controller.abort(new Error('sealed'))
+    await expect(aborted).rejects.toThrow('sealed')
+  })
+})
+
+describe('a full pool', () => {
+  beforeEach(() => createPool({ globalSlots: 2, globalQueue: 1 }))
+
+  it('lets a better paying transaction push out the cheapest', async () => {
+    await pool.add(tx(1, { maxPriorityFeePerGas: 3_000_000n }))
+    await pool.add(tx(2, { maxPriorityFeePerGas: 2_000_000n }))
+    await expect(pool.add(tx(3, { maxPriorityFeePerGas: 2_000_000n }))).rejects.toThrow('transaction underpriced')
+    await pool.add(tx(3, { maxPriorityFeePerGas: 4_000_000n }))
+    expect(walk().map(({ from }) => from)).toEqual([testAddress(3), testAddress(1)])
+  })
+
+  it('what waits behind a gap never pushes out what is executable', async () => {
+    await pool.add(tx(1))
+    await pool.add(tx(2))
+    await pool.add(tx(3, { nonce: 4 }))
+    await expect(pool.add(tx(4, { nonce: 9 }))).rejects.toThrow('txpool is full')
+    expect(pool.status()).toEqual({ pending: 2, queued: 1 })
+  })
+
+  it('counts large transactions as several slots', async () => {
+    const large = { data: new Uint8Array(40_000), gasLimit: 2_000_000n }
+    await pool.add(tx(1, large))
+    await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
+  })
+})
+
+describe('a new head', () => {
+  it('takes mined transactions out and keeps the rest', async () => {
+    const mined = tx(1)
+    await pool.add(mined)
+    await pool.add(tx(1, { nonce: 1 }))
+    const block = chain.block([mined])
+    chain.setAccount(testAddress(1), { nonce: 1n })
+    chain.move(block, [block])
+    await pool.add(tx(2))
+    expect(pool.content(testAddress(1)).pending.map(({ nonce }) => nonce)).toEqual([1])
+    expect(pool.get(mined.hash)).toBeUndefined()
+  })
+
+  it('makes what waited for its nonce executable', async () => {
+    await pool.add(tx(1, { nonce: 1 }))
+    const woken = pool.added(new AbortController().signal)
+    const block = chain.block([])
+    chain.setAccount(testAddress(1), { nonce: 1n })
+    chain.move(block, [block])
+    await woken
+    expect(pool.status()).toEqual({ pending: 1, queued: 0 })
+  })
+
+  it('drops what its sender can no longer pay, and later nonces wait', async () => {
+    await pool.add(tx(1, { value: 10n ** 17n }))
+    await pool.add(tx(1, { nonce: 1 }))
+    const block = chain.block([])
+    chain.setAccount(testAddress(1), { balance: 10n ** 16n })
+    chain.move(block, [block])
+    await pool.add(tx(2))
+    expect(pool.content(testAddress(1))).toMatchObject({ pending: [], queued: [{ nonce: 1 }] })
+  })
+
+  it('takes transactions of a replaced block back in, but not those the new branch has', async () => {
+    const [lost, kept] = [tx(1), tx(2)]
+    await pool.add(lost)
+    await pool.add(kept)
+    const old = chain.block([lost, kept])
+    for (const sender of [1, 2]) chain.setAccount(testAddress(sender), { nonce: 1n })
+    chain.move(old, [old])
+    await pool.add(tx(3))
+    expect(pool.status().pending).toBe(1)
+
+    const other = chain.block([kept], 1)
+    chain.setAccount(testAddress(1), { nonce: 0n })
+    chain.move(other, [other], [old])
+    await pool.add(tx(4))
+    expect(pool.content(testAddress(1)).pending).toEqual([lost])
+    expect(pool.content(testAddress(2)).pending).toEqual([])
+  })
+
+  it('an addition that sees the new head before the pool was told of it', async () => {
+    const mined = tx(1)
+    await pool.add(mined)
+    const adding = pool.add(tx(1, { nonce: 1 }))
+    const block = chain.block([mined])
+    chain.setAccount(testAddress(1), { nonce: 1n })
+    chain.move(block, [block])
+    await adding
+    expect(walk().map(({ nonce }) => nonce)).toEqual([1])
+    expect(pool.get(mined.hash)).toBeUndefined()
+  })
+})
