@@ -142,8 +142,7 @@ export class Publisher {
         return
       }
       if (data === undefined) return
-      const sending = this.send(data, this.group).finally(() => this.inFlight.delete(sending))
-      this.inFlight.add(sending)
+      this.track(this.send(data, this.group))
     }
   }
 
@@ -156,8 +155,19 @@ export class Publisher {
     return this.options.maxPendingTx === 0 || this.inFlight.size < this.options.maxPendingTx
   }
 
-  private async send(data: TxData, group: AbortController): Promise<void> {
-    const { manager, sender, clock, logger, metrics } = this.modules
+  /** A confirmation makes room for the next frame at once; after a failure there is a pause. */
+  private track(sending: Promise<boolean>): void {
+    const ended = sending.then((confirmed) => {
+      this.inFlight.delete(ended)
+      if (confirmed) this.request()
+      else this.modules.clock.setTimeout(() => this.request(), this.options.retryMs)
+    })
+    this.inFlight.add(ended)
+  }
+
+  /** Whether the transaction was confirmed. */
+  private async send(data: TxData, group: AbortController): Promise<boolean> {
+    const { manager, sender, logger, metrics } = this.modules
     logger.info('Building Calldata transaction candidate', { tx_id: data.id, size: data.calldata.length })
     metrics.txSubmitted()
     const signal = AbortSignal.any([group.signal, this.kill.signal])
@@ -170,12 +180,12 @@ export class Publisher {
         size: data.calldata.length,
       })
       await manager.txConfirmed(data.id, receipt.blockNumber)
-      this.request()
+      return true
     } catch (error) {
       if (!signal.aborted && !sender.isClosed) logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
       await manager.txFailed(data.id)
       group.abort(new DeviumError('sibling-failed', 'another transaction of the group failed', { cause: error }))
-      clock.setTimeout(() => this.request(), this.options.retryMs)
+      return false
     }
   }
 }

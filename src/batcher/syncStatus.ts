@@ -34,8 +34,7 @@ export async function fetchSyncStatus(
   const { rollup, clock, logger } = modules
   const startedAtMs = clock.now()
   for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs *= 2) {
-    const leftMs = Math.max(1, timeoutMs - (clock.now() - startedAtMs))
-    const status = await requestSyncStatus(rollup, Math.ceil(leftMs), signal)
+    const status = await requestSyncStatus(rollup, timeoutMs, signal)
     if (status !== undefined) return status
     if (clock.now() + backoffMs - startedAtMs >= timeoutMs) {
       throw new SyncStatusError(

@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { BatcherStateError } from './batchSubmitter.ts'
+import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
+import { batchTransactions, type RecordedChain } from './testUtils/recordedChain.ts'
+import { type SubmitterSetup, setUpSubmitter } from './testUtils/submitterSetup.ts'
+import { until } from './testUtils/until.ts'
+
+let setup: SubmitterSetup | undefined
+
+afterEach(async () => {
+  await setup?.stop()
+  setup = undefined
+})
+
+const never = new AbortController().signal
+
+function expectedBlocks(chain: RecordedChain, from: number, to: number) {
+  return chain.blocks.slice(from, to + 1).map((block, index) => ({
+    timestamp: Number(block.timestamp),
+    transactions: batchTransactions(chain, from + index),
+  }))
+}
+
+function withoutOrigin(blocks: Awaited<ReturnType<typeof readPostedBlocks>>) {
+  return blocks.map(({ timestamp, transactions }) => ({
+    timestamp,
+    transactions: transactions.map((tx) => new Uint8Array(tx)),
+  }))
+}
+
+describe('posting', () => {
+  it.each([
+    { id: 'singular zlib', chain: 'granite-singular-zlib-calldata', options: {} },
+    {
+      id: 'singular brotli, many frames',
+      chain: 'holocene-span-brotli-calldata',
+      options: { compressionAlgorithm: 'brotli', maxL1TxSizeBytes: 400, targetNumFrames: 4 },
+    },
+    {
+      id: 'span brotli',
+      chain: 'holocene-span-brotli-calldata',
+      options: { batchType: 'span', compressionAlgorithm: 'brotli-10' },
+    },
+    {
+      id: 'span zlib, many frames at once',
+      chain: 'holocene-span-brotli-calldata',
+      options: { batchType: 'span', maxL1TxSizeBytes: 400, targetNumFrames: 4, maxPendingTx: 4 },
+    },
+    {
+      id: 'uncompressed',
+      chain: 'granite-singular-zlib-calldata',
+      options: { compressor: 'none', maxL1TxSizeBytes: 2000 },
+    },
+  ] as const)('puts every block on L1 in order: $id', async ({ chain, options }) => {
+    setup = await setUpSubmitter(chain)
+    const { node, l1, sender } = setup
+    node.unsafe = 5
+    setup.create(options).start()
+    await until(async () => (await node.safeNumber()) === 5)
+    node.unsafe = 32
+    await until(async () => (await node.safeNumber()) === 32)
+    const posted = await readPostedBlocks(l1, setup.chain.config, sender)
+    expect(withoutOrigin(posted)).toEqual(expectedBlocks(setup.chain, 1, 32))
+    const maxSize = 'maxL1TxSizeBytes' in options ? options.maxL1TxSizeBytes : 120_000
+    for (const frame of await readPostedFrames(l1, setup.chain.config, sender))
+      expect(frame.txSizeBytes).toBeLessThanOrEqual(maxSize)
+    expect(setup.log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
+  })
+
+  it('continues at the safe head after a restart of the program', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    const first = setup.create()
+    first.start()
+    await until(async () => (await node.safeNumber()) === 10)
+    await first.shutdown()
+    node.unsafe = 20
+    setup.create().start()
+    await until(async () => (await node.safeNumber()) === 20)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ timestamp }) => timestamp)).toEqual(
+      expectedBlocks(chain, 1, 20).map(({ timestamp }) => timestamp),
+    )
+  })
+
+  it('posts again what the rollup node did not derive from a complete channel', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 3
+    node.frozenSafe = 0
+    setup.create().start()
+    await log.seen('Channel is fully submitted')
+    await setup.mine(2)
+    const cleared = await log.seen('Clearing state')
+    expect(cleared.reason).toBe('sequencer did not make expected progress')
+    await log.seen('Channel is fully submitted', 2)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.slice(0, 6).map(({ timestamp }) => timestamp)).toEqual(
+      [1, 2, 3, 1, 2, 3].map((number) => Number(chain.blocks[number]?.timestamp)),
+    )
+  })
+
+  it('drops the blocks of an abandoned chain and posts the new one', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 4
+    // The channel stays open, so none of the four blocks has left when the chain changes.
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 4)
+    const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
+    node.blocks = chain.blocks.map((block, number) =>
+      number < 3
+        ? block
+        : {
+            ...block,
+            hash: rename(block.hash),
+            parentHash: number === 3 ? block.parentHash : rename(block.parentHash),
+          },
+    )
+    node.unsafe = 6
+    const reorg = await log.seen('Found L2 reorg')
+    expect(reorg.block_number).toBe(5)
+    await log.seen('Added L2 block to local state', 4 + 6)
+    await submitter.stop(never)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ parentHash }) => parentHash)).toEqual(
+      node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),
+    )
+  })
+
+  it('carries on when blocks cannot be had for a while', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    node.blockFault = true
+    setup.create().start()
+    const warning = await log.seen('Error loading blocks, retrying on next tick')
+    expect(warning).toMatchObject({ lvl: 'warn', err: expect.stringContaining('the database is being compacted') })
+    node.blockFault = false
+    await until(async () => (await node.safeNumber()) === 3)
+  })
+})
+
+describe('rollup node out of reach', () => {
+  it.each([
+    { fault: 'hang', text: /^sync status request timed out/ },
+    { fault: 'error', text: /^sync status request failed: the engine is not reachable/ },
+    { fault: 'empty', text: /^sync status request timed out: the rollup node is not in sync/ },
+  ] as const)('warns and carries on by itself: $fault', async ({ fault, text }) => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    node.syncStatusFault = fault
+    setup.create({ networkTimeoutMs: 300 }).start()
+    const warning = await log.seen('Error calculating L2 block range')
+    expect(warning.lvl).toBe('warn')
+    expect(warning.err).toMatch(text)
+    node.syncStatusFault = 'none'
+    await until(async () => (await node.safeNumber()) === 3)
+  })
+
+  it('says the same thing only once in a while', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.syncStatusFault = 'error'
+    setup.create().start()
+    await until(() => node.syncStatusCalls > 8)
+    expect(log.of('Error calculating L2 block range').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
+  })
+
+  it('waits for the node to reach the L1 head when asked to', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node } = setup
+    node.unsafe = 2
+    setup.create({ waitNodeSync: true, checkRecentTxsDepth: 2 }).start()
+    await until(async () => (await node.safeNumber()) === 2)
+  })
+
+  it('is fatal when L1 is another chain than the rollup node says', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    setup.chain.rollup.l1_chain_id = 1
+    setup.create().start()
+    const error = await until(() => setup?.fatal[0])
+    expect(String(error)).toContain("--l1-eth-rpc serves chain 900, but the rollup node's L1 is chain 1")
+  })
+})
+
+describe('stop and start', () => {
+  it('saves what is held to L1 before it stops, and starts again', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log, l1, sender, chain } = setup
+    node.unsafe = 7
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 7)
+    expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])
+
+    await submitter.stop(never)
+    expect(await node.safeNumber()).toBe(7)
+    expect(log.of('Batch Submitter stopped')).toHaveLength(1)
+    expect(submitter.isRunning).toBe(false)
+
+    node.unsafe = 9
+    submitter.start()
+    await log.seen('Added L2 block to local state', 9)
+    await submitter.stop(never)
+    expect(await node.safeNumber()).toBe(9)
+  })
+
+  it('refuses to start what runs and to stop what does not', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const submitter = setup.create()
+    await expect(submitter.stop(never)).rejects.toThrow('batcher is not running')
+    expect(() => submitter.flush()).toThrow('batcher is not running')
+    submitter.start()
+    expect(() => submitter.start()).toThrow(BatcherStateError)
+    expect(() => submitter.start()).toThrow('batcher is already running')
+    const stopping = submitter.stop(never)
+    await expect(submitter.stop(never)).rejects.toThrow('batcher is not running')
+    await stopping
+  })
+
+  it('stops while the rollup node hangs', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    setup.node.syncStatusFault = 'hang'
+    const submitter = setup.create({ networkTimeoutMs: 60_000 })
+    submitter.start()
+    await until(() => (setup?.node.syncStatusCalls ?? 0) > 0)
+    await submitter.stop(never)
+    expect(setup.log.of('Batch Submitter stopped')).toHaveLength(1)
+  })
+
+  it('gives the rest up when the caller of stop goes away', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log, l1 } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 4)
+    const caller = new AbortController()
+    const stopped = submitter.stop(caller.signal)
+    await log.seen('Transaction successfully published')
+    caller.abort(new Error('client went away'))
+    await stopped
+    expect(log.of('Stopped before all data were saved to L1')).toHaveLength(1)
+    expect(submitter.isRunning).toBe(false)
+  })
+
+  it('does not drain at the end of the program, but waits for what is on its way', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log, l1, sender, chain } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 2
+    const submitter = setup.create()
+    submitter.start()
+    await log.seen('Transaction successfully published')
+    node.unsafe = 6
+    await log.seen('Added L2 block to local state', 6)
+    const done = submitter.shutdown()
+    await setup.mine()
+    await done
+    expect((await readPostedBlocks(l1, chain.config, sender)).length).toBe(2)
+    expect(log.of('Transaction confirmed')).toHaveLength(1)
+  })
+
+  it('sends an open channel at once when flushed', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 4
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 4)
+    submitter.flush()
+    await until(async () => (await node.safeNumber()) === 4)
+    const closed = await log.seen('Channel closed')
+    expect(closed.full_reason).toBe('channel full: channel terminated')
+  })
+})

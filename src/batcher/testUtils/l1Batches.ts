@@ -1,0 +1,81 @@
+import { fromHex, type Hex, quantityToNumber, toQuantity } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import { decodeBatch, decodeFrames, type Frame, readChannelBatches } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+
+/** An L2 block as its batch on L1 says it. */
+export interface PostedBlock {
+  timestamp: number
+  epochNumber: number
+  transactions: Uint8Array[]
+  /** Singular batches only. */
+  parentHash?: Hex
+  /** L1 block in which the channel became complete. */
+  l1Block: number
+}
+
+export interface PostedFrame extends Frame {
+  l1Block: number
+  txSizeBytes: number
+}
+
+/** Frames that `sender` posted to the inbox, in L1 order. */
+export async function readPostedFrames(
+  l1: Pick<RpcClient, 'request'>,
+  config: RollupConfig,
+  sender: Hex,
+): Promise<PostedFrame[]> {
+  const head = quantityToNumber(await l1.request('eth_blockNumber', []))
+  const frames: PostedFrame[] = []
+  for (let number = 0; number <= head; number++) {
+    const block = (await l1.request('eth_getBlockByNumber', [toQuantity(number), true])) as {
+      transactions: { to: string | null; from: string; input: string }[]
+    }
+    for (const tx of block.transactions) {
+      if (tx.to?.toLowerCase() !== config.batchInboxAddress || tx.from.toLowerCase() !== sender) continue
+      const input = fromHex(tx.input)
+      for (const frame of decodeFrames(input)) frames.push({ ...frame, l1Block: number, txSizeBytes: input.length })
+    }
+  }
+  return frames
+}
+
+/** Holocene's channel assembly: frames in order, a first frame drops what was incomplete, others out of place are lost. */
+export function channelsOf(frames: readonly PostedFrame[]): { data: Uint8Array; l1Block: number; frames: number }[] {
+  const channels: { data: Uint8Array; l1Block: number; frames: number }[] = []
+  let current: PostedFrame[] = []
+  for (const frame of frames) {
+    if (frame.number === 0) current = [frame]
+    else if (current[0]?.channelId === frame.channelId && current.length === frame.number) current.push(frame)
+    else continue
+    if (!frame.isLast) continue
+    const data = Buffer.concat(current.map((part) => part.data))
+    channels.push({ data, l1Block: frame.l1Block, frames: current.length })
+    current = []
+  }
+  return channels
+}
+
+export function blocksOfChannel(data: Uint8Array, config: RollupConfig, l1Block = 0): PostedBlock[] {
+  const blocks: PostedBlock[] = []
+  for (const bytes of readChannelBatches(data, { fjord: true, maxRlpBytes: 100_000_000 })) {
+    const batch = decodeBatch(bytes, config)
+    if (batch.type === 'singular') {
+      const { timestamp, epochNumber, transactions, parentHash } = batch
+      blocks.push({ timestamp, epochNumber, transactions, parentHash, l1Block })
+    } else {
+      for (const { timestamp, epochNumber, transactions } of batch.elements)
+        blocks.push({ timestamp, epochNumber, transactions, l1Block })
+    }
+  }
+  return blocks
+}
+
+export async function readPostedBlocks(
+  l1: Pick<RpcClient, 'request'>,
+  config: RollupConfig,
+  sender: Hex,
+): Promise<PostedBlock[]> {
+  const channels = channelsOf(await readPostedFrames(l1, config, sender))
+  return channels.flatMap(({ data, l1Block }) => blocksOfChannel(data, config, l1Block))
+}

@@ -1,0 +1,30 @@
+import { createLogger, type RootLogger } from '../../lib/logger.ts'
+import { until } from './until.ts'
+
+export interface LogRecord extends Record<string, unknown> {
+  lvl: string
+  msg: string
+}
+
+/** A logger whose lines a test can read and wait for. */
+export interface LogRecorder {
+  logger: RootLogger
+  lines: LogRecord[]
+  of(message: string): LogRecord[]
+  /** Waits until `count` lines of this message were written. */
+  seen(message: string, count?: number): Promise<LogRecord>
+}
+
+export function createLogRecorder(): LogRecorder {
+  const lines: LogRecord[] = []
+  const write = (line: string) => {
+    lines.push(JSON.parse(line))
+  }
+  const of = (message: string) => lines.filter((line) => line.msg === message)
+  return {
+    logger: createLogger({ level: 'trace', format: 'json', color: false, write }),
+    lines,
+    of,
+    seen: (message, count = 1) => until(() => of(message)[count - 1]),
+  }
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { fromHex } from '../../lib/hex.ts'
+import { parseRollupConfig } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { type BatcherBlock, batcherBlockFromJson } from '../l2Block.ts'
+
+export interface RecordedBlock extends Record<string, unknown> {
+  hash: string
+  parentHash: string
+  number: string
+  timestamp: string
+  transactions: Record<string, unknown>[]
+}
+
+/** A chain recorded from op-node, op-batcher and op-geth. */
+export interface RecordedChain {
+  rollup: Record<string, unknown>
+  config: RollupConfig
+  /** As eth_getBlockByNumber returned them; index = number. */
+  blocks: RecordedBlock[]
+  /** Encodings of the blocks' transactions, null for deposits. */
+  rawTransactions: (string | null)[][]
+}
+
+export type RecordedChainName = 'granite-singular-zlib-calldata' | 'holocene-span-brotli-calldata'
+
+export function loadRecordedChain(name: RecordedChainName): RecordedChain {
+  const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
+  const { rollup, l2, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
+  return { rollup, config: parseRollupConfig(rollup), blocks: l2, rawTransactions: l2RawTransactions }
+}
+
+/** Blocks 1 and up, as the batcher holds them. */
+export function batcherBlocks(chain: RecordedChain): Promise<BatcherBlock[]> {
+  return Promise.all(chain.blocks.slice(1).map(batcherBlockFromJson))
+}
+
+/** The transactions that belong into a batch of block `number`. */
+export function batchTransactions(chain: RecordedChain, number: number): Uint8Array[] {
+  const all = chain.rawTransactions[number] ?? []
+  return all.filter((raw) => raw !== null).map((raw) => fromHex(raw))
+}

@@ -1,0 +1,115 @@
+import { type Hex, quantityToNumber } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import { createRpcApp, type HttpServerHandle, serveApp } from '../../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../lib/jsonRpc/server.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { readPostedBlocks } from './l1Batches.ts'
+import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
+
+/**
+ * A rollup node and its execution client on one port, for the L2 side of tests: it serves a recorded chain, and its safe
+ * head is what the real L1 holds of it. Faults are switched on by the test.
+ */
+export class SequencerNode {
+  readonly chain: RecordedChain
+  blocks: RecordedBlock[]
+  /** Number of the unsafe head. */
+  unsafe = 0
+  /** The safe head stands still at this number whatever L1 holds. */
+  frozenSafe: number | undefined
+  syncStatusFault: 'none' | 'hang' | 'error' | 'empty' = 'none'
+  syncStatusCalls = 0
+  blockFault = false
+  private readonly l1: RpcClient
+  private readonly sender: Hex
+  private server: HttpServerHandle | undefined
+  private readonly released: (() => void)[] = []
+
+  constructor(chain: RecordedChain, l1: RpcClient, sender: Hex) {
+    this.chain = chain
+    this.blocks = chain.blocks
+    this.l1 = l1
+    this.sender = sender
+  }
+
+  get url(): string {
+    if (this.server === undefined) throw new Error('not started')
+    return this.server.url
+  }
+
+  async start(port = 0): Promise<void> {
+    const methods = new Map<string, RpcHandler>([
+      ['eth_chainId', () => `0x${this.chain.config.l2ChainId.toString(16)}`],
+      ['eth_getBlockByNumber', ([number]) => this.block(quantityToNumber(number))],
+      ['optimism_rollupConfig', () => this.chain.rollup],
+      ['optimism_syncStatus', () => this.syncStatus()],
+    ])
+    const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }) })
+    this.server = await serveApp(app, '127.0.0.1', port, 'test')
+  }
+
+  async stop(): Promise<void> {
+    for (const release of this.released) release()
+    await this.server?.close()
+  }
+
+  /** Number of the newest block that can be derived from L1. */
+  async safeNumber(): Promise<number> {
+    if (this.frozenSafe !== undefined) return this.frozenSafe
+    let safe = 0
+    for (const posted of await readPostedBlocks(this.l1, this.chain.config, this.sender)) {
+      const next = this.blocks[safe + 1]
+      if (next === undefined || posted.timestamp !== Number(next.timestamp)) continue
+      if (posted.parentHash !== undefined && posted.parentHash !== this.blocks[safe]?.hash) continue
+      safe++
+    }
+    return safe
+  }
+
+  private block(number: number): RecordedBlock | null {
+    if (this.blockFault) throw new JsonRpcError(-32000, 'the database is being compacted')
+    return number <= this.unsafe ? (this.blocks[number] ?? null) : null
+  }
+
+  private async syncStatus(): Promise<object> {
+    this.syncStatusCalls++
+    switch (this.syncStatusFault) {
+      case 'hang':
+        await new Promise<void>((resolve) => this.released.push(resolve))
+        break
+      case 'error':
+        throw new JsonRpcError(-32000, 'the engine is not reachable')
+    }
+    const head = (await this.l1.request('eth_getBlockByNumber', ['latest', false])) as Record<string, string>
+    const l1Ref =
+      this.syncStatusFault === 'empty'
+        ? { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
+        : {
+            hash: head.hash,
+            number: Number(head.number),
+            parentHash: head.parentHash,
+            timestamp: Number(head.timestamp),
+          }
+    const safe = this.l2Ref(await this.safeNumber())
+    return {
+      current_l1: l1Ref,
+      head_l1: l1Ref,
+      safe_l2: safe,
+      local_safe_l2: safe,
+      unsafe_l2: this.l2Ref(this.unsafe),
+    }
+  }
+
+  private l2Ref(number: number): object {
+    const block = this.blocks[number]
+    return {
+      hash: block?.hash,
+      number,
+      parentHash: block?.parentHash,
+      timestamp: Number(block?.timestamp),
+      l1origin: { hash: ZERO_HASH.replace('00', '11'), number: 0 },
+      sequenceNumber: 0,
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { BatchSubmitter } from '../batchSubmitter.ts'
+import { createL1Endpoint } from '../l1Endpoint.ts'
+import { createL2Source } from '../l2Source.ts'
+import { noBatcherMetrics } from '../metrics.ts'
+import type { BatcherOptions } from '../options.ts'
+import { noTxManagerMetrics } from '../txmgr/metrics.ts'
+import type { TxManagerOptions } from '../txmgr/options.ts'
+import { createLocalSigner } from '../txmgr/signer.ts'
+import { TxManager } from '../txmgr/txManager.ts'
+import { createLogRecorder, type LogRecorder } from './logRecorder.ts'
+import { loadRecordedChain, type RecordedChain, type RecordedChainName } from './recordedChain.ts'
+import { SequencerNode } from './sequencerNode.ts'
+
+/** Anvil's third account, as in the recorded chains. */
+export const BATCHER_KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+
+export const TEST_BATCHER_OPTIONS: BatcherOptions = {
+  pollIntervalMs: 50,
+  maxPendingTx: 1,
+  maxChannelDuration: 1,
+  subSafetyMargin: 4,
+  maxL1TxSizeBytes: 120_000,
+  maxBlocksPerSpanBatch: 0,
+  targetNumFrames: 1,
+  approxComprRatio: 0.6,
+  compressor: 'shadow',
+  compressionAlgorithm: 'zlib',
+  batchType: 'singular',
+  networkTimeoutMs: 5_000,
+  waitNodeSync: false,
+  checkRecentTxsDepth: 0,
+}
+
+export const TEST_TX_OPTIONS: TxManagerOptions = {
+  numConfirmations: 1,
+  safeAbortNonceTooLowCount: 3,
+  resubmissionTimeoutMs: 60_000,
+  networkTimeoutMs: 5_000,
+  feeLimitMultiplier: 5n,
+  feeLimitThresholdWei: 100_000_000_000n,
+  minBaseFeeWei: 1_000_000_000n,
+  minTipCapWei: 1_000_000_000n,
+  maxBaseFeeWei: 0n,
+  maxTipCapWei: 0n,
+  sendTimeoutMs: 0,
+  notInMempoolTimeoutMs: 120_000,
+  receiptQueryIntervalMs: 25,
+  rebroadcastIntervalMs: 12_000,
+  retryIntervalMs: 50,
+  maxRetries: 10,
+  alreadyPublishedErrors: [],
+}
+
+/** A real L1, a recorded chain behind real sockets, and submitters over both. */
+export interface SubmitterSetup {
+  anvil: Anvil
+  l1: RpcClient
+  chain: RecordedChain
+  node: SequencerNode
+  log: LogRecorder
+  fatal: unknown[]
+  sender: `0x${string}`
+  create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
+  mine(count?: number): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function setUpSubmitter(
+  name: RecordedChainName,
+  anvilOptions: Parameters<typeof startAnvil>[0] = {},
+): Promise<SubmitterSetup> {
+  const chain = loadRecordedChain(name)
+  const anvil = await startAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
+  const l1 = createRpcClient({ url: anvil.url })
+  // The recorded blocks have L1 origins up to here; an L1 head below them would never reach a channel's duration.
+  await l1.request('anvil_mine', ['0x28'])
+  const signer = createLocalSigner({ privateKey: BATCHER_KEY })
+  const node = new SequencerNode(chain, l1, signer.address)
+  await node.start()
+  const log = createLogRecorder()
+  const fatal: unknown[] = []
+  const l2 = createRpcClient({ url: node.url })
+  const submitters: BatchSubmitter[] = []
+  return {
+    anvil,
+    l1,
+    chain,
+    node,
+    log,
+    fatal,
+    sender: signer.address,
+    create(options = {}, txOptions = {}) {
+      const endpoint = createL1Endpoint(l1, 5_000)
+      const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
+      const sender = new TxManager(
+        { ...modules, signer, metrics: noTxManagerMetrics },
+        { ...TEST_TX_OPTIONS, ...txOptions, chainId: 900n },
+      )
+      const submitter = new BatchSubmitter(
+        {
+          ...modules,
+          rollup: l2,
+          l2: createL2Source(l2, 5_000),
+          sender,
+          metrics: noBatcherMetrics,
+          onFatal: (error) => fatal.push(error),
+        },
+        { ...TEST_BATCHER_OPTIONS, ...options },
+      )
+      submitters.push(submitter)
+      return submitter
+    },
+    async mine(count = 1) {
+      for (let i = 0; i < count; i++) await l1.request('evm_mine', [])
+    },
+    async stop() {
+      // Transactions that wait for a block would hold a shutdown up.
+      await l1.request('evm_setAutomine', [true])
+      await Promise.all(submitters.map((submitter) => submitter.shutdown()))
+      await node.stop()
+      await l2.close()
+      await l1.close()
+      await anvil.stop()
+    },
+  }
+}
