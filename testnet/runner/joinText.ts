@@ -5,25 +5,26 @@ import type { TestnetLayout } from './layout.ts'
 import type { NodePorts } from './ports.ts'
 import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
 
-/** Where the joining node listens: op-geth's and op-node's usual ports. */
-const JOIN_PORTS: NodePorts = { rollupRpc: 9545, ethRpc: 8545, engineRpc: 8551, metrics: 7300, p2p: 9222 }
-
-/** The commands by which one more node joins by hand: `join.txt`, beside the two files they name. */
-export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: string): string {
+/**
+ * The commands by which one more node joins by hand: `join.txt`, beside the two files they name. `ports` are those that
+ * a node beyond the testnet's own would have.
+ */
+export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: string, ports: NodePorts): string {
   const { l1, nodes, joinDir } = endpoints
   const [sequencer] = nodes
   if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  const name = `node${nodes.length + 1}`
   const files = {
-    gethDataDir: 'node4/geth',
-    jwt: 'node4/jwt.txt',
-    p2pKey: 'node4/p2p-key.txt',
-    peerstore: 'node4/peerstore',
+    gethDataDir: `${name}/geth`,
+    jwt: `${name}/jwt.txt`,
+    p2pKey: `${name}/p2p-key.txt`,
+    peerstore: `${name}/peerstore`,
     genesis: 'genesis.json',
     rollupConfig: 'rollup.json',
   }
   const options = {
     files,
-    ports: JOIN_PORTS,
+    ports,
     host: '127.0.0.1',
     l1Rpc: l1.rpc,
     staticPeers: [sequencer.p2p],
@@ -42,8 +43,8 @@ The programs are in the bin directory of the devium checkout:
 
 1. A data directory, and a secret of its own that the two programs of the node share:
 
-    mkdir -p node4
-    node -p 'require("node:crypto").randomBytes(32).toString("hex")' > node4/jwt.txt
+    mkdir -p ${name}
+    node -p 'require("node:crypto").randomBytes(32).toString("hex")' > ${files.jwt}
 
 2. The genesis block, once:
 
@@ -59,7 +60,7 @@ ${shellCommand(rollupNode(options))}
 
 5. See that it follows: safe and unsafe heads grow, one peer is connected.
 
-    $DEVIUM/devium.mjs status --rpc http://127.0.0.1:${JOIN_PORTS.rollupRpc}
+    $DEVIUM/devium.mjs status --rpc http://127.0.0.1:${ports.rollupRpc}
 
 To stop: Ctrl-C in the rollup node's terminal first, then in the execution client's. To start again: steps 3 and 4.
 Ports in use? Give other numbers to the flags that end in "port" or "tcp", and the Engine API's to --l2 as well.

@@ -14,11 +14,14 @@ describe('ports', () => {
         { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514 },
         { rollupRpc: 9520, ethRpc: 9521, engineRpc: 9522, metrics: 9523, p2p: 9524 },
       ],
+      spare: { rollupRpc: 9530, ethRpc: 9531, engineRpc: 9532, metrics: 9533, p2p: 9534 },
     })
   })
 
   it('refuses a base port from which not all fit', () => {
-    expect(() => assignPorts(65_530, 1)).toThrow('--base-port 65530: 1 nodes would need ports up to 65544')
+    expect(() => assignPorts(65_530, 1)).toThrow(
+      '--base-port 65530: 1 nodes, and one to join, would need ports up to 65554',
+    )
   })
 
   it('names the port that is taken and what it is for', async () => {

@@ -14,6 +14,8 @@ export interface TestnetPorts {
   batcherAdmin: number
   batcherMetrics: number
   nodes: NodePorts[]
+  /** For a node that joins by hand. */
+  spare: NodePorts
 }
 
 /** Ports of one node, and of what all share, each begin at a multiple of this above the base port. */
@@ -22,15 +24,21 @@ const LAST_PORT = 65_535
 
 /** `base`: L1; +1 and +2: batch submitter; each node has the next ten. Throws UsageError when they do not fit. */
 export function assignPorts(base: number, nodeCount: number): TestnetPorts {
-  const nodes = Array.from({ length: nodeCount }, (_, index): NodePorts => {
+  const nodePorts = (index: number): NodePorts => {
     const first = base + BLOCK * (index + 1)
     return { rollupRpc: first, ethRpc: first + 1, engineRpc: first + 2, metrics: first + 3, p2p: first + 4 }
-  })
-  const last = nodes.at(-1)?.p2p ?? base
-  if (last > LAST_PORT) throw new UsageError(`--base-port ${base}: ${nodeCount} nodes would need ports up to ${last}`)
-  return { l1: base, batcherAdmin: base + 1, batcherMetrics: base + 2, nodes }
+  }
+  const spare = nodePorts(nodeCount)
+  if (spare.p2p > LAST_PORT) {
+    throw new UsageError(
+      `--base-port ${base}: ${nodeCount} nodes, and one to join, would need ports up to ${spare.p2p}`,
+    )
+  }
+  const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))
+  return { l1: base, batcherAdmin: base + 1, batcherMetrics: base + 2, nodes, spare }
 }
 
+/** Those that the testnet itself listens on. */
 function portUses({ l1, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): { port: number; use: string }[] {
   return [
     { port: l1, use: 'L1 RPC' },

@@ -103,7 +103,7 @@ export class Testnet {
     await Promise.all([chainFiles.complete, geths])
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
-    await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host))
+    await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     for (const node of this.nodes) node.rollupNode = this.launch(`${node.layout.name}-node`, this.rollupNodeCall(node))
 
     const [first] = this.clients.slice(1)

@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'devium-bad-input-'))
+let testnet: RunningTestnet
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program to its end; one that goes on running is killed and shows as exit code null. */
+function run(script: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, script), ...args], {
+      cwd: directory,
+      env: { ...process.env, ...env },
+    })
+    const ended: Ended = { code: null, stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk) => {
+      ended.stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      ended.stderr += chunk
+    })
+    const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      resolve({ ...ended, code })
+    })
+  })
+}
+
+const ROLLUP_NODE = 'bin/devium--batcher.mjs'
+const GETH = 'bin/devium-geth.mjs'
+const SUBMITTER = 'bin/devium-batch-submitter.mjs'
+const TESTNET = 'testnet/main.ts'
+
+/** One line on stderr that says it, exit code 1. */
+function expectRefusal({ code, stderr }: Ended, pattern: RegExp): void {
+  expect(stderr).toMatch(pattern)
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  expect(code).toBe(1)
+}
+
+/** rollup.json of the testnet, changed. */
+function changedRollupConfig(change: (config: ReturnType<typeof JSON.parse>) => void): string {
+  const config = JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8'))
+  change(config)
+  const path = join(directory, `rollup-${Math.random().toString(36).slice(2)}.json`)
+  writeFileSync(path, JSON.stringify(config))
+  return path
+}
+
+/** A second rollup node on the engine of the testnet's only node: it must end before it changes anything. */
+function rollupNodeArgs(changes: Record<string, string>): string[] {
+  const [node] = testnet.nodes
+  const flags: Record<string, string> = {
+    l1: testnet.l1.rpc,
+    l2: node?.engineRpc ?? '',
+    'l2.jwt-secret': node?.jwt ?? '',
+    'rollup.config': join(testnet.joinDir, 'rollup.json'),
+    'rpc.port': '0',
+    'p2p.listen.tcp': '0',
+    'p2p.priv.path': join(directory, 'key.txt'),
+    'p2p.peerstore.path': 'memory',
+    ...changes,
+  }
+  return [
+    '--l1.beacon.ignore',
+    '--p2p.no-discovery',
+    ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+  ]
+}
+
+beforeAll(async () => {
+  testnet = await startTestnet({ nodes: 1, dir: join(directory, 'net') })
+})
+afterAll(async () => {
+  await testnet?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('an unknown flag', () => {
+  for (const script of [ROLLUP_NODE, GETH, SUBMITTER, TESTNET]) {
+    it(`ends ${script}`, async () => {
+      const ended = await run(script, ['--no-such-flag'])
+      expect(ended.stderr).toMatch(/unknown option '--no-such-flag'/)
+      expect(ended.code).toBe(1)
+      expect(existsSync(join(directory, 'devnet'))).toBe(false)
+    })
+  }
+})
+
+describe('the rollup node refuses', () => {
+  it('a missing jwt file', async () => {
+    const missing = join(directory, 'missing', 'jwt.txt')
+    expectRefusal(
+      await run(ROLLUP_NODE, rollupNodeArgs({ 'l2.jwt-secret': missing })),
+      /cannot read JWT secret file .*missing\/jwt.txt/,
+    )
+    expect(existsSync(missing)).toBe(false)
+  })
+
+  it('another L2 chain id than its rollup config names', async () => {
+    const config = changedRollupConfig((changed) => {
+      changed.l2_chain_id = 902
+    })
+    expectRefusal(
+      await run(ROLLUP_NODE, rollupNodeArgs({ 'rollup.config': config })),
+      /incorrect L2 RPC chain id 901, expected 902/,
+    )
+  })
+
+  it('an engine with another genesis', async () => {
+    const config = changedRollupConfig((changed) => {
+      changed.genesis.l2.hash = `0x${'12'.repeat(32)}`
+    })
+    expectRefusal(
+      await run(ROLLUP_NODE, rollupNodeArgs({ 'rollup.config': config })),
+      /incorrect L2 genesis block hash 0x[0-9a-f]{64}, expected 0x1212/,
+    )
+  })
+
+  it('an L1 that does not answer', async () => {
+    expectRefusal(
+      await run(ROLLUP_NODE, rollupNodeArgs({ l1: 'http://127.0.0.1:1' })),
+      /cannot reach L1 \(--l1\): .*127.0.0.1:1/,
+    )
+  })
+
+  it('a port that is in use', async () => {
+    const port = new URL(testnet.l1.rpc).port
+    expectRefusal(
+      await run(ROLLUP_NODE, rollupNodeArgs({ 'rpc.port': port })),
+      new RegExp(`--rpc.port.*${port}.*in use|${port}.*in use`),
+    )
+  })
+})
+
+describe('the execution client refuses', () => {
+  it('a genesis file that is not there', async () => {
+    expectRefusal(
+      await run(GETH, ['init', `--datadir=${join(directory, 'none')}`, 'no-genesis.json']),
+      /no-genesis.json cannot be read/,
+    )
+  })
+
+  it('a data directory of another genesis', async () => {
+    const genesis = JSON.parse(readFileSync(join(testnet.joinDir, 'genesis.json'), 'utf8'))
+    genesis.timestamp = '0x1'
+    genesis.alloc = {}
+    const path = join(directory, 'other-genesis.json')
+    writeFileSync(path, JSON.stringify(genesis))
+    const datadir = join(directory, 'geth')
+    const first = await run(GETH, ['init', `--datadir=${datadir}`, path])
+    expect(first.code, first.stderr).toBe(0)
+    genesis.timestamp = '0x2'
+    writeFileSync(path, JSON.stringify(genesis))
+    expectRefusal(await run(GETH, ['init', `--datadir=${datadir}`, path]), /genesis/)
+  })
+})
+
+describe('the batch submitter refuses', () => {
+  it('to start without endpoints', async () => {
+    expectRefusal(await run(SUBMITTER, []), /empty L1 RPC URL/)
+  })
+})
+
+describe('the testnet runner refuses', () => {
+  it('ports that are in use, naming the first', async () => {
+    const port = new URL(testnet.l1.rpc).port
+    const dir = join(directory, 'second')
+    expectRefusal(
+      await run(TESTNET, ['--base-port', port, '--dir', dir]),
+      new RegExp(`port ${port} \\(L1 RPC\\) is in use`),
+    )
+  })
+
+  it('a directory in which another testnet runs', async () => {
+    expectRefusal(
+      await run(TESTNET, ['--base-port', '0', '--dir', testnet.dir]),
+      /another testnet \(process \d+\) runs in/,
+    )
+  })
+
+  it('a number out of range, and flags that exclude each other', async () => {
+    expect((await run(TESTNET, ['--nodes', '0'])).stderr).toMatch(/--nodes.*expected a whole number from 1/)
+    expectRefusal(await run(TESTNET, ['--chain-id', '900']), /--chain-id and --l1-chain-id must differ/)
+  })
+})
+
+it('the testnet is none the worse for it', () => {
+  expect(testnet.runner.exitCode).toBeNull()
+  expect(testnet.complaints()).toEqual([])
+})

@@ -1,0 +1,330 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createPublicClient, createWalletClient, defineChain, http, type PublicClient, parseEther } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { chainConfig, getL2TransactionHashes, walletActionsL1 } from 'viem/op-stack'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
+import { readJoinCommands } from '../support/joinCommands.ts'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+/** Longest time in which something that takes a few L1 blocks must have happened. */
+const SOON = { timeout: 40_000, interval: 200 }
+
+const dir = mkdtempSync(join(tmpdir(), 'devium-e2e-'))
+let testnet: RunningTestnet
+
+/** One JSON-RPC call. */
+async function rpc<T = unknown>(url: string, method: string, params: unknown[] = []): Promise<T> {
+  const client = createRpcClient({ url })
+  try {
+    return (await client.request(method, params)) as T
+  } finally {
+    await client.close()
+  }
+}
+
+interface Heads {
+  unsafe_l2: { number: number; hash: string }
+  safe_l2: { number: number; hash: string }
+}
+const heads = (rollupRpc: string) => rpc<Heads>(rollupRpc, 'devium_syncStatus')
+const connected = async (rollupRpc: string) =>
+  (await rpc<{ connected: number }>(rollupRpc, 'deviump2p_peerStats')).connected
+
+/** Hashes of the blocks 0 to `last`. */
+async function blockHashes(ethRpc: string, last: number): Promise<unknown[]> {
+  const client = createRpcClient({ url: ethRpc })
+  try {
+    const calls = Array.from({ length: last + 1 }, (_, number) => ({
+      method: 'eth_getBlockByNumber',
+      params: [`0x${number.toString(16)}`, false],
+    }))
+    const blocks = await client.batch(calls)
+    return blocks.map((block) => (block !== null && typeof block === 'object' && 'hash' in block ? block.hash : block))
+  } finally {
+    await client.close()
+  }
+}
+
+beforeAll(async () => {
+  testnet = await startTestnet({ dir })
+})
+afterAll(async () => {
+  await testnet?.stop()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+function sequencer(): RunningTestnet['nodes'][number] {
+  const [first] = testnet.nodes
+  if (first === undefined) throw new Error('the testnet has no nodes')
+  return first
+}
+
+describe('a testnet', () => {
+  it('is ready soon, with three nodes that know each other', async () => {
+    expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
+    expect(testnet.readySeconds).toBeLessThan(60)
+    expect(await connected(sequencer().rollupRpc)).toBe(2)
+    expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
+  })
+
+  describe('for its users', () => {
+    const [alice, bob] = [
+      privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
+      privateKeyToAccount('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'),
+    ]
+    const nobody = '0x00000000000000000000000000000000000d3110'
+    const l1Chain = () =>
+      defineChain({
+        id: testnet.l1.chainId,
+        name: 'L1',
+        nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+        rpcUrls: { default: { http: [testnet.l1.rpc] } },
+        contracts: { multicall3: { address: '0xcA11bde05977b3631167028862bE2a173976CA11' } },
+      })
+    const l2Chain = () =>
+      defineChain({
+        ...chainConfig,
+        id: testnet.l2.chainId,
+        name: 'devium testnet',
+        nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+        rpcUrls: { default: { http: [sequencer().ethRpc] } },
+        sourceId: testnet.l1.chainId,
+        contracts: {
+          ...chainConfig.contracts,
+          portal: { [testnet.l1.chainId]: { address: testnet.l1.contracts.OptimismPortal } },
+          l1StandardBridge: { [testnet.l1.chainId]: { address: testnet.l1.contracts.L1StandardBridge } },
+        },
+      })
+    const l2Client = (url = sequencer().ethRpc) =>
+      createPublicClient({ chain: l2Chain(), transport: http(url), pollingInterval: 200 })
+
+    it('transfers ether on L2, sent to a verifier, seen on all nodes', async () => {
+      const verifier = testnet.nodes[2]?.ethRpc ?? ''
+      const wallet = createWalletClient({ account: alice, chain: l2Chain(), transport: http(verifier) })
+      const hash = await wallet.sendTransaction({ to: nobody, value: parseEther('1.5') })
+      const receipt = await l2Client().waitForTransactionReceipt({ hash, timeout: 30_000 })
+      expect(receipt.status).toBe('success')
+      // The L1 data fee is paid from the first transaction on.
+      expect(receipt).toMatchObject({ l1Fee: expect.any(BigInt) })
+      for (const { ethRpc } of testnet.nodes) {
+        await expect.poll(() => l2Client(ethRpc).getBalance({ address: nobody }), SOON).toBe(parseEther('1.5'))
+      }
+    })
+
+    it('deploys and calls a contract', async () => {
+      const wallet = createWalletClient({ account: bob, chain: l2Chain(), transport: http(sequencer().ethRpc) })
+      // Constructor: copies the ten bytes after it; contract: returns 42.
+      const hash = await wallet.sendTransaction({ data: '0x600a600c600039600a6000f3602a60005260206000f3' })
+      const { contractAddress, status } = await l2Client().waitForTransactionReceipt({ hash, timeout: 30_000 })
+      expect(status).toBe('success')
+      const { data } = await l2Client().call({ to: contractAddress ?? null })
+      expect(BigInt(data ?? 0)).toBe(42n)
+    })
+
+    it('brings a deposit from the OptimismPortal to L2', async () => {
+      const l1Client = createPublicClient({ chain: l1Chain(), transport: http(), pollingInterval: 200 })
+      const wallet = createWalletClient({ account: alice, chain: l1Chain(), transport: http() }).extend(
+        walletActionsL1(),
+      )
+      const recipient = '0x00000000000000000000000000000000000de905'
+      const hash = await wallet.depositTransaction({
+        request: { gas: 100_000n, mint: parseEther('2'), value: parseEther('2'), to: recipient },
+        targetChain: l2Chain(),
+      })
+      const receipt = await l1Client.waitForTransactionReceipt({ hash, timeout: 30_000 })
+      expect(receipt.status).toBe('success')
+      const [l2Hash] = getL2TransactionHashes(receipt)
+      if (l2Hash === undefined) throw new Error('the portal emitted no deposit')
+      const l2Receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash, timeout: 30_000 })
+      expect(l2Receipt.status).toBe('success')
+      expect(await l2Client().getBalance({ address: recipient })).toBe(parseEther('2'))
+    })
+
+    it("knows L1's base fee in the gas price oracle", async () => {
+      const client: PublicClient = l2Client() as PublicClient
+      const oracle = {
+        address: '0x420000000000000000000000000000000000000F',
+        abi: [
+          { type: 'function', name: 'l1BaseFee', inputs: [], outputs: [{ type: 'uint256' }], stateMutability: 'view' },
+        ],
+        functionName: 'l1BaseFee',
+      } as const
+      const fee = await client.readContract(oracle)
+      const l1Client = createPublicClient({ chain: l1Chain(), transport: http() })
+      const blocks = await Promise.all(
+        [0n, 1n, 2n, 3n, 4n, 5n].map(async (back) => {
+          const head = await l1Client.getBlockNumber()
+          return (await l1Client.getBlock({ blockNumber: head - back })).baseFeePerGas
+        }),
+      )
+      expect(fee).toBeGreaterThan(0n)
+      expect(blocks).toContain(fee)
+    })
+  })
+
+  it('agrees on every block, and its safe head follows the unsafe head', async () => {
+    const before = await heads(sequencer().rollupRpc)
+    await expect
+      .poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number, SOON)
+      .toBeGreaterThan(before.safe_l2.number + 5)
+    const all = await Promise.all(testnet.nodes.map(({ rollupRpc }) => heads(rollupRpc)))
+    for (const { safe_l2, unsafe_l2 } of all) expect(unsafe_l2.number - safe_l2.number).toBeLessThanOrEqual(30)
+    const height = Math.min(...all.map(({ unsafe_l2 }) => unsafe_l2.number))
+    const [expected, ...others] = await Promise.all(testnet.nodes.map(({ ethRpc }) => blockHashes(ethRpc, height)))
+    expect(expected).toHaveLength(height + 1)
+    expect(new Set(expected).size).toBe(height + 1)
+    for (const hashes of others) expect(hashes).toEqual(expected)
+  })
+
+  it('prints no warnings or errors', () => {
+    expect(testnet.complaints()).toEqual([])
+  })
+
+  describe('joined by a fourth node with nothing but join.txt', () => {
+    let geth: ManagedProcess
+    let node: ManagedProcess
+    let rollupRpc = ''
+    let ethRpc = ''
+    let gethCommand = ''
+    let nodeCommand = ''
+
+    const start = (name: string, command: string) =>
+      ManagedProcess.start({
+        name,
+        command: { binary: 'bash' },
+        args: ['-c', `cd '${testnet.joinDir}' && exec ${command}`],
+        env: { DEVIUM: join(process.cwd(), 'bin'), PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
+        logPath: join(dir, 'logs-by-hand', `${name}.log`),
+      })
+    const caughtUp = async () => {
+      const target = (await heads(sequencer().rollupRpc)).safe_l2
+      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON).toBeGreaterThanOrEqual(target.number)
+      const [mine, theirs] = await Promise.all([
+        blockHashes(ethRpc, target.number),
+        blockHashes(sequencer().ethRpc, target.number),
+      ])
+      expect(mine).toEqual(theirs)
+    }
+    const answers = () =>
+      expect
+        .poll(
+          () =>
+            heads(rollupRpc).then(
+              () => true,
+              () => false,
+            ),
+          SOON,
+        )
+        .toBe(true)
+
+    beforeAll(async () => {
+      const commands = readJoinCommands(join(testnet.joinDir, 'join.txt'))
+      const find = (part: string) => {
+        const found = commands.filter((command) => command.includes(part))
+        expect(found, `commands with ${part}`).toHaveLength(1)
+        return found[0] ?? ''
+      }
+      gethCommand = find('devium-geth.mjs --datadir')
+      nodeCommand = find('devium--batcher.mjs')
+      const port = (command: string, flag: string) => new RegExp(`--${flag}=(\\d+)`).exec(command)?.[1]
+      rollupRpc = `http://127.0.0.1:${port(nodeCommand, 'rpc.port')}`
+      ethRpc = `http://127.0.0.1:${port(gethCommand, 'http.port')}`
+      // Everything before the programs that stay is typed as it stands.
+      const preparation = commands.slice(0, commands.indexOf(gethCommand))
+      expect(preparation.map((command) => command.split(' ')[0])).toEqual([
+        'cd',
+        expect.stringMatching(/^DEVIUM=/),
+        'mkdir',
+        'node',
+        '$DEVIUM/devium-geth.mjs',
+      ])
+      await run(preparation.join(' && '))
+      geth = start('joined-geth', gethCommand)
+      node = start('joined-node', nodeCommand)
+      await answers()
+    })
+    afterAll(() => {
+      node?.kill()
+      geth?.kill()
+    })
+
+    it('catches up and agrees', async () => {
+      await caughtUp()
+      expect(await connected(rollupRpc)).toBe(1)
+      // Blocks arrive by gossip as well: it is ahead of what L1 has.
+      await expect
+        .poll(async () => {
+          const { unsafe_l2, safe_l2 } = await heads(rollupRpc)
+          return unsafe_l2.number - safe_l2.number
+        }, SOON)
+        .toBeGreaterThan(0)
+    })
+
+    it('catches up and agrees after being killed', async () => {
+      node.kill()
+      geth.kill()
+      await Promise.all([node.exited, geth.exited])
+      geth = start('joined-geth', gethCommand)
+      node = start('joined-node', nodeCommand)
+      await answers()
+      await caughtUp()
+    })
+
+    it('drops a peer that is blocked at once, also after a restart, and takes it back when unblocked', async () => {
+      await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
+      const { peerId } = sequencer()
+      await rpc(rollupRpc, 'deviump2p_blockPeer', [peerId])
+      await expect.poll(() => connected(rollupRpc), { timeout: 1_000, interval: 20 }).toBe(0)
+
+      expect(await node.stop('SIGINT', 15_000)).toBe(true)
+      node = start('joined-node', nodeCommand)
+      await answers()
+      expect(await rpc(rollupRpc, 'deviump2p_listBlockedPeers')).toEqual([peerId])
+      // Derivation from L1 does not need the peer.
+      await caughtUp()
+      expect(await connected(rollupRpc)).toBe(0)
+
+      await rpc(rollupRpc, 'deviump2p_unblockPeer', [peerId])
+      await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
+    })
+  })
+
+  it('stops in order and goes on with the same chain', async () => {
+    const height = (await heads(sequencer().rollupRpc)).safe_l2.number
+    const before = await blockHashes(sequencer().ethRpc, height)
+    expect(await testnet.stop()).toBe(0)
+    const stopped = testnet.events.flatMap((event) => (event.event === 'stopped-part' ? [event.what] : []))
+    expect(stopped.slice(0, 2)).toEqual(['batches saved to l1', 'batcher'])
+    expect(stopped.slice(2, 5).every((name) => name.endsWith('-node'))).toBe(true)
+    expect(stopped.slice(5, 8).every((name) => name.endsWith('-geth'))).toBe(true)
+    expect(stopped.slice(8)).toEqual(['l1'])
+    expect(testnet.events.filter(({ event }) => event === 'warning')).toEqual([])
+
+    testnet = await startTestnet({ dir })
+    expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)
+    const resumed = await heads(sequencer().rollupRpc)
+    expect(resumed.safe_l2.number).toBeGreaterThanOrEqual(height)
+    // New blocks are made, posted and derived as before.
+    for (const { rollupRpc } of testnet.nodes) {
+      await expect
+        .poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON)
+        .toBeGreaterThan(resumed.safe_l2.number + 2)
+    }
+  })
+})
+
+/** A shell script that must succeed. */
+function run(script: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('bash', ['-c', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += chunk))
+    child.stderr.on('data', (chunk) => (output += chunk))
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`exit code ${code}: ${output}`))))
+  })
+}

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Endpoints, TestnetEvent } from '../../testnet/runner/events.ts'
+
+const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
+
+export interface TestnetOptions {
+  /** Kept between two testnets; by default a temporary one that `stop` removes. */
+  dir?: string
+  nodes?: number
+  /** Further flags of the runner. */
+  args?: readonly string[]
+  /** Environment beside this process's own. */
+  env?: Record<string, string>
+}
+
+export interface RunningTestnet extends Endpoints {
+  /** What the `ready` line said. */
+  readySeconds: number
+  /** Events so far. */
+  events: TestnetEvent[]
+  runner: ChildProcess
+  /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
+  stop(): Promise<number | null>
+  /** Lines of warnings and errors in all logs. */
+  complaints(): string[]
+}
+
+const READY_TIMEOUT_MS = 90_000
+
+/** Starts a testnet of real processes on free ports; resolves when all nodes share a safe block. */
+export async function startTestnet(options: TestnetOptions = {}): Promise<RunningTestnet> {
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'devium-testnet-'))
+  const args = [
+    '--json',
+    '--base-port',
+    '0',
+    '--dir',
+    dir,
+    '--nodes',
+    String(options.nodes ?? 3),
+    ...(options.args ?? []),
+  ]
+  const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  })
+  // A test run that is cut short takes the testnet with it: the programs follow their runner.
+  const killAtExit = () => runner.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  const exited = new Promise<number | null>((resolve) => runner.once('exit', (code) => resolve(code)))
+  exited.then(() => process.off('exit', killAtExit))
+
+  let errors = ''
+  runner.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const events: TestnetEvent[] = []
+  const ready = await new Promise<TestnetEvent & { event: 'ready' }>((resolve, reject) => {
+    const fail = (why: string) => {
+      clearTimeout(timer)
+      reject(new Error(`the testnet ${why}: ${errors}\n${events.map((event) => JSON.stringify(event)).join('\n')}`))
+    }
+    const timer = setTimeout(() => {
+      runner.kill('SIGINT')
+      fail(`was not ready after ${READY_TIMEOUT_MS / 1000} s`)
+    }, READY_TIMEOUT_MS)
+    exited.then((code) => fail(`ended with code ${code}`))
+    createInterface({ input: runner.stdout }).on('line', (line) => {
+      const event = JSON.parse(line) as TestnetEvent
+      // One status line after the other says nothing that a test could not ask for.
+      if (event.event === 'status') return
+      events.push(event)
+      if (event.event !== 'ready') return
+      clearTimeout(timer)
+      resolve(event)
+    })
+  })
+  return {
+    ...ready,
+    readySeconds: ready.seconds,
+    events,
+    runner,
+    async stop() {
+      if (runner.exitCode === null && runner.signalCode === null) runner.kill('SIGINT')
+      const code = await exited
+      if (options.dir === undefined) rmSync(dir, { recursive: true, force: true })
+      return code
+    },
+    complaints: () => complaintsIn(join(dir, 'logs')),
+  }
+}
+
+/** Log lines of level warn and above, and what is no log line at all. */
+export function complaintsIn(logDirectory: string): string[] {
+  return readdirSync(logDirectory).flatMap((name) =>
+    readFileSync(join(logDirectory, name), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !/^t=\S+ lvl=(trace|debug|info) /.test(line))
+      .map((line) => `${name}: ${line}`),
+  )
+}
