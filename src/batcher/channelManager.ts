@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
+import { SerialLock } from '../lib/serialLock.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { Channel, type TxData } from './channel.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
-import { Mutex } from './mutex.ts'
 
 export interface ChannelManagerModules {
   logger: Logger
@@ -28,7 +28,7 @@ export interface ChannelManagerOptions {
 export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
-  private readonly mutex = new Mutex()
+  private readonly lock = new SerialLock()
   private held: BatcherBlock[] = []
   /** Index in `held` of the first block that is in no channel. */
   private cursor = 0
@@ -68,7 +68,7 @@ export class ChannelManager {
 
   /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
   clear(l1Origin: number): Promise<void> {
-    return this.mutex.run(() => {
+    return this.lock.run(async () => {
       for (const channel of this.queue) channel.destroy()
       this.held = []
       this.heldBytes = 0
@@ -83,7 +83,7 @@ export class ChannelManager {
 
   /** False: the block does not extend the newest one, the chain was reorganised. */
   addBlock(block: BatcherBlock): Promise<boolean> {
-    return this.mutex.run(() => {
+    return this.lock.run(async () => {
       const newest = this.newestBlock
       if (newest !== undefined && newest.hash !== block.parentHash) return false
       this.held.push(block)
@@ -96,7 +96,7 @@ export class ChannelManager {
 
   /** Drops the oldest blocks and channels, which are safe. */
   prune(blockCount: number, channelCount: number): Promise<void> {
-    return this.mutex.run(() => {
+    return this.lock.run(async () => {
       const dropped = this.held.splice(0, blockCount)
       for (const block of dropped) this.heldBytes -= block.rawSizeBytes
       this.cursor = Math.max(0, this.cursor - dropped.length)
@@ -113,7 +113,7 @@ export class ChannelManager {
    * everything held leaves.
    */
   nextTxData(l1Head: number, options: { force: boolean }): Promise<TxData | undefined> {
-    return this.mutex.run(async () => {
+    return this.lock.run(async () => {
       const channel = this.queue.find((candidate) => candidate.hasTxData) ?? (await this.fillChannel(l1Head, options))
       if (channel === undefined) return undefined
       const origin = channel.latestL1Origin
@@ -125,7 +125,7 @@ export class ChannelManager {
   }
 
   txFailed(id: string): Promise<void> {
-    return this.mutex.run(() => {
+    return this.lock.run(async () => {
       const channel = this.txChannels.get(id)
       this.txChannels.delete(id)
       this.modules.metrics.txFailed()
@@ -134,7 +134,7 @@ export class ChannelManager {
   }
 
   txConfirmed(id: string, inclusionBlock: number): Promise<void> {
-    return this.mutex.run(() => {
+    return this.lock.run(async () => {
       const channel = this.txChannels.get(id)
       this.txChannels.delete(id)
       this.modules.metrics.txConfirmed()

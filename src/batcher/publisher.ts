@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts'
 import { DeviumError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
+import { WakeUp } from '../lib/wakeUp.ts'
 import type { TxData } from './channel.ts'
 import type { ChannelManager } from './channelManager.ts'
 import type { L1Endpoint, TxReceipt } from './l1Endpoint.ts'
@@ -42,43 +43,30 @@ export class Publisher {
   /** Cancels the sends that go together. */
   private group = new AbortController()
   private forceNext = false
-  private requested = false
-  private wake: (() => void) | undefined
+  private readonly wakeUp: WakeUp
   private closedNoted = false
   private readonly kill = new AbortController()
 
   constructor(modules: PublisherModules, options: PublisherOptions) {
     this.modules = modules
     this.options = options
+    this.wakeUp = new WakeUp(modules.clock)
   }
 
   /** There may be something to send. With `force` the open channel is closed for it. */
   request(options: { force: boolean } = { force: false }): void {
-    this.requested = true
     if (options.force) this.forceNext = true
-    this.wake?.()
+    this.wakeUp.wake()
   }
 
   /** Publishes whenever it is asked to, until `stop` aborts; sends in flight go on. */
   async run(stop: AbortSignal): Promise<void> {
-    const onStop = () => this.wake?.()
-    stop.addEventListener('abort', onStop)
-    try {
-      while (!stop.aborted) {
-        if (!this.requested) {
-          await new Promise<void>((resolve) => {
-            this.wake = resolve
-          })
-          this.wake = undefined
-          continue
-        }
-        this.requested = false
-        const force = this.forceNext
-        this.forceNext = false
-        await this.publishAll(force)
-      }
-    } finally {
-      stop.removeEventListener('abort', onStop)
+    for (;;) {
+      await this.wakeUp.wait(stop)
+      if (stop.aborted) return
+      const force = this.forceNext
+      this.forceNext = false
+      await this.publishAll(force)
     }
   }
 

@@ -34,6 +34,14 @@ describe('createLogger', () => {
     }
   })
 
+  it('writes wei and errors inside objects, which JSON alone cannot', () => {
+    for (const format of ['text', 'terminal', 'json', 'json-pretty'] as const) {
+      const { lines, logger } = capture(format)
+      logger.info('fees', { caps: { tip: 7n }, causes: [new Error('too low')] })
+      expect(lines.join('')).toMatch(/tip\W+7[\s\S]*too low/)
+    }
+  })
+
   it('drops lines below the level, which children share and which may change', () => {
     const { lines, logger } = capture('json')
     const child = logger.child({ a: 1 })

@@ -89,8 +89,9 @@ const FORMATTERS: Record<LogFormat, Formatter> = {
   text: formatLogfmt,
   logfmt: formatLogfmt,
   terminal: formatTerminal,
-  json: (level, nowMs, message, fields) => JSON.stringify(jsonRecord(level, nowMs, message, fields)),
-  'json-pretty': (level, nowMs, message, fields) => JSON.stringify(jsonRecord(level, nowMs, message, fields), null, 2),
+  json: (level, nowMs, message, fields) => JSON.stringify(jsonRecord(level, nowMs, message, fields), jsonValue),
+  'json-pretty': (level, nowMs, message, fields) =>
+    JSON.stringify(jsonRecord(level, nowMs, message, fields), jsonValue, 2),
 }
 
 function formatLogfmt(level: LogLevel, nowMs: number, message: string, fields: LogFields): string {

@@ -160,7 +160,13 @@ export class SendLoop {
       this.tx = tx
       this.bumps++
       metrics.bumped(this.bumps)
-      logger.info('Bumping fees of transaction', { nonce: tx.nonce, old, new: bumped })
+      logger.info('Bumping fees of transaction', {
+        nonce: tx.nonce,
+        gasTipCap: bumped.tip,
+        gasFeeCap: bumped.feeCap,
+        old_gasTipCap: old.tip,
+        old_gasFeeCap: old.feeCap,
+      })
       return true
     } catch (error) {
       signal.throwIfAborted()

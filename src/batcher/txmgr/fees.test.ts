@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bumpFees, calldataGas, checkFeeLimits, feeCapOf } from './fees.ts'
+
+describe('bumpFees', () => {
+  // Old fees: tip 100, cap 100 + 2 * 450 = 1000. Thresholds: 110 and 1100.
+  const old = { tip: 100n, feeCap: 1000n }
+  it.each([
+    { id: 'both rose enough', suggestion: { tip: 120n, baseFee: 500n }, tip: 120n, feeCap: 1120n },
+    { id: 'only the tip rose', suggestion: { tip: 120n, baseFee: 400n }, tip: 120n, feeCap: 1100n },
+    { id: 'only the cap rose', suggestion: { tip: 100n, baseFee: 600n }, tip: 110n, feeCap: 1310n },
+    { id: 'nothing rose', suggestion: { tip: 100n, baseFee: 450n }, tip: 110n, feeCap: 1100n },
+  ])('$id', ({ suggestion, tip, feeCap }) => {
+    expect(bumpFees(old, suggestion)).toEqual({ tip, feeCap })
+  })
+
+  it('rounds thresholds up', () => {
+    expect(bumpFees({ tip: 1n, feeCap: 11n }, { tip: 0n, baseFee: 0n })).toEqual({ tip: 2n, feeCap: 13n })
+  })
+
+  it('always satisfies the replacement rule of the transaction pool', () => {
+    const wei = fc.bigInt({ min: 0n, max: 10n ** 15n })
+    fc.assert(
+      fc.property(wei, wei, wei, wei, (tip, extra, newTip, baseFee) => {
+        const before = { tip, feeCap: tip + extra }
+        const after = bumpFees(before, { tip: newTip, baseFee })
+        expect(after.tip * 100n).toBeGreaterThanOrEqual(before.tip * 110n)
+        expect(after.feeCap * 100n).toBeGreaterThanOrEqual(before.feeCap * 110n)
+        expect(after.feeCap).toBeGreaterThanOrEqual(after.tip)
+      }),
+    )
+  })
+})
+
+describe('checkFeeLimits', () => {
+  const limits = { feeLimitMultiplier: 5n, feeLimitThresholdWei: 1000n }
+  const suggestion = { tip: 100n, baseFee: 500n }
+  it('allows everything below the threshold', () => {
+    expect(() => checkFeeLimits({ tip: 999n, feeCap: 999n }, { tip: 1n, baseFee: 1n }, limits)).not.toThrow()
+  })
+  it('limits the tip', () => {
+    expect(() => checkFeeLimits({ tip: 1000n, feeCap: 1100n }, suggestion, limits)).toThrow(
+      'bumped tip cap 1000 is over 5x multiple of the suggested value',
+    )
+  })
+  it('limits the fee cap', () => {
+    const highest = 5n * feeCapOf(suggestion)
+    expect(() => checkFeeLimits({ tip: 100n, feeCap: highest }, suggestion, limits)).not.toThrow()
+    expect(() => checkFeeLimits({ tip: 100n, feeCap: highest + 1n }, suggestion, limits)).toThrow(
+      'bumped fee cap 5501 is over 5x multiple of the suggested value',
+    )
+  })
+})
+
+describe('calldataGas', () => {
+  it.each([
+    { data: [], gas: 21_000n },
+    { data: [0, 0, 0], gas: 21_030n },
+    { data: [0, 1], gas: 21_050n },
+  ])('is the floor of EIP-7623: $data', ({ data, gas }) => {
+    expect(calldataGas(Uint8Array.from(data))).toBe(gas)
+  })
+})

@@ -1,0 +1,83 @@
+import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559, toHex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, it } from 'vitest'
+import { createLocalSigner } from './signer.ts'
+import type { DynamicFeeTx } from './transaction.ts'
+
+const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+
+const base: DynamicFeeTx = {
+  chainId: 900n,
+  nonce: 0,
+  maxPriorityFeePerGas: 1_000_000_000n,
+  maxFeePerGas: 3_000_000_000n,
+  gasLimit: 21_000n,
+  to: '0xff00000000000000000000000000000000000901',
+  value: 0n,
+  data: new Uint8Array(0),
+}
+
+describe('signed transactions', () => {
+  it.each([
+    { id: 'empty, nonce 0', tx: base },
+    { id: 'calldata', tx: { ...base, nonce: 130, data: new Uint8Array(500).map((_, i) => i) } },
+    {
+      id: 'large numbers',
+      tx: { ...base, chainId: 2n ** 52n, nonce: 2 ** 40, gasLimit: 2n ** 40n, value: 10n ** 20n },
+    },
+    { id: 'zero fees', tx: { ...base, maxPriorityFeePerGas: 0n, maxFeePerGas: 0n } },
+  ])('are byte for byte those of another library: $id', async ({ tx }) => {
+    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(tx)
+    const account = privateKeyToAccount(KEY)
+    const { data, chainId, gasLimit, ...rest } = tx
+    const expected = await account.signTransaction({
+      type: 'eip1559',
+      ...rest,
+      chainId: Number(chainId),
+      gas: gasLimit,
+      data: toHex(data),
+    })
+    expect(toHex(signed.raw)).toBe(expected)
+    expect(signed.hash).toBe(keccak256(signed.raw))
+    const serializedTransaction = toHex(signed.raw) as TransactionSerializedEIP1559
+    expect(parseTransaction(serializedTransaction).nonce ?? 0).toBe(tx.nonce)
+    expect(await recoverTransactionAddress({ serializedTransaction })).toBe(account.address)
+  })
+})
+
+describe('accounts', () => {
+  const mnemonic = 'test test test test test test test test test test test junk'
+
+  it('come from a private key, with or without prefix', () => {
+    for (const privateKey of [KEY, KEY.slice(2), ` ${KEY}\n`])
+      expect(createLocalSigner({ privateKey }).address).toBe('0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
+  })
+
+  it.each([
+    { path: "m/44'/60'/0'/0/0", address: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266' },
+    { path: 'm/44h/60h/0h/0/2', address: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc' },
+    { path: undefined, address: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266' },
+  ])('come from a mnemonic: $path', ({ path, address }) => {
+    expect(createLocalSigner({ mnemonic, hdPath: path }).address).toBe(address)
+  })
+
+  it.each([
+    { source: {}, problem: 'give --private-key or --mnemonic' },
+    { source: { privateKey: KEY, mnemonic }, problem: 'cannot be used together' },
+    { source: { privateKey: 'abcdef' }, problem: '--private-key must be 32 bytes of hex' },
+    { source: { privateKey: '0'.repeat(64) }, problem: 'not a valid secp256k1 key' },
+    { source: { privateKey: 'f'.repeat(64) }, problem: 'not a valid secp256k1 key' },
+    { source: { mnemonic: 'one two' }, problem: '--mnemonic must have' },
+    { source: { mnemonic, hdPath: 'm/x' }, problem: '--hd-path has a bad element: x' },
+    { source: { mnemonic, hdPath: '44/60' }, problem: '--hd-path must begin with m/' },
+  ])('are refused in one line that repeats no secret: $problem', ({ source, problem }) => {
+    const attempt = () => createLocalSigner(source)
+    expect(attempt).toThrow(problem)
+    for (const secret of ['abcdef', 'junk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
+  })
+
+  it('keep the key out of what a log would print', () => {
+    const signer = createLocalSigner({ privateKey: KEY })
+    expect(JSON.stringify(Object.entries(signer)).toLowerCase()).not.toContain(KEY.slice(2))
+  })
+})

@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { type Hex, quantityToNumber, toHex } from '../../lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
+import { createLogRecorder, type LogRecorder } from '../testUtils/logRecorder.ts'
+import { BATCHER_KEY, TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
+import { until } from '../testUtils/until.ts'
+import { noTxManagerMetrics } from './metrics.ts'
+import type { TxManagerOptions } from './options.ts'
+import { createLocalSigner } from './signer.ts'
+import { TxManager } from './txManager.ts'
+
+const INBOX: Hex = '0xff00000000000000000000000000000000000901'
+const never = new AbortController().signal
+const signer = createLocalSigner({ privateKey: BATCHER_KEY })
+
+let anvil: Anvil
+let rpc: RpcClient
+let log: LogRecorder
+
+beforeEach(async () => {
+  anvil = await startAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
+  rpc = createRpcClient({ url: anvil.url })
+  log = createLogRecorder()
+})
+
+afterEach(async () => {
+  await rpc.close()
+  await anvil.stop()
+  // Whatever happened in the test: the key was in no line.
+  expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
+})
+
+function createManager(options: Partial<TxManagerOptions> = {}, change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1) {
+  const l1 = change(createL1Endpoint(rpc, 5_000))
+  return new TxManager(
+    { l1, signer, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics },
+    { ...TEST_TX_OPTIONS, ...options, chainId: 900n },
+  )
+}
+
+const data = (...bytes: number[]) => ({ to: INBOX, data: Uint8Array.from(bytes) })
+
+async function txByHash(hash: string): Promise<Record<string, string>> {
+  return (await rpc.request('eth_getTransactionByHash', [hash])) as Record<string, string>
+}
+
+async function blockInputs(number: number): Promise<string[]> {
+  const block = (await rpc.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
+    transactions: { input: string }[]
+  }
+  return block.transactions.map(({ input }) => input)
+}
+
+const automine = (on: boolean) => rpc.request('evm_setAutomine', [on])
+const mine = () => rpc.request('evm_mine', [])
+
+describe('sending', () => {
+  it('posts the data and resolves with the receipt', async () => {
+    const receipt = await createManager().send(data(0, 1, 2), never)
+    const tx = await txByHash(receipt.transactionHash)
+    expect(tx).toMatchObject({ to: INBOX, input: '0x000102', from: signer.address, type: '0x2', value: '0x0' })
+    expect(receipt.blockNumber).toBe(quantityToNumber(tx.blockNumber))
+  })
+
+  it('waits for the confirmations asked for', async () => {
+    const manager = createManager({ numConfirmations: 3 })
+    let confirmed = false
+    const sending = manager.send(data(1), never).then((receipt) => {
+      confirmed = true
+      return receipt
+    })
+    await log.seen('Transaction successfully published')
+    await mine()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(confirmed).toBe(false)
+    await mine()
+    const receipt = await sending
+    const head = quantityToNumber(await rpc.request('eth_blockNumber', []))
+    expect(head - receipt.blockNumber).toBe(2)
+  })
+
+  it('gives nonces in the order of the calls', async () => {
+    await automine(false)
+    const manager = createManager()
+    const sends = [1, 2, 3, 4, 5].map((value) => manager.send(data(value), never))
+    await log.seen('Transaction successfully published', 5)
+    await mine()
+    const receipts = await Promise.all(sends)
+    const txs = await Promise.all(receipts.map(({ transactionHash }) => txByHash(transactionHash)))
+    expect(txs.map(({ nonce, input }) => [nonce, input])).toEqual(
+      [1, 2, 3, 4, 5].map((value) => [toHex(Uint8Array.of(value - 1)).replace('0x0', '0x'), `0x0${value}`]),
+    )
+  })
+
+  it('raises the fees when nothing is mined for the resubmission time', async () => {
+    await automine(false)
+    const sending = createManager({ resubmissionTimeoutMs: 150 }).send(data(7), never)
+    const bump = await log.seen('Bumping fees of transaction', 2)
+    await log.seen('Transaction successfully published', 3)
+    await mine()
+    const receipt = await sending
+    const tx = await txByHash(receipt.transactionHash)
+    expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBeGreaterThanOrEqual(1_210_000_000n)
+    expect(bump.nonce).toBe(0)
+    expect(await blockInputs(receipt.blockNumber)).toEqual(['0x07'])
+  })
+
+  it('does not raise fees beyond the limit', async () => {
+    await automine(false)
+    const manager = createManager({ resubmissionTimeoutMs: 30, feeLimitMultiplier: 1n, feeLimitThresholdWei: 1n })
+    const sending = manager.send(data(7), never)
+    const refused = await log.seen('Unable to bump the fees of the transaction')
+    expect(refused.err).toContain('is over 1x multiple of the suggested value')
+    await mine()
+    const tx = await txByHash((await sending).transactionHash)
+    expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBe(1_000_000_000n)
+  })
+
+  it('replaces a pending transaction that an earlier program left behind', async () => {
+    await automine(false)
+    const abandoned = new AbortController()
+    const first = createManager().send(data(1), abandoned.signal)
+    await log.seen('Transaction successfully published')
+    abandoned.abort(new Error('killed'))
+    await expect(first).rejects.toThrow('killed')
+
+    const sending = createManager().send(data(2), never)
+    await log.seen('Transaction is underpriced')
+    await log.seen('Transaction successfully published', 2)
+    await mine()
+    const receipt = await sending
+    expect(await blockInputs(receipt.blockNumber)).toEqual(['0x02'])
+  })
+
+  it('asks the L1 for its nonce again after a failure', async () => {
+    const manager = createManager()
+    await manager.send(data(1), never)
+    // The account is used by somebody else: our next nonce is taken.
+    await createManager().send(data(9), never)
+    await expect(manager.send(data(2), never)).rejects.toThrow('aborted tx send due to critical error: nonce too low')
+    const receipt = await manager.send(data(3), never)
+    expect((await txByHash(receipt.transactionHash)).nonce).toBe('0x2')
+  })
+
+  it('publishes again when an L1 reorg takes the transaction away', async () => {
+    const sending = createManager({ numConfirmations: 4, rebroadcastIntervalMs: 100 }).send(data(5), never)
+    await log.seen('Transaction successfully published')
+    await until(async () => quantityToNumber(await rpc.request('eth_blockNumber', [])) === 1)
+    const snapshotLost = until(() => log.of('Transaction left the L1 chain').length > 0)
+    // Long enough for the receipt to have been seen once.
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await automine(false)
+    await rpc.request('anvil_rollback', [1])
+    await snapshotLost
+    await log.seen('Publishing transaction', 2)
+    for (let block = 0; block < 6; block++) await mine()
+    const receipt = await sending
+    expect(await blockInputs(receipt.blockNumber)).toEqual(['0x05'])
+  })
+
+  it('gives up when the L1 never takes the transaction', async () => {
+    const manager = createManager({ notInMempoolTimeoutMs: 200 }, (l1) => ({
+      ...l1,
+      sendRawTransaction: async () => {
+        throw new JsonRpcError(-32000, 'the pool is full')
+      },
+    }))
+    await expect(manager.send(data(1), never)).rejects.toThrow('failed to get tx into the mempool')
+    expect(log.of('Unable to publish transaction')[0]).toMatchObject({ err: 'the pool is full' })
+  })
+
+  it('retries while the L1 does not answer', async () => {
+    let failures = 3
+    const manager = createManager({}, (l1) => ({
+      ...l1,
+      suggestFees: (call, signal) =>
+        failures-- > 0 ? Promise.reject(new JsonRpcError(-32000, 'busy')) : l1.suggestFees(call, signal),
+    }))
+    await manager.send(data(1), never)
+    expect(log.of('Failed to create a transaction, will retry')).toHaveLength(3)
+  })
+
+  it('fails with the cause when it cannot be made', async () => {
+    await rpc.request('anvil_setBalance', [signer.address, '0x0'])
+    const sending = createManager({ maxRetries: 2, notInMempoolTimeoutMs: 100 }).send(data(1), never)
+    await expect(sending).rejects.toMatchObject({ severity: 'temporary' })
+  })
+
+  it('does not send while fees are above the limit of the operator', async () => {
+    const manager = createManager({ maxTipCapWei: 1n, maxRetries: 2 })
+    await rpc.request('anvil_setNextBlockBaseFeePerGas', ['0x1'])
+    const limited = createManager({ maxBaseFeeWei: 1n, maxRetries: 2 })
+    await expect(manager.send(data(1), never)).rejects.toThrow('tip is too high')
+    await expect(limited.send(data(1), never)).rejects.toThrow('base fee is too high')
+  })
+
+  it('ends a send after its time', async () => {
+    await automine(false)
+    await expect(createManager({ sendTimeoutMs: 200 }).send(data(1), never)).rejects.toMatchObject({
+      code: 'tx-timeout',
+    })
+  })
+})
+
+describe('closing', () => {
+  it('refuses new sends and ends those that are not mined at their next publication', async () => {
+    await automine(false)
+    const manager = createManager({ rebroadcastIntervalMs: 100 })
+    const sending = manager.send(data(1), never)
+    await log.seen('Transaction successfully published')
+    manager.close()
+    await expect(manager.send(data(2), never)).rejects.toThrow('transaction manager is closed')
+    await expect(sending).rejects.toThrow('transaction manager is closed')
+  })
+
+  it('waits for what is mined', async () => {
+    const manager = createManager({ numConfirmations: 2, rebroadcastIntervalMs: 50 })
+    const sending = manager.send(data(1), never)
+    await log.seen('Transaction successfully published')
+    await until(async () => quantityToNumber(await rpc.request('eth_blockNumber', [])) === 1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    manager.close()
+    await mine()
+    expect((await sending).blockNumber).toBe(1)
+  })
+})
