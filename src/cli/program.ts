@@ -227,7 +227,8 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
     .version(spec.version, '--version', 'Print the version')
     .helpOption('--help', 'Show this help')
     .showSuggestionAfterError(true)
-    .configureHelp({ sortOptions: false })
+    // Without commander's own note on what a flag without value stands for.
+    .configureHelp({ sortOptions: false, optionDescription: (option) => option.description })
     .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${text.replace(/^error: /, '')}`) })
     .allowExcessArguments(false)
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
