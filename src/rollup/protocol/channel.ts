@@ -44,7 +44,7 @@ export function* readChannelBatches(
 
 /** Channel data from the concatenation of RLP strings that are its batches. */
 export function compressChannel(data: Uint8Array, algorithm: CompressionAlgorithm): Uint8Array {
-  if (algorithm === 'zlib') return deflateSync(data, { level: constants.Z_BEST_COMPRESSION })
+  if (algorithm === 'zlib') return plain(deflateSync(data, { level: constants.Z_BEST_COMPRESSION }))
   const quality = Number(algorithm.slice('brotli-'.length))
   const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: data.length }
   return concatBytes(Uint8Array.of(BROTLI_VERSION), brotliCompressSync(data, { params }))
@@ -78,7 +78,7 @@ function inflate(data: Uint8Array, maxBytes: number): Decompressed {
   try {
     // Z_SYNC_FLUSH at the end gives what there is of truncated data instead of throwing.
     const finishFlush = constants.Z_SYNC_FLUSH
-    return { output: inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES, finishFlush }) }
+    return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES, finishFlush })) }
   } catch {
     return inflatePrefix(data, maxBytes)
   }
@@ -109,12 +109,14 @@ function decompressBrotli(data: Uint8Array, maxBytes: number): Decompressed {
 /** undefined when the data are corrupt, or longer than `maxBytes` once decompressed. */
 function tryBrotli(data: Uint8Array, maxBytes: number): Uint8Array | undefined {
   try {
-    return brotliDecompressSync(data, {
-      maxOutputLength: maxBytes,
-      chunkSize: CHUNK_BYTES,
-      finishFlush: constants.BROTLI_OPERATION_FLUSH,
-    })
+    const finishFlush = constants.BROTLI_OPERATION_FLUSH
+    return plain(brotliDecompressSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES, finishFlush }))
   } catch {
     return undefined
   }
+}
+
+/** Without Buffer's own methods, whose `slice` does not copy. */
+function plain(buffer: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

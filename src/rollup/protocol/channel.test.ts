@@ -1,0 +1,177 @@
+import { deflateSync, inflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
+import { COMPRESSION_ALGORITHMS, compressChannel, readChannelBatches } from './channel.ts'
+import { inflatePrefix } from './inflate.ts'
+
+const OPTS = { fjord: true, maxRlpBytes: 100_000_000 }
+/** Batches of type 0 whose content compresses somewhat. */
+const BATCHES = Array.from({ length: 40 }, (_, i) =>
+  Uint8Array.from({ length: 500 }, (__, k) => (k === 0 ? 0 : k % 7 === 0 ? (k * k * (i + 1)) & 0xff : i)),
+)
+const RLP = concatBytes(...BATCHES.map(encodeRlp))
+
+/** Batches read before the end or the first error. */
+function read(data: Uint8Array, opts = OPTS): { batches: Uint8Array[]; error?: unknown } {
+  const batches: Uint8Array[] = []
+  try {
+    for (const batch of readChannelBatches(data, opts)) batches.push(batch)
+  } catch (error) {
+    expect(error).toBeInstanceOf(DecodeError)
+    return { batches, error }
+  }
+  return { batches }
+}
+
+describe('readChannelBatches', () => {
+  it.each(COMPRESSION_ALGORITHMS)('reads what %s compressed', (algorithm) => {
+    expect(read(compressChannel(RLP, algorithm))).toEqual({ batches: BATCHES })
+  })
+
+  it('refuses brotli before Fjord, unknown compression and no data', () => {
+    expect(read(compressChannel(RLP, 'brotli-9'), { ...OPTS, fjord: false }).error).toBeDefined()
+    expect(read(Uint8Array.of(2, 3, 4)).error).toBeDefined()
+    expect(read(new Uint8Array(0)).error).toBeDefined()
+  })
+
+  it.each(['zlib', 'brotli-10'] as const)('keeps the batches before the end of truncated %s data', (algorithm) => {
+    const whole = compressChannel(RLP, algorithm)
+    const { batches, error } = read(whole.subarray(0, Math.floor(whole.length * 0.8)))
+    expect(error).toBeDefined()
+    expect(batches.length).toBeGreaterThan(BATCHES.length / 3)
+    expect(batches).toEqual(BATCHES.slice(0, batches.length))
+  })
+
+  it('keeps the batches before corrupt zlib data', () => {
+    const blocks = BATCHES.map((batch) => deflateSync(encodeRlp(batch), { level: 9 }).subarray(2, -4))
+    // A stored block of length 3 whose complement is wrong, after two batches in a block of their own.
+    const sound = deflateSync(concatBytes(...BATCHES.slice(0, 2).map(encodeRlp)), { level: 0 }).subarray(0, -4)
+    sound[2] = 0
+    const { batches, error } = read(concatBytes(sound, Uint8Array.of(1, 3, 0, 0, 0, 1, 2, 3), ...blocks))
+    expect(batches).toEqual(BATCHES.slice(0, 2))
+    expect(error).toBeDefined()
+  })
+
+  it('keeps all batches when only the checksum is wrong', () => {
+    const data = compressChannel(RLP, 'zlib').slice()
+    data[data.length - 1] = (data[data.length - 1] ?? 0) ^ 1
+    expect(read(data).batches).toEqual(BATCHES)
+  })
+
+  it.each(['zlib', 'brotli-10'] as const)('keeps the batches before corrupt %s data', (algorithm) => {
+    const data = compressChannel(RLP, algorithm).slice()
+    data.fill(0xff, Math.floor(data.length * 0.9))
+    const { batches, error } = read(data)
+    expect(error).toBeDefined()
+    // What the decoder makes of the first corrupt bytes may still look like a batch.
+    expect(batches.slice(0, 32)).toEqual(BATCHES.slice(0, 32))
+  })
+
+  it.each(['zlib', 'brotli-10'] as const)('reads %s data only up to the limit', (algorithm) => {
+    const perBatch = RLP.length / BATCHES.length
+    const data = compressChannel(RLP, algorithm)
+    expect(read(data, { ...OPTS, maxRlpBytes: RLP.length })).toEqual({ batches: BATCHES })
+    const { batches, error } = read(data, { ...OPTS, maxRlpBytes: perBatch * 30 + 1 })
+    expect(error).toBeDefined()
+    expect(batches).toEqual(BATCHES.slice(0, batches.length))
+    // The brotli decoder stops at the last step that fits.
+    if (algorithm === 'zlib') expect(batches.length).toBe(30)
+  })
+
+  it('stops at RLP that is no byte string and at an unknown batch type', () => {
+    const [first = new Uint8Array(0), second = new Uint8Array(0)] = BATCHES
+    const channel = (fault: Uint8Array) =>
+      read(compressChannel(concatBytes(encodeRlp(first), fault, encodeRlp(second)), 'zlib'))
+    for (const fault of [
+      encodeRlp([1, 2]),
+      Uint8Array.of(0x80),
+      Uint8Array.of(5),
+      encodeRlp(Uint8Array.of(2, 1)),
+      Uint8Array.of(0x81, 1),
+    ]) {
+      const { batches, error } = channel(fault)
+      expect(batches).toEqual([first])
+      expect(error).toBeDefined()
+    }
+  })
+
+  it('never throws anything but DecodeError', () => {
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 })
+    const compressed = COMPRESSION_ALGORITHMS.slice(0, 2).map((algorithm) => compressChannel(RLP, algorithm))
+    fc.assert(
+      fc.property(fc.constantFrom(...compressed), changes, (data, list) => {
+        const bytes = data.slice()
+        for (const [at, byte] of list) bytes[at % bytes.length] = byte
+        read(bytes)
+      }),
+      { numRuns: 60 },
+    )
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        read(bytes)
+      }),
+    )
+  })
+})
+
+describe('inflatePrefix', () => {
+  it('inflates what zlib deflated, at every level', () => {
+    const data = fc.oneof(
+      fc.uint8Array({ maxLength: 2000 }),
+      fc.array(fc.constantFrom(1, 2, 3), { maxLength: 5000 }).map((list) => Uint8Array.from(list)),
+    )
+    fc.assert(
+      fc.property(data, fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 4 }), (bytes, level, strategy) => {
+        const { output, fault } = inflatePrefix(deflateSync(bytes, { level, strategy }), 1_000_000)
+        expect(fault).toBeUndefined()
+        expect(Buffer.compare(output, bytes)).toBe(0)
+      }),
+    )
+  })
+
+  it('gives a prefix of the native result for a limit and for truncated data', () => {
+    const deflated = deflateSync(RLP)
+    for (const limit of [0, 1, 300, 5000, RLP.length]) {
+      const { output, fault } = inflatePrefix(deflated, limit)
+      expect(Buffer.compare(output, RLP.subarray(0, limit))).toBe(0)
+      expect(fault === undefined).toBe(limit === RLP.length)
+    }
+    for (let length = 0; length < deflated.length - 4; length += 97) {
+      const { output, fault } = inflatePrefix(deflated.subarray(0, length), RLP.length)
+      expect(fault).toBeDefined()
+      expect(Buffer.compare(output, RLP.subarray(0, output.length))).toBe(0)
+    }
+  })
+
+  it('accepts and refuses as the native decoder does', () => {
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 })
+    const originals = [
+      deflateSync(RLP),
+      deflateSync(RLP.subarray(0, 3000), { level: 1 }),
+      deflateSync(RLP.subarray(0, 200), { strategy: 4 }),
+    ]
+    fc.assert(
+      fc.property(fc.constantFrom(...originals), changes, (original, list) => {
+        const data = new Uint8Array(original)
+        // The header stays: the native decoder holds the stream to the window size in it, which ours (and Go's) does not.
+        for (const [at, byte] of list) data[2 + (at % (data.length - 2))] = byte
+        const { output, fault } = inflatePrefix(data, 1_000_000)
+        let native: Uint8Array | undefined
+        try {
+          native = inflateSync(data)
+        } catch (error) {
+          // Only the native decoder reads the checksum behind the data.
+          if (!/incorrect data check|unexpected end of file/.test(String(error))) expect(fault).toBeDefined()
+        }
+        if (native !== undefined) {
+          expect(fault).toBeUndefined()
+          expect(Buffer.compare(output, native)).toBe(0)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
