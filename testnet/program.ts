@@ -6,7 +6,8 @@ import { runTestnet } from './run.ts'
 await runProgram(
   createProgram({
     name: 'devium testnet',
-    description: 'A real OP Stack testnet: Anvil with the real contracts, nodes, and a batch submitter, each a process.',
+    description:
+      'A real OP Stack testnet: Anvil with the real contracts, nodes, and a batch submitter, each a process.',
     version: VERSION,
     envPrefixes: ['DEVIUM_TESTNET'],
     flags: testnetFlags,

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DeviumError, describeError, UsageError } from '../../src/lib/errors.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 
 /**
@@ -99,4 +100,10 @@ export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_0
     }
     await delay(10)
   }
+}
+
+/** The newest block of L1. */
+export async function latestBlock(l1: RpcClient): Promise<{ number: number; timestamp: number }> {
+  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', ['latest', false]), 'L1 block')
+  return { number: block.quantityNumber('number'), timestamp: block.quantityNumber('timestamp') }
 }

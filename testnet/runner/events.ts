@@ -36,7 +36,9 @@ export interface Milestone {
 
 /** Everything that the runner tells; with `--json` each is one line. */
 export type TestnetEvent =
-  | { event: 'starting'; dir: string; resumed: boolean; nodes: number; pauseSeconds?: number }
+  | { event: 'starting'; dir: string; resumed: boolean; nodes: number }
+  /** A kept chain is up again after a pause, whose L2 blocks the sequencer makes first. */
+  | { event: 'resumed'; l1Block: number; pauseSeconds: number }
   | ({ event: 'progress' } & Milestone)
   | ({ event: 'ready'; seconds: number; milestones: Milestone[]; safeHeight: number } & Endpoints)
   | ({ event: 'status' } & TestnetStatus)

@@ -8,7 +8,7 @@ import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { batchInboxAddress, type ChainParameters } from '../chainParameters.ts'
-import { anvilArguments, findAnvil, takeNewestState, waitForL1 } from '../l1/anvil.ts'
+import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
@@ -167,8 +167,15 @@ export class Testnet {
       throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost; begin anew with --reset`)
     }
     this.startAnvil(layout.l1State)
-    const complete = waitForL1(this.l1Client, chain.l1ChainId).then(() => this.reached('l1'))
-    return { genesisWritten: Promise.resolve(), complete }
+    return { genesisWritten: Promise.resolve(), complete: this.resumeL1(chain.l1ChainId) }
+  }
+
+  private async resumeL1(chainId: number): Promise<void> {
+    await waitForL1(this.l1Client, chainId)
+    const { number, timestamp } = await latestBlock(this.l1Client)
+    const pauseSeconds = Math.max(0, Math.floor(Date.now() / 1000) - timestamp)
+    this.reached('l1')
+    this.modules.emit({ event: 'resumed', l1Block: number, pauseSeconds })
   }
 
   private startAnvil(loadFrom?: string): void {

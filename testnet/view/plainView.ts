@@ -16,7 +16,13 @@ export function createPlainView(output: Output): View {
 export function plainLines(event: TestnetEvent): string[] {
   switch (event.event) {
     case 'starting':
-      return startingLines(event)
+      return [
+        `${event.resumed ? 'going on with the chain' : 'starting a new chain'} in ${event.dir}, ${event.nodes} ${event.nodes === 1 ? 'node' : 'nodes'}`,
+      ]
+    case 'resumed':
+      return [
+        `  l1 goes on from block ${event.l1Block}; it stood still for ${event.pauseSeconds} s, which the sequencer makes up for first`,
+      ]
     case 'progress':
       return [`${event.seconds.toFixed(2).padStart(7)} s  ${event.what}`]
     case 'ready':
@@ -39,14 +45,6 @@ export function plainLines(event: TestnetEvent): string[] {
     case 'stopped':
       return ['stopped']
   }
-}
-
-function startingLines({ dir, nodes, resumed, pauseSeconds }: TestnetEvent & { event: 'starting' }): string[] {
-  const what = resumed ? 'going on with the chain' : 'starting a new chain'
-  const lines = [`${what} in ${dir}, ${nodes} ${nodes === 1 ? 'node' : 'nodes'}`]
-  if (pauseSeconds !== undefined)
-    lines.push(`  it stood still for ${pauseSeconds} s: the sequencer makes up for that time first`)
-  return lines
 }
 
 function endpointLines({ l1, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
