@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { fromHex } from '../../lib/hex.ts'
+import { revertError, revertReason } from './revert.ts'
+
+const word = (value: number) => fromHex(value.toString(16).padStart(64, '0'))
+
+it('a reason string', () => {
+  // Error("no") as solc encodes it.
+  const data = fromHex(
+    '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000026e6f000000000000000000000000000000000000000000000000000000000000',
+  )
+  const error = revertError(data)
+  expect(error.rpcCode).toBe(3)
+  expect(error.message).toBe('execution reverted: no')
+  expect(error.data).toBe(`0x${Buffer.from(data).toString('hex')}`)
+})
+
+it('a panic', () => {
+  const panic = (code: number) => revertReason(concatBytes(fromHex('0x4e487b71'), word(code)))
+  expect(panic(0x11)).toBe('arithmetic underflow or overflow')
+  expect(panic(0x77)).toBe('unknown panic code: 0x77')
+})
+
+it('a custom error and no data give no reason', () => {
+  expect(revertError(fromHex('0xdeadbeef')).message).toBe('execution reverted')
+  expect(revertError(new Uint8Array()).message).toBe('execution reverted')
+})
+
+it('no bytes break it', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (body) => {
+      revertReason(concatBytes(fromHex('0x08c379a0'), body))
+      revertReason(concatBytes(fromHex('0x4e487b71'), body))
+    }),
+  )
+  expect(revertReason(concatBytes(fromHex('0x08c379a0'), word(0x20), word(33), new Uint8Array(32)))).toBeUndefined()
+})
