@@ -6,7 +6,10 @@ export type L2RefName = 'l2_unsafe' | 'l2_safe' | 'l2_pending_safe' | 'l2_finali
 
 export type NodeMetrics = ReturnType<typeof createNodeMetrics>
 
-/** op-node's names, so that its dashboards work: namespace `op_node`, process name `default`. */
+/**
+ * op-node's names, so that its dashboards work: namespace `op_node`, process name `default`. What concerns gossip is
+ * counted by the p2p room.
+ */
 export function createNodeMetrics(registry: Registry) {
   const registers = [registry]
   const name = (suffix: string) => `op_node_default_${suffix}`
@@ -36,8 +39,6 @@ export function createNodeMetrics(registry: Registry) {
   const idle = gauge('derivation_idle', '1 while derivation waits for a new L1 block')
   const resets = counter('pipeline_resets_total', 'Resets of the derivation pipeline')
   const derivationErrors = counter('derivation_errors_total', 'Errors of derivation steps')
-  const unsafePayloads = counter('unsafe_payloads_total', 'Blocks received from peers or by RPC')
-  const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
   const sequencedTransactions = counter('transactions_sequenced_total', 'Transactions in blocks of this sequencer')
   const queueLength = gauge('unsafe_payloads_buffer_len', 'Blocks that wait for their parent')
   const queueBytes = gauge('unsafe_payloads_buffer_mem_size', 'Estimated bytes of the blocks that wait')
@@ -59,8 +60,6 @@ export function createNodeMetrics(registry: Registry) {
     derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
     pipelineReset: () => resets.inc(),
     derivationError: () => derivationErrors.inc(),
-    unsafePayload: () => unsafePayloads.inc(),
-    publishingError: () => publishingErrors.inc(),
     sequencedTransactions: (count: number) => sequencedTransactions.inc(count),
     unsafeQueue(length: number, bytes: number): void {
       queueLength.set(length)

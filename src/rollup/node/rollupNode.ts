@@ -190,7 +190,6 @@ export function createRollupNode(
     try {
       await p2p?.publish(envelope)
     } catch (error) {
-      metrics.publishingError()
       throw error
     }
   }
@@ -201,7 +200,6 @@ export function createRollupNode(
   }
 
   function receivePayload(envelope: PayloadEnvelope): void {
-    metrics.unsafePayload()
     unsafeChain.add(envelope)
   }
 
