@@ -187,11 +187,7 @@ export function createRollupNode(
 
   async function publish(envelope: PayloadEnvelope): Promise<void> {
     metrics.sequencedTransactions(envelope.payload.transactions.length)
-    try {
-      await p2p?.publish(envelope)
-    } catch (error) {
-      throw error
-    }
+    await p2p?.publish(envelope)
   }
 
   function requireSequencer(): Sequencer {
