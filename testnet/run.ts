@@ -7,6 +7,7 @@ import { checkOptions, type TestnetOptions } from './flags.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkDirectoryUsable, checkSameChain, lockDirectory, readManifest, removeTestnet } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
+import { describeNodes } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
 import { createLiveView } from './view/liveView.ts'
@@ -19,20 +20,23 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
   process.once('exit', unlock)
-  const { chain, resumed } = openChain(layout, options, given)
+  // Before --reset deletes anything.
   const ports = await choosePorts(options)
+  const { chain, resumed } = openChain(layout, options, given)
+  const setup = { layout, ports, host: options.host, chain, resumed }
 
   const view = createView(options)
-  const testnet = new Testnet(
-    { emit: (event) => view.handle(event), fail },
-    { layout, ports, host: options.host, chain, resumed },
-  )
+  const testnet = new Testnet({ emit: (event) => view.handle(event), fail }, setup, describeNodes(setup))
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {
     testnet.kill()
     view.close()
   }
   process.once('exit', onExit)
+  // The terminal is closed, or the reader of our output is gone: stop as if asked to.
+  const stopByItself = () => process.kill(process.pid, 'SIGTERM')
+  process.once('SIGHUP', stopByItself)
+  process.stdout.once('error', stopByItself).on('error', () => {})
   view.handle({ event: 'starting', dir: layout.dir, resumed, nodes: options.nodes })
   let failure: unknown
   try {

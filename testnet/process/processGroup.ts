@@ -1,3 +1,4 @@
+import { DeviumError } from '../../src/lib/errors.ts'
 import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 
 /** All programs of a testnet: says when one ends that should not, and leaves none behind. */
@@ -38,6 +39,7 @@ export class ProcessGroup {
   }
 
   private add(spec: ProcessSpec): ManagedProcess {
+    if (this.stopping) throw new DeviumError('stopping', `${spec.name} is not started: the testnet stops`)
     const started = ManagedProcess.start(spec)
     this.processes.add(started)
     void started.exited.then(() => this.processes.delete(started))

@@ -22,6 +22,8 @@ export interface NodeLayout {
   name: string
   dir: string
   gethDataDir: string
+  /** Empty file that says that the genesis block is written, and wholly. */
+  initialised: string
   jwt: string
   p2pKey: string
   peerstore: string
@@ -56,6 +58,7 @@ export function nodeLayout(testnetDir: string, name: string): NodeLayout {
     name,
     dir,
     gethDataDir: join(dir, 'geth'),
+    initialised: join(dir, 'initialised'),
     jwt: join(dir, 'jwt.txt'),
     p2pKey: join(dir, 'p2p-key.txt'),
     peerstore: join(dir, 'peerstore'),

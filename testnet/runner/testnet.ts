@@ -6,29 +6,18 @@ import { DeviumError } from '../../src/lib/errors.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
-import { devAccounts, roles } from '../accounts.ts'
-import { batchInboxAddress, type ChainParameters } from '../chainParameters.ts'
+import { roles } from '../accounts.ts'
+import { batchInboxAddress } from '../chainParameters.ts'
 import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
-import { l1Addresses } from '../l1/contracts.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
 import { ChainMaker } from './chain.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
-import { loadOrCreateSecret, peerIdOf } from './identity.ts'
 import { joinText } from './joinText.ts'
-import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
+import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
-import type { NodePorts, TestnetPorts } from './ports.ts'
-import {
-  batchSubmitter,
-  geth,
-  gethInit,
-  type NodeCallOptions,
-  type ProgramCall,
-  reachableHost,
-  rollupNode,
-  sequencerNode,
-} from './programs.ts'
+import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
+import { describeEndpoints, type NodeDescription, type TestnetSetup } from './setup.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
 
@@ -38,19 +27,7 @@ export interface TestnetModules {
   fail: (error: unknown) => void
 }
 
-export interface TestnetSetup {
-  layout: TestnetLayout
-  ports: TestnetPorts
-  host: string
-  chain: ChainParameters
-  /** The chain was made by an earlier start. */
-  resumed: boolean
-}
-
-interface NodeProcesses {
-  layout: NodeLayout
-  ports: NodePorts
-  call: NodeCallOptions
+interface NodeProcesses extends NodeDescription {
   geth?: ManagedProcess
   rollupNode?: ManagedProcess
 }
@@ -77,13 +54,13 @@ export class Testnet {
   private l1: ManagedProcess | undefined
   private batcher: ManagedProcess | undefined
 
-  constructor(modules: TestnetModules, setup: TestnetSetup) {
+  constructor(modules: TestnetModules, setup: TestnetSetup, nodes: readonly NodeDescription[]) {
     const { chain } = setup
     this.modules = modules
     this.setup = setup
     this.group = new ProcessGroup(modules.fail)
-    this.nodes = describeNodes(setup)
-    this.endpoints = describeEndpoints(setup, this.nodes)
+    this.nodes = nodes.map((node) => ({ ...node }))
+    this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) => createRpcClient({ url: rollupRpc }))
     this.clients = [this.l1Client, ...rollupClients]
@@ -200,8 +177,10 @@ export class Testnet {
     await Promise.all(
       this.nodes.map(async (node) => {
         const name = `${node.layout.name}-geth`
-        loadOrCreateSecret(node.layout.jwt)
-        if (!existsSync(node.layout.gethDataDir)) await this.group.run(this.spec(name, gethInit(node.call.files)))
+        if (!existsSync(node.layout.initialised)) {
+          await this.group.run(this.spec(name, gethInit(node.call.files)))
+          await writeFile(node.layout.initialised, '')
+        }
         node.geth = this.launch(name, geth(node.call))
       }),
     )
@@ -294,63 +273,4 @@ export class Testnet {
 /** Since this process began, Node's own start included. */
 export function secondsSinceStart(): number {
   return Math.round(performance.now() / 10) / 100
-}
-
-function describeNodes({ layout, ports, host }: TestnetSetup): NodeProcesses[] {
-  const to = reachableHost(host)
-  const layouts = ports.nodes.map((_, index) => nodeLayout(layout.dir, nodeName(index)))
-  const sequencerPorts = ports.nodes[0]
-  const sequencerLayout = layouts[0]
-  if (sequencerPorts === undefined || sequencerLayout === undefined) throw new RangeError('a testnet has a sequencer')
-  const sequencerPeer = multiaddress(to, sequencerPorts.p2p, sequencerLayout)
-  return layouts.map((node, index) => {
-    const nodePorts = ports.nodes[index] ?? sequencerPorts
-    const { gethDataDir, jwt, p2pKey, peerstore } = node
-    const files = { gethDataDir, jwt, p2pKey, peerstore, genesis: layout.genesis, rollupConfig: layout.rollupConfig }
-    const call: NodeCallOptions = {
-      files,
-      ports: nodePorts,
-      host,
-      l1Rpc: `http://${to}:${ports.l1}`,
-      staticPeers: index === 0 ? [] : [sequencerPeer],
-      ...(index === 0 ? {} : { sequencerRpc: `http://${to}:${sequencerPorts.ethRpc}` }),
-    }
-    return { layout: node, ports: nodePorts, call }
-  })
-}
-
-function multiaddress(host: string, port: number, { p2pKey }: NodeLayout): string {
-  return `/ip4/${host}/tcp/${port}/p2p/${peerIdOf(loadOrCreateSecret(p2pKey))}`
-}
-
-function describeEndpoints({ layout, ports, host, chain }: TestnetSetup, nodes: readonly NodeProcesses[]): Endpoints {
-  const to = reachableHost(host)
-  const url = (port: number) => `http://${to}:${port}`
-  return {
-    dir: layout.dir,
-    l1: {
-      rpc: url(ports.l1),
-      chainId: chain.l1ChainId,
-      blockTime: chain.l1BlockTime,
-      contracts: l1Addresses(roles.owner.address),
-    },
-    l2: { chainId: chain.l2ChainId, blockTime: chain.blockTime },
-    nodes: nodes.map((node) => ({
-      name: node.layout.name,
-      rollupRpc: url(node.ports.rollupRpc),
-      ethRpc: url(node.ports.ethRpc),
-      engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
-      metrics: `${url(node.ports.metrics)}/metrics`,
-      p2p: multiaddress(to, node.ports.p2p, node.layout),
-      peerId: peerIdOf(loadOrCreateSecret(node.layout.p2pKey)),
-      jwt: node.layout.jwt,
-    })),
-    batcher: {
-      adminRpc: url(ports.batcherAdmin),
-      metrics: `${url(ports.batcherMetrics)}/metrics`,
-      address: roles.batcher.address,
-    },
-    accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
-    joinDir: layout.joinDir,
-  }
 }

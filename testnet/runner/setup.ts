@@ -1,0 +1,83 @@
+import { devAccounts, roles } from '../accounts.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { l1Addresses } from '../l1/contracts.ts'
+import type { Endpoints } from './events.ts'
+import { loadOrCreateSecret, peerIdOf } from './identity.ts'
+import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
+import type { NodePorts, TestnetPorts } from './ports.ts'
+import { type NodeCallOptions, reachableHost } from './programs.ts'
+
+export interface TestnetSetup {
+  layout: TestnetLayout
+  ports: TestnetPorts
+  host: string
+  chain: ChainParameters
+  /** The chain was made by an earlier start. */
+  resumed: boolean
+}
+
+/** One node before anything of it runs. */
+export interface NodeDescription {
+  layout: NodeLayout
+  ports: NodePorts
+  call: NodeCallOptions
+  peerId: string
+  /** Multiaddress with the peer id. */
+  p2p: string
+}
+
+/** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
+export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescription[] {
+  const to = reachableHost(host)
+  const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
+  const staticPeers: string[] = []
+  return ports.nodes.map((nodePorts, index) => {
+    const node = nodeLayout(layout.dir, nodeName(index))
+    loadOrCreateSecret(node.jwt)
+    const peerId = peerIdOf(loadOrCreateSecret(node.p2pKey))
+    const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
+    const call: NodeCallOptions = {
+      files: { ...node, genesis: layout.genesis, rollupConfig: layout.rollupConfig },
+      ports: nodePorts,
+      host,
+      l1Rpc: `http://${to}:${ports.l1}`,
+      staticPeers: [...staticPeers],
+      ...(index === 0 ? {} : { sequencerRpc }),
+    }
+    if (index === 0) staticPeers.push(p2p)
+    return { layout: node, ports: nodePorts, call, peerId, p2p }
+  })
+}
+
+/** What the outside needs to know. */
+export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescription[]): Endpoints {
+  const { layout, ports, host, chain } = setup
+  const url = (port: number) => `http://${reachableHost(host)}:${port}`
+  return {
+    dir: layout.dir,
+    l1: {
+      rpc: url(ports.l1),
+      chainId: chain.l1ChainId,
+      blockTime: chain.l1BlockTime,
+      contracts: l1Addresses(roles.owner.address),
+    },
+    l2: { chainId: chain.l2ChainId, blockTime: chain.blockTime },
+    nodes: nodes.map((node) => ({
+      name: node.layout.name,
+      rollupRpc: url(node.ports.rollupRpc),
+      ethRpc: url(node.ports.ethRpc),
+      engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
+      metrics: `${url(node.ports.metrics)}/metrics`,
+      p2p: node.p2p,
+      peerId: node.peerId,
+      jwt: node.layout.jwt,
+    })),
+    batcher: {
+      adminRpc: url(ports.batcherAdmin),
+      metrics: `${url(ports.batcherMetrics)}/metrics`,
+      address: roles.batcher.address,
+    },
+    accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
+    joinDir: layout.joinDir,
+  }
+}
