@@ -199,16 +199,15 @@ export class DerivationLoop {
     this.derived = undefined
     const heads = await controller.reset(() => findStartHeads({ engine, l1, logger }, this.config))
     finality.reset()
+    logger.info('Found heads to start from', {
+      unsafe: heads.unsafe.number,
+      safe: heads.safe.number,
+      finalized: heads.finalized.number,
+    })
     await pipeline.reset(heads.safe, signal)
     this.isPipelineReady = true
     this.loggedSafe = heads.safe.number
     metrics.pipelineReset()
-    logger.info('Derivation starts', {
-      unsafe: heads.unsafe.number,
-      safe: heads.safe.number,
-      finalized: heads.finalized.number,
-      l1: pipeline.origin.number,
-    })
     // Requests that came while this one was carried out are answered by it.
     this.resetRequest = undefined
     request.resolve()
