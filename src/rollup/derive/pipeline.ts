@@ -79,6 +79,7 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
     },
 
     async reset(safeHead, signal) {
+      signal?.throwIfAborted()
       stages = undefined
       const { origin, systemConfig } = await findResetPoint({ l1, l2 }, { config, safeHead, signal })
       const traversal = new L1Traversal(l1, { config, origin, systemConfig })
