@@ -8,7 +8,7 @@ import { DecodeError } from '../lib/errors.ts'
 const MAX_RATIO = 22
 
 export function compressSnappy(data: Uint8Array): Uint8Array {
-  return compressSync(data)
+  return plainView(compressSync(data))
 }
 
 /** The length that the block's head declares. Throws DecodeError when it is no uvarint of at most 32 bits. */
@@ -33,12 +33,17 @@ export function uncompressSnappy(block: Uint8Array, maxBytes: number): Uint8Arra
   if (length > block.length * MAX_RATIO) {
     throw new DecodeError(`snappy: ${length} bytes declared by a block of ${block.length}`)
   }
-  let data: Uint8Array | string
+  let data: Buffer | string
   try {
     data = uncompressSync(block)
   } catch (cause) {
     throw new DecodeError('snappy: damaged block', { cause })
   }
   if (typeof data === 'string' || data.length !== length) throw new DecodeError('snappy: damaged block')
-  return data
+  return plainView(data)
+}
+
+/** A Buffer is no plain Uint8Array: its slice() is a view, and it turns into another JSON. */
+function plainView(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

@@ -1,4 +1,5 @@
 import { rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -24,8 +25,12 @@ export async function openPeerDatastore(
   try {
     return await openLevel(path)
   } catch (error) {
-    if (isLocked(error)) throw new UsageError(`peer store ${path} is in use by another process`, { cause: error })
-    if (!(await exists(path))) throw new UsageError(`cannot open peer store ${path}`, { cause: error })
+    const code = levelCode(error)
+    if (code === 'LEVEL_LOCKED') {
+      throw new UsageError(`peer store ${path} is in use by another process`, { cause: error })
+    }
+    const damaged = (code === 'LEVEL_CORRUPTION' || code === 'LEVEL_IO_ERROR') && (await exists(join(path, 'CURRENT')))
+    if (!damaged) throw new UsageError(`cannot open peer store ${path}`, { cause: error })
     const aside = `${path}.corrupt-${modules.clock.now()}`
     await rename(path, aside)
     modules.logger.error('Peer store was damaged: set aside, starting with an empty one', {
@@ -40,15 +45,19 @@ export async function openPeerDatastore(
 async function openLevel(path: string): Promise<PeerDatastore> {
   const { LevelDatastore } = await import('datastore-level')
   const datastore = new LevelDatastore(path)
+  // Opened below the datastore's own open(), which drops the reason of a failure.
+  await datastore.db.open()
   await datastore.open()
   return { datastore, close: () => datastore.close() }
 }
 
-function isLocked(error: unknown): boolean {
+/** The database's own reason stands below a general "not open". */
+function levelCode(error: unknown): string | undefined {
+  let code: string | undefined
   for (let current = error; current instanceof Error; current = current.cause) {
-    if ('code' in current && current.code === 'LEVEL_LOCKED') return true
+    if ('code' in current && typeof current.code === 'string') code = current.code
   }
-  return false
+  return code
 }
 
 async function exists(path: string): Promise<boolean> {

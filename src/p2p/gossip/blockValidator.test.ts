@@ -1,0 +1,241 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { signHash } from '../../lib/secp256k1.ts'
+import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import { type Fork, type PayloadEnvelope, ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
+import { compressSnappy } from '../snappyBlock.ts'
+import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
+import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { createBlockValidator, type Verdict } from './blockValidator.ts'
+import { unpackMessage } from './messageId.ts'
+import { signedMessage } from './publisher.ts'
+import { createSeenBlocks } from './seenBlocks.ts'
+import { createSigners } from './signers.ts'
+import { gossipVersionAt, type PayloadVersion } from './topics.ts'
+
+const NOW_S = 1_700_000_000
+
+function setUp(fork: Fork = 'holocene', signer: Hex | undefined = SEQUENCER_ADDRESS) {
+  const config = testConfig(fork)
+  const clock = new ManualClock(NOW_S * 1000 + 900)
+  const state: { signer: Hex | undefined } = { signer }
+  const validate = createBlockValidator(
+    { config, clock, signers: createSigners({ current: () => state.signer, clock }), seen: createSeenBlocks() },
+    { maxAgeS: 60 },
+  )
+  const version = gossipVersionAt(config, NOW_S)
+  return {
+    config,
+    clock,
+    state,
+    version,
+    block: (changes: Parameters<typeof testBlock>[1] = {}) => testBlock(config, { timestamp: NOW_S, ...changes }),
+    judge(envelope: PayloadEnvelope, key = SEQUENCER_KEY, as: PayloadVersion = version): Verdict {
+      return validate(as, { ok: true, data: signedMessage(envelope, as, config.l2ChainId, key) })
+    },
+    judgeRaw: (data: Uint8Array, as: PayloadVersion = version) => validate(as, { ok: true, data }),
+    judgeMessage: (compressed: Uint8Array, as: PayloadVersion = version) => validate(as, unpackMessage(compressed)),
+  }
+}
+
+function reasonOf(verdict: Verdict): string {
+  return verdict.result === 'accept' ? 'accept' : `${verdict.result} ${verdict.reason}`
+}
+
+describe("op-node's recorded messages", () => {
+  const NAMES = ['regolith', 'canyon', 'holocene'] as const
+
+  function forRecording(name: (typeof NAMES)[number]) {
+    const recording = loadGossipRecording(name)
+    const config = testConfig(name, { l2ChainId: recording.chainId })
+    const clock = new ManualClock()
+    return {
+      recording,
+      judge(message: { topic: string; receivedAtMs: number }, compressed: Uint8Array) {
+        const at = new ManualClock(message.receivedAtMs)
+        const validate = createBlockValidator(
+          {
+            config,
+            clock: at,
+            signers: createSigners({ current: () => recording.signer, clock }),
+            seen: createSeenBlocks(),
+          },
+          { maxAgeS: 60 },
+        )
+        const version = ([1, 2, 3] as const).find((v) => message.topic.endsWith(`/${v - 1}/blocks`)) ?? 4
+        return reasonOf(validate(version, unpackMessage(compressed)))
+      },
+    }
+  }
+
+  it.each(NAMES)('%s: accepted at their own time', (name) => {
+    const { recording, judge } = forRecording(name)
+    expect(recording.messages.length).toBeGreaterThan(3)
+    for (const message of recording.messages) expect(judge(message, message.compressed)).toBe('accept')
+  })
+
+  it.each(NAMES)('%s: rejected when any byte of signature or body is changed', (name) => {
+    const { recording, judge } = forRecording(name)
+    const [message] = recording.messages
+    if (message === undefined) throw new Error('recording is empty')
+    const unpacked = unpackMessage(message.compressed)
+    if (!unpacked.ok) throw new Error('recording does not unpack')
+    for (let index = 0; index < unpacked.data.length; index += 1) {
+      const changed = Uint8Array.from(unpacked.data)
+      changed[index] = (changed[index] ?? 0) ^ 0x80
+      const expected = index === 64 ? ['reject bad-signature'] : ['reject wrong-signer', 'reject bad-signature']
+      expect(expected).toContain(judge(message, compressSnappy(changed)))
+    }
+  })
+
+  it.each(NAMES)('%s: rejected as packed bytes damaged', (name) => {
+    const { recording, judge } = forRecording(name)
+    for (const message of recording.messages) {
+      expect(judge(message, message.compressed.subarray(0, -1))).toBe('reject snappy-damaged')
+    }
+  })
+
+  it.each(NAMES)('%s: rejected a minute later, and before their time', (name) => {
+    const { recording, judge } = forRecording(name)
+    for (const message of recording.messages) {
+      const later = { ...message, receivedAtMs: message.receivedAtMs + 70_000 }
+      expect(judge(later, message.compressed)).toBe('reject too-old')
+      const before = { ...message, receivedAtMs: message.receivedAtMs - 20_000 }
+      expect(judge(before, message.compressed)).toBe('reject from-future')
+    }
+  })
+})
+
+describe('createBlockValidator', () => {
+  it.each<Fork>(['regolith', 'canyon', 'ecotone', 'holocene', 'isthmus', 'jovian'])(
+    'accepts a good block of %s once',
+    (fork) => {
+      const { judge, block } = setUp(fork)
+      const envelope = block()
+      const verdict = judge(envelope)
+      expect(reasonOf(verdict)).toBe('accept')
+      if (verdict.result === 'accept') expect(verdict.envelope).toEqual(envelope)
+      expect(reasonOf(judge(envelope))).toBe('ignore already-seen')
+    },
+  )
+
+  it('rejects a message too small for a signature and a byte', () => {
+    expect(reasonOf(setUp().judgeRaw(new Uint8Array(65)))).toBe('reject too-small')
+  })
+
+  it.each([
+    ['no signer known', undefined],
+    ['a zero signer', ZERO_ADDRESS],
+  ])('ignores everything, garbage included, with %s', (_id, signer) => {
+    const { judge, judgeRaw, block, state } = setUp()
+    state.signer = signer
+    expect(reasonOf(judge(block()))).toBe('ignore no-signer-configured')
+    expect(reasonOf(judgeRaw(new Uint8Array(100)))).toBe('ignore no-signer-configured')
+  })
+
+  it('rejects a signature of another key, and one that is none', () => {
+    const { judge, judgeRaw, block, config, version } = setUp()
+    expect(reasonOf(judge(block(), new Uint8Array(32).fill(9)))).toBe('reject wrong-signer')
+    const body = encodePayloadEnvelope(block(), version)
+    expect(reasonOf(judgeRaw(concatBytes(new Uint8Array(65), body)))).toBe('reject bad-signature')
+    const message = signedMessage(block(), version, config.l2ChainId, SEQUENCER_KEY)
+    message[64] = (message[64] ?? 0) + 27
+    expect(reasonOf(judgeRaw(message))).toBe('reject bad-signature')
+  })
+
+  it('rejects a signature made for another chain', () => {
+    const { judgeRaw, block, version } = setUp()
+    expect(reasonOf(judgeRaw(signedMessage(block(), version, 902n, SEQUENCER_KEY)))).toBe('reject wrong-signer')
+  })
+
+  it.each([
+    [NOW_S - 60, 'accept'],
+    [NOW_S - 61, 'reject too-old'],
+    [NOW_S + 5, 'accept'],
+    [NOW_S + 6, 'reject from-future'],
+  ])('judges the time %d: %s', (timestamp, expected) => {
+    const { judge, block } = setUp()
+    expect(reasonOf(judge(block({ timestamp })))).toBe(expected)
+  })
+
+  it('rejects a block whose hash is not that of its content', () => {
+    const { judge, block } = setUp()
+    expect(reasonOf(judge(block({ blockHash: `0x${'ab'.repeat(32)}` })))).toBe('reject wrong-hash')
+  })
+
+  it('rejects a container of another version', () => {
+    const { judge, block } = setUp('holocene')
+    const verdict = judge({ payload: { ...block().payload } }, SEQUENCER_KEY, 2)
+    expect(reasonOf(verdict)).toBe('reject wrong-hash')
+    expect(reasonOf(setUp('holocene').judgeRaw(signedV2(), 3))).toBe('reject bad-encoding')
+    function signedV2(): Uint8Array {
+      const canyon = setUp('canyon')
+      return signedMessage(canyon.block(), 2, canyon.config.l2ChainId, SEQUENCER_KEY)
+    }
+  })
+
+  it('rejects withdrawals', () => {
+    const { judge, block } = setUp('canyon')
+    const address = ZERO_ADDRESS
+    const envelope = block({ withdrawals: [{ index: 0n, validatorIndex: 0n, address, amount: 1n }] })
+    expect(reasonOf(judge(envelope))).toMatch(/^reject (withdrawals|wrong-hash)$/)
+  })
+
+  it.each([
+    ['holocene', { blobGasUsed: 1n }, 'reject blob-gas'],
+    ['isthmus', { blobGasUsed: 1n }, 'reject blob-gas'],
+    ['jovian', { blobGasUsed: 100_000n }, 'accept'],
+    ['jovian', { excessBlobGas: 1n }, 'reject blob-gas'],
+    ['holocene', { excessBlobGas: 1n }, 'reject blob-gas'],
+  ] as const)('on %s, %o: %s', (fork, changes, expected) => {
+    const { judge, block } = setUp(fork)
+    expect(reasonOf(judge(block(changes)))).toBe(expected)
+  })
+
+  it('accepts six blocks at one height and rejects the seventh, and what came before', () => {
+    const { judge, block } = setUp()
+    const blocks = [0, 1, 2, 3, 4, 5, 6].map((n) => block({ blockNumber: 7, gasUsed: BigInt(n) }))
+    const reasons = blocks.map((envelope) => reasonOf(judge(envelope)))
+    expect(reasons).toEqual([...Array<string>(6).fill('accept'), 'reject too-many-at-height'])
+    const [first] = blocks
+    if (first === undefined) throw new Error('no block')
+    expect(reasonOf(judge(first))).toBe('reject too-many-at-height')
+    expect(reasonOf(judge(block({ blockNumber: 8 })))).toBe('accept')
+  })
+
+  it('does not count a rejected block at its height', () => {
+    const { judge, block } = setUp()
+    for (let n = 0; n < 10; n++) judge(block({ blockNumber: 7, blockHash: `0x${'ab'.repeat(32)}` }))
+    expect(reasonOf(judge(block({ blockNumber: 7 })))).toBe('accept')
+  })
+
+  it('gives a verdict for whatever bytes come, signed or not', () => {
+    const { judgeRaw, judgeMessage, version, config, block } = setUp()
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 1200 }), (data) => {
+        expect(judgeRaw(data).result).toMatch(/^(ignore|reject)$/)
+        expect(judgeMessage(data).result).toMatch(/^(ignore|reject)$/)
+      }),
+    )
+    const good = encodePayloadEnvelope(block(), version)
+    fc.assert(
+      fc.property(fc.nat(good.length - 1), fc.integer({ min: 1, max: 255 }), (index, mask) => {
+        const body = Uint8Array.from(good)
+        body[index] = (body[index] ?? 0) ^ mask
+        const verdict = judgeRaw(signBody(body, config.l2ChainId))
+        // The signer vouches for a wrong block here: every byte must be caught by one of the later rules.
+        expect(verdict.result).toBe('reject')
+        if (verdict.result === 'reject') expect(verdict.reason).not.toBe('internal-error')
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
+
+function signBody(body: Uint8Array, chainId: bigint): Uint8Array {
+  const { r, s, yParity } = signHash(payloadSigningHashOfBody(chainId, body), SEQUENCER_KEY)
+  return concatBytes(r, s, Uint8Array.of(yParity), body)
+}

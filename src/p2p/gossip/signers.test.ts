@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
+import { createSigners } from './signers.ts'
+
+const A: Hex = `0x${'aa'.repeat(20)}`
+const B: Hex = `0x${'bb'.repeat(20)}`
+const C: Hex = `0x${'cc'.repeat(20)}`
+const HOURS = 3_600_000
+
+function setUp(first: Hex | undefined) {
+  const clock = new ManualClock(0)
+  const state = { current: first }
+  return { clock, state, signers: createSigners({ current: () => state.current, clock }) }
+}
+
+describe('createSigners', () => {
+  it('knows only the current signer at first, in any spelling', () => {
+    const { signers } = setUp(`0x${'AA'.repeat(20)}`)
+    expect(signers.judge(A)).toBe('current')
+    expect(signers.judge(B)).toBe('wrong')
+  })
+
+  it('starts no grace time when the first signer becomes known', () => {
+    const { signers, state } = setUp(undefined)
+    expect(signers.configured()).toBe(false)
+    state.current = ZERO_ADDRESS
+    expect(signers.configured()).toBe(false)
+    state.current = A
+    expect(signers.configured()).toBe(true)
+    expect(signers.judge(ZERO_ADDRESS)).toBe('wrong')
+  })
+
+  it('accepts the previous signer for three hours after the change was noticed', async () => {
+    const { signers, state, clock } = setUp(A)
+    signers.judge(A)
+    state.current = B
+    expect(signers.judge(A)).toBe('previous')
+    await clock.advance(3 * HOURS)
+    expect(signers.judge(A)).toBe('previous')
+    await clock.advance(1)
+    expect(signers.judge(A)).toBe('wrong')
+  })
+
+  it('ends the grace time when the new signer has signed', () => {
+    const { signers, state } = setUp(A)
+    signers.judge(A)
+    state.current = B
+    expect(signers.judge(A)).toBe('previous')
+    expect(signers.judge(B)).toBe('current')
+    expect(signers.judge(A)).toBe('wrong')
+  })
+
+  it('keeps only the latest previous signer', () => {
+    const { signers, state } = setUp(A)
+    signers.judge(A)
+    state.current = B
+    signers.configured()
+    state.current = C
+    expect(signers.judge(B)).toBe('previous')
+    expect(signers.judge(A)).toBe('wrong')
+  })
+})

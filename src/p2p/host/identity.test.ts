@@ -1,0 +1,88 @@
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { UsageError } from '../../lib/errors.ts'
+import { identityFromRawKey, loadIdentity } from './identity.ts'
+import { parsePeerId } from './multiaddrs.ts'
+import { nodeIdOf } from './nodeId.ts'
+import { parsePrivateKeyHex } from './privateKey.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'devium-identity-'))
+})
+
+async function failureOf(promise: Promise<unknown>): Promise<UsageError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(UsageError)
+  return error instanceof UsageError ? error : new UsageError('no error')
+}
+
+describe('loadIdentity', () => {
+  it('creates a key file that only its owner reads, and finds the same peer id again', async () => {
+    const path = join(folder, 'deeper', 'key.txt')
+    const first = await loadIdentity({ path })
+    const second = await loadIdentity({ path })
+    expect(second.peerId.toString()).toBe(first.peerId.toString())
+    expect(first.peerId.toString()).toMatch(/^16Uiu2HA/)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect(await readFile(path, 'utf8')).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('accepts a prefix and blanks', async () => {
+    const path = join(folder, 'key.txt')
+    await writeFile(path, `  0x${'46'.repeat(32)}\n`)
+    const { peerId } = await loadIdentity({ path })
+    expect(peerId.toString()).toBe(identityFromRawKey(new Uint8Array(32).fill(0x46)).peerId.toString())
+  })
+
+  it('prefers the raw key to the file', async () => {
+    const rawKey = new Uint8Array(32).fill(7)
+    const { peerId } = await loadIdentity({ rawKey, path: join(folder, 'absent.txt') })
+    expect(peerId.toString()).toBe(identityFromRawKey(rawKey).peerId.toString())
+    await expect(stat(join(folder, 'absent.txt'))).rejects.toThrow()
+  })
+
+  it.each([
+    ['not hex', `zz${'46'.repeat(31)}`, 'not formatted in hex chars'],
+    ['odd length', `${'46'.repeat(31)}4`, 'not formatted in hex chars'],
+    ['too short', '46'.repeat(31), 'must be 32 bytes, got 31'],
+    ['too long', '46'.repeat(33), 'must be 32 bytes, got 33'],
+    ['not below the group order', 'ff'.repeat(32), 'not a valid secp256k1 private key'],
+    ['zero', '00'.repeat(32), 'not a valid secp256k1 private key'],
+  ])('refuses a file that is %s without showing its content', async (_id, text, message) => {
+    const path = join(folder, 'key.txt')
+    await writeFile(path, text)
+    const error = await failureOf(loadIdentity({ path }))
+    expect(error.message).toContain(message)
+    for (let current: unknown = error; current instanceof Error; current = current.cause) {
+      expect(`${current.message}${current.stack}`).not.toContain(text.slice(0, 8))
+    }
+  })
+
+  it('refuses to start without path and key', async () => {
+    const error = await failureOf(loadIdentity({}))
+    expect(error.message).toBe('no p2p private key path specified, cannot auto-generate key without path')
+  })
+})
+
+describe('nodeIdOf', () => {
+  it("is the keccak of the uncompressed key, as op-node's recorded peer shows", () => {
+    // From a recording of opp2p_peers: peer id and node id of the same secp256k1 key.
+    const recorded = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+    expect(nodeIdOf(parsePeerId(recorded))).toBe('e247a744d1af04a684c67bda1d07cd279f33503f5d01f46ffa41b388350d9efc')
+  })
+  it('is zero for a key of another kind', () => {
+    expect(nodeIdOf(parsePeerId('12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA'))).toBe('0'.repeat(64))
+  })
+})
+
+describe('parsePrivateKeyHex', () => {
+  it('reads 32 bytes', () => {
+    expect(parsePrivateKeyHex(`0X${'Ab'.repeat(32)}`)).toEqual(new Uint8Array(32).fill(0xab))
+  })
+})
