@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
+import { until } from '../batcher/testUtils/until.ts'
+import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/devium-batch-submitter.mjs', import.meta.url))
+
+interface Program {
+  process: ChildProcess
+  output(): string
+  lines(message: string): Record<string, string>[]
+  exit: Promise<number | null>
+}
+
+let setup: SubmitterSetup
+const programs: Program[] = []
+const clients: RpcClient[] = []
+
+beforeEach(async () => {
+  setup = await setUpSubmitter('granite-singular-zlib-calldata')
+})
+
+afterEach(async () => {
+  for (const program of programs.splice(0)) {
+    program.process.kill('SIGKILL')
+    await program.exit
+    expect(program.output().toLowerCase()).not.toContain(BATCHER_KEY)
+  }
+  for (const client of clients.splice(0)) await client.close()
+  await setup.stop()
+})
+
+function run(args: readonly string[], env: Record<string, string> = {}): Program {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  const program: Program = {
+    process: child,
+    output: () => output,
+    lines: (message) =>
+      output
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line))
+        .filter(({ msg }) => msg === message),
+    exit: new Promise((resolve) => child.once('close', resolve)),
+  }
+  programs.push(program)
+  return program
+}
+
+function start(args: readonly string[] = []): Program {
+  return run(
+    [
+      `--l1-eth-rpc=${setup.anvil.url}`,
+      `--l2-eth-rpc=${setup.node.url}`,
+      `--rollup-rpc=${setup.node.url}`,
+      '--poll-interval=50ms',
+      '--max-channel-duration=1',
+      '--num-confirmations=1',
+      '--sub-safety-margin=4',
+      '--txmgr.receipt-query-interval=25ms',
+      '--rpc.port=0',
+      '--rpc.enable-admin',
+      '--log.format=json',
+      ...args,
+    ],
+    { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: BATCHER_KEY },
+  )
+}
+
+async function startLine(program: Program): Promise<Record<string, string>> {
+  return until(() => program.lines('devium-batch-submitter is up')[0])
+}
+
+async function adminOf(program: Program): Promise<RpcClient> {
+  const client = createRpcClient({ url: (await startLine(program)).rpc ?? '', timeoutMs: 60_000 })
+  clients.push(client)
+  return client
+}
+
+describe('devium-batch-submitter', () => {
+  it('posts, is stopped and started by RPC, and ends with an interrupt', async () => {
+    setup.node.unsafe = 6
+    const program = start(['--metrics.enabled', '--metrics.port=0'])
+    const admin = await adminOf(program)
+    await until(async () => (await setup.node.safeNumber()) === 6)
+
+    setup.node.unsafe = 9
+    await until(() => program.lines('Added L2 block to local state').length === 9)
+    expect(await admin.request('admin_stopBatcher', [])).toBeNull()
+    expect(program.lines('Batch Submitter stopped')).toHaveLength(1)
+    expect(await setup.node.safeNumber()).toBe(9)
+    await expect(admin.request('admin_stopBatcher', [])).rejects.toThrow('batcher is not running')
+
+    setup.node.unsafe = 12
+    expect(await admin.request('admin_startBatcher', [])).toBeNull()
+    await expect(admin.request('admin_startBatcher', [])).rejects.toThrow('batcher is already running')
+    await until(async () => (await setup.node.safeNumber()) === 12)
+
+    const { metrics, from } = await startLine(program)
+    const text = await (await fetch(metrics ?? '')).text()
+    expect(text).toContain('op_batcher_default_up 1')
+    expect(text).toMatch(/op_batcher_default_batcher_tx_total\{stage="success"\} [1-9]/)
+    expect(text).toMatch(/op_batcher_default_balance 9999\.\d+/)
+    expect(text).toMatch(/op_batcher_default_txmgr_current_nonce [1-9]/)
+    expect(from).toBe(setup.sender)
+
+    program.process.kill('SIGINT')
+    expect(await program.exit).toBe(0)
+    expect(program.lines('Batch Submitter stopped')).toHaveLength(2)
+    expect(program.output()).not.toMatch(/"lvl":"(warn|error|crit)"/)
+  })
+
+  it('starts idle with --stopped, and serves the other admin methods', async () => {
+    setup.node.unsafe = 3
+    const program = start(['--stopped', '--max-channel-duration=0'])
+    const admin = await adminOf(program)
+    expect(setup.node.syncStatusCalls).toBe(0)
+    await expect(admin.request('admin_flushBatcher', [])).rejects.toThrow('batcher is not running')
+    expect(await admin.request('txmgr_getMinBaseFee', [])).toBe(1_000_000_000)
+    expect(await admin.request('txmgr_setMinBaseFee', [2_000_000_000])).toBeNull()
+    expect(await admin.request('txmgr_getMinBaseFee', [])).toBe(2_000_000_000)
+    expect(await admin.request('txmgr_getBumpFeeRetryTime', [])).toBe(48_000_000_000)
+    await expect(admin.request('txmgr_setMinBaseFee', ['much'])).rejects.toMatchObject({ rpcCode: -32602 })
+    await expect(admin.request('admin_setLogLevel', ['loud'])).rejects.toMatchObject({ rpcCode: -32602 })
+    await expect(admin.request('admin_nothing', [])).rejects.toMatchObject({ rpcCode: -32601 })
+    expect(await admin.request('admin_setLogLevel', ['debug'])).toBeNull()
+    await admin.request('admin_startBatcher', [])
+    await until(() => program.lines('Added L2 block to local state').length === 3)
+    await admin.request('admin_flushBatcher', [])
+    await until(async () => (await setup.node.safeNumber()) === 3)
+  })
+
+  it('has no admin methods unless they are enabled', async () => {
+    const program = start(['--rpc.enable-admin=false'])
+    const admin = await adminOf(program)
+    await expect(admin.request('admin_stopBatcher', [])).rejects.toMatchObject({ rpcCode: -32601 })
+  })
+
+  it('warns while the rollup node does not answer, and carries on', async () => {
+    setup.node.unsafe = 3
+    setup.node.syncStatusFault = 'hang'
+    const program = start(['--network-timeout=300ms'])
+    const warning = await until(() => program.lines('Error calculating L2 block range')[0])
+    expect(warning).toMatchObject({ lvl: 'warn', err: expect.stringContaining('sync status request timed out') })
+    setup.node.syncStatusFault = 'none'
+    await until(async () => (await setup.node.safeNumber()) === 3)
+  })
+
+  it('ends with exit code 1 when the rollup node has another L1', async () => {
+    setup.chain.rollup.l1_chain_id = 1
+    const program = start()
+    expect(await program.exit).toBe(1)
+    expect(program.output()).toContain(
+      "devium-batch-submitter: --l1-eth-rpc serves chain 900, but the rollup node's L1",
+    )
+  })
+
+  it.each([
+    { id: 'blobs', args: ['--data-availability-type=blobs'], problem: 'this version posts calldata' },
+    { id: 'batch type', args: ['--batch-type=2'], problem: 'unknown batch type: 2' },
+    { id: 'poll interval', args: ['--poll-interval=0'], problem: 'must set PollInterval' },
+    { id: 'tx size', args: ['--max-l1-tx-size-bytes=1'], problem: 'MaxL1TxSize must be greater than 1' },
+    { id: 'frames', args: ['--target-num-frames=0'], problem: 'TargetNumFrames must be at least 1' },
+    { id: 'ratio', args: ['--compressor=ratio', '--approx-compr-ratio=0'], problem: 'invalid ApproxComprRatio 0' },
+    { id: 'depth', args: ['--check-recent-txs-depth=129'], problem: 'cannot be set higher than 128' },
+    { id: 'confirmations', args: ['--num-confirmations=0'], problem: 'NumConfirmations must not be 0' },
+    {
+      id: 'fees',
+      args: ['--txmgr.min-basefee=0.5'],
+      problem: 'minBaseFee smaller than minTipCap, have 500000000 < 1000000000',
+    },
+    { id: 'resubmission', args: ['--resubmission-timeout=0'], problem: 'must provide ResubmissionTimeout' },
+    {
+      id: 'endpoint list',
+      args: ['--rollup-rpc=http://a,http://b'],
+      problem: '--rollup-rpc: this version takes one address',
+    },
+    { id: 'no endpoint', args: ['--l2-eth-rpc='], problem: 'empty L2 RPC URL' },
+    { id: 'no URL', args: ['--l1-eth-rpc=localhost'], problem: '--l1-eth-rpc is not a URL' },
+    { id: 'websocket', args: ['--l1-eth-rpc=ws://localhost:1'], problem: 'expected an http or https address' },
+    { id: 'two keys', args: ['--mnemonic=a b c'], problem: '--private-key and --mnemonic cannot be used together' },
+    {
+      id: 'L1 not there',
+      args: ['--l1-eth-rpc=http://127.0.0.1:1'],
+      problem: 'cannot reach the L1 at http://127.0.0.1:1 (--l1-eth-rpc)',
+    },
+  ])('refuses bad input in one line: $id', async ({ args, problem }) => {
+    const program = start(args)
+    expect(await program.exit).toBe(1)
+    expect(program.output()).toContain(problem)
+    expect(program.output().trim().split('\n')).toHaveLength(1)
+    expect(program.output()).toMatch(/^devium-batch-submitter: /)
+  })
+
+  it('names the flag of a port that is in use', async () => {
+    const program = start([`--rpc.port=${new URL(setup.node.url).port}`])
+    expect(await program.exit).toBe(1)
+    expect(program.output()).toContain('(--rpc.port): the port is in use by another program')
+  })
+})
