@@ -7,6 +7,7 @@ import {
   isForkActive,
   l1InfoDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
+  upgradeDeposits,
 } from '../protocol/index.ts'
 import {
   type BlockId,
@@ -19,7 +20,6 @@ import {
 } from '../protocol/types.ts'
 import { DerivationError } from './errors.ts'
 import type { AttributesBuilder, L1Source, L2Source } from './types.ts'
-import { refuseUpgrades } from './upgradeTransactions.ts'
 
 export interface AttributesBuilderModules {
   l1: Pick<L1Source, 'blockInfoByHash' | 'receipts'>
@@ -43,12 +43,12 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
         throw mismatch(`L2 time ${timestamp} would be before that of L1 origin ${info.number}, ${info.timestamp}`)
       }
       const l1InfoTx = encodeDepositTx(l1InfoDepositTx(config, systemConfig, sequenceNumber, info, timestamp))
-      refuseUpgrades(config, timestamp)
+      const upgrades = upgradeDeposits(config, timestamp).map(encodeDepositTx)
       const attributes: PayloadAttributes = {
         timestamp,
         prevRandao: info.mixHash,
         suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
-        transactions: [l1InfoTx, ...userDeposits],
+        transactions: [l1InfoTx, ...userDeposits, ...upgrades],
         noTxPool: true,
         gasLimit: systemConfig.gasLimit,
       }

@@ -11,8 +11,6 @@ export type DerivationErrorCode =
   | 'pipeline-not-ready'
   /** The batcher posts blobs and no source of blobs is configured. */
   | 'blobs-unavailable'
-  /** The transactions of a fork's activation block are not known. */
-  | 'upgrade-unavailable'
   /** A rule of the protocol is broken in a way that no retry mends. */
   | 'derivation-invariant'
 
