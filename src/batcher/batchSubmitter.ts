@@ -1,5 +1,5 @@
 import { type Clock, sleep, unixSeconds } from '../lib/clock.ts'
-import { DeviumError, describeError, severityOf, UsageError } from '../lib/errors.ts'
+import { DeviumError, severityOf, UsageError } from '../lib/errors.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkRollupConfig, parseRollupConfig } from '../rollup/protocol/index.ts'
@@ -12,6 +12,7 @@ import type { BatcherMetrics } from './metrics.ts'
 import type { BatcherOptions } from './options.ts'
 import { type BatchSender, Publisher } from './publisher.ts'
 import { findRecentTxBlock } from './recentTx.ts'
+import { RepeatedWarnings } from './repeatedWarnings.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
 import type { TxManager } from './txmgr/txManager.ts'
@@ -56,8 +57,6 @@ interface Run {
 const LOAD_CONCURRENCY = 8
 /** Uncompressed bytes of unsafe blocks that are held; loading waits above it. */
 const MAX_HELD_BYTES = 256 * 1024 * 1024
-/** The same problem is logged once in this time. */
-const REPEAT_WARNING_MS = 10_000
 const RANGE_WARNING = 'Error calculating L2 block range'
 
 /**
@@ -69,11 +68,12 @@ export class BatchSubmitter {
   private readonly options: BatcherOptions
   private rollupConfig: RollupConfig | undefined
   private run: Run | undefined
-  private lastWarning: { text: string; atMs: number } | undefined
+  private readonly warnings: RepeatedWarnings
 
   constructor(modules: BatchSubmitterModules, options: BatcherOptions) {
     this.modules = modules
     this.options = options
+    this.warnings = new RepeatedWarnings(modules)
   }
 
   get isRunning(): boolean {
@@ -190,7 +190,7 @@ export class BatchSubmitter {
 
     const actions = computeSyncActions(status, run.previousCurrentL1, manager.blocks, manager.channels)
     if (actions.kind === 'outOfSync') {
-      this.warn('Sequencer is out of sync, retrying on next tick', actions.reason)
+      this.warnings.warn('Sequencer is out of sync, retrying on next tick', actions.reason)
       return
     }
     run.previousCurrentL1 = status.currentL1.number
@@ -204,7 +204,7 @@ export class BatchSubmitter {
       if (actions.load !== undefined) await this.loadRange(run, run.chain, actions.load, status, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      this.warn('Error loading blocks, retrying on next tick', error)
+      this.warnings.warn('Error loading blocks, retrying on next tick', error)
     }
     // Also without new blocks: the deadline of an open channel may have come.
     publisher.request()
@@ -218,7 +218,7 @@ export class BatchSubmitter {
       return status
     } catch (error) {
       if (signal.aborted || error instanceof UsageError || severityOf(error) === 'critical') throw error
-      this.warn(RANGE_WARNING, error)
+      this.warnings.warn(RANGE_WARNING, error)
       return undefined
     }
   }
@@ -279,7 +279,7 @@ export class BatchSubmitter {
         run.awaitedL1 = await findRecentTxBlock(l1, sender.from, this.options.checkRecentTxsDepth, signal)
       } catch (error) {
         if (signal.aborted) throw error
-        this.warn(RANGE_WARNING, error)
+        this.warnings.warn(RANGE_WARNING, error)
         return true
       }
     }
@@ -336,21 +336,5 @@ export class BatchSubmitter {
     run.previousCurrentL1 = undefined
     run.awaitedL1 = 'unset'
     this.modules.logger.info('State cleared')
-  }
-
-  private warn(message: string, error: unknown): void {
-    const nowMs = this.modules.clock.now()
-    const text = `${message}: ${describeError(error)}`
-    const repeated =
-      this.lastWarning !== undefined &&
-      this.lastWarning.text === text &&
-      nowMs - this.lastWarning.atMs < REPEAT_WARNING_MS
-    const fields = { err: describeError(error) }
-    if (repeated) {
-      this.modules.logger.debug(message, fields)
-      return
-    }
-    this.lastWarning = { text, atMs: nowMs }
-    this.modules.logger.warn(message, fields)
   }
 }

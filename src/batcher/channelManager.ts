@@ -37,6 +37,7 @@ export class ChannelManager {
   private readonly txChannels = new Map<string, Channel>()
   private durationFrom = 0
   private heldBytes = 0
+  private heldDaBytes = 0
 
   constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
     this.modules = modules
@@ -72,6 +73,7 @@ export class ChannelManager {
       for (const channel of this.queue) channel.destroy()
       this.held = []
       this.heldBytes = 0
+      this.heldDaBytes = 0
       this.cursor = 0
       this.queue = []
       this.current = undefined
@@ -88,6 +90,7 @@ export class ChannelManager {
       if (newest !== undefined && newest.hash !== block.parentHash) return false
       this.held.push(block)
       this.heldBytes += block.rawSizeBytes
+      this.heldDaBytes += block.estimatedDaBytes
       this.modules.metrics.blockAdded(block)
       this.recordPending()
       return true
@@ -98,7 +101,10 @@ export class ChannelManager {
   prune(blockCount: number, channelCount: number): Promise<void> {
     return this.lock.run(async () => {
       const dropped = this.held.splice(0, blockCount)
-      for (const block of dropped) this.heldBytes -= block.rawSizeBytes
+      for (const block of dropped) {
+        this.heldBytes -= block.rawSizeBytes
+        this.heldDaBytes -= block.estimatedDaBytes
+      }
       this.cursor = Math.max(0, this.cursor - dropped.length)
       for (const channel of this.queue.splice(0, channelCount)) {
         if (channel === this.current) this.current = undefined
@@ -234,12 +240,10 @@ export class ChannelManager {
   }
 
   private recordPending(): void {
-    let unsafeDaBytes = 0
-    for (const block of this.held) unsafeDaBytes += block.estimatedDaBytes
     this.modules.metrics.pending({
       blocks: this.pendingBlockCount,
       bytes: this.heldBytes,
-      unsafeDaBytes,
+      unsafeDaBytes: this.heldDaBytes,
       channels: this.queue.length,
     })
   }

@@ -7,6 +7,7 @@ import type { TxData } from './channel.ts'
 import type { ChannelManager } from './channelManager.ts'
 import type { L1Endpoint, TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
+import { RepeatedWarnings } from './repeatedWarnings.ts'
 
 /** The part of the transaction manager that publishing needs. */
 export interface BatchSender {
@@ -44,6 +45,7 @@ export class Publisher {
   private group = new AbortController()
   private forceNext = false
   private readonly wakeUp: WakeUp
+  private readonly warnings: RepeatedWarnings
   private closedNoted = false
   private readonly kill = new AbortController()
 
@@ -51,6 +53,7 @@ export class Publisher {
     this.modules = modules
     this.options = options
     this.wakeUp = new WakeUp(modules.clock)
+    this.warnings = new RepeatedWarnings(modules)
   }
 
   /** There may be something to send. With `force` the open channel is closed for it. */
@@ -119,7 +122,7 @@ export class Publisher {
         metrics.l1Head(head)
         l1Head = head.number
       } catch (error) {
-        if (!this.kill.signal.aborted) logger.warn('Failed to query L1 tip', { err: error })
+        if (!this.kill.signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
         return
       }
       let data: TxData | undefined

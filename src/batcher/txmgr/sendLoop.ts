@@ -47,6 +47,7 @@ export class SendLoop {
   private nonceTooHighCount = 0
   private incompatibleType = false
   private bumps = 0
+  private refusals = 0
   private readonly startedAtMs: number
 
   constructor(modules: SendLoopModules, options: TxManagerOptions, tx: DynamicFeeTx, signed: SignedTx) {
@@ -69,7 +70,7 @@ export class SendLoop {
         const resubmit = clock.now() >= bumpAtMs
         await this.publish(resubmit && this.accepted, signal)
         if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
-        publishAtMs = clock.now() + (this.accepted ? this.options.rebroadcastIntervalMs : this.options.retryIntervalMs)
+        publishAtMs = clock.now() + this.pauseMs()
       }
       const receipt = await this.confirmedReceipt(signal)
       if (receipt !== undefined) return receipt
@@ -78,6 +79,14 @@ export class SendLoop {
       const untilPublish = this.mined ? Number.POSITIVE_INFINITY : Math.min(publishAtMs, bumpAtMs) - clock.now()
       await sleep(clock, Math.max(0, Math.min(this.options.receiptQueryIntervalMs, untilPublish)), signal)
     }
+  }
+
+  /** Time until the next publication: growing up to the rebroadcast interval while the L1 takes nothing. */
+  private pauseMs(): number {
+    const { rebroadcastIntervalMs, retryIntervalMs } = this.options
+    if (this.accepted) return rebroadcastIntervalMs
+    const growing = retryIntervalMs * 2 ** Math.min(20, this.refusals++)
+    return Math.min(growing, Math.max(retryIntervalMs, rebroadcastIntervalMs))
   }
 
   private async publish(bump: boolean, signal: AbortSignal): Promise<void> {
