@@ -67,10 +67,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     )
     const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
     const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config)
-    await checkEndpoints({ l1, engine, runtimeConfig }, config, values.l1, endpoints.l2, { clock, logger, signal })
-
-    const p2p = await createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
-    if (p2p !== undefined) opened.defer(() => p2p.stop())
+    // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
+    const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
+    opened.defer(async () => (await creatingP2p.catch(() => undefined))?.stop())
+    const [p2p] = await Promise.all([
+      creatingP2p,
+      checkEndpoints({ l1, engine, runtimeConfig }, config, values.l1, endpoints.l2, { clock, logger, signal }),
+    ])
 
     const l1Heads = createL1HeadTracker(
       { client: l1, clock, logger: logger.child({ module: 'l1' }) },
