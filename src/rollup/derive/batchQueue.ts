@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { Batch, SingularBatch } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { BatchSource, BatchStageLike, NextBatch } from './batchStages.ts'
-import { type BatchContext, type BatchVerdict, checkSingularBatch } from './batchValidity.ts'
+import { type BatchContext, type BatchVerdict, checkSingularBatch, PAST_REASON } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
 import type { L1Window } from './l1Window.ts'
@@ -129,6 +129,8 @@ export class BatchQueue implements BatchStageLike {
   }
 
   private logDrop({ batch, inclusion }: QueuedBatch, reason: string): void {
-    this.modules.logger.warn('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
+    // Batches of blocks that are there already come by the dozen after each reset.
+    const level = reason === PAST_REASON ? 'debug' : 'warn'
+    this.modules.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
   }
 }

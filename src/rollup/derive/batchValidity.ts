@@ -28,6 +28,9 @@ const SET_CODE_TX_TYPE = 4
 /** Activation blocks that may hold nothing but deposits (specs: jovian/derivation). */
 const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'interop']
 
+/** Why a batch that comes after its block is dropped before Holocene. */
+export const PAST_REASON = 'timestamp is in the past'
+
 export const ACCEPT: BatchVerdict = { kind: 'accept' }
 
 export function drop(reason: string): BatchVerdict {
@@ -81,7 +84,7 @@ export function checkTimestamps(
   const holocene = isForkActive(config, 'holocene', inclusion.timestamp)
   const next = parent.timestamp + config.blockTime
   if (first > next) return holocene ? drop('timestamp is in the future') : { kind: 'future' }
-  if (last < next) return holocene ? { kind: 'past' } : drop('timestamp is in the past')
+  if (last < next) return holocene ? { kind: 'past' } : drop(PAST_REASON)
   return undefined
 }
 

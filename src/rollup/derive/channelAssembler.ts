@@ -34,7 +34,7 @@ export class ChannelAssembler implements ChannelStage {
     const channel = this.staged
     const refusal = channel?.id === frame.channelId ? channel.add(frame) : 'no such channel is open'
     if (channel === undefined || refusal !== undefined) {
-      this.logger.warn('Ignoring frame', { channel: frame.channelId, frame: frame.number, reason: refusal })
+      this.logger.info('Ignoring frame', { channel: frame.channelId, frame: frame.number, reason: refusal })
       return 'again'
     }
     if (channel.size > maxRlpBytesPerChannel(this.config, timestamp)) {
@@ -51,7 +51,7 @@ export class ChannelAssembler implements ChannelStage {
   }
 
   private drop(reason: string): void {
-    this.logger.warn('Dropping channel', { channel: this.staged?.id, openBlock: this.staged?.openBlock, reason })
+    this.logger.info('Dropping channel', { channel: this.staged?.id, openBlock: this.staged?.openBlock, reason })
     this.staged = undefined
   }
 }

@@ -76,7 +76,7 @@ export class ChannelBank implements ChannelStage {
     }
     const refusal = this.isTimedOut(channel) ? 'channel timed out' : channel.add(frame)
     if (refusal !== undefined) {
-      this.logger.warn('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
+      this.logger.info('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
       return
     }
     this.prune()

@@ -276,22 +276,8 @@ export class MiniChain {
     }
   }
 
-  /** What batches say about the sequenced blocks `from` to `to`. */
   plans(from: number, to: number): Required<BlockPlan>[] {
-    const plans: Required<BlockPlan>[] = []
-    for (let number = from; number <= to; number++) {
-      const { parentHash, timestamp, l1Origin, sequenceNumber } = this.sequenced.ref(number)
-      const transactions = this.sequenced.blocks[number]?.payload.transactions ?? []
-      plans.push({
-        parentHash,
-        timestamp,
-        epochNumber: l1Origin.number,
-        epochHash: l1Origin.hash,
-        sequenceNumber,
-        transactions: transactions.filter((transaction) => !isDepositTx(transaction)),
-      })
-    }
-    return plans
+    return plansOf(this.sequenced, from, to)
   }
 
   singulars(from: number, to: number): Uint8Array[] {
@@ -301,6 +287,24 @@ export class MiniChain {
   span(from: number, to: number): Uint8Array {
     return spanOf(this.plans(from, to), this.config)
   }
+}
+
+/** What batches say about the blocks `from` to `to` of a chain. */
+export function plansOf(chain: FakeL2, from: number, to: number): Required<BlockPlan>[] {
+  const plans: Required<BlockPlan>[] = []
+  for (let number = from; number <= to; number++) {
+    const { parentHash, timestamp, l1Origin, sequenceNumber } = chain.ref(number)
+    const transactions = chain.blocks[number]?.payload.transactions ?? []
+    plans.push({
+      parentHash,
+      timestamp,
+      epochNumber: l1Origin.number,
+      epochHash: l1Origin.hash,
+      sequenceNumber,
+      transactions: transactions.filter((transaction) => !isDepositTx(transaction)),
+    })
+  }
+  return plans
 }
 
 /** A transaction that is well-formed as far as batches care. */
