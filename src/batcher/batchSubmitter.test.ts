@@ -130,6 +130,19 @@ describe('posting', () => {
     )
   })
 
+  it('posts nothing of an execution client that follows another chain than the rollup node', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    node.unsafe = 2
+    const stranger = chain.blocks.map((block) => ({ ...block, parentHash: `0xee${block.parentHash.slice(4)}` }))
+    node.servedBlocks = stranger
+    setup.create().start()
+    await log.seen('Found L2 reorg', 2)
+    expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])
+    node.servedBlocks = undefined
+    await until(async () => (await node.safeNumber()) === 2)
+  })
+
   it('carries on when blocks cannot be had for a while', async () => {
     setup = await setUpSubmitter('granite-singular-zlib-calldata')
     const { node, log } = setup
@@ -140,6 +153,41 @@ describe('posting', () => {
     expect(warning).toMatchObject({ lvl: 'warn', err: expect.stringContaining('the database is being compacted') })
     node.blockFault = false
     await until(async () => (await node.safeNumber()) === 3)
+  })
+})
+
+describe('L1 out of reach', () => {
+  it('carries on by itself, in order and without a gap', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log, l1, sender, chain } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 3
+    setup.create({}, { maxRetries: 2, notInMempoolTimeoutMs: 300 }).start()
+    await log.seen('Transaction successfully published')
+    setup.l1Fault = true
+    node.unsafe = 9
+    await log.seen('Added L2 block to local state', 9)
+    await setup.mine()
+    setup.l1Fault = false
+    await l1.request('evm_setAutomine', [true])
+    await until(async () => (await node.safeNumber()) === 9)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(withoutOrigin(posted)).toEqual(expectedBlocks(chain, 1, 9))
+  })
+
+  it('starts to post once L1 can be reached', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    const submitter = setup.create()
+    submitter.start()
+    await log.seen('Channel is fully submitted')
+    setup.l1Fault = true
+    node.unsafe = 5
+    const warning = await log.seen('Failed to query L1 tip')
+    expect(warning).toMatchObject({ lvl: 'warn', err: 'connect ECONNREFUSED' })
+    setup.l1Fault = false
+    await until(async () => (await node.safeNumber()) === 5)
   })
 })
 

@@ -313,7 +313,10 @@ export class BatchSubmitter {
       )
       for (const block of blocks) {
         metrics.l2Loaded(block)
-        if (!(await manager.addBlock(block))) {
+        const isAfterSafe = block.number === status.safeL2.number + 1
+        // The execution client could follow another chain than the rollup node.
+        const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
+        if (isForeign || !(await manager.addBlock(block))) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
           await this.restartAfterReorg(run, manager, status)
           return

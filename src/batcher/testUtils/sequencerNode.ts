@@ -14,6 +14,8 @@ import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
 export class SequencerNode {
   readonly chain: RecordedChain
   blocks: RecordedBlock[]
+  /** What the execution client serves when it is not `blocks`. */
+  servedBlocks: RecordedBlock[] | undefined
   /** Number of the unsafe head. */
   unsafe = 0
   /** The safe head stands still at this number whatever L1 holds. */
@@ -69,7 +71,7 @@ export class SequencerNode {
 
   private block(number: number): RecordedBlock | null {
     if (this.blockFault) throw new JsonRpcError(-32000, 'the database is being compacted')
-    return number <= this.unsafe ? (this.blocks[number] ?? null) : null
+    return number <= this.unsafe ? ((this.servedBlocks ?? this.blocks)[number] ?? null) : null
   }
 
   private async syncStatus(): Promise<object> {

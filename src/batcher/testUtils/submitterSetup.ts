@@ -1,6 +1,6 @@
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
 import { BatchSubmitter } from '../batchSubmitter.ts'
 import { createL1Endpoint } from '../l1Endpoint.ts'
 import { createL2Source } from '../l2Source.ts'
@@ -62,6 +62,8 @@ export interface SubmitterSetup {
   node: SequencerNode
   log: LogRecorder
   fatal: unknown[]
+  /** While true every request to L1 fails as if nothing listened there. */
+  l1Fault: boolean
   sender: `0x${string}`
   create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
   mine(count?: number): Promise<void>
@@ -84,16 +86,27 @@ export async function setUpSubmitter(
   const fatal: unknown[] = []
   const l2 = createRpcClient({ url: node.url })
   const submitters: BatchSubmitter[] = []
-  return {
+  const setup: SubmitterSetup = {
     anvil,
     l1,
     chain,
     node,
     log,
     fatal,
+    l1Fault: false,
     sender: signer.address,
     create(options = {}, txOptions = {}) {
-      const endpoint = createL1Endpoint(l1, 5_000)
+      const faulty = async <T>(call: () => Promise<T>): Promise<T> => {
+        if (setup.l1Fault) throw new RpcTransportError('rpc-transport', 'connect ECONNREFUSED')
+        return call()
+      }
+      const endpoint = createL1Endpoint(
+        {
+          request: (...args) => faulty(() => l1.request(...args)),
+          batch: (...args) => faulty(() => l1.batch(...args)),
+        },
+        5_000,
+      )
       const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
         { ...modules, signer, metrics: noTxManagerMetrics },
@@ -126,4 +139,5 @@ export async function setUpSubmitter(
       await anvil.stop()
     },
   }
+  return setup
 }
