@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import type { Hex } from '../../lib/hex.ts'
+import { type L1BlockRef, type L2BlockRef, ZERO_HASH, ZERO_L2_REF } from '../protocol/types.ts'
+import { FinalityTracker } from './finality.ts'
+
+function hash(text: string): Hex {
+  return `0x${Buffer.from(text).toString('hex').padStart(64, '0')}`
+}
+
+function l1Block(number: number, fork = 'a'): L1BlockRef {
+  return { hash: hash(`${fork}${number}`), number, parentHash: ZERO_HASH, timestamp: number }
+}
+
+function l2Block(number: number): L2BlockRef {
+  return { ...ZERO_L2_REF, hash: hash(`L2 ${number}`), number }
+}
+
+function tracker(canonical: (number: number) => L1BlockRef | undefined = l1Block): FinalityTracker {
+  return new FinalityTracker({ l1: { blockInfoByNumber: async (number) => canonical(number) } })
+}
+
+describe('FinalityTracker', () => {
+  it('finds the highest block derived from finalized L1', async () => {
+    const finality = tracker()
+    for (const number of [10, 11, 13]) finality.record(l1Block(number), l2Block(number * 2))
+    expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
+    finality.signal(l1Block(12))
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(22)
+    expect(await finality.find(l2Block(22))).toBeUndefined()
+    finality.signal(l1Block(9))
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(22)
+  })
+
+  it('keeps the last safe head of an L1 block', async () => {
+    const finality = tracker()
+    finality.record(l1Block(10), l2Block(20))
+    finality.record(l1Block(10), l2Block(25))
+    finality.signal(l1Block(10))
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(25)
+  })
+
+  it('forgets blocks beyond the lookback', async () => {
+    const finality = tracker()
+    for (let number = 1; number <= 200; number++) finality.record(l1Block(number), l2Block(number))
+    finality.signal(l1Block(71))
+    expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
+    finality.signal(l1Block(72))
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(72)
+  })
+
+  it.each([
+    ['the recorded block', 10],
+    ['the finalized block', 12],
+  ])('asks for a reset when %s is not canonical', async (_name, reorged) => {
+    const finality = tracker((number) => l1Block(number, number === reorged ? 'b' : 'a'))
+    finality.record(l1Block(10), l2Block(20))
+    finality.signal(l1Block(12))
+    await expect(finality.find(ZERO_L2_REF)).rejects.toMatchObject({ severity: 'reset' })
+  })
+
+  it('drops a result that a reset has overtaken', async () => {
+    const finality = tracker((number) => {
+      finality.reset()
+      return l1Block(number)
+    })
+    finality.record(l1Block(10), l2Block(20))
+    finality.signal(l1Block(12))
+    expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
+  })
+
+  it('is due again after 64 derived L1 blocks', async () => {
+    const finality = tracker()
+    expect(finality.isDue(1000)).toBe(false)
+    finality.record(l1Block(10), l2Block(20))
+    finality.signal(l1Block(9))
+    await finality.find(ZERO_L2_REF)
+    expect(finality.isDue(73)).toBe(false)
+    expect(finality.isDue(74)).toBe(true)
+  })
+})
