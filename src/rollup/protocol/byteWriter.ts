@@ -22,12 +22,22 @@ export class ByteWriter {
     this.used += value.length
   }
 
-  /** The bytes, then zeros on their left up to `length`; they must not be longer. */
-  leftPadded(value: Uint8Array, length: number): void {
+  /** Bytes start..end of `source`. */
+  copy(source: Uint8Array, start: number, end: number): void {
+    const length = end - start
     this.reserve(length)
-    const start = this.used + length - value.length
-    this.buffer.fill(0, this.used, start)
-    this.buffer.set(value, start)
+    // A view costs more than copying a few bytes one by one.
+    if (length > 48) this.buffer.set(source.subarray(start, end), this.used)
+    else for (let i = 0; i < length; i++) this.buffer[this.used + i] = source[start + i] ?? 0
+    this.used += length
+  }
+
+  /** Bytes start..end of `source`, at most `length`, behind as many zeros as make up `length`. */
+  leftPadded(source: Uint8Array, start: number, end: number, length: number): void {
+    this.reserve(length)
+    const padding = length - (end - start)
+    this.buffer.fill(0, this.used, this.used + padding)
+    for (let i = padding; i < length; i++) this.buffer[this.used + i] = source[start + i - padding] ?? 0
     this.used += length
   }
 

@@ -57,6 +57,12 @@ export class RlpCursor {
     if (this.isList) throw new DecodeError('rlp: expected a byte string')
   }
 
+  /** Reads the item behind the present one, which must be a byte string, and returns this cursor. */
+  nextString(limit: number): this {
+    this.readString(this.end, limit)
+    return this
+  }
+
   /** As read, and the item must be a byte string of exactly `length` bytes. */
   readFixed(offset: number, limit: number, length: number): void {
     this.readString(offset, limit)

@@ -1,3 +1,4 @@
+import { bytesToBigInt } from '../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { BitListWriter } from './bitList.ts'
@@ -141,99 +142,90 @@ export class SpanBatchEncoder {
     if (!isSpanTxType(type) || (type === TX_TYPE.legacy && !isLegacy)) {
       throw new DecodeError(`transaction: type ${type} cannot be in a batch`)
     }
+    const { length } = tx
     const cursor = new RlpCursor(tx)
-    cursor.readList(isLegacy ? 0 : 1, tx.length)
-    if (cursor.end !== tx.length) throw new DecodeError('transaction: bytes after its end')
+    cursor.readList(isLegacy ? 0 : 1, length)
+    if (cursor.end !== length) throw new DecodeError('transaction: bytes after its end')
+    cursor.end = cursor.start
     const shape = TX_SHAPE[type]
-    let position = cursor.start
-    const next = () => {
-      cursor.read(position, tx.length)
-      position = cursor.end
-    }
-    const payload = () => tx.subarray(cursor.start, cursor.end)
 
-    if (!isLegacy) {
-      next()
-      this.checkChainId(payload())
-    }
-    next()
-    writeUvarint(this.nonces, payload())
-    const pricesStart = position
-    for (let i = 0; i < shape.prices; i++) next()
-    const pricesEnd = position
-    next()
-    writeUvarint(this.gases, payload())
-    next()
-    this.addRecipient(payload(), type)
-    const valueStart = position
-    next()
-    const valueEnd = position
-    const dataStart = position
-    for (let i = 0; i <= shape.lists; i++) next()
-    const dataEnd = position
+    if (!isLegacy) this.checkChainId(cursor.nextString(length))
+    writeUvarint(this.nonces, cursor.nextString(length))
+    const pricesStart = cursor.end
+    for (let i = 0; i < shape.prices; i++) cursor.nextString(length)
+    const pricesEnd = cursor.end
+    writeUvarint(this.gases, cursor.nextString(length))
+    this.addRecipient(cursor.nextString(length), type)
+    const valueStart = cursor.end
+    cursor.nextString(length)
+    const valueEnd = cursor.end
+    for (let i = 0; i <= shape.lists; i++) cursor.read(cursor.end, length)
+    const dataEnd = cursor.end
 
     // What the decoder cannot know from elsewhere, in the order value, prices, data, lists.
-    if (!isLegacy) this.datas.byte(type)
-    this.datas.rlpListHeader(valueEnd - valueStart + (pricesEnd - pricesStart) + (dataEnd - dataStart))
-    this.datas.bytes(tx.subarray(valueStart, valueEnd))
-    this.datas.bytes(tx.subarray(pricesStart, pricesEnd))
-    this.datas.bytes(tx.subarray(dataStart, dataEnd))
+    const { datas } = this
+    if (!isLegacy) datas.byte(type)
+    datas.rlpListHeader(pricesEnd - pricesStart + (dataEnd - valueStart))
+    datas.copy(tx, valueStart, valueEnd)
+    datas.copy(tx, pricesStart, pricesEnd)
+    datas.copy(tx, valueEnd, dataEnd)
 
-    next()
-    this.addParity(payload(), isLegacy)
+    this.addParity(cursor.nextString(length), isLegacy)
     for (let i = 0; i < 2; i++) {
-      next()
-      if (cursor.isList || cursor.end - cursor.start > 32) throw new DecodeError('transaction: signature is too long')
-      this.signatures.leftPadded(payload(), 32)
+      cursor.nextString(length)
+      if (cursor.end - cursor.start > 32) throw new DecodeError('transaction: signature is too long')
+      this.signatures.leftPadded(tx, cursor.start, cursor.end, 32)
     }
-    if (position !== tx.length) throw new DecodeError('transaction: more fields than its type has')
+    if (cursor.end !== length) throw new DecodeError('transaction: more fields than its type has')
   }
 
-  private addRecipient(to: Uint8Array, type: number): void {
-    if (to.length !== 0 && to.length !== 20) throw new DecodeError(`transaction: recipient of ${to.length} bytes`)
-    if (to.length === 0 && type === TX_TYPE.setCode) throw new DecodeError('transaction: type 4 needs a recipient')
-    this.creationBits.push(to.length === 0)
-    this.recipients.bytes(to)
+  private addRecipient({ data, start, end }: RlpCursor, type: number): void {
+    const length = end - start
+    if (length !== 0 && length !== 20) throw new DecodeError(`transaction: recipient of ${length} bytes`)
+    if (length === 0 && type === TX_TYPE.setCode) throw new DecodeError('transaction: type 4 needs a recipient')
+    this.creationBits.push(length === 0)
+    this.recipients.copy(data, start, end)
   }
 
-  private addParity(v: Uint8Array, isLegacy: boolean): void {
-    const value = bigEndianToBigInt(v)
+  private addParity(v: RlpCursor, isLegacy: boolean): void {
+    const value = integerOf(v)
     if (!isLegacy) {
-      if (value > 1n) throw new DecodeError(`transaction: y parity ${value}`)
-      this.parityBits.push(value === 1n)
+      if (value !== 0 && value !== 1) throw new DecodeError(`transaction: y parity ${value}`)
+      this.parityBits.push(value === 1)
       return
     }
-    const isUnprotected = value === 27n || value === 28n
-    const parity = isUnprotected ? value - 27n : value - 35n - 2n * this.config.l2ChainId
-    if (parity !== 0n && parity !== 1n) throw new DecodeError(`transaction: v ${value} is of another chain`)
+    const isUnprotected = value === 27 || value === 28
     this.protectedBits.push(!isUnprotected)
+    if (isUnprotected) {
+      this.parityBits.push(value === 28)
+      return
+    }
+    const parity = BigInt(value) - 35n - 2n * this.config.l2ChainId
+    if (parity !== 0n && parity !== 1n) throw new DecodeError(`transaction: v ${value} is of another chain`)
     this.parityBits.push(parity === 1n)
   }
 
-  private checkChainId(chainId: Uint8Array): void {
-    if (Buffer.compare(chainId, this.chainId) !== 0) {
-      throw new DecodeError(`transaction: chain id ${bigEndianToBigInt(chainId)}, expected ${this.config.l2ChainId}`)
-    }
+  private checkChainId({ data, start, end }: RlpCursor): void {
+    let isEqual = end - start === this.chainId.length
+    for (let i = start; i < end && isEqual; i++) isEqual = data[i] === this.chainId[i - start]
+    if (!isEqual) throw new DecodeError(`transaction: chain id is not ${this.config.l2ChainId}`)
   }
 }
 
 /** Big-endian integer of at most 64 bits as uvarint. */
-function writeUvarint(out: ByteWriter, bytes: Uint8Array): void {
-  if (bytes.length > 8) throw new DecodeError('transaction: nonce or gas is longer than 8 bytes')
-  if (bytes.length <= 6) {
-    let value = 0
-    for (const byte of bytes) value = value * 256 + byte
-    out.uvarint(value)
-    return
-  }
-  out.uvarint64(bigEndianToBigInt(bytes))
+function writeUvarint(out: ByteWriter, integer: RlpCursor): void {
+  if (integer.end - integer.start > 8) throw new DecodeError('transaction: nonce or gas is longer than 8 bytes')
+  const value = integerOf(integer)
+  if (typeof value === 'number') out.uvarint(value)
+  else out.uvarint64(value)
 }
 
-function bigEndianToBigInt(bytes: Uint8Array): bigint {
-  if (bytes.length > 6) return BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+/** The big-endian integer at the cursor; a bigint from 2^48 on. */
+function integerOf({ data, start, end }: RlpCursor): number | bigint {
+  if (end - start > 6) return bytesToBigInt(data.subarray(start, end))
   let value = 0
-  for (const byte of bytes) value = value * 256 + byte
-  return BigInt(value)
+  for (let i = start; i < end; i++) value = value * 256 + (data[i] ?? 0)
+  return value
 }
 
 function notConsecutive(reason: string): DeviumError {
