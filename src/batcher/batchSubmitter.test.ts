@@ -218,11 +218,31 @@ describe('rollup node out of reach', () => {
     expect(log.of('Error calculating L2 block range').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
   })
 
+  it('does nothing while the node derives L1 blocks again that it had passed', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 3
+    setup.create().start()
+    await until(async () => (await node.safeNumber()) === 3)
+    node.currentL1 = 1
+    node.unsafe = 5
+    const warning = await log.seen('Error calculating L2 block range')
+    expect(warning.err).toBe('the rollup node is out of sync: sequencer currentL1 reversed')
+    expect(log.of('Added L2 block to local state')).toHaveLength(3)
+    node.currentL1 = undefined
+    await until(async () => (await node.safeNumber()) === 5)
+  })
+
   it('waits for the node to reach the L1 head when asked to', async () => {
     setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const { node } = setup
+    const { node, log } = setup
     node.unsafe = 2
+    node.currentL1 = 37
     setup.create({ waitNodeSync: true, checkRecentTxsDepth: 2 }).start()
+    await log.seen('Waiting for the rollup node', 2)
+    expect(log.of('Added L2 block to local state')).toEqual([])
+    // No transaction of ours among the last two of 40 blocks.
+    node.currentL1 = 38
     await until(async () => (await node.safeNumber()) === 2)
   })
 

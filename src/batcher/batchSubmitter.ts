@@ -190,7 +190,7 @@ export class BatchSubmitter {
 
     const actions = computeSyncActions(status, run.previousCurrentL1, manager.blocks, manager.channels)
     if (actions.kind === 'outOfSync') {
-      this.warnings.warn('Sequencer is out of sync, retrying on next tick', actions.reason)
+      this.warnings.warn(RANGE_WARNING, `the rollup node is out of sync: ${actions.reason}`)
       return
     }
     run.previousCurrentL1 = status.currentL1.number

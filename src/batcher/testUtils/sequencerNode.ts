@@ -20,6 +20,8 @@ export class SequencerNode {
   unsafe = 0
   /** The safe head stands still at this number whatever L1 holds. */
   frozenSafe: number | undefined
+  /** Number of the L1 block the node claims to stand at, instead of the L1 head. */
+  currentL1: number | undefined
   syncStatusFault: 'none' | 'hang' | 'error' | 'empty' = 'none'
   syncStatusCalls = 0
   blockFault = false
@@ -95,7 +97,7 @@ export class SequencerNode {
           }
     const safe = this.l2Ref(await this.safeNumber())
     return {
-      current_l1: l1Ref,
+      current_l1: this.currentL1 === undefined ? l1Ref : { ...l1Ref, number: this.currentL1 },
       head_l1: l1Ref,
       safe_l2: safe,
       local_safe_l2: safe,
