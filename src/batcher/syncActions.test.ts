@@ -164,7 +164,7 @@ describe('parseSyncStatus', () => {
     expect(parseSyncStatus({ ...json, local_safe_l2: ref(5) })?.safeL2.number).toBe(5)
   })
 
-  it.each(['head_l1', 'unsafe_l2', 'safe_l2'])('is not usable while %s is empty', (name) => {
+  it.each(['head_l1', 'current_l1', 'unsafe_l2', 'safe_l2'])('is not usable while %s is empty', (name) => {
     expect(parseSyncStatus({ ...json, [name]: { ...ref(0), hash: hashOf(0) } })).toBeUndefined()
   })
 

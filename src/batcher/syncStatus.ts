@@ -66,18 +66,20 @@ async function requestSyncStatus(
   }
 }
 
-/** undefined when the node has no L1 head, safe or unsafe block yet. Throws DecodeError. */
+/** undefined when the node has no L1 head, L1 position, safe or unsafe block yet. Throws DecodeError. */
 export function parseSyncStatus(json: unknown): BatcherSyncStatus | undefined {
   const status = record(json, 'sync status')
   const headL1 = blockId(status.head_l1, 'head_l1')
   const unsafeL2 = blockId(status.unsafe_l2, 'unsafe_l2')
   const safeName = status.local_safe_l2 === undefined ? 'safe_l2' : 'local_safe_l2'
   const safeL2 = blockId(status[safeName], safeName)
-  if ([headL1, unsafeL2, safeL2].some((ref) => ref.hash === ZERO_HASH)) return undefined
+  // Empty during a reset of the node's derivation.
+  const currentL1 = blockId(status.current_l1, 'current_l1')
+  if ([headL1, currentL1, unsafeL2, safeL2].some((ref) => ref.hash === ZERO_HASH)) return undefined
   const origin = record(status[safeName], safeName).l1origin
   return {
     headL1,
-    currentL1: blockId(status.current_l1, 'current_l1'),
+    currentL1,
     safeL2: { ...safeL2, l1OriginNumber: blockId(origin, `${safeName}.l1origin`).number },
     unsafeL2,
   }
