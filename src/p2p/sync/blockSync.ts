@@ -33,6 +33,8 @@ export interface BlockSync {
 
 /** op-node: a gap whose first block is older is left to derivation. */
 const MAX_RANGE_AGE_S = 12 * 60 * 60
+/** Below stand only peers that gave a false block within the last minutes, or nothing but errors. */
+const MIN_APP_SCORE = -10
 /** Streams that one peer may have open towards the server. */
 const MAX_INBOUND_STREAMS = 16
 
@@ -74,14 +76,23 @@ export function createBlockSync(
   }
   const blocks = createTrustedBlocks({
     onTrusted: (envelope, from) => modules.onBlock(envelope, from),
-    onRejected: (from) => appScores.record(from, 'rejectedPayloads'),
+    onRejected(from, number) {
+      logger.debug('Peer gave a false block', { peer: from, number })
+      appScores.record(from, 'rejectedPayloads')
+      client.enqueue(number, from)
+    },
   })
   const client = createBlockClient({
     clock,
     logger,
     metrics,
     ask,
-    candidates: () => modules.connected().filter((peerId) => !options.onlyStatic || modules.isStatic(peerId)),
+    candidates: () =>
+      modules
+        .connected()
+        .filter(
+          (peerId) => (!options.onlyStatic || modules.isStatic(peerId)) && appScores.score(peerId) > MIN_APP_SCORE,
+        ),
     onBlock(envelope, from) {
       blocks.offer(envelope, from)
       metrics.setQuarantined(blocks.quarantined())

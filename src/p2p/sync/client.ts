@@ -29,8 +29,11 @@ export interface BlockClientModules {
 
 /** Asks for single blocks, spread over the peers, one at a time each, within the limits that servers are known to have. */
 export interface BlockClient {
-  /** Highest first; what is queued already, or under way, is not asked twice. False when the queue is full. */
-  enqueue(number: number): boolean
+  /**
+   * Highest first; what is queued already, or under way, is not asked twice. A peer that gave a false answer is left
+   * out. False when the queue is full.
+   */
+  enqueue(number: number, except?: string): boolean
   stop(): void
 }
 
@@ -129,10 +132,14 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     pump()
   }
   return {
-    enqueue(number) {
-      if (jobs.has(number)) return true
+    enqueue(number, except) {
+      const known = jobs.get(number)
+      if (known !== undefined) {
+        if (except !== undefined) known.tried.add(except)
+        return true
+      }
       if (jobs.size >= MAX_QUEUED) return false
-      jobs.set(number, { number, tried: new Set() })
+      jobs.set(number, { number, tried: new Set(except === undefined ? [] : [except]) })
       // After the caller has queued all it wants, so that the highest goes first.
       if (jobs.size === 1) queueMicrotask(pump)
       else cancelTimer ??= clock.setTimeout(pump, 0)

@@ -30,8 +30,8 @@ export interface TrustedBlocks {
 export function createTrustedBlocks(listener: {
   /** A block has become trusted. */
   onTrusted(envelope: PayloadEnvelope, from: string): void
-  /** An answer of this peer was pushed out of quarantine without ever becoming trusted. */
-  onRejected(from: string): void
+  /** An answer of this peer turned out to be another block than the chain's, or never became trusted. */
+  onRejected(from: string, number: number): void
 }): TrustedBlocks {
   const trusted = new LruMap<Hex, true>(MAX_TRUSTED_HASHES)
   /** Height → hash of the trusted block there. */
@@ -63,7 +63,7 @@ export function createTrustedBlocks(listener: {
     for (const [hash, { envelope, from }] of waiting) {
       if (envelope.payload.blockNumber !== number || hash === good) continue
       waiting.delete(hash)
-      listener.onRejected(from)
+      listener.onRejected(from, number)
     }
   }
   return {
@@ -80,7 +80,7 @@ export function createTrustedBlocks(listener: {
       if (waiting.has(hash)) return
       const expected = links.get(envelope.payload.blockNumber)
       if (expected !== undefined && expected !== hash) {
-        listener.onRejected(from)
+        listener.onRejected(from, envelope.payload.blockNumber)
         return
       }
       waiting.set(hash, { envelope, from })
@@ -88,7 +88,7 @@ export function createTrustedBlocks(listener: {
       for (const [oldest, entry] of waiting) {
         if (waiting.size <= MAX_QUARANTINED) break
         waiting.delete(oldest)
-        listener.onRejected(entry.from)
+        listener.onRejected(entry.from, entry.envelope.payload.blockNumber)
       }
     },
     quarantined: () => waiting.size,

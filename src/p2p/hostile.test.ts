@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLogger } from '../lib/logger.ts'
+import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
+import { signedMessage } from './gossip/publisher.ts'
+import { blocksTopic } from './gossip/topics.ts'
+import { compressSnappy } from './snappyBlock.ts'
+import { type RawPeer, startRawPeer } from './testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+const config = testConfig('holocene')
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const OLD_TOPIC = blocksTopic(CHAIN_ID, 1)
+const nowS = () => Math.floor(Date.now() / 1000)
+
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((started) => started.stop()))
+})
+
+/** Sequencer → follower ← hostile peer; `reasons` collects what the follower says of messages it did not accept. */
+async function setUp() {
+  const reasons: string[] = []
+  const logger = createLogger({
+    level: 'debug',
+    format: 'json',
+    color: false,
+    write(line) {
+      const { msg, result, reason } = JSON.parse(line)
+      if (msg === 'Block from gossip not accepted') reasons.push(`${result} ${reason}`)
+    },
+  })
+  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+  const follower = await startTestNode({ staticPeers: [sequencer.address] }, { logger })
+  running.push(sequencer.node, follower.node)
+  const hostile = await startRawPeer([TOPIC, OLD_TOPIC])
+  running.push(hostile)
+  await hostile.connect(follower.address)
+  await until('the mesh', () => follower.node.meshSize() === 2 && sequencer.node.meshSize() === 1)
+  return { sequencer, follower, hostile, reasons }
+}
+
+function signed(envelope: PayloadEnvelope, key = SEQUENCER_KEY, version: 1 | 3 = 3): Uint8Array {
+  return compressSnappy(signedMessage(envelope, version, CHAIN_ID, key))
+}
+
+/** What a hostile peer sends, and what it is told apart by. */
+const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
+  ['bytes that are no snappy', 'snappy-damaged', (h) => h.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 2))],
+  ['no length', 'snappy-length', (h) => h.publish(TOPIC, new Uint8Array(8).fill(0xff))],
+  ['an empty message', 'snappy-length', (h) => h.publish(TOPIC, new Uint8Array(0))],
+  ['a bomb by declaration', 'too-large', (h) => h.publish(TOPIC, Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0))],
+  ['a bomb that unpacks to 11 MB', 'too-large', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(11_000_000)))],
+  ['10 MB of zeros', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10_000_000)))],
+  ['a crumb', 'too-small', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10)))],
+  ['a wrong signer', 'wrong-signer', (h) => h.publish(TOPIC, signed(testBlock(config), new Uint8Array(32).fill(9)))],
+  ['a stale block', 'too-old', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() - 70 })))],
+  ['a future block', 'from-future', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() + 20 })))],
+  [
+    'a wrong hash',
+    'wrong-hash',
+    (h) => h.publish(TOPIC, signed(testBlock(config, { blockHash: `0x${'ab'.repeat(32)}` }))),
+  ],
+  [
+    'a block on the topic of another time',
+    'wrong-hash',
+    (h) => h.publish(OLD_TOPIC, signed(testBlock(config), SEQUENCER_KEY, 1)),
+  ],
+]
+
+describe('hostile messages', () => {
+  it.each(OFFENCES)('%s is rejected as %s while good blocks flow', async (_id, reason, offend) => {
+    const { sequencer, follower, hostile, reasons } = await setUp()
+    await offend(hostile)
+    await until('the verdict', () => reasons.length > 0)
+    expect(reasons).toEqual([`reject ${reason}`])
+    await expectGoodBlock(sequencer, follower)
+    expect(follower.received).toHaveLength(1)
+    // What was rejected is not passed on.
+    expect(await sequencer.registry.metrics()).not.toContain('type="REJECT_MESSAGE"')
+  })
+
+  it('the seventh block at a height is rejected', async () => {
+    const { sequencer, follower, hostile, reasons } = await setUp()
+    const rivals = Array.from({ length: 7 }, (_, n) => testBlock(config, { blockNumber: 50, gasUsed: BigInt(n) }))
+    for (const rival of rivals) await hostile.publish(TOPIC, signed(rival))
+    await until('the verdict', () => reasons.length > 0)
+    expect(reasons).toEqual(['reject too-many-at-height'])
+    expect(follower.received).toHaveLength(6)
+    await expectGoodBlock(sequencer, follower)
+  })
+
+  it('a flood of garbage does not stop good blocks', async () => {
+    const { sequencer, follower, hostile } = await setUp()
+    for (let n = 0; n < 500; n++) {
+      await hostile.publish(TOPIC, compressSnappy(new Uint8Array(1_000 + n).fill(n)))
+    }
+    await expectGoodBlock(sequencer, follower)
+  })
+
+  it('a topic that is not ours is not subscribed to', async () => {
+    const { follower, hostile } = await setUp()
+    hostile.host.services.pubsub.subscribe('/optimism/902/2/blocks')
+    await hostile.publish('/optimism/902/2/blocks', Uint8Array.of(1, 2, 3))
+    expect(hostile.host.services.pubsub.getSubscribers('/optimism/902/2/blocks')).toEqual([])
+    expect((await follower.node.peerStats()).blocksTopicV3).toBe(2)
+  })
+})
+
+async function expectGoodBlock(sequencer: TestNode, follower: TestNode): Promise<void> {
+  const good = testBlock(config, { blockNumber: 100 })
+  const arrived = follower.block(good.payload.blockHash)
+  await sequencer.node.publish(good)
+  expect((await arrived).payload.blockHash).toBe(good.payload.blockHash)
+}

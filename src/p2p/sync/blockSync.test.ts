@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { P2pModules } from '../node.ts'
+import type { P2pChain, P2pOptions } from '../options.ts'
+import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+
+const running: TestNode[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
+})
+
+async function start(options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> {
+  const modules: Partial<P2pModules> = { chain }
+  const started = await startTestNode(options, modules)
+  running.push(started)
+  return started
+}
+
+// The chain's last block is now.
+const config = testConfig('holocene', {
+  genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 30 },
+})
+const chain = testBlocks(config, 1, 30)
+const last = chain[29]
+if (last === undefined) throw new Error('no block')
+
+const serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
+
+describe('gap filling', () => {
+  it('brings the blocks below one that gossip brought, and nothing else', async () => {
+    const a = await start({ sequencerKey: SEQUENCER_KEY }, serving)
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    await until('a mesh', () => a.node.meshSize() === 1)
+
+    b.node.requestRange(20, 30)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(b.received).toEqual([])
+
+    const arrived = b.block(last.payload.blockHash)
+    await a.node.publish(last)
+    await arrived
+    b.node.requestRange(20, 30)
+    const twentieth = chain[19]
+    expect(await b.block(twentieth?.payload.blockHash ?? '')).toEqual(twentieth)
+    expect(b.received.map(({ payload }) => payload.blockNumber)).toEqual([30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20])
+    const record = (await b.node.peers(true)).peers[a.node.peerId]
+    expect(record?.scores.reqResp.validResponses).toBeGreaterThan(5)
+    await until('the score to follow', async () => {
+      const peer = (await b.node.peers(true)).peers[a.node.peerId]
+      return (peer?.scores.gossip.total ?? 0) > 2
+    })
+    const metrics = await a.registry.metrics()
+    expect(metrics).toContain('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"} 10')
+  })
+
+  it('asks another peer when one does not have the block, or sends a false one', async () => {
+    const forged = (number: number) =>
+      testBlock(config, { blockNumber: number, timestamp: config.genesis.l2Time + number })
+    const honest = await start({ sequencerKey: SEQUENCER_KEY }, serving)
+    const empty = await start({}, testChain(config))
+    const liar = await start({}, testChain(config, { payloadByNumber: async (number) => forged(number) }))
+    const b = await start({ staticPeers: [honest.address, empty.address, liar.address] }, testChain(config))
+    await until('meshes', () => b.node.meshSize() === 3)
+    const arrived = b.block(last.payload.blockHash)
+    await honest.node.publish(last)
+    await arrived
+    b.node.requestRange(25, 30)
+    const lowest = chain[24]
+    await b.block(lowest?.payload.blockHash ?? '')
+    const numbers = b.received.map(({ payload }) => payload.blockNumber)
+    expect(numbers.sort((x, y) => x - y)).toEqual([25, 26, 27, 28, 29, 30])
+    const { peers } = await b.node.peers(true)
+    expect(peers[empty.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
+    expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
+  })
+
+  it('asks nobody when switched off, or for a range that is hours old', async () => {
+    const old = testConfig('holocene', {
+      genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 13 * 3600 },
+    })
+    let asked = 0
+    const counting = (c: typeof config) =>
+      testChain(c, {
+        payloadByNumber: async () => {
+          asked += 1
+          return undefined
+        },
+      })
+    for (const [chainConfig, enabled] of [
+      [config, false],
+      [old, true],
+    ] as const) {
+      const number = Math.floor(Date.now() / 1000) - chainConfig.genesis.l2Time
+      const a = await start({ sequencerKey: SEQUENCER_KEY }, counting(chainConfig))
+      const b = await start({ staticPeers: [a.address], sync: { enabled, onlyStatic: false } }, counting(chainConfig))
+      await until('a mesh', () => a.node.meshSize() === 1)
+      const tip = testBlock(chainConfig, { blockNumber: number })
+      const arrived = b.block(tip.payload.blockHash)
+      await a.node.publish(tip)
+      await arrived
+      b.node.requestRange(1, number)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(asked).toBe(0)
+  })
+})

@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from '../../lib/errors.ts'
+import { toHex } from '../../lib/hex.ts'
+import type { Fork } from '../../rollup/protocol/types.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import {
+  decodeRequest,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+  payloadByNumberProtocols,
+} from './payloadByNumber.ts'
+
+const TIME = 1_700_000_000
+
+describe('payload_by_number', () => {
+  it('has the protocol ids of both kinds of peers', () => {
+    expect(payloadByNumberProtocols(10n)).toEqual([
+      '/opstack/req/payload_by_number/10/0',
+      '/opstack/req/payload_by_number/10/0/',
+    ])
+  })
+
+  it('asks with a little-endian number', () => {
+    expect(toHex(encodeRequest(0x01020304))).toBe('0x0403020100000000')
+    expect(decodeRequest(encodeRequest(2 ** 53 - 1))).toBe(2 ** 53 - 1)
+  })
+  it.each([0, 7, 9])('refuses a request of %d bytes', (length) => {
+    expect(() => decodeRequest(new Uint8Array(length))).toThrow(DecodeError)
+  })
+  it('refuses a number beyond 2^53', () => {
+    expect(() => decodeRequest(new Uint8Array(8).fill(0xff))).toThrow(DecodeError)
+  })
+
+  it.each<[Fork, number]>([
+    ['regolith', 0],
+    ['canyon', 0],
+    ['ecotone', 1],
+    ['holocene', 1],
+    ['isthmus', 1],
+    ['jovian', 1],
+  ])('answers on %s with version %d', (fork, version) => {
+    const config = testConfig(fork)
+    const block = testBlock(config, { timestamp: TIME })
+    const response = encodeResponse(block, config)
+    expect([...response.subarray(0, 5)]).toEqual([0, version, 0, 0, 0])
+    expect(decodeResponse(response, config, TIME)).toEqual({ code: 0, envelope: block })
+  })
+
+  it("reads the specs' version 2 for Isthmus, and no other", () => {
+    const config = testConfig('isthmus')
+    const response = encodeResponse(testBlock(config, { timestamp: TIME }), config)
+    response[1] = 2
+    expect(decodeResponse(response, config, TIME).code).toBe(0)
+    response[1] = 3
+    expect(() => decodeResponse(response, config, TIME)).toThrow('response version 3')
+    const ecotone = testConfig('ecotone')
+    const older = encodeResponse(testBlock(ecotone, { timestamp: TIME }), ecotone)
+    older[1] = 2
+    expect(() => decodeResponse(older, ecotone, TIME)).toThrow('response version 2')
+  })
+
+  it('passes on an error code', () => {
+    expect(decodeResponse(Uint8Array.of(1), testConfig(), TIME)).toEqual({ code: 1 })
+    expect(decodeResponse(Uint8Array.of(130, 9), testConfig(), TIME)).toEqual({ code: 130 })
+  })
+
+  it('throws nothing but DecodeError on arbitrary answers', () => {
+    const config = testConfig()
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        try {
+          decodeResponse(bytes, config, TIME)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { Decompressor } from 'snappy'
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from '../../lib/errors.ts'
+import { toHex } from '../../lib/hex.ts'
+import { crc32c, decodeSnappyFrames, encodeSnappyFrames } from './snappyFrames.ts'
+
+const LIMIT = 1_000_000
+
+describe('crc32c', () => {
+  it.each([
+    ['32 zero bytes', new Uint8Array(32), 0x8a9136aa],
+    ['32 bytes of ones', new Uint8Array(32).fill(0xff), 0x62a8ab43],
+    ['ascending bytes', Uint8Array.from({ length: 32 }, (_, index) => index), 0x46dd794e],
+  ])('of %s is that of RFC 3720, B.4', (_id, data, expected) => {
+    expect(crc32c(data)).toBe(expected)
+  })
+})
+
+describe('snappy frames', () => {
+  it('are those of the format: identifier, plain chunk, masked checksum', () => {
+    // One incompressible byte: chunk type 1, 5 bytes, then crc32c("a") = 0xc1d04330 masked.
+    const masked = (((0xc1d04330 >>> 15) | (0xc1d04330 << 17)) + 0xa282ead8) >>> 0
+    const bytes = Buffer.alloc(4)
+    bytes.writeUInt32LE(masked)
+    expect(toHex(encodeSnappyFrames(Buffer.from('a')))).toBe(
+      `0xff060000734e61507059${'01050000'}${bytes.toString('hex')}61`,
+    )
+  })
+
+  it('are read by the native library', async () => {
+    const data = new Uint8Array(200_000).map((_, index) => (index % 1000 < 500 ? 7 : (index * 2_654_435_761) >>> 13))
+    const decompressor = new Decompressor()
+    const parts = [decompressor.update(encodeSnappyFrames(data)), await decompressor.finish()]
+    expect(Buffer.compare(Buffer.concat(parts), data)).toBe(0)
+  })
+
+  it('give back what went in', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 3_000 }), fc.integer({ min: 1, max: 100 }), (seed, times) => {
+        const data = Buffer.concat(Array.from({ length: times }, () => seed))
+        expect(Buffer.compare(decodeSnappyFrames(encodeSnappyFrames(data), LIMIT), data)).toBe(0)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it.each([
+    ['no identifier', '0x010500000000000061', 'no stream identifier'],
+    ['a wrong identifier', '0xff060000734e61507058', 'wrong stream identifier'],
+    ['a chunk cut short', '0xff060000734e6150705901050000', 'ends inside a chunk'],
+    ['a header cut short', '0xff060000734e615070590105', 'ends inside a chunk header'],
+    ['a wrong checksum', '0xff060000734e61507059010500000000000061', 'wrong checksum'],
+    ['no checksum', '0xff060000734e61507059010200000000', 'without checksum'],
+    ['an unknown chunk', '0xff060000734e61507059020500000000000061', 'chunk type 2'],
+  ])('with %s are refused', (_id, hex, message) => {
+    const bytes = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
+    expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(message)
+  })
+
+  it('skip padding', () => {
+    const framed = Buffer.concat([
+      encodeSnappyFrames(Buffer.from('a')),
+      Buffer.from('fe030000000000', 'hex'),
+      encodeSnappyFrames(Buffer.from('b')),
+    ])
+    expect(Buffer.from(decodeSnappyFrames(framed, LIMIT)).toString()).toBe('ab')
+  })
+
+  it('stop at the limit', () => {
+    const framed = encodeSnappyFrames(new Uint8Array(70_000))
+    expect(decodeSnappyFrames(framed, 70_000)).toHaveLength(70_000)
+    expect(() => decodeSnappyFrames(framed, 69_999)).toThrow(DecodeError)
+  })
+
+  it('throw nothing but DecodeError', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, identified) => {
+        const input = identified ? Buffer.concat([Buffer.from('ff060000734e61507059', 'hex'), bytes]) : bytes
+        try {
+          decodeSnappyFrames(input, LIMIT)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

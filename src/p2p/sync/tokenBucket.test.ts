@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { TokenBucket } from './tokenBucket.ts'
+
+describe('TokenBucket', () => {
+  it('lets a burst through and then keeps the rate', async () => {
+    const clock = new ManualClock(0)
+    const bucket = new TokenBucket(clock, 4, 15)
+    for (let n = 0; n < 15; n++) expect(bucket.take()).toBe(0)
+    expect(bucket.take()).toBe(250)
+    expect(bucket.take()).toBe(500)
+    await clock.advance(500)
+    expect(bucket.waitMs()).toBe(250)
+    await clock.advance(250)
+    expect(bucket.waitMs()).toBe(0)
+  })
+  it('holds no more than the burst, and takes back', async () => {
+    const clock = new ManualClock(0)
+    const bucket = new TokenBucket(clock, 1, 2)
+    await clock.advance(60_000)
+    expect(bucket.take(2)).toBe(0)
+    expect(bucket.take()).toBe(1_000)
+    bucket.giveBack()
+    bucket.giveBack(5)
+    expect(bucket.take(2)).toBe(0)
+  })
+})

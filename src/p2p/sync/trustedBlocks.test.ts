@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { testBlock, testBlocks, testConfig } from '../testUtils/testChain.ts'
+import { createTrustedBlocks } from './trustedBlocks.ts'
+
+const config = testConfig()
+const chain = testBlocks(config, 1, 20)
+
+function block(number: number) {
+  const found = chain[number - 1]
+  if (found === undefined) throw new Error(`no block ${number}`)
+  return found
+}
+
+function setUp() {
+  const released: number[] = []
+  const rejected: string[] = []
+  const blocks = createTrustedBlocks({
+    onTrusted: (envelope) => released.push(envelope.payload.blockNumber),
+    onRejected: (from) => rejected.push(from),
+  })
+  return { released, rejected, blocks }
+}
+
+describe('createTrustedBlocks', () => {
+  it('releases an answer whose child is trusted', () => {
+    const { blocks, released } = setUp()
+    blocks.trust(block(10))
+    expect(blocks.hasLink(10)).toBe(true)
+    expect(blocks.hasLink(8)).toBe(false)
+    blocks.offer(block(9), 'peer')
+    expect(released).toEqual([9])
+  })
+
+  it('keeps answers that came early until the block above them is good', () => {
+    const { blocks, released } = setUp()
+    blocks.trust(block(10))
+    blocks.offer(block(7), 'peer')
+    blocks.offer(block(8), 'peer')
+    expect(released).toEqual([])
+    expect(blocks.quarantined()).toBe(2)
+    expect(blocks.has(8)).toBe(true)
+    blocks.offer(block(9), 'peer')
+    expect(released).toEqual([9, 8, 7])
+    expect(blocks.quarantined()).toBe(0)
+  })
+
+  it('releases what waits when gossip brings the block above', () => {
+    const { blocks, released } = setUp()
+    blocks.offer(block(9), 'peer')
+    blocks.trust(block(10))
+    expect(released).toEqual([9])
+  })
+
+  it('rejects another block at a height whose hash is known, early or late', () => {
+    const { blocks, released, rejected } = setUp()
+    const forged = testBlock(config, { blockNumber: 9, gasUsed: 1n })
+    blocks.offer(forged, 'early')
+    blocks.trust(block(10))
+    expect(rejected).toEqual(['early'])
+    blocks.offer(forged, 'late')
+    expect(rejected).toEqual(['early', 'late'])
+    expect(released).toEqual([])
+  })
+
+  it('drops the oldest of more than a hundred, and counts it against its sender', () => {
+    const { blocks, rejected } = setUp()
+    for (let n = 0; n < 101; n++) blocks.offer(testBlock(config, { blockNumber: 5, gasUsed: BigInt(n) }), `peer${n}`)
+    expect(blocks.quarantined()).toBe(100)
+    expect(rejected).toEqual(['peer0'])
+  })
+})
