@@ -262,6 +262,32 @@ describe('block lists', () => {
   })
 })
 
+describe('bans', () => {
+  it('close the connection, survive a restart, and are lifted by unblocking', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
+    // Every peer that is not static stands below this threshold.
+    const strict: Partial<P2pOptions> = {
+      privateKeyPath: join(folder, 'key.txt'),
+      peerStorePath: join(folder, 'store'),
+      ban: { enabled: true, threshold: 1, durationMs: 3_600_000 },
+    }
+    const trusted = await start()
+    const stranger = await start()
+    const first = await start({ ...strict, staticPeers: [trusted.address] })
+    await first.node.connectPeer(stranger.address)
+    await until('the ban', () => first.node.connectedPeers().length === 1, 5_000)
+    expect(first.node.connectedPeers()).toEqual([trusted.node.peerId])
+    expect(await first.node.listBlockedPeers()).toEqual([])
+    await stop(first)
+    const second = await start({ ...strict, ban: { enabled: false, threshold: 1, durationMs: 1 } })
+    await expect(second.node.connectPeer(stranger.address)).rejects.toThrow('failed to dial')
+    await second.node.unblockPeer(stranger.node.peerId)
+    await second.node.connectPeer(stranger.address)
+    expect(second.node.connectedPeers()).toContain(stranger.node.peerId)
+    expect(await second.registry.metrics()).toContain('op_node_default_p2p_peer_unbans 1')
+  })
+})
+
 describe('connecting by hand', () => {
   it('connects, identifies, protects and disconnects', async () => {
     const [a, b] = await Promise.all([start(), start()])

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createLogger } from '../../lib/logger.ts'
+import { parsePeerAddress } from './multiaddrs.ts'
+import { createStaticPeers } from './staticPeers.ts'
+
+const ID = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+
+function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
+  const clock = new ManualClock(0)
+  const lines: string[] = []
+  const state = { connected: false, reachable: false, dials: [] as { atMs: number; addresses: number }[] }
+  const logger = createLogger({
+    level: 'info',
+    format: 'json',
+    color: false,
+    write: (line) => {
+      const { lvl, msg } = JSON.parse(line)
+      lines.push(`${lvl}: ${msg}`)
+    },
+  })
+  const statics = createStaticPeers(
+    {
+      clock,
+      logger,
+      dialer: {
+        isConnected: () => state.connected,
+        async dial(peers) {
+          state.dials.push({ atMs: clock.now(), addresses: peers.length })
+          if (!state.reachable) throw new Error('refused')
+          state.connected = true
+          statics.onConnected(ID)
+        },
+      },
+    },
+    addresses.map(parsePeerAddress),
+  )
+  const fall = () => {
+    state.connected = false
+    statics.onDisconnected(ID)
+  }
+  return { clock, lines, state, statics, fall }
+}
+
+describe('createStaticPeers', () => {
+  it('dials at the start, and is content when connected', async () => {
+    const { clock, state, statics } = setUp()
+    state.reachable = true
+    statics.start()
+    await clock.advance(600_000)
+    expect(state.dials).toEqual([{ atMs: 0, addresses: 1 }])
+    expect(statics.has(ID)).toBe(true)
+  })
+
+  it('tries again with growing pauses of at most some ten seconds, for ever', async () => {
+    const { clock, state, statics } = setUp()
+    statics.start()
+    for (let second = 0; second < 120; second++) await clock.advance(1_000)
+    const pauses = state.dials.slice(1).map(({ atMs }, index) => atMs - (state.dials[index]?.atMs ?? 0))
+    expect(pauses[0]).toBeLessThan(1_000)
+    for (const pause of pauses) expect(pause).toBeLessThanOrEqual(10_250)
+    expect(pauses.at(-1)).toBeGreaterThanOrEqual(10_000)
+    expect(state.dials.length).toBeGreaterThan(12)
+  })
+
+  it('dials at once when a standing connection falls', async () => {
+    const { clock, state, statics, fall } = setUp()
+    state.reachable = true
+    statics.start()
+    await clock.advance(10_000)
+    fall()
+    await clock.advance(0)
+    expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
+  })
+
+  it('does not hammer a peer that closes right after connecting', async () => {
+    const { clock, state, statics, fall } = setUp()
+    state.reachable = true
+    statics.start()
+    for (let step = 0; step < 300; step++) {
+      await clock.advance(100)
+      if (state.connected) fall()
+    }
+    expect(state.dials.length).toBeLessThan(10)
+    expect(state.dials.length).toBeGreaterThan(4)
+  })
+
+  it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
+    const { clock, lines, statics } = setUp()
+    statics.start()
+    for (let second = 0; second < 150; second++) await clock.advance(1_000)
+    expect(lines).toEqual([
+      'info: Static peer is not reachable yet, trying again',
+      'warn: Static peer is away, still trying',
+      'warn: Static peer is away, still trying',
+    ])
+  })
+
+  it('dials all addresses of a peer together', async () => {
+    const { clock, state, statics } = setUp([`/ip4/1.2.3.4/tcp/1/p2p/${ID}`, `/ip4/1.2.3.5/tcp/1/p2p/${ID}`])
+    statics.start()
+    await clock.advance(0)
+    expect(state.dials).toEqual([{ atMs: 0, addresses: 2 }])
+    expect(statics.ids()).toEqual([ID])
+  })
+
+  it('dials at once when asked to, and not after it was stopped', async () => {
+    const { clock, state, statics } = setUp()
+    statics.start()
+    for (let second = 0; second < 60; second++) await clock.advance(1_000)
+    const before = state.dials.length
+    statics.retryNow(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(before + 1)
+    statics.stop()
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(before + 1)
+  })
+})
