@@ -199,5 +199,5 @@ describe('the testnet runner refuses', () => {
 
 it('the testnet is none the worse for it', () => {
   expect(testnet.runner.exitCode).toBeNull()
-  expect(testnet.complaints()).toEqual([])
+  expect(testnet.complaints().slice(0, 10)).toEqual([])
 })

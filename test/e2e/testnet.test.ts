@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { createPublicClient, createWalletClient, defineChain, http, type PublicClient, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { chainConfig, getL2TransactionHashes, walletActionsL1 } from 'viem/op-stack'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
@@ -182,7 +182,7 @@ describe('a testnet', () => {
   })
 
   it('prints no warnings or errors', () => {
-    expect(testnet.complaints()).toEqual([])
+    expect(testnet.complaints().slice(0, 10)).toEqual([])
   })
 
   describe('joined by a fourth node with nothing but join.txt', () => {
@@ -210,17 +210,7 @@ describe('a testnet', () => {
       ])
       expect(mine).toEqual(theirs)
     }
-    const answers = () =>
-      expect
-        .poll(
-          () =>
-            heads(rollupRpc).then(
-              () => true,
-              () => false,
-            ),
-          SOON,
-        )
-        .toBe(true)
+    const answers = () => vi.waitFor(() => heads(rollupRpc), SOON)
 
     beforeAll(async () => {
       const commands = readJoinCommands(join(testnet.joinDir, 'join.txt'))
@@ -307,13 +297,9 @@ describe('a testnet', () => {
 
     testnet = await startTestnet({ dir })
     expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)
-    const resumed = await heads(sequencer().rollupRpc)
-    expect(resumed.safe_l2.number).toBeGreaterThanOrEqual(height)
-    // New blocks are made, posted and derived as before.
+    // New blocks are made, posted and derived as before, those of the pause included.
     for (const { rollupRpc } of testnet.nodes) {
-      await expect
-        .poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON)
-        .toBeGreaterThan(resumed.safe_l2.number + 2)
+      await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON).toBeGreaterThan(height + 5)
     }
   })
 })
