@@ -116,38 +116,48 @@ export class DerivationLoop {
 
   /** Runs until the signal aborts; rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
-    const { logger, metrics, controller } = this.modules
+    const { metrics } = this.modules
     this.requestReset('start')
     let failures = 0
     while (!signal.aborted) {
       try {
         const progress = await this.step(signal)
         // A reset is no progress: what made it necessary may still be there.
-        if (progress !== 'reset') failures = 0
+        if (progress !== 'reset') failures = this.reportRecovery(failures)
         metrics.derivationIdle(progress === 'idle')
         if (progress === 'idle') await this.wakeUp.wait(signal)
         else await this.yieldWhenDue()
       } catch (error) {
         if (signal.aborted) return
-        const severity = severityOf(error)
         metrics.derivationError()
-        if (severity === 'critical') throw error
         failures++
-        const isRepeated = severity === 'reset' && this.resetRequest !== undefined
-        if (severity === 'reset' && !isRepeated) {
-          logger.warn('Derivation needs a reset', { err: error })
-          this.requestReset(error)
-          // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
-          if (failures === 1) continue
-        } else {
-          logger.warn(controller.ready ? 'Derivation step failed' : 'Could not find the heads to start from', {
-            err: error,
-            failures,
-          })
-        }
-        await this.wakeUp.wait(signal, backoff(failures))
+        const isNewReset = this.handleError(error, failures)
+        // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
+        if (!isNewReset || failures > 1) await this.wakeUp.wait(signal, backoff(failures))
       }
     }
+  }
+
+  /** True when the error led to a reset that was not asked for yet. Throws what must stop the node. */
+  private handleError(error: unknown, failures: number): boolean {
+    const { logger, controller } = this.modules
+    const severity = severityOf(error)
+    if (severity === 'critical') throw error
+    if (severity === 'reset' && this.resetRequest === undefined) {
+      logger.warn('Derivation needs a reset', { err: error })
+      this.requestReset(error)
+      return true
+    }
+    const message = controller.ready ? 'Derivation step failed' : 'Could not find the heads to start from'
+    // One line an outage: the next is written when it is over.
+    if (failures === 1) logger.warn(message, { err: error })
+    else logger.debug(message, { err: error, failures })
+    return false
+  }
+
+  private reportRecovery(failures: number): 0 {
+    if (failures > 0) this.modules.logger.info('Derivation goes on', { failures })
+    return 0
   }
 
   /** `idle`: nothing can be done before L1 has a new block. */

@@ -35,6 +35,7 @@ export class UnsafeChain {
   private readonly queue = new UnsafeQueue()
   private readonly wakeUp: WakeUp
   private requestedAtMs = Number.NEGATIVE_INFINITY
+  private failures = 0
 
   constructor(modules: UnsafeChainModules, config: RollupConfig) {
     this.modules = modules
@@ -94,6 +95,8 @@ export class UnsafeChain {
     }
     try {
       const outcome = await engine.insertUnsafePayload(lowest)
+      if (this.failures > 0) logger.info('Inserting unsafe blocks again', { failures: this.failures })
+      this.failures = 0
       // The head may have moved while the block waited for the engine: it is looked at again.
       if (outcome === 'unconnected') return 0
       if (outcome === 'inserted') {
@@ -108,7 +111,8 @@ export class UnsafeChain {
     } catch (error) {
       const severity = severityOf(error)
       if (severity === 'critical') throw error
-      logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
+      // One line an outage: the next is written when it is over.
+      if (this.failures++ === 0) logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
       if (severity === 'reset') await this.modules.requestReset(error)
       return RETRY_MS
     }

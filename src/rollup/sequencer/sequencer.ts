@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
+import { DeviumError, severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
@@ -93,6 +93,7 @@ export class Sequencer {
   private notBeforeMs = 0
   private isLagging = false
   private isResetting = false
+  private failures = 0
 
   constructor(modules: SequencerModules, config: RollupConfig, options: SequencerOptions) {
     this.modules = modules
@@ -244,6 +245,8 @@ export class Sequencer {
         origin: block.l1Origin.number,
       })
       this.sealed = undefined
+      if (this.failures > 0) this.modules.logger.info('Building blocks again', { failures: this.failures })
+      this.failures = 0
     } catch (error) {
       if (error instanceof EngineError && (error.code === 'stale-parent' || error.code === 'invalid-payload'))
         this.sealed = undefined
@@ -272,7 +275,9 @@ export class Sequencer {
       )
       return
     }
-    logger.warn('Could not build block', { err: describeError(error) })
+    // One line an outage: the next is written when it is over.
+    if (this.failures++ === 0) logger.warn('Could not build block', { err: error })
+    else logger.debug('Could not build block', { err: error, failures: this.failures })
     if (code === 'invalid-payload') this.notBeforeMs = clock.now() + blockTimeMs
     else this.notBeforeMs = clock.now() + (code === 'engine-syncing' ? SYNCING_RETRY_MS : TEMPORARY_RETRY_MS)
   }
