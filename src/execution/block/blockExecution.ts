@@ -1,0 +1,123 @@
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
+import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
+import type { ChainConfig, SignedTransaction, Transaction } from '../chain/types.ts'
+import { ChainError } from '../errors.ts'
+import type { Environment } from '../evm/runMessage.ts'
+import type { StateChanges } from '../state/worldState.ts'
+import { encodeConsensusReceipt, type ExecutionReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
+import { executeDeposit, executeSigned, type FeeSchedule, type TransactionOutcome } from './executeTransaction.ts'
+import { createFeeSchedule } from './feeSchedule.ts'
+import { type BlockStart, beginBlock } from './systemCalls.ts'
+
+/** What executing a block amounts to: to be compared with a header, or to become one. */
+export interface ExecutionResult {
+  stateRoot: Hex
+  receiptsRoot: Hex
+  logsBloom: Hex
+  gasUsed: bigint
+  /** Isthmus: storage root of L2ToL1MessagePasser. */
+  withdrawalsRoot?: Hex
+  /** Jovian; 0 before. */
+  daFootprint: bigint
+  /** Wei to the fee recipient. */
+  tips: bigint
+  receipts: ExecutionReceipt[]
+  changes: StateChanges
+}
+
+/** Executes the transactions of one block in order on a state. */
+export class BlockExecution {
+  readonly env: Environment
+  private readonly config: ChainConfig
+  private readonly receipts: ExecutionReceipt[] = []
+  private fees: FeeSchedule | undefined
+  private used = 0n
+  /** Gas left for limits of further transactions; differs from limit − used by what failed deposits hold back. */
+  private pool: bigint
+  private footprint = 0n
+  private tips = 0n
+
+  constructor(env: Environment, config: ChainConfig) {
+    this.env = env
+    this.config = config
+    this.pool = env.block.gasLimit
+  }
+
+  begin(start: BlockStart): Promise<void> {
+    return beginBlock(this.env, this.config, start)
+  }
+
+  get gasLeft(): bigint {
+    return this.pool
+  }
+
+  get transactionCount(): number {
+    return this.receipts.length
+  }
+
+  /** Jovian: whether the block's DA footprint stays within the gas limit with this transaction. */
+  fitsDaFootprint(tx: SignedTransaction): boolean {
+    return this.footprint + this.feeSchedule().daFootprint(tx.raw) <= this.env.block.gasLimit
+  }
+
+  /** Throws ChainError `invalidTransaction`, with the state as before, when the transaction cannot be part of the block. */
+  async add(tx: Transaction): Promise<TransactionOutcome> {
+    // Before Regolith system transactions stand outside the block's gas.
+    const reserved = tx.type === 0x7e && tx.isSystemTx && !this.env.block.rules.regolith ? 0n : tx.gasLimit
+    if (reserved > this.pool) {
+      throw new ChainError('invalidTransaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
+    }
+    const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx)
+    this.pool -= outcome.gasUsed < reserved ? outcome.gasUsed : reserved
+    this.used += outcome.gasUsed
+    this.tips += outcome.tip
+    this.receipts.push(this.receiptOf(tx, outcome))
+    return outcome
+  }
+
+  /** Hashes the state. Transactions may not be added afterwards. */
+  finish(): ExecutionResult {
+    const { rules } = this.env.block
+    const changes = this.env.world.commit()
+    const result: ExecutionResult = {
+      stateRoot: changes.root,
+      receiptsRoot: orderedTrieRoot(this.receipts.map(encodeConsensusReceipt)),
+      logsBloom: toHex(mergeBlooms(this.receipts)),
+      gasUsed: this.used,
+      daFootprint: this.footprint,
+      tips: this.tips,
+      receipts: this.receipts,
+      changes,
+    }
+    if (rules.isthmus) result.withdrawalsRoot = this.env.world.storageRoot(MESSAGE_PASSER_ADDRESS)
+    return result
+  }
+
+  private async addSigned(tx: SignedTransaction): Promise<TransactionOutcome> {
+    const fees = this.feeSchedule()
+    const outcome = await executeSigned(this.env, tx, fees)
+    this.footprint += fees.daFootprint(tx.raw)
+    return outcome
+  }
+
+  /** The parameters count as they stand at the first transaction after the deposits. */
+  private feeSchedule(): FeeSchedule {
+    this.fees ??= createFeeSchedule(this.env.world, this.env.block.rules)
+    return this.fees
+  }
+
+  private receiptOf(tx: Transaction, outcome: TransactionOutcome): ExecutionReceipt {
+    const receipt: ExecutionReceipt = {
+      type: tx.type,
+      status: outcome.status,
+      cumulativeGasUsed: this.used,
+      logs: outcome.logs,
+      logsBloom: logsBloom(outcome.logs),
+    }
+    if (outcome.depositNonce !== undefined) receipt.depositNonce = outcome.depositNonce
+    if (tx.type === 0x7e && this.env.block.rules.canyon) receipt.depositReceiptVersion = 1
+    return receipt
+  }
+}
+

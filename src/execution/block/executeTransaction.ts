@@ -1,0 +1,205 @@
+import type { Hex } from '../../lib/hex.ts'
+import {
+  BASE_FEE_VAULT_ADDRESS,
+  L1_FEE_VAULT_ADDRESS,
+  OPERATOR_FEE_VAULT_ADDRESS,
+} from '../../rollup/protocol/constants.ts'
+import type { DepositTransaction, Log, SignedTransaction } from '../chain/types.ts'
+import { ChainError } from '../errors.ts'
+import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
+import { type Environment, finishTransaction, isDelegation, type MessageResult, runMessage } from '../evm/runMessage.ts'
+import { effectiveTip } from '../tx/decodeTransaction.ts'
+
+/** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */
+export interface FeeSchedule {
+  /** Wei for the EIP-2718 encoding. */
+  l1DataFee(raw: Uint8Array): bigint
+  /** Wei for this amount of gas; 0 before Isthmus. */
+  operatorFee(gas: bigint): bigint
+  /** Gas for the EIP-2718 encoding; 0 before Jovian. */
+  daFootprint(raw: Uint8Array): bigint
+}
+
+export interface TransactionOutcome {
+  status: 0 | 1
+  gasUsed: bigint
+  logs: Omit<Log, 'logIndex'>[]
+  /** Wei to the fee recipient. */
+  tip: bigint
+  depositNonce?: number
+  returnData: Uint8Array
+  failure?: string
+}
+
+/** EIP-3529. */
+const MAX_REFUND_QUOTIENT = 5n
+const MAX_NONCE = 2 ** 53 - 1
+
+/**
+ * Executes a signed transaction. Throws ChainError `invalidTransaction` (nothing has changed then) with geth's wording
+ * when it cannot be part of a block on this state.
+ */
+export async function executeSigned(
+  env: Environment,
+  tx: SignedTransaction,
+  fees: FeeSchedule,
+): Promise<TransactionOutcome> {
+  const { world, block } = env
+  const { baseFee, rules } = block
+  checkSender(env, tx)
+  const tip = checkFees(tx, baseFee)
+  const gasPrice = baseFee + tip
+  const l1Fee = fees.l1DataFee(tx.raw)
+  const operatorFeeLimit = fees.operatorFee(tx.gasLimit)
+  checkFunds(env, tx, tx.gasLimit * tx.maxFeePerGas + tx.value + l1Fee + operatorFeeLimit)
+  const { intrinsic, floor } = checkGas(env, tx)
+
+  world.addBalance(tx.from, -(tx.gasLimit * gasPrice + l1Fee + operatorFeeLimit))
+  const result = await runMessage(env, {
+    from: tx.from,
+    to: tx.to,
+    value: tx.value,
+    data: tx.data,
+    gas: tx.gasLimit - intrinsic,
+    gasPrice,
+    accessList: tx.accessList,
+    authorizations: tx.authorizationList ?? [],
+  })
+  const gasUsed = gasAfterRefund(intrinsic, result, floor)
+  const operatorFee = fees.operatorFee(gasUsed)
+  const tipPaid = gasUsed * tip
+  world.addBalance(tx.from, (tx.gasLimit - gasUsed) * gasPrice + operatorFeeLimit - operatorFee)
+  world.addBalance(block.coinbase, tipPaid)
+  world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * baseFee)
+  world.addBalance(L1_FEE_VAULT_ADDRESS, l1Fee)
+  const credited: Hex[] = [tx.from, block.coinbase, BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS]
+  if (rules.isthmus) {
+    world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee)
+    credited.push(OPERATOR_FEE_VAULT_ADDRESS)
+  }
+  await finishTransaction(env, credited)
+  return outcomeOf(result, gasUsed, tipPaid)
+}
+
+/** Executes a deposit (specs: deposits, "Execution"): it never fails to be included, whatever goes wrong. */
+export async function executeDeposit(env: Environment, tx: DepositTransaction): Promise<TransactionOutcome> {
+  const { world, block } = env
+  const { rules } = block
+  if (tx.mint > 0n) world.addBalance(tx.from, tx.mint)
+  const nonce = world.nonce(tx.from)
+  const depositNonce = rules.regolith ? { depositNonce: Number(nonce) } : {}
+  const intrinsic = intrinsicGas(
+    { isCreation: tx.to === null, data: tx.data, accessList: [], authorizationCount: 0 },
+    rules,
+  )
+  const floor = floorGas(tx.data, rules)
+  const problem = depositProblem(env, tx, intrinsic > floor ? intrinsic : floor)
+  if (problem !== undefined) {
+    world.setNonce(tx.from, nonce + 1n)
+    await finishTransaction(env, [tx.from])
+    const gasUsed = tx.isSystemTx && !rules.regolith ? 0n : tx.gasLimit
+    const failure = `failed deposit: ${problem}`
+    return { status: 0, gasUsed, logs: [], tip: 0n, ...depositNonce, returnData: new Uint8Array(0), failure }
+  }
+  const result = await runMessage(env, {
+    from: tx.from,
+    to: tx.to,
+    value: tx.value,
+    data: tx.data,
+    gas: tx.gasLimit - intrinsic,
+    gasPrice: 0n,
+    accessList: [],
+    authorizations: [],
+  })
+  // Before Regolith deposits count all their gas, and system transactions none.
+  const gasUsed = rules.regolith
+    ? gasAfterRefund(intrinsic, result, floor)
+    : tx.isSystemTx
+      ? 0n
+      : tx.gasLimit
+  await finishTransaction(env, [tx.from])
+  return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
+}
+
+/** Why a deposit fails outside the EVM; undefined when it can run. */
+function depositProblem({ world, block }: Environment, tx: DepositTransaction, gasNeeded: bigint): string | undefined {
+  if (tx.isSystemTx && block.rules.regolith) return 'system tx not supported'
+  if (tx.gasLimit < gasNeeded) return `intrinsic gas too low: have ${tx.gasLimit}, want ${gasNeeded}`
+  if (world.balance(tx.from) < tx.value) return `insufficient funds for transfer: address ${tx.from}`
+  if (tx.to === null && block.rules.canyon && tx.data.length > MAX_INIT_CODE_BYTES) return 'max initcode size exceeded'
+  return undefined
+}
+
+function checkSender({ world }: Environment, tx: SignedTransaction): void {
+  const account = world.account(tx.from)
+  const nonce = account?.nonce ?? 0n
+  const detail = `address ${tx.from}, tx: ${tx.nonce} state: ${nonce}`
+  if (BigInt(tx.nonce) > nonce) throw invalid(`nonce too high: ${detail}`)
+  if (BigInt(tx.nonce) < nonce) throw invalid(`nonce too low: ${detail}`)
+  if (tx.nonce >= MAX_NONCE) throw invalid(`nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`)
+  const code = world.code(tx.from)
+  if (code.length > 0 && !isDelegation(code)) throw invalid(`sender not an eoa: address ${tx.from}`)
+}
+
+/** Returns the tip per gas. */
+function checkFees(tx: SignedTransaction, baseFee: bigint): bigint {
+  const { from, maxFeePerGas, maxPriorityFeePerGas } = tx
+  if (maxFeePerGas < maxPriorityFeePerGas) {
+    throw invalid(
+      `max priority fee per gas higher than max fee per gas: address ${from}, maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
+    )
+  }
+  if (maxFeePerGas < baseFee) {
+    throw invalid(
+      `max fee per gas less than block base fee: address ${from}, maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`,
+    )
+  }
+  return effectiveTip(tx, baseFee)
+}
+
+function checkFunds({ world }: Environment, tx: SignedTransaction, cost: bigint): void {
+  const balance = world.balance(tx.from)
+  if (balance >= cost) return
+  throw invalid(`insufficient funds for gas * price + value: address ${tx.from} have ${balance} want ${cost}`)
+}
+
+function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: bigint; floor: bigint } {
+  const { rules } = block
+  if (tx.chainId !== undefined && tx.chainId !== block.chainId) {
+    throw invalid(`invalid chain id for signer: have ${tx.chainId} want ${block.chainId}`)
+  }
+  if (tx.type === 4 && !rules.isthmus) throw invalid('transaction type not supported')
+  const isCreation = tx.to === null
+  const intrinsic = intrinsicGas(
+    { isCreation, data: tx.data, accessList: tx.accessList, authorizationCount: tx.authorizationList?.length ?? 0 },
+    rules,
+  )
+  if (tx.gasLimit < intrinsic) throw invalid(`intrinsic gas too low: have ${tx.gasLimit}, want ${intrinsic}`)
+  const floor = floorGas(tx.data, rules)
+  if (tx.gasLimit < floor) {
+    throw invalid(`insufficient gas for floor data gas cost: have ${tx.gasLimit}, want ${floor}`)
+  }
+  if (isCreation && rules.canyon && tx.data.length > MAX_INIT_CODE_BYTES) {
+    throw invalid(`max initcode size exceeded: code size ${tx.data.length} limit ${MAX_INIT_CODE_BYTES}`)
+  }
+  return { intrinsic, floor }
+}
+
+function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: bigint): bigint {
+  const used = intrinsic + result.gasUsed
+  const cap = used / MAX_REFUND_QUOTIENT
+  const net = used - (result.refund < cap ? result.refund : cap)
+  return net < floor ? floor : net
+}
+
+function outcomeOf(result: MessageResult, gasUsed: bigint, tip: bigint): TransactionOutcome {
+  const { failure, logs, returnData } = result
+  const outcome: TransactionOutcome = { status: failure === undefined ? 1 : 0, gasUsed, logs, tip, returnData }
+  if (failure !== undefined) outcome.failure = failure
+  return outcome
+}
+
+function invalid(message: string): ChainError {
+  return new ChainError('invalidTransaction', message)
+}
+

@@ -1,0 +1,52 @@
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import type { ChainConfig } from '../chain/types.ts'
+import { type Environment, toAddress, toEvmBlock } from '../evm/runMessage.ts'
+import { CREATE2_DEPLOYER_ADDRESS, create2DeployerCode } from './create2Deployer.ts'
+
+/** EIP-4788. */
+const BEACON_ROOTS_ADDRESS: Hex = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
+/** EIP-2935. */
+const HISTORY_STORAGE_ADDRESS: Hex = '0x0000f90827f1c53a10cb7a02335b175320002935'
+const SYSTEM_ADDRESS: Hex = '0xfffffffffffffffffffffffffffffffffffffffe'
+const SYSTEM_CALL_GAS = 30_000_000n
+
+export interface BlockStart {
+  parentHash: Hex
+  parentBeaconBlockRoot: Hex | undefined
+}
+
+/** What happens before the first transaction of a block. */
+export async function beginBlock(env: Environment, config: ChainConfig, start: BlockStart): Promise<void> {
+  const { rules, timestamp } = env.block
+  // Specs, canyon/overview: at the activation block only, told by equality of times (as op-geth does).
+  if (config.forks.canyon === timestamp) env.world.putCode(CREATE2_DEPLOYER_ADDRESS, create2DeployerCode())
+  if (rules.ecotone && start.parentBeaconBlockRoot !== undefined) {
+    await systemCall(env, BEACON_ROOTS_ADDRESS, fromHex(start.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot'))
+  }
+  if (rules.isthmus) await systemCall(env, HISTORY_STORAGE_ADDRESS, fromHex(start.parentHash, 32, 'parentHash'))
+  env.world.endTransaction()
+}
+
+/** Calls a system contract. One that is not deployed, or fails, changes nothing. */
+async function systemCall({ evm, world, block }: Environment, contract: Hex, data: Uint8Array): Promise<void> {
+  const code = world.code(contract)
+  if (code.length === 0) return
+  evm.evm.journal.cleanJournal()
+  world.checkpoint()
+  const caller = toAddress(SYSTEM_ADDRESS)
+  const result = await evm.evm.runCode({
+    block: toEvmBlock(block),
+    origin: caller,
+    caller,
+    to: toAddress(contract),
+    code,
+    data,
+    gasLimit: SYSTEM_CALL_GAS,
+    gasPrice: 0n,
+    value: 0n,
+  })
+  if (result.exceptionError === undefined) world.commitCheckpoint()
+  else world.revertCheckpoint()
+  evm.evm.journal.cleanJournal()
+  evm.evm.transientStorage.clear()
+}

@@ -1,0 +1,100 @@
+import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { JsonObjectReader } from '../../rollup/protocol/jsonReader.ts'
+import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
+import type { ChainConfig } from './types.ts'
+
+/** EVM version by Ethereum's names: OP forks without one of their own keep the one before. */
+export type EvmVersion = 'paris' | 'shanghai' | 'cancun' | 'prague'
+
+/** Which rules hold at a block's time. */
+export interface Rules {
+  evm: EvmVersion
+  regolith: boolean
+  canyon: boolean
+  ecotone: boolean
+  fjord: boolean
+  granite: boolean
+  holocene: boolean
+  isthmus: boolean
+  jovian: boolean
+  karst: boolean
+}
+
+const FORK_INDEX = new Map<Fork, number>(FORKS.map((fork, index) => [fork, index]))
+
+/** A later fork implies the earlier ones. */
+export function isForkActive(config: Pick<ChainConfig, 'forks'>, fork: Fork, timestamp: number): boolean {
+  for (let index = FORK_INDEX.get(fork) ?? 0; index < FORKS.length; index++) {
+    const activation = config.forks[FORKS[index] ?? fork]
+    if (activation !== undefined && timestamp >= activation) return true
+  }
+  return false
+}
+
+export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): Rules {
+  const active = (fork: Fork) => isForkActive(config, fork, timestamp)
+  const canyon = active('canyon')
+  const ecotone = active('ecotone')
+  const isthmus = active('isthmus')
+  return {
+    evm: isthmus ? 'prague' : ecotone ? 'cancun' : canyon ? 'shanghai' : 'paris',
+    regolith: active('regolith'),
+    canyon,
+    ecotone,
+    fjord: active('fjord'),
+    granite: active('granite'),
+    holocene: active('holocene'),
+    isthmus,
+    jovian: active('jovian'),
+    karst: active('karst'),
+  }
+}
+
+/** Ethereum's fork that must come with the OP fork (specs: each fork's overview, "Execution Layer"). */
+const PAIRED_FORKS = [
+  ['shanghaiTime', 'canyonTime'],
+  ['cancunTime', 'ecotoneTime'],
+  ['pragueTime', 'isthmusTime'],
+] as const
+
+/** Reads the `config` object of a geth genesis file. Throws UsageError for what this client cannot run. */
+export function parseChainConfig(json: unknown): ChainConfig {
+  try {
+    const reader = new JsonObjectReader(json, 'genesis.json: config')
+    const optimism = reader.optionalObject('optimism')
+    if (optimism === undefined) throw new UsageError('genesis.json: config.optimism is missing: not an OP Stack chain')
+    const bedrockBlock = reader.optionalBigint('bedrockBlock')
+    if (bedrockBlock !== 0n) throw new UsageError('genesis.json: config.bedrockBlock must be 0')
+    const forks: ChainConfig['forks'] = {}
+    for (const fork of FORKS) {
+      const time = reader.optionalBigint(`${fork}Time`)
+      if (time !== undefined && time <= BigInt(Number.MAX_SAFE_INTEGER)) forks[fork] = Number(time)
+    }
+    for (const [ethereum, op] of PAIRED_FORKS) {
+      const [left, right] = [reader.optionalBigint(ethereum), reader.optionalBigint(op)]
+      if (left !== right) throw new UsageError(`genesis.json: config.${ethereum} and config.${op} must be equal`)
+    }
+    if (reader.has('osakaTime')) throw new UsageError('genesis.json: config.osakaTime is not supported')
+    const denominatorCanyon = optimism.optionalBigint('eip1559DenominatorCanyon') ?? 0n
+    const config: ChainConfig = {
+      chainId: reader.bigint('chainId'),
+      forks,
+      eip1559Elasticity: optimism.bigint('eip1559Elasticity'),
+      eip1559Denominator: optimism.bigint('eip1559Denominator'),
+      eip1559DenominatorCanyon: denominatorCanyon,
+      json: json as Record<string, unknown>,
+    }
+    if (config.eip1559Elasticity === 0n || config.eip1559Denominator === 0n) {
+      throw new UsageError(
+        'genesis.json: config.optimism must have a non-zero eip1559Elasticity and eip1559Denominator',
+      )
+    }
+    if (isForkActive(config, 'canyon', Number.MAX_SAFE_INTEGER) && denominatorCanyon === 0n) {
+      throw new UsageError('genesis.json: config.optimism.eip1559DenominatorCanyon must be set and not zero')
+    }
+    return config
+  } catch (error) {
+    if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,134 @@
+import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
+import { Account, type Address } from '@ethereumjs/util'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import type { AccountRecord } from '../state/account.ts'
+import type { WorldState } from '../state/worldState.ts'
+
+/**
+ * The EVM's view of a WorldState. The EVM changes account objects it was given, also where it then fails, so each read
+ * hands out a new one.
+ */
+export class EvmState implements StateManagerInterface {
+  private world: WorldState | undefined
+
+  readonly originalStorageCache = {
+    get: async (address: Address, key: Uint8Array): Promise<Uint8Array> =>
+      this.bound().originalStorage(toHex(address.bytes), toHex(key)),
+    clear: () => {},
+  }
+
+  bind(world: WorldState | undefined): void {
+    this.world = world
+  }
+
+  async getAccount(address: Address): Promise<Account | undefined> {
+    const record = this.bound().account(toHex(address.bytes))
+    return record === undefined ? undefined : toAccount(record)
+  }
+
+  async putAccount(address: Address, account?: Account): Promise<void> {
+    this.bound().putAccount(toHex(address.bytes), account === undefined ? undefined : toRecord(account))
+  }
+
+  async deleteAccount(address: Address): Promise<void> {
+    this.bound().deleteAccount(toHex(address.bytes))
+  }
+
+  async modifyAccountFields(address: Address, fields: AccountFields): Promise<void> {
+    const account = (await this.getAccount(address)) ?? new Account()
+    await this.putAccount(address, Object.assign(account, fields))
+  }
+
+  async putCode(address: Address, code: Uint8Array): Promise<void> {
+    this.bound().putCode(toHex(address.bytes), code)
+  }
+
+  async getCode(address: Address): Promise<Uint8Array> {
+    return this.bound().code(toHex(address.bytes))
+  }
+
+  async getCodeSize(address: Address): Promise<number> {
+    return this.bound().code(toHex(address.bytes)).length
+  }
+
+  async getStorage(address: Address, key: Uint8Array): Promise<Uint8Array> {
+    return this.bound().storage(toHex(address.bytes), toHex(key))
+  }
+
+  async putStorage(address: Address, key: Uint8Array, value: Uint8Array): Promise<void> {
+    this.bound().putStorage(toHex(address.bytes), toHex(key), withoutLeadingZeros(value))
+  }
+
+  async clearStorage(address: Address): Promise<void> {
+    this.bound().clearStorage(toHex(address.bytes))
+  }
+
+  async checkpoint(): Promise<void> {
+    this.bound().checkpoint()
+  }
+
+  async commit(): Promise<void> {
+    this.bound().commitCheckpoint()
+  }
+
+  async revert(): Promise<void> {
+    this.bound().revertCheckpoint()
+  }
+
+  // The rest of the interface is for state managers that own a trie; the EVM itself does not call it.
+
+  async getStateRoot(): Promise<Uint8Array> {
+    throw new Error('the EVM does not own the state root')
+  }
+
+  async setStateRoot(): Promise<void> {
+    throw new Error('the EVM does not own the state root')
+  }
+
+  async hasStateRoot(): Promise<boolean> {
+    throw new Error('the EVM does not own the state root')
+  }
+
+  clearCaches(): void {}
+
+  shallowCopy(): EvmState {
+    const copy = new EvmState()
+    copy.bind(this.world)
+    return copy
+  }
+
+  private bound(): WorldState {
+    if (this.world === undefined) throw new Error('EVM used without a state')
+    return this.world
+  }
+}
+
+function toAccount(record: AccountRecord): Account {
+  return new Account(record.nonce, record.balance, record.storageRoot, record.codeHash)
+}
+
+function toRecord(account: Account): AccountRecord {
+  return {
+    nonce: account.nonce,
+    balance: account.balance,
+    storageRoot: account.storageRoot,
+    codeHash: account.codeHash,
+  }
+}
+
+export function withoutLeadingZeros(value: Uint8Array): Uint8Array {
+  let start = 0
+  while (start < value.length && value[start] === 0) start++
+  return start === 0 ? value : start === value.length ? EMPTY_BYTES : value.subarray(start)
+}
+
+/** A slot's value as 32 bytes of hex. */
+export function storageWord(value: Uint8Array): Hex {
+  return `0x${toHex(value).slice(2).padStart(64, '0')}`
+}
+
+/** Stripped value of a 32-byte word. */
+export function slotValue(word: Hex): Uint8Array {
+  return withoutLeadingZeros(fromHex(word, 32, 'storage value'))
+}

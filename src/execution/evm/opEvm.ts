@@ -1,0 +1,71 @@
+import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
+import { EVM, type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
+import { keccak256, sha256 } from '../../lib/hash.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import { recoverPublicKey } from '../../lib/secp256k1.ts'
+import type { EvmVersion, Rules } from '../chain/chainConfig.ts'
+import type { WorldState } from '../state/worldState.ts'
+import { EvmState } from './evmState.ts'
+import { opPrecompiles } from './precompiles.ts'
+
+const HARDFORKS: Record<EvmVersion, Hardfork> = {
+  paris: Hardfork.Paris,
+  shanghai: Hardfork.Shanghai,
+  cancun: Hardfork.Cancun,
+  prague: Hardfork.Prague,
+}
+
+const CUSTOM_CRYPTO: CustomCrypto = {
+  keccak256,
+  sha256,
+  ecrecover: (hash, v, r, s) => recoverPublicKey(hash, r, s, Number(v - 27n)),
+}
+
+/** Hash of an ancestor of the block being executed; undefined when there is none of that number. */
+export type AncestorHash = (number: number) => Hex | undefined
+
+/**
+ * EthereumJS's EVM under one set of rules. It works on the state it is bound to; one execution at a time.
+ */
+export class OpEvm {
+  readonly evm: EVM
+  private readonly state = new EvmState()
+  private ancestorHash: AncestorHash = () => undefined
+
+  constructor(chainId: bigint, rules: Rules) {
+    const common = new Common({
+      chain: { ...Mainnet, chainId: chainId.toString() },
+      hardfork: HARDFORKS[rules.evm],
+      customCrypto: CUSTOM_CRYPTO,
+    })
+    const blockchain: EVMMockBlockchainInterface = {
+      getBlock: async (number) => {
+        const hash = this.ancestorHash(number)
+        if (hash === undefined) throw new Error(`hash of ancestor ${number} is not known`)
+        return { hash: () => fromHex(hash) }
+      },
+      putBlock: async () => {},
+      shallowCopy: () => blockchain,
+    }
+    const options: EVMOpts & { bn254: NobleBN254 } = {
+      common,
+      stateManager: this.state,
+      blockchain,
+      bn254: new NobleBN254(),
+      customPrecompiles: opPrecompiles(common, rules),
+    }
+    this.evm = new EVM(options)
+  }
+
+  bind(world: WorldState, ancestorHash: AncestorHash): void {
+    this.state.bind(world)
+    this.ancestorHash = ancestorHash
+    this.evm.journal.cleanJournal()
+    this.evm.transientStorage.clear()
+  }
+
+  unbind(): void {
+    this.state.bind(undefined)
+    this.evm.events.removeAllListeners()
+  }
+}
