@@ -1,11 +1,15 @@
 import { brotliCompressSync, brotliDecompressSync, constants, deflateSync, inflateSync } from 'node:zlib'
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 import { inflatePrefix } from './inflate.ts'
 
 /** Leads channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression"). */
 const BROTLI_VERSION = 1
+/** The reference node's decoder takes in so much at a time; an error loses what a step has given so far. */
+const BROTLI_STEP_BYTES = 32 * 1024
+/** RFC 7932, 9.2: MLEN is at most 2^24. */
+const MAX_BROTLI_META_BLOCK_BYTES = 2 ** 24
 /** Larger steps than node's 16 kB: channels grow to megabytes. */
 const CHUNK_BYTES = 128 * 1024
 
@@ -85,34 +89,47 @@ function inflate(data: Uint8Array, maxBytes: number): Decompressed {
 }
 
 /**
- * The native decoder gives nothing for data that are corrupt or too long, so the longest part of them that it still
- * accepts is searched for.
+ * The native decoder gives nothing for data that are corrupt or too long. What counts then is what the reference node's
+ * decoder would have handed on: everything up to the limit, or all that the steps before the corrupt one gave.
  */
 function decompressBrotli(data: Uint8Array, maxBytes: number): Decompressed {
   const whole = tryBrotli(data, maxBytes)
-  if (whole !== undefined) return { output: whole }
-  let accepted: Uint8Array = new Uint8Array(0)
-  let low = 0
-  let high = data.length
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    const output = tryBrotli(data.subarray(0, middle), maxBytes)
-    if (output === undefined) high = middle
-    else {
-      low = middle
-      accepted = output
+  if (whole instanceof Uint8Array) return { output: whole }
+  if (whole === 'too long') {
+    // The first part that reaches the limit goes beyond it by no more than one meta-block.
+    const reaches = (end: number) => {
+      const output = tryBrotli(data.subarray(0, end), maxBytes)
+      return !(output instanceof Uint8Array) || output.length >= maxBytes
     }
+    const end = firstWhere(data.length, reaches)
+    const output = tryBrotli(data.subarray(0, end), maxBytes + MAX_BROTLI_META_BLOCK_BYTES)
+    if (output instanceof Uint8Array) return { output: output.subarray(0, maxBytes), fault: 'output limit' }
   }
-  return { output: accepted, fault: 'brotli stream is corrupt or too long' }
+  const steps = Math.ceil(data.length / BROTLI_STEP_BYTES)
+  const isCorrupt = (step: number) =>
+    !(tryBrotli(data.subarray(0, step * BROTLI_STEP_BYTES), maxBytes) instanceof Uint8Array)
+  const sound = tryBrotli(data.subarray(0, (firstWhere(steps, isCorrupt) - 1) * BROTLI_STEP_BYTES), maxBytes)
+  return { output: sound instanceof Uint8Array ? sound : EMPTY_BYTES, fault: 'brotli stream is corrupt' }
 }
 
-/** undefined when the data are corrupt, or longer than `maxBytes` once decompressed. */
-function tryBrotli(data: Uint8Array, maxBytes: number): Uint8Array | undefined {
+/** The least number from 1 to `last` where the test holds, given that it holds at `last` and goes on holding once it does. */
+function firstWhere(last: number, test: (value: number) => boolean): number {
+  let low = 0
+  let high = last
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if (test(middle)) high = middle
+    else low = middle
+  }
+  return high
+}
+
+function tryBrotli(data: Uint8Array, maxOutputLength: number): Uint8Array | 'corrupt' | 'too long' {
   try {
     const finishFlush = constants.BROTLI_OPERATION_FLUSH
-    return plain(brotliDecompressSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES, finishFlush }))
-  } catch {
-    return undefined
+    return plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES, finishFlush }))
+  } catch (error) {
+    return error instanceof RangeError ? 'too long' : 'corrupt'
   }
 }
 

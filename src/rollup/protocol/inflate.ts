@@ -133,7 +133,7 @@ class Inflater {
     const lengths = new Uint8Array(lengthCodes + distanceCodes)
     const codeLengths = new Uint8Array(19)
     for (let i = 0; i < codeLengthCodes; i++) codeLengths[CODE_LENGTH_ORDER[i] ?? 0] = this.readBits(3)
-    const codeLengthCode = buildCode(codeLengths, false)
+    const codeLengthCode = buildCode(codeLengths)
     for (let i = 0; i < lengths.length; ) {
       const symbol = this.readSymbol(codeLengthCode)
       if (symbol < 16) {
@@ -147,11 +147,7 @@ class Inflater {
       lengths.fill(value, i, i + repeat)
       i += repeat
     }
-    if (lengths[256] === 0) throw new InflateFault('no end-of-block code')
-    this.compressedBlock(
-      buildCode(lengths.subarray(0, lengthCodes), true),
-      buildCode(lengths.subarray(lengthCodes), true),
-    )
+    this.compressedBlock(buildCode(lengths.subarray(0, lengthCodes)), buildCode(lengths.subarray(lengthCodes)))
   }
 
   private compressedBlock(lengthCode: HuffmanCode, distanceCode: HuffmanCode): void {
@@ -195,10 +191,10 @@ class Inflater {
 }
 
 /**
- * Throws InflateFault for an over-subscribed set of lengths, and for an incomplete one unless it has at most one code
- * and `mayBeSingle` (as zlib allows for lengths and distances).
+ * Throws InflateFault for an over-subscribed set of lengths, and for an incomplete one unless it has at most one code. As
+ * lenient as Go's compress/flate, which the reference node reads channels with; zlib refuses a little more.
  */
-function buildCode(lengths: Uint8Array, mayBeSingle: boolean): HuffmanCode {
+function buildCode(lengths: Uint8Array): HuffmanCode {
   const counts = new Uint16Array(MAX_BITS + 1)
   for (const length of lengths) counts[length] = (counts[length] ?? 0) + 1
   const used = lengths.length - (counts[0] ?? 0)
@@ -209,7 +205,7 @@ function buildCode(lengths: Uint8Array, mayBeSingle: boolean): HuffmanCode {
     if (left < 0) throw new InflateFault('over-subscribed code')
   }
   const isSingle = used === 0 || (used === 1 && counts[1] === 1)
-  if (left > 0 && !(mayBeSingle && isSingle)) throw new InflateFault('incomplete code')
+  if (left > 0 && !isSingle) throw new InflateFault('incomplete code')
   const offsets = new Uint16Array(MAX_BITS + 2)
   for (let length = 1; length <= MAX_BITS; length++) {
     offsets[length + 1] = (offsets[length] ?? 0) + (counts[length] ?? 0)
@@ -226,7 +222,6 @@ function buildCode(lengths: Uint8Array, mayBeSingle: boolean): HuffmanCode {
 
 const FIXED_LENGTHS = buildCode(
   Uint8Array.from({ length: 288 }, (_, symbol) => (symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8)),
-  false,
 )
 const FIXED_DISTANCES: HuffmanCode = {
   counts: Uint16Array.from({ length: MAX_BITS + 1 }, (_, length) => (length === 5 ? 30 : 0)),

@@ -197,6 +197,16 @@ describe('system config of an L2 block', () => {
     expect(() => systemConfigFromPayload({ ...genesis, blockHash: ZERO_HASH }, config)).toThrow(DecodeError)
   })
 
+  it("leaves out what Karst's activation block adds to the gas limit, unless the chain keeps it", () => {
+    const forks = { jovian: 0, karst: 1_700_000_010 }
+    const block = { ...payload(before, forks, '0x01000000fa000000060000000000000009'), gasLimit: 85_370_657n }
+    const gasLimit = (overrides: Parameters<typeof testConfig>[1], karst = forks.karst) =>
+      systemConfigFromPayload(block, testConfig({ ...forks, karst }, overrides)).gasLimit
+    expect(gasLimit({})).toBe(30_000_000n)
+    expect(gasLimit({ keepKarstUpgradeGas: true })).toBe(85_370_657n)
+    expect(gasLimit({}, 1_700_000_008)).toBe(85_370_657n)
+  })
+
   it('needs extraData of its fork', () => {
     const forks = { holocene: 0 }
     expect(() => systemConfigFromPayload(payload(before, forks, '0x'), testConfig(forks))).toThrow(DecodeError)
