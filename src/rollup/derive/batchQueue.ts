@@ -53,14 +53,14 @@ export class BatchQueue implements BatchStageLike {
     const { prev, window } = this.modules
     window.update(prev.origin, parent)
     const isBehind = window.isBehind(parent)
-    const outOfData = await this.load(isBehind)
-    if (isBehind) {
-      this.incoming = undefined
-      return outOfData ? 'empty' : 'again'
-    }
+    if (isBehind) this.incoming = undefined
+    const loaded = await this.load()
+    if (isBehind) return loaded === 'empty' ? 'empty' : 'again'
+    // Nothing new to judge, and an empty batch is due only when no more can come.
+    if (loaded === 'again') return 'again'
     await this.judgeIncoming(parent)
-    const batch = await this.derive(parent, outOfData)
-    if (batch === undefined) return outOfData ? 'empty' : 'again'
+    const batch = await this.derive(parent, loaded === 'empty')
+    if (batch === undefined) return loaded === 'empty' ? 'empty' : 'again'
     if (batch.type === 'singular') return { batch, isLastInSpan: true }
     this.span = expandSpanBatch({ l1Blocks: window.blocks, parent }, batch) ?? []
     const first = this.nextOfSpan(parent)
@@ -84,13 +84,13 @@ export class BatchQueue implements BatchStageLike {
     return { batch: { ...next, parentHash: parent.hash }, isLastInSpan: this.span.length === 0 }
   }
 
-  /** Takes one more batch from the previous stage; true when there is none before L1 moves on. */
-  private async load(isBehind: boolean): Promise<boolean> {
-    if (this.incoming !== undefined) return false
+  /** Takes one more batch from the previous stage. */
+  private async load(): Promise<Pull<QueuedBatch>> {
+    if (this.incoming !== undefined) return this.incoming
     const pulled = await this.modules.prev.next()
-    if (pulled === 'empty') return true
-    if (pulled !== 'again' && !isBehind) this.incoming = { batch: pulled, inclusion: this.origin }
-    return false
+    if (pulled === 'empty' || pulled === 'again') return pulled
+    this.incoming = { batch: pulled, inclusion: this.origin }
+    return this.incoming
   }
 
   private async judgeIncoming(parent: L2BlockRef): Promise<void> {

@@ -5,7 +5,7 @@ import type { BatchStageLike, NextBatch } from './batchStages.ts'
 import { type BatchContext, checkSingularBatch } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
-import { checkSpanBatchPrefix, expandSpanBatch } from './spanBatchValidity.ts'
+import { checkSpanBatchHolocene, expandSpanBatch } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
 /**
@@ -77,7 +77,7 @@ export class BatchStage implements BatchStageLike {
       this.incoming = pulled
     }
     const span = this.incoming
-    const { verdict } = await checkSpanBatchPrefix(this.context(parent), span, this.modules.l2)
+    const verdict = await checkSpanBatchHolocene(this.context(parent), span, this.modules.l2)
     // Looking up may fail, and then the batch is judged again; what is undecided for lack of L1 is lost, as it is for the
     // reference node: no batch can rightly name an L1 origin newer than its own inclusion.
     this.incoming = undefined

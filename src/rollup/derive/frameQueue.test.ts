@@ -41,13 +41,13 @@ describe('frame queue', () => {
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A1', 'A2!'])
   })
 
-  it('prunes over the transactions of one L1 block, and each block by itself', async () => {
+  it('prunes within one transaction, not across', async () => {
     const prev = new ScriptedStage<Uint8Array>()
     const queue = new FrameQueue({ prev, logger: silentLogger }, { holocene: true })
-    prev.push(encodeFrames(frames('A0 A1')), encodeFrames(frames('B0')))
-    expect((await drain(queue)).map(nameOf)).toEqual(['B0'])
-    prev.at(2).push(encodeFrames(frames('A2')), encodeFrames(frames('C1')))
-    expect((await drain(queue)).map(nameOf)).toEqual(['A2'])
+    prev.push(encodeFrames(frames('A0 A1 B0')), encodeFrames(frames('A1 A2!')))
+    expect((await drain(queue)).map(nameOf)).toEqual(['B0', 'A1', 'A2!'])
+    prev.at(2).push(encodeFrames(frames('A0 C1')), encodeFrames(frames('A0 A1!')))
+    expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A0', 'A1!'])
   })
 
   it('keeps everything before Holocene', async () => {

@@ -11,15 +11,13 @@ export interface DataStage {
 }
 
 /**
- * Third stage: frames out of batcher data; whatever does not parse is ignored whole. With `holocene` all frames of an L1
- * block are read first, and those that no channel can use are dropped (specs: holocene/derivation, "Frame Queue").
+ * Third stage: frames out of batcher data; whatever does not parse is ignored whole. With `holocene` the frames of each piece of
+ * data (a transaction's or a blob's) are first rid of those that no channel can use (specs: holocene/derivation, "Frame Queue").
  */
 export class FrameQueue {
   private readonly prev: DataStage
   private readonly logger: Logger
   private readonly holocene: boolean
-  /** Frames still read from the current L1 block. */
-  private loading: Frame[] = []
   private ready: Frame[] = []
 
   constructor({ prev, logger }: { prev: DataStage; logger: Logger }, { holocene }: { holocene: boolean }) {
@@ -37,21 +35,15 @@ export class FrameQueue {
     if (frame !== undefined) return frame
     const data = await this.prev.next()
     if (data === 'again') return 'again'
-    if (data !== 'empty') {
-      this.parse(data)
-      return 'again'
-    }
-    if (this.loading.length === 0) return 'empty'
-    this.ready = pruneFrames(this.loading)
-    this.loading = []
+    if (data === 'empty') return 'empty'
+    this.ready = this.parse(data)
     return 'again'
   }
 
-  private parse(data: Uint8Array): void {
+  private parse(data: Uint8Array): Frame[] {
     try {
       const frames = decodeFrames(data)
-      if (this.holocene) this.loading.push(...frames)
-      else this.ready = frames
+      return this.holocene ? pruneFrames(frames) : frames
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       this.logger.warn('Ignoring batcher data without frames', {
@@ -59,6 +51,7 @@ export class FrameQueue {
         bytes: data.length,
         err: describeError(error),
       })
+      return []
     }
   }
 }

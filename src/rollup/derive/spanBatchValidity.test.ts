@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { encodeDepositTx, l1InfoDepositTx, type SpanBatch, type SpanBatchElement } from '../protocol/index.ts'
 import type { Fork, L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 import type { BatchContext, BatchVerdict } from './batchValidity.ts'
-import { checkSpanBatch, checkSpanBatchPrefix, expandSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
+import {
+  checkSpanBatch,
+  checkSpanBatchHolocene,
+  checkSpanBatchPrefix,
+  expandSpanBatch,
+  type L2Lookup,
+} from './spanBatchValidity.ts'
 import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
 
 // L2: blocks 1 and 2 have L1 origin 0, 3 to 5 origin 1, and so on. The safe head is block 4 (time 8); L1 is known from
@@ -216,6 +222,15 @@ describe('prefix of span batches', () => {
 describe('validity of span batches before Holocene', () => {
   it.each([...PREFIX_CASES.filter(({ fork }) => fork !== 'holocene'), ...BLOCK_CASES])('$id', async (testCase) => {
     expect(await checkSpanBatch(judge(testCase), testCase.batch, safeChain)).toEqual(testCase.expected)
+  })
+
+  it('looks at the overlap from Holocene on too, and not at the other blocks', async () => {
+    const holocene = (batch: SpanBatch) =>
+      checkSpanBatchHolocene(judge({ id: '', batch, expected: accept }), batch, safeChain)
+    expect(await holocene(span(OVERLAP, {}, 2))).toEqual(accept)
+    const other = [element(3, 1), element(4, 1, []), element(5, 1)]
+    expect(await holocene(span(other, {}, 2))).toEqual(dropped('transactions differ from those of L2 block 4'))
+    expect(await holocene(span([element(5, 1, [Uint8Array.of(0x7e)])]))).toEqual(accept)
   })
 
   it.each<[string, Partial<L2Lookup>]>([

@@ -29,10 +29,7 @@ export interface SpanPrefixVerdict {
   parentBlock?: L2BlockRef
 }
 
-/**
- * The checks that do not look at single blocks; from Holocene on all there is before the span is taken apart
- * (specs: delta/span-batches, "Span Batch Derivation"; holocene/derivation, "Span Batches").
- */
+/** The checks that do not look at single blocks (specs: delta/span-batches, "Span Batch Derivation"). */
 export async function checkSpanBatchPrefix(
   context: BatchContext,
   batch: SpanBatch,
@@ -75,6 +72,21 @@ export async function checkSpanBatch(context: BatchContext, batch: SpanBatch, l2
   const { verdict, parentBlock } = await checkSpanBatchPrefix(context, batch, l2)
   if (parentBlock === undefined) return verdict
   return checkNewBlocks(context, batch, parentBlock) ?? (await checkOverlap(context, batch, parentBlock, l2)) ?? ACCEPT
+}
+
+/**
+ * The checks from Holocene on, before the span is taken apart (specs: holocene/derivation, "Span Batches"): the prefix, and that
+ * the overlap equals the safe chain. The latter op-node added in August 2026 (#22215): without it the rest of a span
+ * would be put on a block that stands in place of one of its own.
+ */
+export async function checkSpanBatchHolocene(
+  context: BatchContext,
+  batch: SpanBatch,
+  l2: L2Lookup,
+): Promise<BatchVerdict> {
+  const { verdict, parentBlock } = await checkSpanBatchPrefix(context, batch, l2)
+  if (parentBlock === undefined) return verdict
+  return (await checkOverlap(context, batch, parentBlock, l2)) ?? ACCEPT
 }
 
 /**

@@ -1,0 +1,293 @@
+import { describe, expect, it } from 'vitest'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import type { Batch, SingularBatch } from '../protocol/index.ts'
+import type { L2BlockRef } from '../protocol/types.ts'
+import { BatchQueue } from './batchQueue.ts'
+import { BatchStage } from './batchStage.ts'
+import type { BatchStageLike, NextBatch } from './batchStages.ts'
+import { L1Window } from './l1Window.ts'
+import type { L2Lookup } from './spanBatchValidity.ts'
+import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
+import { ScriptedStage } from './testUtils/stages.ts'
+import type { Pull } from './types.ts'
+
+// L2 blocks 3n to 3n+2 have L1 origin n (2 and 6 seconds a block).
+
+function originOf(number: number): number {
+  return Math.floor(number / 3)
+}
+
+function batchOf(number: number, change: Partial<SingularBatch> = {}): SingularBatch {
+  const epochNumber = change.epochNumber ?? originOf(number)
+  return {
+    type: 'singular',
+    parentHash: fakeHash('l2', number - 1),
+    epochNumber,
+    epochHash: fakeHash('l1', epochNumber),
+    timestamp: GENESIS_TIME + number * 2,
+    transactions: [Uint8Array.of(2, number)],
+    ...change,
+  }
+}
+
+function spanOf(from: number, to: number, parent = from - 1): Batch {
+  const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index)
+  return {
+    type: 'span',
+    parentCheck: `0x${fakeHash('l2', parent).slice(2, 42)}`,
+    l1OriginCheck: `0x${fakeHash('l1', originOf(to)).slice(2, 42)}`,
+    l1OriginNumber: BigInt(originOf(to)),
+    elements: numbers.map((number) => ({
+      timestamp: GENESIS_TIME + number * 2,
+      epochNumber: originOf(number),
+      originChanged: number % 3 === 0,
+      transactions: [Uint8Array.of(2, number)],
+    })),
+  }
+}
+
+const noLookups: L2Lookup = {
+  blockRefByNumber: () => Promise.reject(new Error('no look-up expected')),
+  payloadByNumber: () => Promise.reject(new Error('no look-up expected')),
+}
+
+interface Rig {
+  prev: ScriptedStage<Batch | 'again'>
+  stage: BatchStageLike
+  lines: string[]
+}
+
+/** A stage whose pipeline starts at L1 block `start`. */
+function rig(rules: 'queue' | 'stage', { start = 0, l2 = noLookups, seqWindowSize = 10 } = {}): Rig {
+  const prev = new ScriptedStage<Batch | 'again'>().at(start)
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
+  const modules = { prev, l2, window: new L1Window(prev.origin), logger }
+  const config = testConfig(rules === 'queue' ? 'granite' : 'holocene', { seqWindowSize })
+  const stage = rules === 'queue' ? new BatchQueue(modules, config) : new BatchStage(modules, config)
+  return { prev, stage, lines }
+}
+
+function at(number: number): L2BlockRef {
+  return l2Ref(number, originOf(number), number % 3)
+}
+
+/** Pulls until something comes, or nothing more; building on the way is left to the caller. */
+async function pull(stage: BatchStageLike, parent: L2BlockRef): Promise<NextBatch | 'empty'> {
+  for (let calls = 0; calls < 1000; calls++) {
+    const pulled: Pull<NextBatch> = await stage.next(parent)
+    if (pulled !== 'again') return pulled
+  }
+  throw new Error('the stage never comes to an answer')
+}
+
+/** Numbers of the blocks that come out, one after another from `parent` on; `*` marks filled-in ones. */
+async function run(stage: BatchStageLike, parent: number): Promise<string> {
+  const out: string[] = []
+  for (let number = parent; ; ) {
+    const pulled = await pull(stage, at(number))
+    if (pulled === 'empty') return out.join(' ')
+    expect(pulled.batch.parentHash).toBe(fakeHash('l2', number))
+    number = (pulled.batch.timestamp - GENESIS_TIME) / 2
+    out.push(`${number}${pulled.batch.transactions.length === 0 ? '*' : ''}`)
+  }
+}
+
+describe.each(['queue', 'stage'] as const)('batch %s', (rules) => {
+  it('gives nothing while it is on the way to the L1 origin of the safe head', async () => {
+    const { prev, stage } = rig(rules, { start: 1 })
+    for (let number = 1; number < 4; number++) {
+      prev.at(number).push(batchOf(13), spanOf(13, 14))
+      expect(await run(stage, 12)).toBe('')
+    }
+    prev.at(4)
+    expect(await run(stage, 12)).toBe('')
+    prev.at(5).push(batchOf(13), spanOf(14, 15))
+    expect(await run(stage, 12)).toBe('13 14 15')
+  })
+
+  it('skips what is there already', async () => {
+    const { prev, stage, lines } = rig(rules)
+    prev.at(1).push(batchOf(1), batchOf(2), spanOf(1, 2), batchOf(3))
+    expect(await run(stage, 2)).toBe('3')
+    expect(lines).toEqual([])
+  })
+
+  it('goes from epoch to epoch', async () => {
+    const { prev, stage } = rig(rules)
+    prev.at(1)
+    expect(await run(stage, 0)).toBe('')
+    prev.at(2).push(batchOf(1), batchOf(2), batchOf(3), spanOf(4, 6))
+    expect(await run(stage, 0)).toBe('1 2 3 4 5 6')
+    prev.at(3).push(batchOf(7))
+    expect(await run(stage, 6)).toBe('7')
+  })
+
+  it('drops the rest of a span when the block made of it was refused', async () => {
+    const { prev, stage } = rig(rules)
+    prev.at(1).push(spanOf(1, 5))
+    expect(await pull(stage, at(0))).toMatchObject({ batch: { timestamp: GENESIS_TIME + 2 } })
+    expect(await pull(stage, at(0))).toBe('empty')
+    expect(await pull(stage, at(1))).toBe('empty')
+  })
+
+  it('asks again for a batch that could not be judged', async () => {
+    let failing = true
+    const l2: L2Lookup = {
+      async blockRefByNumber(number) {
+        if (failing) throw new Error('engine is away')
+        return at(number)
+      },
+      payloadByNumber: noLookups.payloadByNumber,
+    }
+    const { prev, stage } = rig(rules, { l2 })
+    prev.at(1).push(spanOf(1, 4, 9))
+    await expect(pull(stage, at(2))).rejects.toThrow('engine is away')
+    failing = false
+    // Judged now: its parent check is wrong.
+    expect(await pull(stage, at(2))).toBe('empty')
+    prev.push(batchOf(3))
+    expect(await run(stage, 2)).toBe('3')
+  })
+
+  it('fills in when the window is over, the epoch of the parent first', async () => {
+    const { prev, stage } = rig(rules, { seqWindowSize: 3 })
+    for (let number = 1; number <= 3; number++) {
+      expect(await run(stage, 0)).toBe('')
+      prev.at(number)
+    }
+    expect(await run(stage, 0)).toBe('1* 2*')
+    prev.at(4)
+    expect(await run(stage, 2)).toBe('3* 4* 5*')
+  })
+
+  it('prefers a batch to filling in', async () => {
+    const { prev, stage } = rig(rules, { seqWindowSize: 3 })
+    for (let number = 1; number <= 2; number++) {
+      prev.at(number)
+      expect(await run(stage, 0)).toBe('')
+    }
+    prev.at(3).push('again', batchOf(1), 'again')
+    expect(await run(stage, 0)).toBe('1 2*')
+  })
+
+  it('waits for what the lower stages still hold before it fills in for a window long over', async () => {
+    const { prev, stage } = rig(rules, { seqWindowSize: 3 })
+    prev.at(1)
+    expect(await run(stage, 2)).toBe('')
+    // As if several L1 blocks had come at once: the batch is of the next epoch, whose window is not over.
+    prev.at(4).push('again', 'again', batchOf(3))
+    expect(await pull(stage, at(2))).toMatchObject({ batch: { transactions: [Uint8Array.of(2, 3)] } })
+  })
+
+  it('asks for a reset when its L1 blocks are not those of the parent', async () => {
+    const { prev, stage } = rig(rules)
+    prev.at(1)
+    await run(stage, 0)
+    prev.at(2)
+    const stranger = { ...at(1), l1Origin: { number: 0, hash: fakeHash('fork', 0) } }
+    await expect(pull(stage, stranger)).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
+  })
+})
+
+describe('batch queue', () => {
+  it('keeps batches for later, and takes the first that fits', async () => {
+    const { prev, stage } = rig('queue')
+    const second = batchOf(1, { transactions: [Uint8Array.of(2, 99)] })
+    prev.at(1).push(batchOf(2), batchOf(4), batchOf(3), batchOf(1), second)
+    expect(await run(stage, 0)).toBe('1 2 3 4')
+  })
+
+  it('drops what does not fit and says so', async () => {
+    const { prev, stage, lines } = rig('queue')
+    prev.at(1).push(batchOf(1, { parentHash: fakeHash('l2', 77) }), batchOf(1))
+    expect(await run(stage, 0)).toBe('1')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('parent hash')
+  })
+
+  it('waits for L1 with a batch it cannot judge yet, and keeps those behind it', async () => {
+    const { prev, stage } = rig('queue')
+    // A span whose end has an L1 origin that is not known yet.
+    prev.at(1).push(spanOf(1, 7), batchOf(1))
+    expect(await run(stage, 0)).toBe('')
+    prev.at(2)
+    expect(await run(stage, 0)).toBe('1 2 3 4 5 6 7')
+  })
+
+  it('marks the last block of a span', async () => {
+    const { prev, stage } = rig('queue')
+    prev.at(1).push(spanOf(1, 3), batchOf(4))
+    const last: boolean[] = []
+    for (let number = 0; number < 4; number++) {
+      const pulled = await pull(stage, at(number))
+      last.push(pulled !== 'empty' && pulled.isLastInSpan)
+    }
+    expect(last).toEqual([false, false, true, true])
+  })
+})
+
+describe('batch stage of Holocene', () => {
+  it('keeps nothing for later', async () => {
+    const { prev, stage } = rig('stage')
+    prev.at(1).push(batchOf(2), batchOf(1))
+    expect(await run(stage, 0)).toBe('1')
+    expect(prev.flushed).toBe(1)
+  })
+
+  it.each([
+    ['singular', batchOf(1, { parentHash: fakeHash('l2', 77) })],
+    ['span', spanOf(1, 2, 77)],
+  ])('flushes the channel of an invalid %s batch', async (_, batch) => {
+    const { prev, stage, lines } = rig('stage')
+    prev.at(1).push(batch)
+    expect(await run(stage, 0)).toBe('')
+    expect(prev.flushed).toBe(1)
+    expect(lines).toHaveLength(1)
+  })
+
+  it('flushes the channel at the first invalid block of a span, after those before it', async () => {
+    const { prev, stage } = rig('stage')
+    const span = spanOf(1, 4)
+    if (span.type === 'span' && span.elements[2] !== undefined) span.elements[2].transactions = [Uint8Array.of(0x7e)]
+    prev.at(1).push(span)
+    expect(await run(stage, 0)).toBe('1 2')
+    expect(prev.flushed).toBe(1)
+  })
+
+  it('loses a span that names an L1 origin newer than its inclusion, without flushing', async () => {
+    const { prev, stage } = rig('stage')
+    prev.at(1).push(spanOf(1, 7), batchOf(1))
+    expect(await run(stage, 0)).toBe('1')
+    expect(prev.flushed).toBe(0)
+  })
+
+  it('takes a span that overlaps the safe chain, from where the chain ends', async () => {
+    const l2: L2Lookup = {
+      blockRefByNumber: async (number) => at(number),
+      payloadByNumber: () => Promise.reject(new Error('overlap is compared')),
+    }
+    const { prev, stage } = rig('stage', { l2 })
+    prev.at(1).push(spanOf(2, 4))
+    await expect(run(stage, 2)).rejects.toThrow('overlap is compared')
+  })
+
+  it('marks every block as the last of its span', async () => {
+    const { prev, stage } = rig('stage')
+    prev.at(1).push(spanOf(1, 3))
+    for (let number = 0; number < 3; number++) {
+      expect(await pull(stage, at(number))).toMatchObject({ isLastInSpan: true })
+    }
+  })
+
+  it('asks for a reset when it starts above the L1 origin of the safe head', async () => {
+    const modules = {
+      prev: new ScriptedStage<Batch>().at(9),
+      l2: noLookups,
+      window: new L1Window(l1Ref(9)),
+      logger: silentLogger,
+    }
+    const stage = new BatchStage(modules, testConfig('holocene'))
+    await expect(stage.next(at(3))).rejects.toMatchObject({ code: 'pipeline-mismatch', severity: 'reset' })
+  })
+})
