@@ -59,6 +59,17 @@ export function createP2pMetrics(registry: Registry) {
     onConnectionOpen: () => peerCount.inc(),
     onConnectionClose: () => peerCount.dec(),
     setStreams: (count: number) => streamCount.set(count),
+    /** A gauge that op-node does not have: asked for when metrics are read. */
+    watchMesh(size: () => number) {
+      new Gauge({
+        name: `${PREFIX}p2p_mesh_peers`,
+        help: 'Peers in the gossip mesh of the topic that carries blocks now',
+        registers,
+        collect() {
+          this.set(size())
+        },
+      })
+    },
     onGossipEvent: (event: GossipEvent) => gossipEvents.inc({ type: event }),
     onRequest(role: 'client' | 'server', number: number, resultCode: number, seconds: number) {
       const labels = { p2p_role: role, p2p_method: 'payload_by_number', result_code: String(resultCode) }

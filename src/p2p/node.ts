@@ -227,6 +227,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     }
     cancelUpkeep = clock.setTimeout(upkeep, slotMs)
   }
+  const meshSize = (): number => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length
+  metrics.watchMesh(meshSize)
   const multiaddrs = (): string[] => host.getMultiaddrs().map((address) => withPeerId(address, host.peerId))
 
   const stop = async (): Promise<void> => {
@@ -282,7 +284,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       return () => listeners.delete(listener)
     },
     requestRange: (start, end) => sync.requestRange(start, end),
-    meshSize: () => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length,
+    meshSize,
     connectedPeers: connections.peers,
     multiaddrs,
   }
