@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countPeers, sharedSafeHeight } from './status.ts'
+import { meshSizeFrom, sharedSafeHeight } from './status.ts'
 
 const node = (name: string, safe?: number) =>
   safe === undefined ? { name } : { name, safe: { number: safe, hash: '0x00' as const } }
@@ -12,12 +12,14 @@ describe('sharedSafeHeight', () => {
   })
 })
 
-describe('countPeers', () => {
-  it('counts who is connected, and who is in the mesh', () => {
-    const peer = (timeInMesh: number) => ({ scores: { gossip: { total: 0, blocks: { timeInMesh } } } })
-    expect(countPeers({ totalConnected: 3, peers: { a: peer(0), b: peer(0.4), c: peer(77) } })).toEqual({
-      peers: 3,
-      mesh: 2,
-    })
+describe('meshSizeFrom', () => {
+  it('finds the gauge among other metrics', () => {
+    const page = [
+      '# TYPE op_node_default_p2p_mesh_peers gauge',
+      'op_node_default_p2p_mesh_peers 2',
+      'op_node_default_p2p_peer_count 7',
+    ].join('\n')
+    expect(meshSizeFrom(page)).toBe(2)
+    expect(meshSizeFrom('op_node_default_p2p_peer_count 7')).toBeUndefined()
   })
 })

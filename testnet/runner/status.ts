@@ -1,3 +1,4 @@
+import { request } from 'undici'
 import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
@@ -36,7 +37,7 @@ export interface TestnetStatus {
 
 export interface StatusSources {
   l1: RpcClient
-  nodes: readonly { name: string; rollup: RpcClient }[]
+  nodes: readonly { name: string; rollup: RpcClient; metricsUrl: string }[]
   /** Batches are transactions from the one to the other. */
   batcher: Hex
   batchInbox: Hex
@@ -46,7 +47,7 @@ export interface StatusSources {
 const MAX_BLOCKS_A_ROUND = 20
 const TIMEOUT_MS = 2_000
 
-/** Asks all programs where they stand, by the same RPC as an operator would. */
+/** Asks all programs where they stand, by the same RPC and metrics as an operator would. */
 export class StatusReader {
   private readonly sources: StatusSources
   private nextL1Block: number | undefined
@@ -101,7 +102,7 @@ export class StatusReader {
   }
 }
 
-async function readNode({ name, rollup }: StatusSources['nodes'][number]): Promise<NodeStatus> {
+async function readNode({ name, rollup, metricsUrl }: StatusSources['nodes'][number]): Promise<NodeStatus> {
   const status: NodeStatus = { name }
   await Promise.allSettled([
     rollup.request('devium_syncStatus', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
@@ -110,8 +111,11 @@ async function readNode({ name, rollup }: StatusSources['nodes'][number]): Promi
       status.safe = head(reader.object('safe_l2'))
       status.finalized = head(reader.object('finalized_l2'))
     }),
-    rollup.request('deviump2p_peers', [true], { timeoutMs: TIMEOUT_MS }).then((answer) => {
-      Object.assign(status, countPeers(answer))
+    rollup.request('deviump2p_peerStats', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+      status.peers = new JsonObjectReader(answer, 'peer stats').integer('connected')
+    }),
+    readMeshSize(metricsUrl).then((mesh) => {
+      if (mesh !== undefined) status.mesh = mesh
     }),
   ])
   return status
@@ -121,15 +125,16 @@ function head(reader: JsonObjectReader): Head {
   return { number: reader.integer('number'), hash: reader.hex('hash', 32) }
 }
 
-/** Connected peers, and how many of them are in the gossip mesh: only those gather time in it. */
-export function countPeers(dump: unknown): { peers: number; mesh: number } {
-  const reader = new JsonObjectReader(dump, 'peers')
-  const records = Object.values(Object(reader.raw('peers')))
-  const inMesh = records.filter((record) => {
-    const scores = new JsonObjectReader(record, 'peer').object('scores')
-    return Number(scores.object('gossip').object('blocks').raw('timeInMesh')) > 0
-  })
-  return { peers: reader.integer('totalConnected'), mesh: inMesh.length }
+/** From the node's metrics page. */
+async function readMeshSize(url: string): Promise<number | undefined> {
+  const response = await request(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  return meshSizeFrom(await response.body.text())
+}
+
+/** The gauge of peers in the gossip mesh; undefined when the page has none. */
+export function meshSizeFrom(metrics: string): number | undefined {
+  const value = /^\w+_p2p_mesh_peers (\d+)$/m.exec(metrics)?.[1]
+  return value === undefined ? undefined : Number(value)
 }
 
 /** The height all nodes have as safe block, above genesis and with one hash; undefined until then. */

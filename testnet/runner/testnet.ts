@@ -66,7 +66,11 @@ export class Testnet {
     this.clients = [this.l1Client, ...rollupClients]
     this.statusReader = new StatusReader({
       l1: this.l1Client,
-      nodes: rollupClients.map((rollup, index) => ({ name: nodeName(index), rollup })),
+      nodes: rollupClients.map((rollup, index) => ({
+        name: nodeName(index),
+        rollup,
+        metricsUrl: this.endpoints.nodes[index]?.metrics ?? '',
+      })),
       batcher: roles.batcher.address,
       batchInbox: batchInboxAddress(chain.l2ChainId),
     })
