@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
+import { readL1BlobSchedule } from './l1ChainConfig.ts'
 import type { FlagValues } from './program.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = FlagValues<typeof rollupNodeFlags>
 type ConfigValues = Pick<
   Values,
-  'network' | 'rollupConfig' | 'overridePectraBlobSchedule' | keyof typeof FORK_OVERRIDES
+  'network' | 'rollupConfig' | 'l1ChainConfig' | 'overridePectraBlobSchedule' | keyof typeof FORK_OVERRIDES
 >
 
 /** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
@@ -76,6 +77,11 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
     const time = values[key as keyof typeof FORK_OVERRIDES]
     if (time !== undefined) forks[fork] = time
   }
-  const pectra = values.overridePectraBlobSchedule
-  return { ...config, forks, ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }) }
+  const { overridePectraBlobSchedule: pectra, l1ChainConfig: path } = values
+  return {
+    ...config,
+    forks,
+    ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }),
+    ...(path === undefined ? {} : { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }),
+  }
 }

@@ -61,6 +61,12 @@ export const rollupNodeFlags = {
 
   network: flag.optional(ROLLUP, 'network', 'Network of the built-in registry', { placeholder: '<name>' }),
   rollupConfig: flag.optional(ROLLUP, 'rollup.config', 'File with the rollup config', { placeholder: '<file>' }),
+  l1ChainConfig: flag.optional(
+    ROLLUP,
+    'rollup.l1-chain-config',
+    "File with L1's chain config or genesis: blob fee parameters of an L1 that is no public network",
+    { placeholder: '<file>' },
+  ),
   overrideCanyon: overrideFlag('canyon'),
   overrideDelta: overrideFlag('delta'),
   overrideEcotone: overrideFlag('ecotone'),

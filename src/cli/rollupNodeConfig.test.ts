@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { silentLogger } from '../lib/logger.ts'
+import type { FlagValues } from './program.ts'
+import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
+import { rollupNodeFlags } from './rollupNodeFlags.ts'
+
+type Values = FlagValues<typeof rollupNodeFlags>
+
+const recorded = new URL('../../test/vectors/data/op-node-holocene-span-brotli-calldata.json.gz', import.meta.url)
+const rollupJson: Record<string, unknown> = JSON.parse(gunzipSync(readFileSync(recorded)).toString()).rollup
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devium-config-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, content: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+function values(changes: Partial<Values> = {}): Values {
+  const defaults = Object.fromEntries(Object.entries(rollupNodeFlags).map(([key, flag]) => [key, flag.default]))
+  return { ...(defaults as Values), l2: 'http://127.0.0.1:8551', l2JwtSecret: 'jwt.txt', ...changes }
+}
+
+const load = (changes: Partial<Values>) => loadRollupConfig(values(changes), silentLogger)
+
+describe('loadRollupConfig', () => {
+  it('reads a file and replaces fork times by flags', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    const config = await load({ rollupConfig, overrideIsthmus: 1_900_000_000, overridePectraBlobSchedule: 7 })
+    expect(config.l2ChainId).toBe(901n)
+    expect(config.forks).toMatchObject({ holocene: 0, isthmus: 1_900_000_000 })
+    expect(config.pectraBlobScheduleTime).toBe(7)
+  })
+
+  it('takes a network of the registry, also when a file is given', async () => {
+    const config = await load({ network: 'op-mainnet', rollupConfig: file('rollup.json', rollupJson) })
+    expect(config.l2ChainId).toBe(10n)
+  })
+
+  it('reads the blob schedule of an unknown L1', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    const chain = {
+      chainId: 900,
+      cancunTime: 0,
+      pragueTime: 50,
+      blobSchedule: {
+        cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3338477 },
+        prague: { target: 6, max: 9, baseFeeUpdateFraction: 5007716 },
+      },
+    }
+    const expected = [
+      { time: 0, updateFraction: 3338477n },
+      { time: 50, updateFraction: 5007716n },
+    ]
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', chain) })).l1BlobSchedule).toEqual(expected)
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', { config: chain }) })).l1BlobSchedule).toEqual(
+      expected,
+    )
+  })
+
+  it.each<[string, () => Partial<Values>, string]>([
+    ['neither', () => ({}), '--network or --rollup.config is required'],
+    ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],
+    ['no JSON', () => ({ rollupConfig: file('bad.json', '{') }), 'is not valid'],
+    [
+      'a missing field',
+      () => ({ rollupConfig: file('bad.json', { ...rollupJson, l2_chain_id: undefined }) }),
+      'l2_chain_id',
+    ],
+    [
+      'an impossible chain',
+      () => ({ rollupConfig: file('bad.json', { ...rollupJson, block_time: 0 }) }),
+      'block time cannot be 0',
+    ],
+    [
+      'forks out of order',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), overrideGranite: 5, overrideFjord: 9 }),
+      'granite',
+    ],
+    ['an unknown network', () => ({ network: 'op-mainet' }), 'op-mainnet'],
+    [
+      'an L1 config of another chain',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 5 }) }),
+      'of chain 5, expected 900',
+    ],
+    [
+      'an L1 config without blobs',
+      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 900 }) }),
+      'does not have a blob schedule config',
+    ],
+  ])('refuses %s in one line', async (_name, changes, expected) => {
+    const error = await load(changes()).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'usage' })
+    expect(String(error)).toContain(expected)
+    expect(String(error)).not.toContain('\n')
+  })
+})
+
+describe('checkRollupNodeFlags', () => {
+  it('names the endpoint and the secret', () => {
+    expect(checkRollupNodeFlags(values())).toEqual({ l2: 'http://127.0.0.1:8551', jwtPath: 'jwt.txt' })
+  })
+
+  it.each<[Partial<Values>, string]>([
+    [{ l2: undefined }, '--l2 is required'],
+    [{ l2JwtSecret: undefined }, '--l2.jwt-secret is required'],
+    [{ l2JwtSecret: '' }, '--l2.jwt-secret is required'],
+    [{ l1: 'localhost:8545' }, '--l1 must be'],
+    [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
+    [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval must be at least'],
+    [{ sequencerStopped: true }, '--sequencer.stopped has a meaning only'],
+  ])('refuses %j', (changes, expected) => {
+    expect(() => checkRollupNodeFlags(values(changes))).toThrow(expected)
+  })
+})
