@@ -1,4 +1,4 @@
-import { compressSync, uncompressSync } from 'snappy'
+import { compressSync, uncompress, uncompressSync } from 'snappy'
 import { DecodeError } from '../lib/errors.ts'
 
 /**
@@ -28,19 +28,44 @@ export function snappyDeclaredLength(block: Uint8Array): number {
 
 /** Decodes one block of at most `maxBytes`. Throws DecodeError; nothing is allocated for a length that cannot be. */
 export function uncompressSnappy(block: Uint8Array, maxBytes: number): Uint8Array {
+  const length = checkedLength(block, maxBytes)
+  let data: Buffer | string
+  try {
+    data = uncompressSync(block)
+  } catch (cause) {
+    throw damaged(cause)
+  }
+  return checkedData(data, length)
+}
+
+/** As uncompressSnappy, off the main thread. */
+export async function uncompressSnappyOffThread(block: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+  const length = checkedLength(block, maxBytes)
+  let data: Buffer | string
+  try {
+    data = await uncompress(block)
+  } catch (cause) {
+    throw damaged(cause)
+  }
+  return checkedData(data, length)
+}
+
+function checkedLength(block: Uint8Array, maxBytes: number): number {
   const length = snappyDeclaredLength(block)
   if (length > maxBytes) throw new DecodeError(`snappy: ${length} bytes declared, at most ${maxBytes} allowed`)
   if (length > block.length * MAX_RATIO) {
     throw new DecodeError(`snappy: ${length} bytes declared by a block of ${block.length}`)
   }
-  let data: Buffer | string
-  try {
-    data = uncompressSync(block)
-  } catch (cause) {
-    throw new DecodeError('snappy: damaged block', { cause })
-  }
-  if (typeof data === 'string' || data.length !== length) throw new DecodeError('snappy: damaged block')
+  return length
+}
+
+function checkedData(data: Buffer | string, length: number): Uint8Array {
+  if (typeof data === 'string' || data.length !== length) throw damaged()
   return plainView(data)
+}
+
+function damaged(cause?: unknown): DecodeError {
+  return new DecodeError('snappy: damaged block', { cause })
 }
 
 /** A Buffer is no plain Uint8Array: its slice() is a view, and it turns into another JSON. */

@@ -32,13 +32,21 @@ function setUp(fork: Fork = 'holocene', signer: Hex | undefined = SEQUENCER_ADDR
     clock,
     state,
     version,
+    validate,
     block: (changes: Parameters<typeof testBlock>[1] = {}) => testBlock(config, { timestamp: NOW_S, ...changes }),
     judge(envelope: PayloadEnvelope, key = SEQUENCER_KEY, as: PayloadVersion = version): Verdict {
-      return validate(as, { ok: true, data: signedMessage(envelope, as, config.l2ChainId, key) })
+      return now(validate(as, { ok: true, data: signedMessage(envelope, as, config.l2ChainId, key) }))
     },
-    judgeRaw: (data: Uint8Array, as: PayloadVersion = version) => validate(as, { ok: true, data }),
-    judgeMessage: (compressed: Uint8Array, as: PayloadVersion = version) => validate(as, unpackMessage(compressed)),
+    judgeRaw: (data: Uint8Array, as: PayloadVersion = version) => now(validate(as, { ok: true, data })),
+    judgeMessage: (compressed: Uint8Array, as: PayloadVersion = version) =>
+      now(validate(as, unpackMessage(compressed))),
   }
+}
+
+/** Small messages are judged at once. */
+function now(verdict: Verdict | Promise<Verdict>): Verdict {
+  if (verdict instanceof Promise) throw new Error('judged later')
+  return verdict
 }
 
 function reasonOf(verdict: Verdict): string {
@@ -66,7 +74,7 @@ describe("op-node's recorded messages", () => {
           { maxAgeS: 60 },
         )
         const version = ([1, 2, 3] as const).find((v) => message.topic.endsWith(`/${v - 1}/blocks`)) ?? 4
-        return reasonOf(validate(version, unpackMessage(compressed)))
+        return reasonOf(now(validate(version, unpackMessage(compressed))))
       },
     }
   }
@@ -210,6 +218,23 @@ describe('createBlockValidator', () => {
     const { judge, block } = setUp()
     for (let n = 0; n < 10; n++) judge(block({ blockNumber: 7, blockHash: `0x${'ab'.repeat(32)}` }))
     expect(reasonOf(judge(block({ blockNumber: 7 })))).toBe('accept')
+  })
+
+  it('judges a large block over several turns, by the same rules', async () => {
+    const { config, version, block, validate } = setUp()
+    const transactions = [new Uint8Array(3_000_000).fill(5)]
+    const message = (key = SEQUENCER_KEY, changes = {}) =>
+      ({
+        ok: true,
+        data: signedMessage(block({ transactions, ...changes }), version, config.l2ChainId, key),
+      }) as const
+    const verdicts = await Promise.all([
+      validate(version, message(new Uint8Array(32).fill(9))),
+      validate(version, message(SEQUENCER_KEY, { timestamp: NOW_S - 100 })),
+      validate(version, message()),
+      validate(version, message()),
+    ])
+    expect(verdicts.map(reasonOf)).toEqual(['reject wrong-signer', 'reject too-old', 'accept', 'ignore already-seen'])
   })
 
   it('gives a verdict for whatever bytes come, signed or not', () => {

@@ -1,14 +1,16 @@
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
+import { keccak256 } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
 import {
   decodePayloadEnvelope,
   isForkActive,
   payloadBlockHash,
-  payloadSigningHashOfBody,
+  payloadSigningHash,
 } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
+import { keccak256InSlices, LARGE_BYTES } from './largeMessages.ts'
 import type { Unpacked } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import type { SeenBlocks } from './seenBlocks.ts'
@@ -53,7 +55,8 @@ export interface BlockValidatorModules {
   seen: SeenBlocks
 }
 
-export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Verdict
+/** The verdict on a large message comes after some turns of the event loop. */
+export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Verdict | Promise<Verdict>
 
 const SIGNATURE_BYTES = 65
 /** Seconds that a block's time may be ahead of ours (specs: rollup-node-p2p, "Block validation"). */
@@ -73,7 +76,18 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
     const signature = unpacked.data.subarray(0, SIGNATURE_BYTES)
     const body = unpacked.data.subarray(SIGNATURE_BYTES)
     if (!signers.configured()) return { result: 'ignore', reason: 'no-signer-configured' }
-    const signer = recoverSigner(config.l2ChainId, signature, body)
+    if (body.length <= LARGE_BYTES) return judgeSigned(version, signature, body, keccak256(body))
+    // A stranger may send 10 MiB that unpack from half a megabyte: hashing them takes 30 ms.
+    return keccak256InSlices(body).then((bodyHash) => judgeSigned(version, signature, body, bodyHash))
+  }
+
+  const judgeSigned = (
+    version: PayloadVersion,
+    signature: Uint8Array,
+    body: Uint8Array,
+    bodyHash: Uint8Array,
+  ): Verdict => {
+    const signer = recoverSigner(config.l2ChainId, signature, bodyHash)
     if (signer === undefined) return reject('bad-signature')
     const standing = signers.judge(signer)
     if (standing === 'wrong') return reject('wrong-signer', signer)
@@ -127,9 +141,10 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
 
   return (version, unpacked) => {
     try {
-      return judge(version, unpacked)
+      const verdict = judge(version, unpacked)
+      return verdict instanceof Promise ? verdict.catch(internalError) : verdict
     } catch (error) {
-      return reject('internal-error', error instanceof Error ? error.message : String(error))
+      return internalError(error)
     }
   }
 }
@@ -140,16 +155,20 @@ function reject(reason: RejectReason, detail?: string): Rejection {
   return detail === undefined ? { result: 'reject', reason } : { result: 'reject', reason, detail }
 }
 
+function internalError(error: unknown): Rejection {
+  return reject('internal-error', error instanceof Error ? error.message : String(error))
+}
+
 function hashFault(envelope: PayloadEnvelope): Rejection | undefined {
   const computed = payloadBlockHash(envelope)
   return computed === envelope.payload.blockHash ? undefined : reject('wrong-hash', `computed ${computed}`)
 }
 
-function recoverSigner(chainId: bigint, signature: Uint8Array, body: Uint8Array): Hex | undefined {
+function recoverSigner(chainId: bigint, signature: Uint8Array, bodyHash: Uint8Array): Hex | undefined {
   const yParity = signature[64]
   if (yParity !== 0 && yParity !== 1) return undefined
   try {
-    const key = recoverCompact(payloadSigningHashOfBody(chainId, body), signature.subarray(0, 64), yParity)
+    const key = recoverCompact(payloadSigningHash(chainId, bodyHash), signature.subarray(0, 64), yParity)
     return publicKeyToAddress(key)
   } catch (error) {
     if (error instanceof DecodeError) return undefined

@@ -71,15 +71,41 @@ describe('unpackMessage', () => {
 })
 
 describe('createMessageIds', () => {
-  it('recognises copies of recent messages by their bytes and topic', () => {
-    const ids = createMessageIds(2)
+  it('recognises copies of recent messages by their bytes and topic', async () => {
+    const ids = createMessageIds()
     const one = compressSnappy(Buffer.from('one'))
-    const first = ids.idOf(TOPIC, one)
-    expect(ids.idOf(TOPIC, Uint8Array.from(one))).toBe(first)
-    expect(ids.idOf('/optimism/10/1/blocks', one).id).not.toEqual(first.id)
+    const first = await ids.idOf(TOPIC, one)
+    expect(await ids.idOf(TOPIC, Uint8Array.from(one))).toBe(first)
+    expect((await ids.idOf('/optimism/10/1/blocks', one)).id).not.toEqual(first.id)
     const twin = Uint8Array.from(one)
     twin[twin.length - 1] = (twin[twin.length - 1] ?? 0) ^ 1
-    expect(ids.idOf(TOPIC, twin).id).not.toEqual(first.id)
-    expect(ids.idOf(TOPIC, one).id).toEqual(first.id)
+    expect((await ids.idOf(TOPIC, twin)).id).not.toEqual(first.id)
+    expect((await ids.idOf(TOPIC, one)).id).toEqual(first.id)
+  })
+
+  it('gives large messages the same id, good ones and damaged ones', async () => {
+    const ids = createMessageIds()
+    const noise = new Uint8Array(400_000).map((_, index) => (index * 2_654_435_761) >>> 13)
+    const good = compressSnappy(noise)
+    const damaged = good.subarray(0, -1)
+    for (const compressed of [good, damaged, compressSnappy(new Uint8Array(5_000_000))]) {
+      const later = ids.idOf(TOPIC, compressed)
+      expect(later).toBeInstanceOf(Promise)
+      // A second copy shares the work.
+      expect(ids.idOf(TOPIC, Uint8Array.from(compressed))).toBe(later)
+      const { id, unpacked } = await later
+      expect(toHex(id)).toBe(idOf(TOPIC, compressed))
+      expect(unpacked.ok).toBe(compressed !== damaged)
+      expect(await ids.idOf(TOPIC, compressed)).toEqual({ id, unpacked })
+    }
+  })
+
+  it('takes on a bounded number of large messages at once', async () => {
+    const ids = createMessageIds()
+    const results = await Promise.allSettled(
+      Array.from({ length: 60 }, async (_, n) => ids.idOf(TOPIC, compressSnappy(new Uint8Array(200_000).fill(n)))),
+    )
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(36)
+    expect((await ids.idOf(TOPIC, compressSnappy(new Uint8Array(200_000).fill(99)))).unpacked.ok).toBe(true)
   })
 })

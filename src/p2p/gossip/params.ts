@@ -30,3 +30,17 @@ export const GOSSIP_PARAMS = {
 export const MAX_OUTBOUND_BUFFER_BYTES = 16 * 1024 * 1024
 /** Room for four topics at the library's 1 KiB each, with some to spare. */
 export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024
+
+/**
+ * Members of one RPC. Ids as gossipsub counts them (5000 an IHAVE, op-node's 1000 IDONTWANT); messages as a peer may
+ * send on one IWANT of everything that mcache holds, many times over. An RPC beyond is dropped.
+ */
+export const RPC_LIMITS = {
+  maxSubscriptions: 128,
+  maxMessages: 1_000,
+  maxIhaveMessageIDs: 5_000,
+  maxIwantMessageIDs: 5_000,
+  maxIdontwantMessageIDs: 1_000,
+  maxControlMessages: 1_000,
+  maxPeerInfos: 16,
+}

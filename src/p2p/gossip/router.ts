@@ -13,9 +13,16 @@ import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
 import type { GossipScoring } from '../score/scoreParams.ts'
 import type { Verdict } from './blockValidator.ts'
+import { createFairTurns } from './fairTurns.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
-import type { MessageIds, Unpacked } from './messageId.ts'
-import { GOSSIP_PARAMS, MAX_GOSSIP_BYTES, MAX_OUTBOUND_BUFFER_BYTES, MAX_TOPIC_BYTES_PER_PEER } from './params.ts'
+import { type IdentifiedMessage, type MessageIds, messageId, type Unpacked, unpackMessage } from './messageId.ts'
+import {
+  GOSSIP_PARAMS,
+  MAX_GOSSIP_BYTES,
+  MAX_OUTBOUND_BUFFER_BYTES,
+  MAX_TOPIC_BYTES_PER_PEER,
+  RPC_LIMITS,
+} from './params.ts'
 import type { PayloadVersion } from './topics.ts'
 
 /** op-node's names of what its pubsub tracer counts. */
@@ -36,7 +43,7 @@ export interface GossipRouterModules {
   ids: MessageIds
   scoring: GossipScoring
   /** Judges a message of a block topic; the verdict decides whether it travels on. */
-  validate(version: PayloadVersion, unpacked: Unpacked): Verdict
+  validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
   /** Hears of every judged message. */
   onVerdict(from: string, version: PayloadVersion, verdict: Verdict): void
   /** A new valid block of another node, after it was passed on. */
@@ -81,6 +88,7 @@ export function createGossipRouter(
   let instance: GossipSub | undefined
   let internals: GossipInternals | undefined
   const accepted = new WeakMap<Message, PayloadEnvelope>()
+  const turns = createFairTurns()
   const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
 
   const create = (components: GossipSubComponents): GossipSub => {
@@ -93,6 +101,7 @@ export function createGossipRouter(
       allowPublishToZeroTopicPeers: true,
       allowedTopics: [...topics.values()],
       maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
+      decodeRpcLimits: RPC_LIMITS,
       maxInboundDataLength: MAX_GOSSIP_BYTES,
       maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
       // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.
@@ -116,7 +125,7 @@ export function createGossipRouter(
       gossipsubIWantFollowupMs: GOSSIP_PARAMS.iwantFollowupMs,
       idontwantMinDataSize: GOSSIP_PARAMS.idontwantMinBytes,
       idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
-      msgIdFn: (message) => ids.idOf(message.topic, message.data).id,
+      msgIdFn: identify,
       msgIdToStrFn: (id) => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1'),
       scoreParams: scoring.params,
       scoreThresholds: scoring.thresholds,
@@ -141,8 +150,39 @@ export function createGossipRouter(
     return gossip
   }
 
-  const judge = (from: string, version: PayloadVersion, message: Message): TopicValidatorResult => {
-    const verdict = modules.validate(version, ids.idOf(message.topic, message.data).unpacked)
+  /** What the id was computed from is validated next, right after the library has found the id to be new. */
+  const unpackedOf = new WeakMap<Message, Unpacked>()
+  const remember = (message: Message, { id, unpacked }: IdentifiedMessage): Uint8Array => {
+    unpackedOf.set(message, unpacked)
+    return id
+  }
+  /** What this node publishes does not queue behind what strangers send. */
+  const own = new WeakSet<Uint8Array>()
+  const identify = (message: Message): Uint8Array | Promise<Uint8Array> => {
+    if (own.has(message.data)) return messageId(message.topic, message.data, unpackMessage(message.data))
+    const turn = turns.take()
+    if (turn !== undefined) return turn.then(() => identifyNow(message))
+    return identifyNow(message)
+  }
+  const identifyNow = (message: Message): Uint8Array | Promise<Uint8Array> => {
+    const identified = ids.idOf(message.topic, message.data)
+    if (identified instanceof Promise) return identified.then((result) => remember(message, result))
+    return remember(message, identified)
+  }
+
+  const judge = (
+    from: string,
+    version: PayloadVersion,
+    message: Message,
+  ): TopicValidatorResult | Promise<TopicValidatorResult> => {
+    const unpacked = unpackedOf.get(message)
+    unpackedOf.delete(message)
+    if (unpacked === undefined) return TopicValidatorResult.Ignore
+    const verdict = modules.validate(version, unpacked)
+    if (verdict instanceof Promise) return verdict.then((late) => settle(from, version, message, late))
+    return settle(from, version, message, verdict)
+  }
+  const settle = (from: string, version: PayloadVersion, message: Message, verdict: Verdict): TopicValidatorResult => {
     modules.onVerdict(from, version, verdict)
     if (verdict.result === 'accept') {
       accepted.set(message, verdict.envelope)
@@ -223,6 +263,7 @@ export function createGossipRouter(
     async publish(version, data) {
       const { internals: target } = running()
       const topic = topicOf(version)
+      own.add(data)
       const small = (target.mesh.get(topic)?.size ?? 0) < options.meshLow
       const { recipients } = await target.publish(topic, data, { floodPublish: options.floodPublish || small })
       const sent = new Set(recipients.map((peer) => peer.toString()))

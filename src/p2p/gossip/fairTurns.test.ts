@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { createFairTurns } from './fairTurns.ts'
+
+describe('createFairTurns', () => {
+  it('lets work go on within its share of a turn, and makes the rest wait one turn each', async () => {
+    let nowMs = 0
+    const turns = createFairTurns(10, () => nowMs)
+    expect(turns.take()).toBeUndefined()
+    nowMs = 7
+    expect(turns.take()).toBeUndefined()
+    nowMs = 9
+    const first = turns.take()
+    const second = turns.take()
+    expect(first).toBeInstanceOf(Promise)
+    const order: string[] = []
+    void first?.then(() => order.push('first'))
+    void second?.then(() => order.push('second'))
+    expect(order).toEqual([])
+    await first
+    expect(order).toEqual(['first'])
+    await second
+    expect(order).toEqual(['first', 'second'])
+    expect(turns.take()).toBeUndefined()
+  })
+
+  it('lets no more than a number wait', async () => {
+    let nowMs = 0
+    const turns = createFairTurns(2, () => nowMs)
+    turns.take()
+    nowMs = 100
+    const waiting = [turns.take(), turns.take()]
+    expect(() => turns.take()).toThrow('too many')
+    await Promise.all(waiting)
+    expect(turns.take()).toBeUndefined()
+  })
+})
