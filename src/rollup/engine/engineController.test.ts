@@ -1,0 +1,305 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import {
+  encodeDepositTx,
+  l1InfoDepositTx,
+  payloadToL2BlockRef,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+} from '../protocol/index.ts'
+import {
+  type L2BlockRef,
+  type PayloadAttributes,
+  type PayloadEnvelope,
+  type RollupConfig,
+  ZERO_HASH,
+} from '../protocol/types.ts'
+import { EngineController } from './engineController.ts'
+import { FakeEngine, fakeGenesis } from './testUtils/fakeEngine.ts'
+import type { DerivedAttributes, PayloadStatus } from './types.ts'
+
+const GENESIS = fakeGenesis(1000, 30_000_000n)
+const L1 = { hash: `0x${'a1'.repeat(32)}`, number: 0, parentHash: ZERO_HASH, timestamp: 1000 } as const
+/** Granite: spans become safe as a whole, and an invalid block drops its batch. */
+const CONFIG: RollupConfig = {
+  genesis: {
+    l1: L1,
+    l2: { hash: GENESIS.payload.blockHash, number: 0 },
+    l2Time: 1000,
+    systemConfig: {
+      batcherAddress: `0x${'ba'.repeat(20)}`,
+      overhead: ZERO_HASH,
+      scalar: `0x01${'00'.repeat(31)}`,
+      gasLimit: 30_000_000n,
+    },
+  },
+  blockTime: 1,
+  maxSequencerDrift: 600,
+  seqWindowSize: 10,
+  channelTimeout: 10,
+  l1ChainId: 1n,
+  l2ChainId: 2n,
+  forks: { regolith: 0, canyon: 0, delta: 0, ecotone: 0, fjord: 0, granite: 0, holocene: 5000 },
+  batchInboxAddress: `0x${'00'.repeat(20)}`,
+  depositContractAddress: `0x${'00'.repeat(20)}`,
+  l1SystemConfigAddress: `0x${'00'.repeat(20)}`,
+}
+const BAD = Uint8Array.of(2, 77)
+
+let engine: FakeEngine
+let controller: EngineController
+
+beforeEach(async () => {
+  engine = new FakeEngine(CONFIG, GENESIS)
+  controller = new EngineController({ engine, logger: silentLogger }, CONFIG)
+  const genesis = refOf(GENESIS)
+  await controller.reset(async () => ({ unsafe: genesis, safe: genesis, finalized: genesis }))
+})
+
+function refOf(envelope: PayloadEnvelope): L2BlockRef {
+  return payloadToL2BlockRef(envelope.payload, CONFIG)
+}
+
+function attributes(parent: L2BlockRef, extra: Uint8Array[] = []): PayloadAttributes {
+  const info = { ...L1, mixHash: ZERO_HASH, baseFeePerGas: 1n, excessBlobGas: 0n }
+  const timestamp = parent.timestamp + 1
+  const deposit = l1InfoDepositTx(CONFIG, CONFIG.genesis.systemConfig, parent.sequenceNumber + 1, info, timestamp)
+  return {
+    timestamp,
+    prevRandao: ZERO_HASH,
+    suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
+    transactions: [encodeDepositTx(deposit), ...extra],
+    noTxPool: true,
+    gasLimit: 30_000_000n,
+    withdrawals: [],
+    parentBeaconBlockRoot: ZERO_HASH,
+  }
+}
+
+function derived(
+  parent: L2BlockRef,
+  options: { extra?: Uint8Array[]; isLastInSpan?: boolean; l1Time?: number } = {},
+): DerivedAttributes {
+  const { extra = [], isLastInSpan = true, l1Time = 1000 } = options
+  return { attributes: attributes(parent, extra), parent, derivedFrom: { ...L1, timestamp: l1Time }, isLastInSpan }
+}
+
+/** Unsafe blocks on the head, each with one transaction that names its number. */
+async function insertUnsafe(count: number): Promise<L2BlockRef[]> {
+  const refs: L2BlockRef[] = []
+  for (let index = 0; index < count; index++) {
+    const { unsafe } = controller.heads
+    const parent = await engine.payloadByHash(unsafe.hash)
+    if (parent === undefined) throw new Error('no parent')
+    const envelope = engine.build(parent, attributes(unsafe, [Uint8Array.of(2, unsafe.number + 1)]))
+    expect(await controller.insertUnsafePayload(envelope)).toBe('inserted')
+    refs.push(controller.heads.unsafe)
+  }
+  return refs
+}
+
+function numbers() {
+  const { unsafe, pendingSafe, safe, finalized } = controller.heads
+  return { unsafe: unsafe.number, pendingSafe: pendingSafe.number, safe: safe.number, finalized: finalized.number }
+}
+
+function refuseBad({ payload }: PayloadEnvelope): PayloadStatus | undefined {
+  return payload.transactions.some((transaction) => transaction[1] === 77) ? { status: 'INVALID' } : undefined
+}
+
+describe('spans before Holocene', () => {
+  it('become safe with their last block', async () => {
+    await controller.processAttributes(derived(controller.heads.pendingSafe, { isLastInSpan: false }))
+    expect(numbers()).toEqual({ unsafe: 1, pendingSafe: 1, safe: 0, finalized: 0 })
+    await controller.processAttributes(derived(controller.heads.pendingSafe))
+    expect(numbers()).toEqual({ unsafe: 2, pendingSafe: 2, safe: 2, finalized: 0 })
+  })
+
+  it('give the old unsafe chain back when a later block of the span is invalid', async () => {
+    const unsafe = await insertUnsafe(3)
+    engine.faults.newPayload = refuseBad
+    const first = await controller.processAttributes(
+      derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 50)], isLastInSpan: false }),
+    )
+    expect(first).toMatchObject({ kind: 'built', reorged: true })
+    expect(numbers()).toEqual({ unsafe: 1, pendingSafe: 1, safe: 0, finalized: 0 })
+    const second = await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [BAD] }))
+    expect(second).toEqual({ kind: 'dropped' })
+    expect(numbers()).toEqual({ unsafe: 3, pendingSafe: 0, safe: 0, finalized: 0 })
+    expect(engine.label('latest')).toBe(unsafe[2]?.hash)
+  })
+})
+
+describe('attributes', () => {
+  it('that an earlier head gave are stale, and on another block of that height ask for a reset', async () => {
+    const genesis = controller.heads.pendingSafe
+    await controller.processAttributes(derived(genesis))
+    expect(await controller.processAttributes(derived(genesis))).toEqual({ kind: 'stale' })
+    const foreign = { ...controller.heads.pendingSafe, hash: `0x${'ee'.repeat(32)}` as const }
+    await expect(controller.processAttributes(derived(foreign))).rejects.toMatchObject({ severity: 'reset' })
+  })
+
+  it('that the engine refuses at once are replaced by deposits under Holocene', async () => {
+    engine.faults.forkchoiceUpdated = (_state, sent) => {
+      if (sent !== undefined && sent.transactions.length > 1)
+        throw new JsonRpcError(-38003, 'Invalid payload attributes')
+      return undefined
+    }
+    const outcome = await controller.processAttributes(
+      derived(controller.heads.pendingSafe, { extra: [BAD], l1Time: 5000 }),
+    )
+    expect(outcome).toMatchObject({ kind: 'replaced', block: { number: 1 } })
+  })
+
+  it.each<[string, () => void, string]>([
+    [
+      'the engine does not know the parent',
+      () => {
+        engine.faults.forkchoiceUpdated = (_state, sent) => {
+          if (sent !== undefined) throw new JsonRpcError(-38002, 'Invalid forkchoice state')
+          return undefined
+        }
+      },
+      'reset',
+    ],
+    [
+      'the engine is syncing',
+      () => {
+        engine.faults.forkchoiceUpdated = (_state, sent) =>
+          sent === undefined ? undefined : { payloadStatus: { status: 'SYNCING' } }
+      },
+      'temporary',
+    ],
+    [
+      'parameters are refused',
+      () => {
+        engine.faults.forkchoiceUpdated = () => {
+          throw new JsonRpcError(-32602, 'invalid params')
+        }
+      },
+      'temporary',
+    ],
+    [
+      'the block is gone',
+      () => {
+        engine.faults.getPayload = () => {
+          throw new JsonRpcError(-38001, 'Unknown payload')
+        }
+      },
+      'temporary',
+    ],
+    [
+      'the connection breaks',
+      () => {
+        engine.faults.newPayload = () => {
+          throw new Error('ECONNRESET')
+        }
+      },
+      'temporary',
+    ],
+    [
+      'the engine has lost the parent',
+      () => {
+        engine.faults.newPayload = () => ({ status: 'SYNCING' })
+      },
+      'reset',
+    ],
+  ])('can be sent again or lead to a reset when %s', async (_name, fail, severity) => {
+    fail()
+    await expect(controller.processAttributes(derived(controller.heads.pendingSafe))).rejects.toMatchObject({
+      severity,
+    })
+    expect(numbers().safe).toBe(0)
+    if (severity !== 'temporary') return
+    engine.faults.forkchoiceUpdated = () => undefined
+    engine.faults.getPayload = () => undefined
+    engine.faults.newPayload = () => undefined
+    expect(await controller.processAttributes(derived(controller.heads.pendingSafe))).toMatchObject({ kind: 'built' })
+  })
+})
+
+describe('forkchoice', () => {
+  it('is sent only when a head moved', async () => {
+    await insertUnsafe(2)
+    engine.calls.length = 0
+    await controller.updateForkchoice()
+    expect(engine.calls).toEqual([])
+    // The same transactions: the unsafe blocks become safe as they are.
+    await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 1)] }))
+    expect(engine.calls).toEqual([])
+    await controller.updateForkchoice()
+    await controller.updateForkchoice()
+    expect(engine.calls).toEqual(['forkchoice'])
+    expect(engine.label('safe')).toBe(controller.heads.safe.hash)
+  })
+
+  it('that is refused asks for a reset, one that gets lost for another try', async () => {
+    await insertUnsafe(1)
+    await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, 1)] }))
+    engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
+    await expect(controller.updateForkchoice()).rejects.toMatchObject({ severity: 'reset' })
+    engine.faults.forkchoiceUpdated = () => {
+      throw new Error('ECONNREFUSED')
+    }
+    await expect(controller.updateForkchoice()).rejects.toMatchObject({ severity: 'temporary' })
+    engine.faults.forkchoiceUpdated = () => undefined
+    await controller.updateForkchoice()
+    expect(engine.label('safe')).toBe(controller.heads.safe.hash)
+  })
+
+  it('takes a finalized head only between finalized and safe', async () => {
+    const [first, second] = await insertUnsafe(2)
+    if (first === undefined || second === undefined) throw new Error('no blocks')
+    controller.setFinalized(first)
+    expect(numbers().finalized).toBe(0)
+    for (const number of [1, 2]) {
+      await controller.processAttributes(derived(controller.heads.pendingSafe, { extra: [Uint8Array.of(2, number)] }))
+    }
+    controller.setFinalized(second)
+    expect(numbers().finalized).toBe(2)
+    controller.setFinalized(first)
+    expect(numbers().finalized).toBe(2)
+  })
+})
+
+describe('before the first reset', () => {
+  it('nothing is done, and all may be tried again', async () => {
+    const fresh = new EngineController({ engine, logger: silentLogger }, CONFIG)
+    expect(fresh.ready).toBe(false)
+    await expect(fresh.insertUnsafePayload(GENESIS)).rejects.toMatchObject({
+      code: 'engine-not-ready',
+      severity: 'temporary',
+    })
+    await fresh.updateForkchoice()
+  })
+
+  it('a reset that fails leaves the controller not ready', async () => {
+    engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
+    const genesis = refOf(GENESIS)
+    await expect(
+      controller.reset(async () => ({ unsafe: genesis, safe: genesis, finalized: genesis })),
+    ).rejects.toMatchObject({ severity: 'reset' })
+    expect(controller.ready).toBe(false)
+  })
+})
+
+describe('blocks of the sequencer', () => {
+  it('are started, sealed and inserted on the unsafe head only', async () => {
+    const parent = controller.heads.unsafe
+    const job = await controller.startBuild(parent, attributes(parent))
+    const envelope = await controller.sealBuild(job)
+    await insertUnsafe(1)
+    await expect(controller.insertSealed(envelope)).rejects.toMatchObject({ code: 'stale-parent' })
+    await expect(controller.startBuild(parent, attributes(parent))).rejects.toMatchObject({ code: 'stale-parent' })
+  })
+
+  it('must begin with a deposit, and have none after other transactions', async () => {
+    const parent = controller.heads.unsafe
+    const [deposit] = attributes(parent).transactions
+    if (deposit === undefined) throw new Error('no deposit')
+    for (const transactions of [[], [BAD], [deposit, BAD, deposit]]) {
+      const job = await controller.startBuild(parent, { ...attributes(parent), transactions })
+      await expect(controller.sealBuild(job)).rejects.toMatchObject({ code: 'invalid-payload' })
+    }
+  })
+})

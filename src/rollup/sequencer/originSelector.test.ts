@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { type L1BlockRef, type L2BlockRef, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
+import { OriginSelector, type OriginSource } from './originSelector.ts'
+
+const L1_BLOCK_TIME = 12
+/** From Fjord (L1 time 1200) on 1800 s. */
+const DRIFT = 60
+
+function hash(number: number, fork = 'a'): Hex {
+  return `0x${Buffer.from(`${fork}${number}`).toString('hex').padStart(64, '0')}`
+}
+
+function l1Block(number: number, fork = 'a'): L1BlockRef {
+  return { hash: hash(number, fork), number, parentHash: hash(number - 1, fork), timestamp: number * L1_BLOCK_TIME }
+}
+
+/** An L2 block with this origin, `age` seconds younger than it. */
+function parent(origin: number, age: number): L2BlockRef {
+  return {
+    hash: ZERO_HASH,
+    number: 1,
+    parentHash: ZERO_HASH,
+    timestamp: origin * L1_BLOCK_TIME + age,
+    l1Origin: { hash: hash(origin), number: origin },
+    sequenceNumber: 0,
+  }
+}
+
+function create(source: Partial<OriginSource> = {}, confirmationDepth = 0) {
+  const clock = new ManualClock()
+  const reads: number[] = []
+  const l1: OriginSource = {
+    blockInfoByHash: async (wanted) =>
+      [...Array(200).keys()].map((number) => l1Block(number)).find((block) => block.hash === wanted),
+    blockInfoByNumber: async (number) => {
+      reads.push(number)
+      return l1Block(number)
+    },
+    ...source,
+  }
+  const config = { blockTime: 2, maxSequencerDrift: DRIFT, forks: { fjord: 1200 } } as RollupConfig
+  const selector = new OriginSelector({ l1, clock, logger: silentLogger }, config, { confirmationDepth })
+  return { selector, clock, reads }
+}
+
+describe('OriginSelector', () => {
+  it('keeps the origin until the next one is no younger than the block', async () => {
+    const { selector } = create()
+    expect((await selector.select(parent(5, 8))).number).toBe(5)
+    expect((await selector.select(parent(5, 10))).number).toBe(6)
+  })
+
+  it('asks L1 for each block once', async () => {
+    const { selector, reads } = create()
+    for (const age of [0, 2, 4, 6, 8, 10]) await selector.select(parent(5, age))
+    await selector.select(parent(6, 0))
+    expect(reads).toEqual([6, 7])
+  })
+
+  it('does not ask for what the L1 head does not have', async () => {
+    const { selector, reads } = create()
+    selector.onL1Head(l1Block(5))
+    expect((await selector.select(parent(5, 20))).number).toBe(5)
+    expect(reads).toEqual([])
+    selector.onL1Head(l1Block(6))
+    expect((await selector.select(parent(5, 22))).number).toBe(6)
+  })
+
+  it('hides blocks without enough confirmations', async () => {
+    const { selector } = create({}, 4)
+    selector.onL1Head(l1Block(9))
+    expect((await selector.select(parent(5, 20))).number).toBe(5)
+    selector.onL1Head(l1Block(10))
+    expect((await selector.select(parent(5, 20))).number).toBe(6)
+  })
+
+  it('demands the next origin once the drift is exceeded, and not before', async () => {
+    const { selector } = create({ blockInfoByNumber: async () => undefined })
+    expect((await selector.select(parent(5, DRIFT - 2))).number).toBe(5)
+    await expect(selector.select(parent(5, DRIFT))).rejects.toMatchObject({
+      code: 'origin-missing',
+      severity: 'temporary',
+    })
+    // The drift is that of the origin's L1 time: 1800 s from Fjord on.
+    expect((await selector.select(parent(100, DRIFT))).number).toBe(100)
+    await expect(selector.select(parent(100, 1800))).rejects.toMatchObject({ code: 'origin-missing' })
+  })
+
+  it('does without the next origin when L1 fails or is slow', async () => {
+    const failing = create({ blockInfoByNumber: () => Promise.reject(new Error('timeout')) })
+    expect((await failing.selector.select(parent(5, 20))).number).toBe(5)
+    const slow = create({ blockInfoByNumber: () => new Promise(() => {}) })
+    const selecting = slow.selector.select(parent(5, 20))
+    await slow.clock.advance(0)
+    await slow.clock.advance(500)
+    expect((await selecting).number).toBe(5)
+  })
+
+  it('passes the failure on when the next origin is needed', async () => {
+    const { selector } = create({ blockInfoByNumber: () => Promise.reject(new Error('timeout')) })
+    await expect(selector.select(parent(5, DRIFT))).rejects.toThrow('timeout')
+  })
+
+  it('asks for a reset when L1 has another chain', async () => {
+    const forked = create({ blockInfoByNumber: async (number) => l1Block(number, 'b') })
+    await expect(forked.selector.select(parent(5, 20))).rejects.toMatchObject({
+      code: 'origin-reorged',
+      severity: 'reset',
+    })
+    const gone = create({ blockInfoByHash: async () => undefined })
+    await expect(gone.selector.select(parent(5, 20))).rejects.toMatchObject({
+      code: 'origin-reorged',
+      severity: 'reset',
+    })
+  })
+})
