@@ -24,6 +24,8 @@ export interface RunningTestnet extends Endpoints {
   /** Events so far. */
   events: TestnetEvent[]
   runner: ChildProcess
+  /** The runner's exit code, once it has ended. */
+  exited: Promise<number | null>
   /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
   stop(): Promise<number | null>
   /** Lines of warnings and errors in all logs. */
@@ -85,6 +87,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     readySeconds: ready.seconds,
     events,
     runner,
+    exited,
     async stop() {
       if (runner.exitCode === null && runner.signalCode === null) runner.kill('SIGINT')
       const code = await exited

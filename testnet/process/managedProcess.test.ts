@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { isAlive } from '../../test/support/processes.ts'
 import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 import { ProcessGroup } from './processGroup.ts'
 
@@ -21,15 +22,6 @@ function spec(name: string, source: string, env: Record<string, string> = {}): P
 
 const RUNS_ON =
   "process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) }); setInterval(() => {}, 1000); console.log('up', process.pid);"
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 describe('ManagedProcess', () => {
   it('writes to its log and stops when asked', async () => {
@@ -69,6 +61,19 @@ describe('ManagedProcess', () => {
     )
     const missing = ManagedProcess.start({ ...spec('missing', ''), command: { binary: '/no/such/program' } })
     expect((await missing.failure()).message).toContain('cannot run /no/such/program')
+  })
+
+  it('takes along what it started when it crashes', async () => {
+    const source = `import { spawn } from 'node:child_process'
+      const inner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+      console.log('up', inner.pid); setInterval(() => {}, 1000)`
+    const outer = ManagedProcess.start(spec('outer', source))
+    await outer.outputHas('up', 5_000)
+    const inner = Number(/up (\d+)/.exec(outer.output())?.[1])
+    expect(isAlive(inner)).toBe(true)
+    process.kill(outer.pid ?? 0, 'SIGKILL')
+    await outer.exited
+    await expect.poll(() => isAlive(inner)).toBe(false)
   })
 
   it('stops waiting for text when the process ends', async () => {

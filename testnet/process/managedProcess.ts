@@ -15,6 +15,8 @@ export interface ProcessSpec {
   env?: Record<string, string>
   /** Output is appended to this file. */
   logPath: string
+  /** Ends soon when interrupted, and must be, to keep its data: even in a hurry it is not killed. */
+  savesOnInterrupt?: boolean
 }
 
 export interface Exit {
@@ -47,6 +49,8 @@ export class ManagedProcess {
     this.exited = new Promise((resolve) => {
       const settle = (exit: Exit) => {
         this.exit ??= exit
+        // What it started does not outlive it, even where it could not see to that itself.
+        this.signalGroup('SIGKILL')
         resolve(this.exit)
       }
       child.on('exit', (code, signal) => settle({ code, signal }))
@@ -98,18 +102,24 @@ export class ManagedProcess {
     const outcome = await Promise.race([this.exited, late])
     cancelled.abort()
     if (outcome !== 'late') return true
-    this.kill()
+    if (!this.signalGroup('SIGKILL')) this.child.kill('SIGKILL')
     await this.exited
     return false
   }
 
-  /** Ends it and whatever it started, at once. */
+  /** Ends it and whatever it started, at once (one that saves on interrupt: as soon as it has). */
   kill(): void {
-    if (!this.running || this.pid === undefined) return
+    if (this.spec.savesOnInterrupt === true) this.child.kill('SIGINT')
+    else if (this.running && !this.signalGroup('SIGKILL')) this.child.kill('SIGKILL')
+  }
+
+  /** To all processes of its group; false when there are none (or no groups: Windows). */
+  private signalGroup(signal: NodeJS.Signals): boolean {
+    if (this.pid === undefined) return false
     try {
-      process.kill(-this.pid, 'SIGKILL')
+      return process.kill(-this.pid, signal)
     } catch {
-      this.child.kill('SIGKILL')
+      return false
     }
   }
 

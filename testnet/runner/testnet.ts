@@ -164,6 +164,7 @@ export class Testnet {
     if (loadFrom === undefined) takeNewestState(layout.l1StateNew, layout.l1State)
     this.l1 = this.group.start({
       name: 'l1',
+      savesOnInterrupt: true,
       command: { binary: findAnvil() },
       args: anvilArguments({
         host,

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { descendantsOf, isAlive } from '../support/processes.ts'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'devium-runner-'))
+const dir = join(directory, 'net')
+let testnet: RunningTestnet | undefined
+afterAll(async () => {
+  await testnet?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+async function start(): Promise<{ net: RunningTestnet; processes: number[] }> {
+  testnet = await startTestnet({ dir, nodes: 1 })
+  const processes = descendantsOf(testnet.runner.pid ?? 0)
+  // Anvil behind its leash, the node's two programs, the batch submitter.
+  expect(processes.length).toBeGreaterThanOrEqual(5)
+  return { net: testnet, processes }
+}
+
+async function safeBlock(net: RunningTestnet, number?: string): Promise<{ number: string; hash: string }> {
+  const client = createRpcClient({ url: net.nodes[0]?.ethRpc ?? '' })
+  try {
+    return (await client.request('eth_getBlockByNumber', [number ?? 'safe', false])) as { number: string; hash: string }
+  } finally {
+    await client.close()
+  }
+}
+
+const allGone = (processes: readonly number[]) =>
+  expect.poll(() => processes.filter(isAlive), { timeout: 15_000, interval: 100 }).toEqual([])
+
+// In this order on one directory: each start goes on with the chain that the mishap before it left.
+describe('the runner', () => {
+  let before: { number: string; hash: string }
+
+  it('stops everything and tells why when a program crashes', async () => {
+    const { net, processes } = await start()
+    before = await safeBlock(net)
+    let stderr = ''
+    net.runner.stderr?.on('data', (chunk) => {
+      stderr += chunk
+    })
+    const [geth] = processes.filter((pid) => commandOf(pid).includes('--authrpc.port'))
+    process.kill(geth ?? 0, 'SIGKILL')
+    expect(await net.exited).toBe(1)
+    expect(stderr).toMatch(/sequencer-geth ended unexpectedly with signal SIGKILL/)
+    expect(stderr).toMatch(/the last lines of .*sequencer-geth.log:\n {4}\S/)
+    expect(net.events.at(-1)).toEqual({ event: 'stopped' })
+    await allGone(processes)
+  })
+
+  it('takes all programs with it when it is killed', async () => {
+    const { net, processes } = await start()
+    expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
+    net.runner.kill('SIGKILL')
+    await allGone(processes)
+  })
+
+  it('ends at once at the second interrupt, and leaves nothing behind', async () => {
+    const { net, processes } = await start()
+    expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
+    const interruptedAtMs = Date.now()
+    net.runner.kill('SIGINT')
+    // Sooner, it would count as the same key press.
+    await delay(400)
+    net.runner.kill('SIGINT')
+    expect(await net.exited).toBe(130)
+    await allGone(processes)
+    expect(existsSync(join(dir, 'runner.pid'))).toBe(false)
+    // Even then L1 has written its state.
+    expect(statSync(join(dir, 'l1', 'state.new.json')).mtimeMs).toBeGreaterThan(interruptedAtMs)
+  })
+})
+
+function commandOf(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process'
+
+/** Ids of all processes below `pid`. */
+export function descendantsOf(pid: number): number[] {
+  const children = new Map<number, number[]>()
+  for (const line of execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')) {
+    const [child = 0, parent = 0] = line.trim().split(/\s+/).map(Number)
+    children.set(parent, [...(children.get(parent) ?? []), child])
+  }
+  const below = (parent: number): number[] => (children.get(parent) ?? []).flatMap((child) => [child, ...below(child)])
+  return below(pid)
+}
+
+/** False as well for a process that has ended and only waits for its parent to notice. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+  } catch {
+    return false
+  }
+}
