@@ -246,6 +246,11 @@ describe('a testnet', () => {
     it('catches up and agrees', async () => {
       await caughtUp()
       expect(await connected(rollupRpc)).toBe(1)
+      const status = readJoinCommands(join(testnet.joinDir, 'join.txt')).find((command) =>
+        command.includes('devium.mjs'),
+      )
+      const shown = await run(`DEVIUM='${join(process.cwd(), 'bin')}'; ${status}`)
+      expect(shown).toMatch(/L2 safe +\d+/)
       // Blocks arrive by gossip as well: it is ahead of what L1 has.
       await expect
         .poll(async () => {
@@ -304,13 +309,13 @@ describe('a testnet', () => {
   })
 })
 
-/** A shell script that must succeed. */
-function run(script: string): Promise<void> {
+/** What a shell script prints; it must succeed. */
+function run(script: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('bash', ['-c', script], { stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.stderr.on('data', (chunk) => (output += chunk))
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`exit code ${code}: ${output}`))))
+    child.on('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(`exit code ${code}: ${output}`))))
   })
 }

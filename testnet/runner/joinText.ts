@@ -50,7 +50,8 @@ The programs are in the bin directory of the devium checkout:
 
 ${shellCommand(gethInit(files))}
 
-3. The execution client (leave it running, open another terminal for the next step):
+3. The execution client. Leave it running, and go on in another terminal that begins with the lines cd and DEVIUM
+   from above:
 
 ${shellCommand(geth(options))}
 
@@ -104,9 +105,10 @@ function binDirectory(): string {
   return fileURLToPath(new URL('../../bin', import.meta.url))
 }
 
-/** One flag a line, so that it can be read, and pasted as it is. */
+/** On one line where it is short, else one flag a line; either can be pasted as it is. */
 function shellCommand({ program, args }: ProgramCall): string {
-  return `    ${[`$DEVIUM/${program}.mjs`, ...args.map(shellWord)].join(' \\\n        ')}`
+  const words = [`$DEVIUM/${program}.mjs`, ...args.map(shellWord)]
+  return `    ${words.join(words.length < 6 ? ' ' : ' \\\n        ')}`
 }
 
 function shellWord(text: string): string {

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { devAccounts, roles } from '../accounts.ts'
+import { l1Addresses } from '../l1/contracts.ts'
+import type { Endpoints } from './events.ts'
+import { joinText } from './joinText.ts'
+import { testnetLayout } from './layout.ts'
+import { assignPorts } from './ports.ts'
+
+const layout = testnetLayout('/data/my net')
+const ports = assignPorts(9500, 1)
+const endpoints: Endpoints = {
+  dir: layout.dir,
+  l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
+  l2: { chainId: 901, blockTime: 1 },
+  nodes: [
+    {
+      name: 'sequencer',
+      rollupRpc: 'http://127.0.0.1:9510',
+      ethRpc: 'http://127.0.0.1:9511',
+      engineRpc: 'http://127.0.0.1:9512',
+      metrics: 'http://127.0.0.1:9513/metrics',
+      p2p: '/ip4/127.0.0.1/tcp/9514/p2p/16Uiu2HAm',
+      peerId: '16Uiu2HAm',
+      jwt: '/data/my net/sequencer/jwt.txt',
+    },
+  ],
+  batcher: { adminRpc: '', metrics: '', address: roles.batcher.address },
+  accounts: [...devAccounts],
+  joinDir: layout.joinDir,
+}
+
+describe('joinText', () => {
+  const text = joinText(endpoints, layout, '127.0.0.1', ports.spare)
+
+  it('names the sequencer, L1, and ports that the testnet does not use', () => {
+    expect(text).toContain('--p2p.static=/ip4/127.0.0.1/tcp/9514/p2p/16Uiu2HAm')
+    expect(text).toContain('--l1=http://127.0.0.1:9500')
+    expect(text).toContain('--rollup.sequencerhttp=http://127.0.0.1:9511')
+    const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))
+    expect(listening.sort()).toEqual([9520, 9521, 9522, 9523, 9524])
+  })
+
+  it('quotes what a shell would split', () => {
+    expect(text).toContain("cd '/data/my net/join'")
+  })
+
+  it('forwards the ports over ssh unless the testnet listens on all addresses', () => {
+    expect(text).toContain('-L 9500:127.0.0.1:9500 -L 9511:127.0.0.1:9511 -L 9514:127.0.0.1:9514')
+    const open = joinText(endpoints, layout, '0.0.0.0', ports.spare)
+    expect(open).not.toContain('ssh -N')
+    expect(open).toContain('in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp')
+  })
+})
