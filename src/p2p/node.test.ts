@@ -137,6 +137,12 @@ describe('static peers', () => {
     await arrived
   })
 
+  it('may be named by host', async () => {
+    const a = await start()
+    const b = await start({ staticPeers: [a.address.replace('/ip4/127.0.0.1/', '/dns4/localhost/')] })
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+  })
+
   it('may be each other’s, dialled at the same time', async () => {
     const keys = [1, 2].map((n) => new Uint8Array(32).fill(n))
     const [portA, portB] = [await freePort(), await freePort()]

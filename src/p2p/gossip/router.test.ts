@@ -1,0 +1,85 @@
+import { multiaddr } from '@multiformats/multiaddr'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { gossipInternals } from './gossipInternals.ts'
+import { blocksTopic, PAYLOAD_VERSIONS } from './topics.ts'
+
+const config = testConfig()
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((started) => started.stop()))
+})
+
+async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
+  const started = await startTestNode(...args)
+  running.push(started.node)
+  return started
+}
+
+async function startRaw(topics: readonly string[] = [TOPIC]) {
+  const raw = await startRawPeer(topics)
+  running.push(raw)
+  let count = 0
+  raw.host.services.pubsub.addEventListener('message', () => {
+    count += 1
+  })
+  return { ...raw, received: () => count }
+}
+
+describe('the gossip router', () => {
+  it('joins four topics', async () => {
+    const node = await start()
+    const raw = await startRaw([])
+    await raw.host.dial(multiaddr(node.address))
+    const topics = PAYLOAD_VERSIONS.map((version) => blocksTopic(CHAIN_ID, version))
+    expect(topics).toEqual([0, 1, 2, 3].map((n) => `/optimism/901/${n}/blocks`))
+    await until('its subscriptions', () =>
+      topics.every((topic) => raw.host.services.pubsub.getSubscribers(topic).length === 1),
+    )
+  })
+
+  it('still reaches a peer whose other connection took the gossip stream with it', async () => {
+    const node = await start({ sequencerKey: SEQUENCER_KEY })
+    const raw = await startRaw()
+    await raw.connect(node.address)
+    const second = await raw.host.dial(multiaddr(node.address), { force: true })
+    expect(raw.host.getConnections()).toHaveLength(2)
+    for (const connection of raw.host.getConnections()) if (connection.id !== second.id) await connection.close()
+    expect(raw.host.getConnections()).toHaveLength(1)
+    let blockNumber = 0
+    await until('a block to arrive', async () => {
+      await node.node.publish(testBlock(config, { blockNumber: blockNumber++ }))
+      return raw.received() > 0
+    })
+  })
+
+  it('passes blocks on to a peer outside its mesh while the mesh is small', async () => {
+    const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
+    const relay = await start({ staticPeers: [sequencer.address] })
+    const raw = await startRaw()
+    await raw.connect(relay.address)
+    await until('the mesh', () => relay.node.meshSize() === 2)
+    // Out of the relay's mesh: its library prunes it, and does not graft it again for a minute.
+    const rawInternals = gossipInternals(raw.host.services.pubsub)
+    rawInternals.mesh.get(TOPIC)?.clear()
+    const { sendRpc } = raw.host.services.pubsub as unknown as { sendRpc(id: string, rpc: object): boolean }
+    sendRpc.call(raw.host.services.pubsub, relay.node.peerId, {
+      subscriptions: [],
+      messages: [],
+      control: { ihave: [], iwant: [], graft: [], idontwant: [], prune: [{ topicID: TOPIC, peers: [], backoff: 60 }] },
+    })
+    await until('the pruned mesh', () => relay.node.meshSize() === 1)
+    const before = raw.received()
+    const block = testBlock(config)
+    await sequencer.node.publish(block)
+    // Lazy gossip would take until the next heartbeat but one; eager passing on is at once.
+    await until('the block', () => raw.received() === before + 1, 300)
+  })
+
+  it('fails at the start when the library has other internals', () => {
+    expect(() => gossipInternals({ mesh: new Map() })).toThrow('other internals')
+  })
+})

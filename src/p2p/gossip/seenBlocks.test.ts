@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import type { Hex } from '../../lib/hex.ts'
+import { createSeenBlocks } from './seenBlocks.ts'
+
+const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, '0')}`
+
+describe('createSeenBlocks', () => {
+  it('knows what was recorded, by height', () => {
+    const seen = createSeenBlocks()
+    seen.record(1, hash(1))
+    expect(seen.check(1, hash(1))).toBe('seen')
+    expect(seen.check(1, hash(2))).toBe('new')
+    expect(seen.check(2, hash(1))).toBe('new')
+  })
+  it('is full after the sixth block of a height', () => {
+    const seen = createSeenBlocks()
+    for (let n = 1; n <= 6; n++) {
+      expect(seen.check(1, hash(n))).toBe('new')
+      seen.record(1, hash(n))
+    }
+    expect(seen.check(1, hash(7))).toBe('too-many')
+    expect(seen.check(1, hash(1))).toBe('too-many')
+    expect(seen.check(2, hash(7))).toBe('new')
+  })
+  it('forgets the height used longest ago', () => {
+    const seen = createSeenBlocks(2)
+    seen.record(1, hash(1))
+    seen.record(2, hash(2))
+    seen.check(1, hash(1))
+    seen.record(3, hash(3))
+    expect(seen.check(1, hash(1))).toBe('seen')
+    expect(seen.check(2, hash(2))).toBe('new')
+  })
+})

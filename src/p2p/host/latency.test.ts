@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { createLatencyTracker } from './latency.ts'
+
+describe('createLatencyTracker', () => {
+  it('pings everybody each three minutes, and smooths', async () => {
+    const clock = new ManualClock(0)
+    const pings: string[] = []
+    let rttMs = 10
+    const tracker = createLatencyTracker({
+      clock,
+      logger: silentLogger,
+      connected: () => ['a', 'b'],
+      async ping(peer) {
+        pings.push(peer)
+        if (peer === 'b') throw new Error('no answer')
+        return rttMs
+      },
+    })
+    tracker.start()
+    await clock.advance(179_000)
+    expect(pings).toEqual([])
+    await clock.advance(1_000)
+    expect(pings).toEqual(['a', 'b'])
+    expect(tracker.latencyMs('a')).toBe(10)
+    expect(tracker.latencyMs('b')).toBeUndefined()
+    rttMs = 20
+    await clock.advance(180_000)
+    expect(tracker.latencyMs('a')).toBe(11)
+    tracker.forget('a')
+    expect(tracker.latencyMs('a')).toBeUndefined()
+    tracker.stop()
+    await clock.advance(600_000)
+    expect(pings).toHaveLength(4)
+  })
+
+  it('sends ten at once and then one a second', async () => {
+    const clock = new ManualClock(0)
+    let pings = 0
+    const tracker = createLatencyTracker({
+      clock,
+      logger: silentLogger,
+      connected: () => Array.from({ length: 13 }, (_, n) => `peer${n}`),
+      ping: async () => {
+        pings += 1
+        return 1
+      },
+    })
+    tracker.start()
+    await clock.advance(180_000)
+    expect(pings).toBe(11)
+    await clock.advance(1_000)
+    expect(pings).toBe(12)
+    await clock.advance(60_000)
+    expect(pings).toBe(13)
+    tracker.stop()
+  })
+})
