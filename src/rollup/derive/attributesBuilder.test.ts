@@ -59,7 +59,7 @@ describe('attributes of the next block', () => {
 
   it('of a new epoch hold the user deposits of its L1 block', async () => {
     const { l1, l2, builder } = setUp('granite')
-    l1.add({ logs: [{ ...depositLog(), address: ALICE }, depositLog(), depositLog()], time: 1 })
+    l1.add({ logs: [{ ...depositLog(), address: ALICE }, depositLog(), depositLog()], time: 2 })
     const { transactions } = await builder.prepare(l2.head, id(1))
     expect(l1InfoOfTransactions(transactions)).toMatchObject({ number: 1, sequenceNumber: 0 })
     const deposits = transactions.slice(1).map(decodeDepositTx)

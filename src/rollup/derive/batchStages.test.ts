@@ -198,6 +198,16 @@ describe('batch queue', () => {
     expect(await run(stage, 0)).toBe('1 2 3 4')
   })
 
+  it('fills in at the last block of the window only when nothing more can come from it', async () => {
+    const { prev, stage } = rig('queue', { seqWindowSize: 3 })
+    for (let number = 1; number <= 2; number++) {
+      prev.at(number)
+      expect(await run(stage, 0)).toBe('')
+    }
+    prev.at(3).push(batchOf(2), batchOf(1))
+    expect(await run(stage, 0)).toBe('1 2')
+  })
+
   it('drops what does not fit and says so', async () => {
     const { prev, stage, lines } = rig('queue')
     prev.at(1).push(batchOf(1, { parentHash: fakeHash('l2', 77) }), batchOf(1))

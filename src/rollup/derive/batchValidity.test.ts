@@ -95,6 +95,12 @@ const CASES: Case[] = [
     expected: accept,
   },
   {
+    id: 'beyond the drift, empty, next origin just in reach',
+    batch: late({ transactions: [] }),
+    context: { parent: LATE_PARENT, l1Blocks: [l1Ref(1), { ...l1Ref(2), timestamp: at(28) }] },
+    expected: dropped('next L1 origin'),
+  },
+  {
     id: 'beyond the drift, empty, next origin unknown',
     batch: late({ transactions: [] }),
     context: { parent: LATE_PARENT, l1Blocks: [l1Ref(1)] },

@@ -47,13 +47,11 @@ export class ChannelBank implements ChannelStage {
 
   flushChannel(): void {}
 
-  /** Takes out the first channel that may be read, and the timed-out ones at the front. */
+  /** Takes out the first channel that may be read, and those that timed out: older ones stand before younger ones. */
   private read(): Uint8Array | undefined {
     const onlyFirst = !isForkActive(this.config, 'canyon', this.origin.timestamp)
-    let atFront = true
     for (const channel of this.channels.values()) {
       if (this.isTimedOut(channel)) {
-        if (!atFront) continue
         this.logger.info('Channel timed out', { channel: channel.id, openBlock: channel.openBlock })
         this.channels.delete(channel.id)
         continue
@@ -63,7 +61,6 @@ export class ChannelBank implements ChannelStage {
         return channel.data()
       }
       if (onlyFirst) return undefined
-      atFront = false
     }
     return undefined
   }

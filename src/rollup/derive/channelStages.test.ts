@@ -60,17 +60,19 @@ describe('channel bank', () => {
     expect(await run(bankAt('granite'), `A0${'|'.repeat(51)}A1!`)).toBe('|'.repeat(51))
   })
 
-  it('drops its oldest channels when they are larger than its limit, overhead counted', async () => {
+  // 100,000,000 bytes: 99 full frames of channel A and their overhead of 200 each leave 980,200 for the rest.
+  it.each([
+    { id: 'just as large as its limit', bytes: 980_200 - 200 - 203, out: ['A', 'B'] },
+    { id: 'larger than its limit', bytes: 980_200 - 200 - 202, out: ['B'] },
+  ])('drops its oldest channels when they are larger than its limit: $id', async ({ bytes, out }) => {
     const prev = new ScriptedStage<Frame>()
     const bank = new ChannelBank({ prev, logger: silentLogger }, testConfig('canyon'))
-    // 100,000,000 bytes: 99 full frames of a channel and the overhead of 200 each leave 980,200.
     const data = new Uint8Array(1_000_000)
-    const full = (name: string): Frame => ({ ...frame(name), data })
-    const sized = (name: string, length: number): Frame => ({ ...frame(name), data: data.subarray(0, length) })
-    for (let number = 0; number < 99; number++) prev.push(full(`A${number}`))
-    prev.push(sized('B0', 980_000), frame('B1'), frame('A99!'), frame('B2!'))
+    for (let number = 0; number < 99; number++) prev.push({ ...frame(`A${number}`), data })
+    prev.push({ ...frame('B0'), data: data.subarray(0, bytes) }, { ...frame('A99!'), data: data.subarray(0, 3) })
+    prev.push(frame('B1!'))
     const channels = await drain(bank)
-    expect(channels.map((channel) => channel.length)).toEqual([980_000 + 2 + 3])
+    expect(channels.map((channel) => (channel.length > 99_000_000 ? 'A' : 'B'))).toEqual(out)
   })
 })
 
@@ -101,11 +103,13 @@ describe('channel assembler', () => {
     const stage = new ChannelAssembler({ prev, logger: silentLogger }, testConfig('ecotone'))
     const full = (name: string): Frame => ({ ...frame(name), data: new Uint8Array(1_000_000) })
     for (let number = 0; number < 9; number++) prev.push(full(`A${number}`))
-    prev.push(frame('A9!'))
+    prev.push({ ...full('A9!'), data: new Uint8Array(998_000) })
+    for (let number = 0; number < 9; number++) prev.push(full(`D${number}`))
+    prev.push({ ...full('D9!'), data: new Uint8Array(998_001) })
     for (let number = 0; number < 10; number++) prev.push(full(`B${number}`))
     prev.push(frame('B10!'), frame('C0!'))
     const channels = await drain(stage)
-    expect(channels.map((channel) => channel.length)).toEqual([9_000_003, 3])
+    expect(channels.map((channel) => channel.length)).toEqual([9_998_000, 3])
   })
 
   it('forgets what is staged when flushed', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { encodeDepositTx, l1InfoDepositTx, type SpanBatch, type SpanBatchElement } from '../protocol/index.ts'
-import type { Fork, L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
+import type { Fork, L2BlockRef, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
 import type { BatchContext, BatchVerdict } from './batchValidity.ts'
 import {
   checkSpanBatch,
@@ -78,7 +78,7 @@ interface Case {
   batch: SpanBatch
   context?: Partial<BatchContext>
   fork?: Fork | 'bedrock'
-  l2?: Partial<L2Lookup>
+  config?: Partial<RollupConfig>
   expected: BatchVerdict
 }
 
@@ -96,6 +96,19 @@ const PREFIX_CASES: Case[] = [
     context: { parent: l2Ref(5, 1), l1Blocks: [l1Ref(1)] },
     expected: undecided,
   },
+  {
+    id: 'first epoch before Delta',
+    config: { forks: { delta: l1Ref(2).timestamp } },
+    batch: span(NEXT),
+    expected: dropped('before Delta'),
+  },
+  {
+    id: 'first epoch is that of Delta',
+    config: { forks: { delta: l1Ref(2).timestamp } },
+    batch: span([element(6, 2)], {}, 5),
+    context: { parent: l2Ref(5, 1) },
+    expected: accept,
+  },
   { id: 'before Delta', fork: 'canyon', batch: span(NEXT), expected: dropped('before Delta') },
   { id: 'in the future', batch: span([element(6, 2)]), expected: { kind: 'future' } },
   { id: 'in the future, Holocene', fork: 'holocene', batch: span([element(6, 2)]), expected: dropped('future') },
@@ -107,6 +120,16 @@ const PREFIX_CASES: Case[] = [
     expected: { kind: 'past' },
   },
   { id: 'overlaps the safe chain', batch: span(OVERLAP, {}, 2), expected: accept },
+  { id: 'overlaps the safe head alone', batch: span([element(4, 1), element(5, 1)], {}, 3), expected: accept },
+  {
+    id: 'overlaps all since genesis',
+    batch: span(
+      [1, 2, 3, 4, 5].map((number) => element(number, number < 3 ? 0 : 1)),
+      {},
+      0,
+    ),
+    expected: accept,
+  },
   { id: 'begins between two blocks', batch: span([element(4.5, 1), element(5.5, 1)]), expected: dropped('between') },
   {
     id: 'does not meet the block time',
@@ -170,6 +193,12 @@ const BLOCK_CASES: Case[] = [
     expected: dropped('next L1 origin'),
   },
   {
+    id: 'empty beyond the drift, next origin later',
+    batch: span([element(14, 1, [])], {}, 13),
+    context: { parent: l2Ref(13, 1), l1Blocks: [l1Ref(1), { ...l1Ref(2), timestamp: GENESIS_TIME + 40 }] },
+    expected: accept,
+  },
+  {
     id: 'empty beyond the drift, next origin unknown',
     batch: span([element(14, 1, [])], {}, 13),
     context: { parent: l2Ref(13, 1), l1Blocks: [l1Ref(1)] },
@@ -201,9 +230,9 @@ const BLOCK_CASES: Case[] = [
   },
 ]
 
-function judge({ fork = 'delta', context }: Case): BatchContext {
+function judge({ fork = 'delta', config, context }: Case): BatchContext {
   return {
-    config: testConfig(fork),
+    config: testConfig(fork, config),
     l1Blocks: [l1Ref(1), l1Ref(2), l1Ref(3)],
     parent: PARENT,
     inclusion: l1Ref(3),
