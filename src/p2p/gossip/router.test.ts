@@ -46,11 +46,11 @@ describe('the gossip router', () => {
     const raw = await startRaw()
     await raw.connect(node.address)
     const second = await raw.host.dial(multiaddr(node.address), { force: true })
-    expect(raw.host.getConnections()).toHaveLength(2)
+    const connectionsSeen = async (count: number) =>
+      (await node.registry.metrics()).includes(`op_node_default_p2p_peer_count ${count}\n`)
+    await until('both connections', () => connectionsSeen(2))
     for (const connection of raw.host.getConnections()) if (connection.id !== second.id) await connection.close()
-    await until('the other side to see it', async () =>
-      (await node.registry.metrics()).includes('op_node_default_p2p_peer_count 1\n'),
-    )
+    await until('the other side to see it', () => connectionsSeen(1))
     const before = raw.received()
     let blockNumber = 0
     await until('a block to arrive', async () => {
