@@ -5,7 +5,7 @@ import type { ChainConfig, SignedTransaction, Transaction } from '../chain/types
 import { ChainError } from '../errors.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { StateChanges } from '../state/worldState.ts'
-import { encodeConsensusReceipt, type ExecutionReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
+import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
 import { executeDeposit, executeSigned, type FeeSchedule, type TransactionOutcome } from './executeTransaction.ts'
 import { createFeeSchedule } from './feeSchedule.ts'
 import { type BlockStart, beginBlock } from './systemCalls.ts'
@@ -103,7 +103,8 @@ export class BlockExecution {
 
   /** The parameters count as they stand at the first transaction after the deposits. */
   private feeSchedule(): FeeSchedule {
-    this.fees ??= createFeeSchedule(this.env.world, this.env.block.rules)
+    const { world, block } = this.env
+    this.fees ??= createFeeSchedule(world, this.config, block.rules, block.timestamp)
     return this.fees
   }
 
@@ -120,4 +121,3 @@ export class BlockExecution {
     return receipt
   }
 }
-

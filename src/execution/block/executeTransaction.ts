@@ -112,11 +112,7 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
     authorizations: [],
   })
   // Before Regolith deposits count all their gas, and system transactions none.
-  const gasUsed = rules.regolith
-    ? gasAfterRefund(intrinsic, result, floor)
-    : tx.isSystemTx
-      ? 0n
-      : tx.gasLimit
+  const gasUsed = rules.regolith ? gasAfterRefund(intrinsic, result, floor) : tx.isSystemTx ? 0n : tx.gasLimit
   await finishTransaction(env, [tx.from])
   return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
 }
@@ -185,7 +181,8 @@ function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: b
   return { intrinsic, floor }
 }
 
-function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: bigint): bigint {
+/** Gas that counts after refunds (EIP-3529) and the calldata floor (EIP-7623). */
+export function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: bigint): bigint {
   const used = intrinsic + result.gasUsed
   const cap = used / MAX_REFUND_QUOTIENT
   const net = used - (result.refund < cap ? result.refund : cap)
@@ -202,4 +199,3 @@ function outcomeOf(result: MessageResult, gasUsed: bigint, tip: bigint): Transac
 function invalid(message: string): ChainError {
   return new ChainError('invalidTransaction', message)
 }
-

@@ -180,7 +180,10 @@ function recoverAuthority(
 }
 
 /** Wei per gas that the transaction pays over the base fee; negative when it cannot pay the base fee. */
-export function effectiveTip(tx: SignedTransaction, baseFee: bigint): bigint {
+export function effectiveTip(
+  tx: Pick<SignedTransaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
+  baseFee: bigint,
+): bigint {
   const room = tx.maxFeePerGas - baseFee
   return room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas
 }
@@ -189,4 +192,3 @@ export function effectiveTip(tx: SignedTransaction, baseFee: bigint): bigint {
 export function createAddress(sender: Uint8Array, nonce: bigint): Hex {
   return toHex(keccak256(encodeRlp([sender, nonce])).subarray(12))
 }
-

@@ -34,7 +34,7 @@ export interface L1DataFee {
 /**
  * Which formula holds in a block. The first Ecotone block has neither scalars nor a blob base fee yet and keeps the formula before it.
  */
-export function l1FeeRulesAt(config: RollupConfig, l2Time: number, params: L1FeeParams): L1FeeRules {
+export function l1FeeRulesAt(config: Pick<RollupConfig, 'forks'>, l2Time: number, params: L1FeeParams): L1FeeRules {
   if (isForkActive(config, 'ecotone', l2Time)) {
     const isUnset = params.blobBaseFee === 0n && params.baseFeeScalar === 0 && params.blobBaseFeeScalar === 0
     if (!isUnset) return isForkActive(config, 'fjord', l2Time) ? 'fjord' : 'ecotone'
@@ -115,7 +115,7 @@ export const DEFAULT_BASE_FEE_CONSTANTS: BaseFeeConstants = { elasticity: 6, den
  * RangeError when its gas limit is below the elasticity.
  */
 export function nextBaseFee(
-  config: RollupConfig,
+  config: Pick<RollupConfig, 'forks' | 'chainOpConfig'>,
   parent: BaseFeeParent,
   timestamp: number,
   constants: BaseFeeConstants = baseFeeConstants(config),
@@ -136,7 +136,7 @@ export function nextBaseFee(
 }
 
 /** The constants in the rollup config, or the defaults. */
-export function baseFeeConstants(config: RollupConfig): BaseFeeConstants {
+export function baseFeeConstants(config: Pick<RollupConfig, 'chainOpConfig'>): BaseFeeConstants {
   const chain = config.chainOpConfig
   if (chain === undefined) return DEFAULT_BASE_FEE_CONSTANTS
   return {

@@ -11,7 +11,7 @@ const MAX_CHANNEL_BANK_SIZE = { bedrock: 100_000_000, fjord: 1_000_000_000 }
 const FORK_INDEX = Object.fromEntries(FORKS.map((fork, index) => [fork, index])) as Record<Fork, number>
 
 /** Whether the rules of `fork` hold at this time; an active later fork implies the earlier ones. */
-export function isForkActive(config: RollupConfig, fork: Fork, time: number): boolean {
+export function isForkActive(config: Pick<RollupConfig, 'forks'>, fork: Fork, time: number): boolean {
   for (let index = FORK_INDEX[fork]; index < FORKS.length; index++) {
     const activation = config.forks[FORKS[index] ?? fork]
     if (activation !== undefined && time >= activation) return true

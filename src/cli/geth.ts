@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { describeError, UsageError } from '../lib/errors.ts'
+import { gethCompatFlags } from './gethCompatFlags.ts'
+import { gethFlags } from './gethFlags.ts'
+import { createProgram, createProgramLogger, logFlags, runProgram } from './program.ts'
+import { VERSION } from './version.ts'
+
+const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
+
+function createGethCommand(): Command {
+  const program = createProgram({
+    name: 'devium-geth',
+    description: 'OP Stack execution client: EVM, state, Engine API, transaction pool and eth RPC',
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: { ...gethFlags, ...gethCompatFlags },
+    run: async (values, context) => {
+      // What the client is made of takes longer to load than --help may take.
+      const { runGeth } = await import('./runGeth.ts')
+      await runGeth(values, values, context)
+    },
+  })
+  return program.addCommand(createInitCommand(program))
+}
+
+function createInitCommand(program: Command): Command {
+  const init = createProgram({
+    name: 'init',
+    description: 'Write the genesis block of a genesis.json into a data directory',
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: { datadir: gethFlags.datadir, ...gethCompatFlags, ...logFlags },
+    run: async (values) => {
+      const [path] = init.args
+      if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
+      // The program's own flag of the same name takes the value when it stands before the sub-command.
+      const { datadir = values.datadir } = {
+        ...program.opts<{ datadir?: string }>(),
+        ...init.opts<{ datadir?: string }>(),
+      }
+      const { initChain } = await import('../execution/index.ts')
+      const logger = createProgramLogger(values)
+      const { hash, created } = await initChain(datadir, readGenesis(path))
+      logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
+    },
+  })
+  return init.argument('<genesis.json>', 'Genesis file in op-geth format')
+}
+
+function readGenesis(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    const problem = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    throw new UsageError(`genesis file ${path} ${problem}: ${describeError(cause)}`, { cause })
+  }
+}
+
+await runProgram(createGethCommand())

@@ -1,0 +1,23 @@
+import { isIP } from 'node:net'
+import type { MiddlewareHandler } from 'hono'
+
+/**
+ * Refuses requests addressed to a host name that is not listed: a web page that lets its own name point to this machine
+ * (DNS rebinding) gets no answer. Addresses instead of names are let through, as geth does (`node/rpcstack.go`).
+ */
+export function hostCheck(allowed: readonly string[]): MiddlewareHandler {
+  const names = new Set(allowed.map((name) => name.toLowerCase()))
+  return async (context, next) => {
+    const host = hostName(context.req.header('host') ?? '')
+    if (!names.has('*') && host !== '' && isIP(host) === 0 && !names.has(host)) {
+      return context.text('invalid host specified', 403)
+    }
+    return next()
+  }
+}
+
+/** The name or address in a Host header, without port and brackets. */
+function hostName(header: string): string {
+  const bracketed = /^\[([^\]]*)\]/.exec(header)
+  return (bracketed?.[1] ?? header.replace(/:\d*$/, '')).toLowerCase()
+}

@@ -1,0 +1,193 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Hono } from 'hono'
+import type { Chain } from '../execution/chain/types.ts'
+import { createEngineMethods } from '../execution/engineApi/index.ts'
+import { openChain } from '../execution/index.ts'
+import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../execution/rpc/index.ts'
+import { TxPool } from '../execution/txPool/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { describeError, UsageError } from '../lib/errors.ts'
+import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
+import { loadJwtSecret } from '../lib/jwt.ts'
+import type { Logger, LogLevel } from '../lib/logger.ts'
+import { checkCompatFlags } from './gethCompatFlags.ts'
+import type { gethFlags } from './gethFlags.ts'
+import { hostCheck } from './hostCheck.ts'
+import { createProgramLogger, type FlagValues, type RunContext } from './program.ts'
+import { VERSION } from './version.ts'
+
+export type GethValues = FlagValues<typeof gethFlags>
+
+/** go-ethereum's limit for bodies on the Engine API port: payloads are large. */
+const ENGINE_BODY_BYTES = 128 * 1024 * 1024
+const ENGINE_NAMESPACES = ['engine', 'eth', 'net', 'web3', 'debug', 'txpool', 'admin']
+/** geth's `--verbosity`. */
+const LEVELS: readonly LogLevel[] = ['crit', 'error', 'warn', 'info', 'debug', 'trace']
+
+/** The whole execution client, assembled. What was opened is closed in reverse order, also when starting fails. */
+export async function runGeth(
+  values: GethValues,
+  compatValues: Readonly<Record<string, unknown>>,
+  { signal, warnings }: RunContext,
+): Promise<void> {
+  const clock = systemClock
+  const logger = createProgramLogger(
+    values.verbosity === undefined ? values : { ...values, logLevel: LEVELS[Number(values.verbosity)] ?? 'info' },
+  )
+  checkFlags(values, compatValues, [...warnings], logger)
+  const jwtSecret = loadJwtSecret(values.jwtSecret ?? join(values.datadir, 'geth', 'jwtsecret'), { create: true })
+
+  const opened = new AsyncDisposableStack()
+  try {
+    const chain = await openChain(values.datadir, { logger: logger.child({ module: 'chain' }), clock })
+    opened.defer(() => chain.close())
+    const pool = new TxPool({ chain, logger: logger.child({ module: 'txpool' }), clock }, poolOptions(values))
+    pool.start()
+    opened.defer(() => pool.stop())
+    const engine = createEngineMethods(
+      { chain, pool, logger: logger.child({ module: 'engine' }), clock },
+      { version: VERSION },
+    )
+    opened.defer(() => engine.close())
+    const sequencer = values.sequencerHttp === undefined ? undefined : createRpcClient({ url: values.sequencerHttp })
+    if (sequencer !== undefined) opened.defer(() => sequencer.close())
+    const methods = createEthMethods(
+      { chain, pool, logger: logger.child({ module: 'rpc' }), clock, sequencer },
+      {
+        ...DEFAULT_RPC_OPTIONS,
+        clientVersion: `devium-geth/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`,
+        networkId: values.networkId === undefined ? chain.config.chainId : BigInt(values.networkId),
+        datadir: values.datadir,
+        admitToPool: values.enableTxPoolAdmission ?? sequencer === undefined,
+        callGasCap: values.rpcGasCap,
+        txFeeCapWei: BigInt(Math.round(values.rpcTxFeeCap * 1e9)) * 10n ** 9n,
+        allowUnprotected: values.rpcAllowUnprotected,
+        minSuggestedTipWei: values.gpoMinSuggested,
+        maxSuggestedTipWei: values.gpoMaxPrice,
+        maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
+      },
+    )
+    const metrics = values.metrics ? await createMetrics(chain, pool) : undefined
+    const dispatch = (table: Map<string, RpcHandler>) =>
+      createRpcDispatcher({
+        methods: table,
+        maxBatchSize: values.rpcBatchLimit,
+        ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
+        onUnexpectedError: (method, error) => {
+          logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
+        },
+      })
+
+    const http = values.http
+      ? await serveApp(
+          withHostCheck(
+            values.httpVhosts,
+            createRpcApp({
+              dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods)))),
+              ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
+            }),
+          ),
+          hostOf(values.httpAddr),
+          values.httpPort,
+          '--http.port',
+        )
+      : undefined
+    if (http !== undefined) opened.defer(() => http.close())
+    const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
+    const auth = await serveApp(
+      withHostCheck(
+        values.authVhosts,
+        createRpcApp({ dispatcher: dispatch(engineMethods), jwtSecret, maxBodyBytes: ENGINE_BODY_BYTES }),
+      ),
+      hostOf(values.authAddr),
+      values.authPort,
+      '--authrpc.port',
+    )
+    opened.defer(() => auth.close())
+    const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort)
+    if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
+
+    const head = chain.head()
+    logger.info('devium-geth started', {
+      version: VERSION,
+      chain: chain.config.chainId,
+      http: http?.url ?? 'off',
+      engine: auth.url,
+      metrics: metricsServer?.url,
+      head: head.number,
+      hash: head.hash,
+      sequencer: values.sequencerHttp === undefined ? undefined : redact(values.sequencerHttp),
+    })
+    if (!signal.aborted) await once(signal, 'abort')
+    logger.info('devium-geth stops')
+  } finally {
+    await opened.disposeAsync()
+  }
+}
+
+/** Loaded only when asked for: the metrics library measures the event loop from its first moment on. */
+async function createMetrics(chain: Chain, pool: TxPool) {
+  const { createGethMetrics } = await import('./gethMetrics.ts')
+  const { serveMetrics } = await import('./metricsServer.ts')
+  const { registry, onCall } = createGethMetrics({ chain, pool }, { version: VERSION })
+  return { onCall, serve: (host: string, port: number) => serveMetrics(registry, host, port) }
+}
+
+function checkFlags(
+  values: GethValues,
+  compatValues: Readonly<Record<string, unknown>>,
+  warnings: string[],
+  logger: Logger,
+): void {
+  const { ignored, refused } = checkCompatFlags(compatValues)
+  const [first] = refused
+  if (first !== undefined) throw new UsageError(first)
+  if (values.ws) throw new UsageError('--ws is not supported: this client serves HTTP only (--http)')
+  if (values.sequencerHttp !== undefined && !/^https?:\/\//.test(values.sequencerHttp)) {
+    throw new UsageError('--rollup.sequencerhttp must be an http or https URL')
+  }
+  for (const warning of warnings) logger.warn(warning)
+  if (ignored.length > 0) {
+    logger.warn('Flags that have no meaning for this client are ignored', { flags: ignored.join(' ') })
+  }
+}
+
+function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>): readonly string[] {
+  for (const namespace of httpApi) {
+    // geth answers engine_ only with authentication too, and so does everyone's firewall expect it.
+    if (namespace === 'engine') throw new UsageError('--http.api: engine is served on --authrpc.port only')
+  }
+  return httpApi.filter((namespace) => known.has(namespace))
+}
+
+function poolOptions(values: GethValues) {
+  return {
+    priceLimitWei: values.poolPriceLimit,
+    priceBumpPercent: BigInt(values.poolPriceBump),
+    globalSlots: values.poolGlobalSlots,
+    globalQueue: values.poolGlobalQueue,
+    accountQueue: values.poolAccountQueue,
+    lifetimeMs: values.poolLifetime,
+    minBlockTipWei: values.minerGasPrice,
+    effectiveGasLimit: values.minerEffectiveGasLimit,
+  }
+}
+
+function withHostCheck(allowed: readonly string[], app: Hono): Hono {
+  const guarded = new Hono()
+  guarded.use('*', hostCheck(allowed))
+  guarded.route('/', app)
+  return guarded
+}
+
+function corsOrigin(origins: string[]): string | string[] {
+  return origins.includes('*') ? '*' : origins
+}
+
+/** Go binds `localhost` to IPv4, and so do the configurations written for it. */
+function hostOf(address: string): string {
+  return address === 'localhost' ? '127.0.0.1' : address
+}

@@ -1,0 +1,253 @@
+import { setImmediate as yieldToEvents } from 'node:timers/promises'
+import { DecodeError, describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import {
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  orderedTrieRoot,
+} from '../../rollup/protocol/index.ts'
+import type { ExecutionPayload, PayloadAttributes } from '../../rollup/protocol/types.ts'
+import { toBlock, toReceipts } from '../chain/blockStore.ts'
+import { sealHeader } from '../chain/headerCodec.ts'
+import type { BlockHeader, BuildJob, BuiltBlock, ChainConfig, Transaction, TxSource } from '../chain/types.ts'
+import { ChainError } from '../errors.ts'
+import type { EvmPool, Lease } from '../evm/evmPool.ts'
+import type { WorldState } from '../state/worldState.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
+import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
+import { childBaseFee, extraDataOf } from './headerRules.ts'
+
+export interface BuildModules {
+  evms: EvmPool
+  /** State after the parent. */
+  world: WorldState
+  /** Absent: forced transactions only. */
+  txSource: TxSource | undefined
+  /** Told of each finished block, so that importing it need not execute it again. */
+  onBuilt: (built: BuiltBlock, result: ExecutionResult) => void
+}
+
+export interface BuildOptions {
+  config: ChainConfig
+  payloadId: Hex
+  parent: BlockHeader
+  attributes: PayloadAttributes
+  signal: AbortSignal | undefined
+}
+
+/** Event loop time that filling takes at a stretch. */
+const FILL_SLICE_MS = 8
+/** Least gas that a transaction needs: below it, looking further makes no sense. */
+const MIN_TX_GAS = 21_000n
+
+/** A block under construction: forced transactions first, then what the pool has, until sealed. */
+export class OpBuildJob implements BuildJob {
+  readonly payloadId: Hex
+  readonly parentHash: Hex
+  readonly timestamp: number
+  private readonly modules: BuildModules
+  private readonly options: BuildOptions
+  private readonly lease: Lease
+  private readonly execution: BlockExecution
+  private readonly extraData: Hex
+  private readonly transactions: Transaction[] = []
+  /** Aborts when filling is to end. */
+  private readonly stop = new AbortController()
+  private filling: Promise<void> = Promise.resolve()
+  private sealed: Promise<BuiltBlock> | undefined
+
+  private constructor(modules: BuildModules, options: BuildOptions) {
+    const { config, parent, attributes } = options
+    this.payloadId = options.payloadId
+    this.parentHash = parent.hash
+    this.timestamp = attributes.timestamp
+    this.modules = modules
+    this.options = options
+    this.extraData = extraDataOf(attributes, config)
+    const context = {
+      number: parent.number + 1,
+      timestamp: attributes.timestamp,
+      coinbase: attributes.suggestedFeeRecipient,
+      prevRandao: attributes.prevRandao,
+      gasLimit: attributes.gasLimit,
+      baseFee: childBaseFee(config, parent, attributes.timestamp),
+    }
+    this.lease = modules.evms.lease(modules.world, context, parent.hash)
+    this.execution = new BlockExecution(this.lease.env, config)
+  }
+
+  /** Runs the forced transactions. Throws ChainError `invalidAttributes` or `buildFailed`. */
+  static async start(modules: BuildModules, options: BuildOptions): Promise<OpBuildJob> {
+    const { attributes, parent } = options
+    if (attributes.timestamp <= parent.timestamp) throw new ChainError('invalidAttributes', 'invalid timestamp')
+    const job = new OpBuildJob(modules, options)
+    try {
+      await job.runForced()
+    } catch (error) {
+      job.lease[Symbol.dispose]()
+      throw error
+    }
+    const { txSource } = modules
+    if (txSource !== undefined && !attributes.noTxPool) job.filling = job.fill(txSource)
+    return job
+  }
+
+  seal(): Promise<BuiltBlock> {
+    this.stop.abort()
+    this.sealed ??= this.finish()
+    return this.sealed
+  }
+
+  cancel(): void {
+    this.stop.abort()
+    if (this.sealed !== undefined) return
+    this.sealed = this.filling.then(() => {
+      this.lease[Symbol.dispose]()
+      throw new ChainError('buildFailed', 'block building was cancelled')
+    })
+    this.sealed.catch(() => {})
+  }
+
+  private async runForced(): Promise<void> {
+    const { attributes, parent } = this.options
+    await this.execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: attributes.parentBeaconBlockRoot })
+    for (const [index, raw] of attributes.transactions.entries()) {
+      let tx: Transaction
+      try {
+        tx = decodeTransaction(raw)
+        await this.execution.add(tx)
+      } catch (error) {
+        if (error instanceof DecodeError) {
+          throw new ChainError('buildFailed', `transaction ${index} is not valid: ${error.message}`, { cause: error })
+        }
+        if (!(error instanceof ChainError)) throw error
+        throw new ChainError('buildFailed', `failed to force-include tx: ${index}: ${describeError(error)}`, {
+          cause: error,
+        })
+      }
+      this.transactions.push(tx)
+    }
+  }
+
+  /** Takes from the pool until sealed: what is there now, then whatever comes in. */
+  private async fill(txSource: TxSource): Promise<void> {
+    const { signal } = this.stop
+    const aborted = this.options.signal === undefined ? signal : AbortSignal.any([signal, this.options.signal])
+    while (!aborted.aborted) {
+      // Asked before the walk, so that nothing that arrives during it is missed.
+      const added = txSource.added(aborted).then(
+        () => true,
+        () => false,
+      )
+      await this.takeBest(txSource, aborted)
+      if (!(await added)) return
+    }
+  }
+
+  private async takeBest(txSource: TxSource, aborted: AbortSignal): Promise<void> {
+    const { execution } = this
+    const { baseFee, rules } = execution.env.block
+    const cursor = txSource.best(baseFee)
+    let sliceEnd = performance.now() + FILL_SLICE_MS
+    for (;;) {
+      const tx = cursor.peek()
+      if (tx === undefined || aborted.aborted || execution.gasLeft < MIN_TX_GAS) return
+      if (tx.gasLimit > execution.gasLeft || (rules.jovian && !execution.fitsDaFootprint(tx))) cursor.skipSender()
+      else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
+      else if (await this.tryAdd(tx)) cursor.next()
+      else cursor.skipSender()
+      if (performance.now() < sliceEnd) continue
+      await yieldToEvents()
+      sliceEnd = performance.now() + FILL_SLICE_MS
+    }
+  }
+
+  private async tryAdd(tx: Transaction): Promise<boolean> {
+    try {
+      await this.execution.add(tx)
+    } catch (error) {
+      if (error instanceof ChainError && error.code === 'invalidTransaction') return false
+      throw error
+    }
+    this.transactions.push(tx)
+    return true
+  }
+
+  private async finish(): Promise<BuiltBlock> {
+    try {
+      await this.filling
+      const result = this.execution.finish()
+      const header = this.headerOf(result)
+      const block = toBlock(header, this.transactions)
+      const built: BuiltBlock = {
+        block,
+        envelope: { payload: this.payloadOf(header) },
+        receipts: toReceipts(block, result.receipts, this.options.config),
+        blockValue: result.tips,
+      }
+      const { parentBeaconBlockRoot } = header
+      if (parentBeaconBlockRoot !== undefined) built.envelope.parentBeaconBlockRoot = parentBeaconBlockRoot
+      this.modules.onBuilt(built, result)
+      return built
+    } finally {
+      this.lease[Symbol.dispose]()
+    }
+  }
+
+  private headerOf(result: ExecutionResult): BlockHeader {
+    const { parent, attributes } = this.options
+    const { block } = this.execution.env
+    const header: Omit<BlockHeader, 'hash'> = {
+      parentHash: parent.hash,
+      sha3Uncles: EMPTY_UNCLES_HASH,
+      miner: block.coinbase,
+      stateRoot: result.stateRoot,
+      transactionsRoot: orderedTrieRoot(this.transactions.map(({ raw }) => raw)),
+      receiptsRoot: result.receiptsRoot,
+      logsBloom: result.logsBloom,
+      difficulty: 0n,
+      number: block.number,
+      gasLimit: block.gasLimit,
+      gasUsed: result.gasUsed,
+      timestamp: block.timestamp,
+      extraData: this.extraData,
+      mixHash: block.prevRandao,
+      nonce: '0x0000000000000000',
+      baseFeePerGas: block.baseFee,
+    }
+    if (block.rules.canyon) header.withdrawalsRoot = result.withdrawalsRoot ?? EMPTY_TRIE_ROOT
+    if (block.rules.ecotone) {
+      header.blobGasUsed = result.daFootprint
+      header.excessBlobGas = 0n
+      header.parentBeaconBlockRoot = attributes.parentBeaconBlockRoot ?? `0x${'00'.repeat(32)}`
+    }
+    if (block.rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
+    return sealHeader(header)
+  }
+
+  private payloadOf(header: BlockHeader): ExecutionPayload {
+    const { rules } = this.execution.env.block
+    const payload: ExecutionPayload = {
+      parentHash: header.parentHash,
+      feeRecipient: header.miner,
+      stateRoot: header.stateRoot,
+      receiptsRoot: header.receiptsRoot,
+      logsBloom: header.logsBloom,
+      prevRandao: header.mixHash,
+      blockNumber: header.number,
+      gasLimit: header.gasLimit,
+      gasUsed: header.gasUsed,
+      timestamp: header.timestamp,
+      extraData: header.extraData,
+      baseFeePerGas: header.baseFeePerGas,
+      blockHash: header.hash,
+      transactions: this.transactions.map(({ raw }) => raw),
+    }
+    if (rules.canyon) payload.withdrawals = []
+    if (header.blobGasUsed !== undefined) payload.blobGasUsed = header.blobGasUsed
+    if (header.excessBlobGas !== undefined) payload.excessBlobGas = header.excessBlobGas
+    if (rules.isthmus && header.withdrawalsRoot !== undefined) payload.withdrawalsRoot = header.withdrawalsRoot
+    return payload
+  }
+}

@@ -1,0 +1,78 @@
+import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees.ts'
+import type { ChainConfig, L1FeeFields } from '../chain/types.ts'
+import type { WorldState } from '../state/worldState.ts'
+import type { FeeSchedule } from './executeTransaction.ts'
+import { type FeeParameters, readFeeParameters } from './feeParameters.ts'
+
+type Forks = Pick<ChainConfig, 'forks'>
+
+/** Fees of a block's transactions under the parameters that the L1Block contract holds in this state. */
+export function createFeeSchedule(
+  world: WorldState,
+  config: Forks,
+  rules: { isthmus: boolean; jovian: boolean },
+  timestamp: number,
+): FeeSchedule {
+  const parameters = readFeeParameters(world)
+  const params = l1FeeParams(parameters)
+  const formula = l1FeeRulesAt(config, timestamp, params)
+  const operator = {
+    scalar: Number(parameters.operatorFeeScalar),
+    constant: parameters.operatorFeeConstant,
+    jovian: rules.jovian,
+  }
+  const footprintScalar = Number(parameters.daFootprintGasScalar)
+  return {
+    l1DataFee: (raw) => l1DataFee(raw, formula, params).fee,
+    operatorFee: (gas) => (rules.isthmus ? operatorFee(gas, operator) : 0n),
+    daFootprint: (raw) => (rules.jovian ? daFootprint(raw, footprintScalar) : 0n),
+  }
+}
+
+function l1FeeParams(parameters: FeeParameters): L1FeeParams {
+  return {
+    baseFee: parameters.l1BaseFee,
+    blobBaseFee: parameters.blobBaseFee,
+    baseFeeScalar: Number(parameters.baseFeeScalar),
+    blobBaseFeeScalar: Number(parameters.blobBaseFeeScalar),
+    overhead: parameters.overhead,
+    scalar: parameters.scalar,
+  }
+}
+
+/** What a block's L1-info deposit says of fees; receipts are derived from it, not from state. */
+export interface L1InfoFees extends L1FeeParams {
+  operatorFeeScalar?: number
+  operatorFeeConstant?: bigint
+  daFootprintGasScalar?: number
+}
+
+/** The L1 cost members of the receipt of a signed transaction (op-geth: core/types/receipt.go, deriveFields). */
+export function l1FeeFields(raw: Uint8Array, info: L1InfoFees, config: Forks, timestamp: number): L1FeeFields {
+  const formula = l1FeeRulesAt(config, timestamp, info)
+  const { fee, gasUsed } = l1DataFee(raw, formula, info)
+  const fields: L1FeeFields = { l1GasPrice: info.baseFee, l1GasUsed: gasUsed, l1Fee: fee }
+  if (formula === 'bedrock' || formula === 'regolith') {
+    fields.l1FeeScalar = scaledText(info.scalar ?? 0n)
+    return fields
+  }
+  fields.l1BlobBaseFee = info.blobBaseFee
+  fields.l1BaseFeeScalar = BigInt(info.baseFeeScalar)
+  fields.l1BlobBaseFeeScalar = BigInt(info.blobBaseFeeScalar)
+  const { operatorFeeScalar = 0, operatorFeeConstant = 0n, daFootprintGasScalar } = info
+  if (operatorFeeScalar !== 0 || operatorFeeConstant !== 0n) {
+    fields.operatorFeeScalar = BigInt(operatorFeeScalar)
+    fields.operatorFeeConstant = operatorFeeConstant
+  }
+  if (daFootprintGasScalar !== undefined) {
+    fields.daFootprintGasScalar = BigInt(daFootprintGasScalar)
+    fields.daFootprint = daFootprint(raw, daFootprintGasScalar)
+  }
+  return fields
+}
+
+/** scalar / 10^6 as decimal text without trailing zeros. */
+function scaledText(scalar: bigint): string {
+  const digits = scalar.toString().padStart(7, '0')
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, '')
+}

@@ -1,0 +1,128 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import {
+  type BaseFeeConstants,
+  decodeEip1559Params,
+  decodeExtraData,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  encodeExtraData,
+  nextBaseFee,
+} from '../../rollup/protocol/index.ts'
+import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
+import { rulesAt } from '../chain/chainConfig.ts'
+import type { BlockHeader, ChainConfig } from '../chain/types.ts'
+import { ChainError } from '../errors.ts'
+import type { ExecutionResult } from './blockExecution.ts'
+
+export function baseFeeConstantsOf(config: ChainConfig): BaseFeeConstants {
+  return {
+    elasticity: Number(config.eip1559Elasticity),
+    denominator: Number(config.eip1559Denominator),
+    denominatorCanyon: Number(config.eip1559DenominatorCanyon),
+  }
+}
+
+/** Base fee of a child of `parent` (specs: exec-engine, "Dynamic EIP-1559 parameters"). */
+export function childBaseFee(config: ChainConfig, parent: BlockHeader, timestamp: number): bigint {
+  return nextBaseFee({ forks: config.forks }, parent, timestamp, baseFeeConstantsOf(config))
+}
+
+/**
+ * extraData of a block built from these attributes. Throws ChainError `invalidAttributes` when the EIP-1559 parameters
+ * do not fit the fork.
+ */
+export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig): Hex {
+  const rules = rulesAt(config, attributes.timestamp)
+  const { eip1559Params, minBaseFee } = attributes
+  if (!rules.holocene) {
+    if (eip1559Params !== undefined) throw invalidAttributes('eip155Params not supported prior to Holocene upgrade')
+    return '0x'
+  }
+  if (eip1559Params === undefined || fromHex(eip1559Params).length !== 8) {
+    const length = eip1559Params === undefined ? 0 : fromHex(eip1559Params).length
+    throw invalidAttributes(`holocene eip-1559 params should be 8 bytes, got ${length}`)
+  }
+  const given = decodeEip1559Params(eip1559Params)
+  if (given.denominator === 0 && given.elasticity !== 0) {
+    throw invalidAttributes('holocene params cannot have a 0 denominator unless elasticity is also 0')
+  }
+  if (rules.jovian !== (minBaseFee !== undefined)) {
+    throw invalidAttributes(
+      rules.jovian ? 'minBaseFee is required from Jovian on' : 'minBaseFee not supported prior to Jovian upgrade',
+    )
+  }
+  // Both zero: the chain's constants are written out.
+  const params =
+    given.denominator === 0
+      ? { denominator: Number(config.eip1559DenominatorCanyon), elasticity: Number(config.eip1559Elasticity) }
+      : given
+  return encodeExtraData(minBaseFee === undefined ? params : { ...params, minBaseFee })
+}
+
+/** Checks a header against its parent (specs: exec-engine; op-geth: consensus/beacon, eip1559). Throws ChainError `invalidBlock`. */
+export function checkHeader(header: BlockHeader, parent: BlockHeader, config: ChainConfig): void {
+  const rules = rulesAt(config, header.timestamp)
+  if (header.number !== parent.number + 1)
+    throw invalid(`invalid block number: have ${header.number}, parent ${parent.number}`)
+  if (header.timestamp <= parent.timestamp) throw invalid('invalid timestamp')
+  if (header.gasLimit > MAX_GAS_LIMIT) throw invalid(`invalid gasLimit: have ${header.gasLimit}, max ${MAX_GAS_LIMIT}`)
+  if (header.gasUsed > header.gasLimit)
+    throw invalid(`invalid gasUsed: have ${header.gasUsed}, gasLimit ${header.gasLimit}`)
+  if (rules.holocene) {
+    try {
+      decodeExtraData(header.extraData, rules.jovian ? 'jovian' : 'holocene')
+    } catch (error) {
+      if (error instanceof DecodeError) throw invalid(error.message)
+      throw error
+    }
+  } else if (fromHex(header.extraData).length > 32) throw invalid(`extra-data longer than 32 bytes`)
+  const baseFee = childBaseFee(config, parent, header.timestamp)
+  if (header.baseFeePerGas !== baseFee) {
+    throw invalid(
+      `invalid baseFee: have ${header.baseFeePerGas}, want ${baseFee}, parentBaseFee ${parent.baseFeePerGas}, parentGasUsed ${parent.gasUsed}`,
+    )
+  }
+  checkForkMembers(header, rules)
+}
+
+/** geth: params.MaxGasLimit. */
+const MAX_GAS_LIMIT = 2n ** 63n - 1n
+
+function checkForkMembers(header: BlockHeader, rules: ReturnType<typeof rulesAt>): void {
+  const { withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot, requestsHash } = header
+  const demand = (present: boolean, wanted: boolean, name: string) => {
+    if (present !== wanted) throw invalid(wanted ? `header is missing ${name}` : `unexpected ${name} in header`)
+  }
+  demand(withdrawalsRoot !== undefined, rules.canyon, 'withdrawalsRoot')
+  if (rules.canyon && !rules.isthmus && withdrawalsRoot !== EMPTY_TRIE_ROOT) throw invalid('invalid withdrawals hash')
+  demand(blobGasUsed !== undefined, rules.ecotone, 'blobGasUsed')
+  demand(excessBlobGas !== undefined, rules.ecotone, 'excessBlobGas')
+  demand(parentBeaconBlockRoot !== undefined, rules.ecotone, 'beaconRoot')
+  if (rules.ecotone && excessBlobGas !== 0n) throw invalid(`invalid excessBlobGas: have ${excessBlobGas}, want 0`)
+  if (rules.ecotone && !rules.jovian && blobGasUsed !== 0n)
+    throw invalid(`invalid blobGasUsed: have ${blobGasUsed}, want 0`)
+  demand(requestsHash !== undefined, rules.isthmus, 'requestsHash')
+  if (rules.isthmus && requestsHash !== EMPTY_REQUESTS_HASH) throw invalid('invalid requests hash')
+}
+
+/** Compares what a header claims with what execution gave, in geth's order. Throws ChainError `invalidBlock`. */
+export function checkExecution(header: BlockHeader, result: ExecutionResult): void {
+  const compare = (name: string, remote: unknown, local: unknown) => {
+    if (remote !== local) throw invalid(`invalid ${name} (remote: ${remote} local: ${local})`)
+  }
+  compare('gas used', header.gasUsed, result.gasUsed)
+  compare('bloom', header.logsBloom, result.logsBloom)
+  compare('receipt root hash', header.receiptsRoot, result.receiptsRoot)
+  if (result.withdrawalsRoot !== undefined) compare('withdrawals root', header.withdrawalsRoot, result.withdrawalsRoot)
+  if (header.blobGasUsed !== undefined) compare('DA footprint', header.blobGasUsed, result.daFootprint)
+  compare('merkle root', header.stateRoot, result.stateRoot)
+}
+
+function invalid(message: string): ChainError {
+  return new ChainError('invalidBlock', message)
+}
+
+function invalidAttributes(message: string): ChainError {
+  return new ChainError('invalidAttributes', message)
+}

@@ -1,0 +1,161 @@
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../lib/rlp.ts'
+import { parseL1Info } from '../../rollup/protocol/l1Info.ts'
+import { l1FeeFields } from '../block/feeSchedule.ts'
+import type { StateChanges } from '../state/worldState.ts'
+import { createAddress, decodeTransaction, effectiveTip } from '../tx/decodeTransaction.ts'
+import { decodeStoredReceipts, type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import { decodeHeader, encodeHeader } from './headerCodec.ts'
+import type { Block, BlockHeader, ChainConfig, Receipt, Transaction } from './types.ts'
+
+const CACHED_HEADERS = 1024
+const CACHED_BLOCKS = 64
+
+/** Reads and writes blocks, and keeps the latest ones decoded (recovering senders is what costs). */
+export class BlockStore {
+  private readonly database: ChainDatabase
+  private readonly config: ChainConfig
+  private readonly headers = new Map<Hex, BlockHeader>()
+  private readonly blocks = new Map<Hex, Block>()
+
+  constructor(modules: { database: ChainDatabase }, config: ChainConfig) {
+    this.database = modules.database
+    this.config = config
+  }
+
+  header(hash: Hex): BlockHeader | undefined {
+    const known = this.headers.get(hash)
+    if (known !== undefined) return known
+    const encoding = this.database.header(hash)
+    if (encoding === undefined) return undefined
+    return this.remember(this.headers, hash, decodeHeader(encoding), CACHED_HEADERS)
+  }
+
+  canonicalHeader(number: number): BlockHeader | undefined {
+    const hash = this.database.canonicalHash(number)
+    return hash === undefined ? undefined : this.header(hash)
+  }
+
+  isCanonical(header: Pick<BlockHeader, 'hash' | 'number'>): boolean {
+    return this.database.canonicalHash(header.number) === header.hash
+  }
+
+  block(hash: Hex): Block | undefined {
+    const known = this.blocks.get(hash)
+    if (known !== undefined) return known
+    const header = this.header(hash)
+    const body = this.database.body(hash)
+    if (header === undefined || body === undefined) return undefined
+    const transactions = rlpList(decodeRlp(body), 'body').map((raw) => decodeTransaction(rlpBytes(raw, 'transaction')))
+    return this.remember(this.blocks, hash, toBlock(header, transactions), CACHED_BLOCKS)
+  }
+
+  receipts(hash: Hex): Receipt[] | undefined {
+    const block = this.block(hash)
+    const encoding = this.database.receipts(hash)
+    if (block === undefined || encoding === undefined) return undefined
+    return toReceipts(block, decodeStoredReceipts(encoding), this.config)
+  }
+
+  /** All of an executed block in one atomic batch; it is not canonical yet. */
+  async write(block: Block, receipts: readonly ExecutionReceipt[], state: StateChanges): Promise<void> {
+    const { header, transactions } = block
+    const batch = new DatabaseBatch()
+    for (const { hash, encoding } of state.nodes) batch.put('node', hash, encoding)
+    for (const { hash, code } of state.codes) batch.put('code', hash, code)
+    const hash = fromHex(header.hash)
+    batch.put('header', hash, encodeHeader(header))
+    batch.put('body', hash, encodeRlp(transactions.map(({ raw }) => raw)))
+    batch.put('receipts', hash, encodeStoredReceipts(receipts))
+    await this.database.write(batch, { sync: false })
+    this.remember(this.headers, header.hash, header, CACHED_HEADERS)
+    this.remember(this.blocks, header.hash, block, CACHED_BLOCKS)
+  }
+
+  private remember<V>(cache: Map<Hex, V>, hash: Hex, value: V, limit: number): V {
+    cache.delete(hash)
+    cache.set(hash, value)
+    if (cache.size > limit) {
+      for (const oldest of cache.keys()) {
+        cache.delete(oldest)
+        break
+      }
+    }
+    return value
+  }
+}
+
+export function toBlock(header: BlockHeader, transactions: Transaction[]): Block {
+  const block: Block = { header, transactions, sizeBytes: blockSize(header, transactions) }
+  if (header.withdrawalsRoot !== undefined) block.withdrawals = []
+  return block
+}
+
+/** RLP of a block: header, transactions (typed ones as byte strings), no uncles, withdrawals from Canyon on. */
+export function encodeBlock(block: Pick<Block, 'header' | 'transactions'>): Uint8Array {
+  const { header, transactions } = block
+  return encodeRlp([
+    decodeRlp(encodeHeader(header)),
+    transactions.map(({ type, raw }) => (type === 0 ? decodeRlp(raw) : raw)),
+    [],
+    ...(header.withdrawalsRoot === undefined ? [] : [[]]),
+  ])
+}
+
+function blockSize(header: BlockHeader, transactions: readonly Transaction[]): number {
+  const listSize = (payload: number) => payload + headerSize(payload)
+  let body = 0
+  for (const { type, raw } of transactions) body += type === 0 ? raw.length : raw.length + headerSize(raw.length)
+  const withdrawals = header.withdrawalsRoot === undefined ? 0 : 1
+  return listSize(encodeHeader(header).length + listSize(body) + 1 + withdrawals)
+}
+
+/** Bytes of the RLP header in front of a payload of more than one byte. */
+function headerSize(payload: number): number {
+  if (payload < 56) return 1
+  return 1 + Math.ceil((32 - Math.clz32(payload)) / 8)
+}
+
+/** Everything else of a receipt follows from its block. */
+export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], config: ChainConfig): Receipt[] {
+  const { header, transactions } = block
+  const [first] = transactions
+  // Without a signed transaction nothing needs the L1 parameters.
+  const info =
+    first?.type === 0x7e && transactions.some(({ type }) => type !== 0x7e) ? parseL1Info(first.data) : undefined
+  let logIndex = 0
+  let cumulativeBefore = 0n
+  return stored.map((receipt, index) => {
+    const tx = transactions[index]
+    if (tx === undefined) throw new RangeError(`block ${header.hash} has more receipts than transactions`)
+    const result: Receipt = {
+      type: tx.type,
+      status: receipt.status,
+      cumulativeGasUsed: receipt.cumulativeGasUsed,
+      gasUsed: receipt.cumulativeGasUsed - cumulativeBefore,
+      logsBloom: toHex(receipt.logsBloom),
+      logs: receipt.logs.map((log) => ({ ...log, logIndex: logIndex++ })),
+      transactionHash: tx.hash,
+      transactionIndex: index,
+      blockHash: header.hash,
+      blockNumber: header.number,
+      from: tx.from,
+      to: tx.to,
+      contractAddress: null,
+      effectiveGasPrice: 0n,
+    }
+    cumulativeBefore = receipt.cumulativeGasUsed
+    if (receipt.depositNonce !== undefined) result.depositNonce = receipt.depositNonce
+    if (receipt.depositReceiptVersion !== undefined) result.depositReceiptVersion = receipt.depositReceiptVersion
+    if (tx.to === null) {
+      const nonce = tx.type === 0x7e ? (receipt.depositNonce ?? 0) : tx.nonce
+      result.contractAddress = createAddress(fromHex(tx.from), BigInt(nonce))
+    }
+    if (tx.type !== 0x7e) {
+      result.effectiveGasPrice = header.baseFeePerGas + effectiveTip(tx, header.baseFeePerGas)
+      if (info !== undefined) result.l1Fee = l1FeeFields(tx.raw, info, config, header.timestamp)
+    }
+    return result
+  })
+}

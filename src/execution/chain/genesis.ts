@@ -1,0 +1,169 @@
+import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
+import {
+  decodeExtraData,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  JsonObjectReader,
+  MESSAGE_PASSER_ADDRESS,
+  ZERO_ADDRESS,
+  ZERO_HASH,
+} from '../../rollup/protocol/index.ts'
+import { slotValue } from '../evm/evmState.ts'
+import { StateDatabase } from '../state/stateDatabase.ts'
+import { type StateChanges, WorldState } from '../state/worldState.ts'
+import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import { isForkActive, parseChainConfig } from './chainConfig.ts'
+import { ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import { encodeHeader, sealHeader } from './headerCodec.ts'
+import type { BlockHeader, ChainConfig } from './types.ts'
+
+/** geth's defaults where genesis.json is silent (params.GenesisGasLimit, params.InitialBaseFee). */
+const DEFAULT_GAS_LIMIT = 4_712_388n
+const DEFAULT_BASE_FEE = 1_000_000_000n
+
+export interface Genesis {
+  config: ChainConfig
+  header: BlockHeader
+  state: StateChanges
+}
+
+/** Builds the genesis block and its state from a geth genesis file. Throws UsageError naming what is wrong. */
+export function readGenesis(json: unknown): Genesis {
+  try {
+    const file = new JsonObjectReader(json, 'genesis.json')
+    const config = parseChainConfig(file.raw('config'))
+    const state = allocate(file.raw('alloc'))
+    return { config, header: genesisHeader(file, config, state), state: state.changes }
+  } catch (error) {
+    if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}
+
+interface Allocation {
+  changes: StateChanges
+  messagePasserStorageRoot: Hex
+}
+
+function allocate(alloc: unknown): Allocation {
+  if (typeof alloc !== 'object' || alloc === null || Array.isArray(alloc)) {
+    throw new UsageError('genesis.json: alloc: expected an object of accounts')
+  }
+  const empty = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
+  const world = new WorldState(empty, EMPTY_TRIE_ROOT)
+  for (const [key, value] of Object.entries(alloc)) {
+    const path = `genesis.json: alloc.${key}`
+    const address = normalizeHex(key.startsWith('0x') ? key : `0x${key}`, 20, path)
+    const account = new JsonObjectReader(value, path)
+    world.setNonce(address, account.optionalBigint('nonce') ?? 0n)
+    world.addBalance(address, account.optionalBigint('balance') ?? 0n)
+    if (account.has('code')) world.putCode(address, account.bytes('code'))
+    const storage = account.optionalObject('storage')
+    if (storage === undefined) continue
+    for (const [slot, word] of Object.entries(account.raw('storage') as Record<string, unknown>)) {
+      const value = slotValue(paddedWord(word, `${path}.storage.${slot}`))
+      if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
+    }
+  }
+  const changes = world.commit()
+  return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
+}
+
+/** Slots and values may be written without leading zeros, as geth accepts them. */
+function paddedWord(text: unknown, path: string): Hex {
+  if (!isHex(text) || text.length > 66) throw new UsageError(`${path}: expected up to 32 bytes of hex with 0x prefix`)
+  return `0x${text.slice(2).toLowerCase().padStart(64, '0')}`
+}
+
+function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Allocation): BlockHeader {
+  const number = (name: string) => Number(file.optionalBigint(name) ?? 0n)
+  const hash = (name: string, bytes: number) => {
+    const value = file.raw(name)
+    return value === undefined || value === null ? undefined : normalizeHex(value, bytes, file.pathOf(name))
+  }
+  const timestamp = number('timestamp')
+  const extra = file.raw('extraData')
+  const header: Omit<BlockHeader, 'hash'> = {
+    parentHash: hash('parentHash', 32) ?? ZERO_HASH,
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    miner: hash('coinbase', 20) ?? ZERO_ADDRESS,
+    stateRoot: state.changes.root,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: `0x${'00'.repeat(256)}`,
+    difficulty: file.optionalBigint('difficulty') ?? 0n,
+    number: number('number'),
+    gasLimit: file.optionalBigint('gasLimit') || DEFAULT_GAS_LIMIT,
+    gasUsed: file.optionalBigint('gasUsed') ?? 0n,
+    timestamp,
+    extraData:
+      extra === undefined || extra === null
+        ? '0x'
+        : toHex(fromHex(String(extra), undefined, 'genesis.json: extraData')),
+    mixHash: hash('mixHash', 32) ?? ZERO_HASH,
+    nonce: `0x${(file.optionalBigint('nonce') ?? 0n).toString(16).padStart(16, '0')}`,
+    baseFeePerGas: file.optionalBigint('baseFeePerGas') ?? DEFAULT_BASE_FEE,
+  }
+  const active = (fork: 'canyon' | 'ecotone' | 'holocene' | 'isthmus' | 'jovian') =>
+    isForkActive(config, fork, timestamp)
+  if (header.number !== 0) throw new UsageError('genesis.json: number must be 0')
+  if (active('canyon')) header.withdrawalsRoot = EMPTY_TRIE_ROOT
+  if (active('ecotone')) {
+    header.blobGasUsed = file.optionalBigint('blobGasUsed') ?? 0n
+    header.excessBlobGas = file.optionalBigint('excessBlobGas') ?? 0n
+    header.parentBeaconBlockRoot = hash('parentBeaconBlockRoot', 32) ?? ZERO_HASH
+  }
+  if (active('isthmus')) {
+    header.withdrawalsRoot = state.messagePasserStorageRoot
+    header.requestsHash = EMPTY_REQUESTS_HASH
+  }
+  // Throws with the length that is expected; the next block's base fee depends on it.
+  if (active('holocene')) decodeExtraData(header.extraData, active('jovian') ? 'jovian' : 'holocene')
+  return sealHeader(header)
+}
+
+/**
+ * Writes the genesis block into a data directory, once: doing it again with the same file changes nothing but the fork
+ * times, with another genesis it is a UsageError.
+ */
+export async function initChain(datadir: string, json: unknown): Promise<{ hash: Hex; created: boolean }> {
+  const genesis = readGenesis(json)
+  const { header } = genesis
+  const database = await ChainDatabase.open(datadir, { create: true })
+  try {
+    const known = database.label('genesis')
+    if (known !== undefined && known !== header.hash) {
+      throw new UsageError(
+        `datadir ${datadir}: database contains incompatible genesis (have ${known}, new ${header.hash})`,
+      )
+    }
+    await writeGenesis(database, genesis, known === undefined)
+    return { hash: header.hash, created: known === undefined }
+  } finally {
+    await database.close()
+  }
+}
+
+async function writeGenesis(
+  database: ChainDatabase,
+  { config, header, state }: Genesis,
+  isNew: boolean,
+): Promise<void> {
+  const batch = new DatabaseBatch()
+  database.setChainConfig(batch, config.json)
+  if (isNew) {
+    const hash = fromHex(header.hash)
+    for (const { hash: nodeHash, encoding } of state.nodes) batch.put('node', nodeHash, encoding)
+    for (const { hash: codeHash, code } of state.codes) batch.put('code', codeHash, code)
+    batch.put('header', hash, encodeHeader(header))
+    batch.put('body', hash, encodeRlp([]))
+    batch.put('receipts', hash, encodeStoredReceipts([]))
+    batch.setCanonical(0, header.hash)
+    batch.setLabel('genesis', header.hash)
+    batch.setLabel('head', header.hash)
+  }
+  await database.write(batch, { sync: true })
+}

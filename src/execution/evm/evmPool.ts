@@ -1,0 +1,73 @@
+import type { Hex } from '../../lib/hex.ts'
+import { rulesAt } from '../chain/chainConfig.ts'
+import type { BlockHeader, ChainConfig } from '../chain/types.ts'
+import type { WorldState } from '../state/worldState.ts'
+import { OpEvm } from './opEvm.ts'
+import type { BlockContext, Environment } from './runMessage.ts'
+
+export interface Lease extends Disposable {
+  env: Environment
+}
+
+/** Reads headers of ancestors for BLOCKHASH. */
+export interface Ancestry {
+  header(hash: Hex): BlockHeader | undefined
+  canonicalHeader(number: number): BlockHeader | undefined
+  isCanonical(header: Pick<BlockHeader, 'hash' | 'number'>): boolean
+}
+
+/**
+ * Lends EVMs: making one costs a millisecond and each runs one thing at a time, while a block under construction, an
+ * import and calls overlap.
+ */
+export class EvmPool {
+  private readonly config: ChainConfig
+  private readonly ancestry: Ancestry
+  private readonly idle = new Map<string, OpEvm[]>()
+
+  constructor(modules: { ancestry: Ancestry }, config: ChainConfig) {
+    this.ancestry = modules.ancestry
+    this.config = config
+  }
+
+  /** `parentHash` is where BLOCKHASH looks back from. */
+  lease(world: WorldState, block: Omit<BlockContext, 'chainId' | 'rules'>, parentHash: Hex): Lease {
+    const rules = rulesAt(this.config, block.timestamp)
+    const key = Object.values(rules).join()
+    const evm = this.idle.get(key)?.pop() ?? new OpEvm(this.config.chainId, rules)
+    evm.bind(world, this.ancestorHash(block.number, parentHash))
+    return {
+      env: { world, evm, block: { ...block, chainId: this.config.chainId, rules } },
+      [Symbol.dispose]: () => {
+        evm.unbind()
+        const list = this.idle.get(key)
+        if (list === undefined) this.idle.set(key, [evm])
+        else list.push(evm)
+      },
+    }
+  }
+
+  private ancestorHash(number: number, parentHash: Hex): (wanted: number) => Hex | undefined {
+    return (wanted) => {
+      if (wanted < 0 || wanted >= number || wanted < number - 256) return undefined
+      let header = this.ancestry.header(parentHash)
+      while (header !== undefined && header.number > wanted) {
+        if (this.ancestry.isCanonical(header)) return this.ancestry.canonicalHeader(wanted)?.hash
+        header = this.ancestry.header(header.parentHash)
+      }
+      return header?.hash
+    }
+  }
+}
+
+/** The context in which a block with this header runs. */
+export function contextOf(header: BlockHeader): Omit<BlockContext, 'chainId' | 'rules'> {
+  return {
+    number: header.number,
+    timestamp: header.timestamp,
+    coinbase: header.miner,
+    prevRandao: header.mixHash,
+    gasLimit: header.gasLimit,
+    baseFee: header.baseFeePerGas,
+  }
+}

@@ -1,0 +1,7 @@
+export { encodeBlock } from './chain/blockStore.ts'
+export { initChain } from './chain/genesis.ts'
+export { encodeHeader } from './chain/headerCodec.ts'
+export { type OpenChainModules, openChain } from './chain/opChain.ts'
+export type * from './chain/types.ts'
+export { ChainError, type ChainErrorCode } from './errors.ts'
+export { decodeTransaction } from './tx/decodeTransaction.ts'
