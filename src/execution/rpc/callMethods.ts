@@ -1,7 +1,7 @@
 import { DeviumError } from '../../lib/errors.ts'
-import { toHex, toQuantity } from '../../lib/hex.ts'
+import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { JsonRpcError } from '../../lib/jsonRpc/types.ts'
-import type { CallResult } from '../chain/types.ts'
+import type { AccessListEntry, CallResult } from '../chain/types.ts'
 import { requireHeader, serverError } from './blockLookup.ts'
 import { callArguments, limitCall, noBlockOverrides, stateOverrides } from './callArguments.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
@@ -42,14 +42,13 @@ export function createCallMethods(
         const { hash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const first = await chain.call(request, hash, overrides)
-        // A list may change which way the code goes; geth repeats until it is stable. Twice settles all but oddities.
-        const { accessList, gasUsed, failure } = await chain.call(
-          { ...request, accessList: first.accessList },
-          hash,
-          overrides,
-        )
+        // With its list a call may go another way: run once more with it, as geth does until nothing changes. What is
+        // warm already is not reported anew.
+        const second = await chain.call({ ...request, accessList: first.accessList }, hash, overrides)
+        const accessList = mergeAccessLists(first.accessList, second.accessList)
+        const { gasUsed, failure } = second
         return {
-          accessList: accessList.map(({ address, storageKeys }) => ({ address, storageKeys })),
+          accessList,
           gasUsed: toQuantity(gasUsed),
           ...(failure === undefined ? {} : { error: failure.message }),
         }
@@ -61,4 +60,14 @@ export function createCallMethods(
 function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefined {
   if (failure === undefined) return undefined
   return failure.kind === 'revert' ? revertError(returnData) : serverError(failure.message)
+}
+
+function mergeAccessLists(first: readonly AccessListEntry[], second: readonly AccessListEntry[]): AccessListEntry[] {
+  const slots = new Map<Hex, Set<Hex>>()
+  for (const { address, storageKeys } of [...first, ...second]) {
+    const known = slots.get(address) ?? new Set()
+    for (const key of storageKeys) known.add(key)
+    slots.set(address, known)
+  }
+  return [...slots].map(([address, keys]) => ({ address, storageKeys: [...keys] }))
 }

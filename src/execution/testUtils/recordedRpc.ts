@@ -11,6 +11,7 @@ type Json = Record<string, JsonValue>
 /** What op-geth's RPC answered while a chain was recorded. */
 export interface RecordedRpc {
   genesis: Json
+  rollup: Json
   blocks: (Json & { hash: Hex; transactions: Json[] })[]
   receipts: Json[][]
   rawTransactions: (Hex | null)[][]
@@ -20,8 +21,8 @@ export const RECORDINGS = ['granite-singular-zlib-calldata', 'granite-span-zlib-
 
 export function loadRecordedRpc(name: string): RecordedRpc {
   const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
-  const { genesis, l2, l2Receipts, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
-  return { genesis, blocks: l2, receipts: l2Receipts, rawTransactions: l2RawTransactions }
+  const { genesis, rollup, l2, l2Receipts, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
+  return { genesis, rollup, blocks: l2, receipts: l2Receipts, rawTransactions: l2RawTransactions }
 }
 
 /** EIP-2718 encodings of a recorded block: deposits are rebuilt from their JSON form. */

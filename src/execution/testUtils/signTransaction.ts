@@ -65,3 +65,12 @@ function trim(bytes: Uint8Array): Uint8Array {
   const start = bytes.findIndex((byte) => byte !== 0)
   return bytes.subarray(start === -1 ? bytes.length : start)
 }
+
+/** Keys of the accounts that the recorded chains' genesis funds: those of Anvil's and Hardhat's default mnemonic. */
+export const DEV_KEYS = [
+  '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+].map((key) => fromHex(key)) as [Uint8Array, Uint8Array, Uint8Array]
+
+export const DEV_ADDRESSES = DEV_KEYS.map(privateKeyToAddress) as [Hex, Hex, Hex]

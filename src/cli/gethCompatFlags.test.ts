@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
+import { gethFlags } from './gethFlags.ts'
+
+it('no flag is both meaningful and ignored', () => {
+  const meaningful = new Set(Object.values(gethFlags).map(({ name }) => name))
+  expect(Object.values(gethCompatFlags).filter(({ name }) => meaningful.has(name))).toEqual([])
+})
+
+describe('checkCompatFlags', () => {
+  it.each([
+    [{ nodiscover: 'true', maxpeers: '0', syncmode: 'full', gcmode: 'archive' }, [], []],
+    [{ nodiscover: 'false', maxpeers: '50' }, ['--maxpeers', '--nodiscover'], []],
+    [{ 'rollup.disabletxpoolgossip': 'true', 'txpool.nolocals': 'true' }, [], []],
+    [{ cache: '4096', http: 'true' }, ['--cache'], []],
+    [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],
+  ])('%j', (given, ignored, refused) => {
+    const report = checkCompatFlags(given)
+    expect([...report.ignored].sort()).toEqual(ignored)
+    expect(report.refused).toEqual(refused)
+  })
+})

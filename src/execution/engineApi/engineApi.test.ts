@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { createJwt } from '../../lib/jwt.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { BlockDriver, forkchoice } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode, TEST_JWT_SECRET } from '../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+
+type Json = { [key: string]: JsonValue }
+
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+const UNKNOWN: Hex = `0x${'99'.repeat(32)}`
+const [KEY, OTHER_KEY] = DEV_KEYS
+
+let node: ExecutionNode
+let driver: BlockDriver
+const engine = (method: string, ...params: unknown[]) => node.engine.request(method, params)
+
+async function start(recording = holocene): Promise<void> {
+  node = await startExecutionNode(recording.genesis)
+  driver = new BlockDriver(node.engine, recording.rollup)
+}
+
+beforeEach(() => start())
+
+afterEach(async () => {
+  await node.close()
+  expect(node.unexpected).toEqual([])
+})
+
+describe('authentication', () => {
+  const now = Math.floor(Date.now() / 1000)
+  const post = (headers: Record<string, string>) =>
+    fetch(node.engine.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'engine_exchangeCapabilities', params: [[]] }),
+    })
+
+  it.each([
+    ['no token', undefined],
+    ['a token of another secret', createJwt(new Uint8Array(32), now)],
+    ['a token of an hour ago', createJwt(TEST_JWT_SECRET, now - 3600)],
+    ['a token from the future', createJwt(TEST_JWT_SECRET, now + 120)],
+    ['no token at all', 'rubbish'],
+  ])('%s is answered with 401', async (_, token) => {
+    const response = await post(token === undefined ? {} : { authorization: `Bearer ${token}` })
+    expect(response.status).toBe(401)
+  })
+
+  it('a good token passes', async () => {
+    const response = await post({ authorization: `Bearer ${createJwt(TEST_JWT_SECRET, now)}` })
+    expect(response.status).toBe(200)
+    const { result } = (await response.json()) as { result: string[] }
+    expect(result).toContain('engine_forkchoiceUpdatedV3')
+    expect(result).not.toContain('engine_exchangeCapabilities')
+  })
+
+  it('engine methods do not exist on the open port', async () => {
+    await expect(node.eth.request('engine_getPayloadV3', ['0x0000000000000000'])).rejects.toMatchObject({
+      rpcCode: -32601,
+    })
+  })
+})
+
+describe('forkchoiceUpdated', () => {
+  const genesis = () => node.chain.genesis.hash
+
+  it.each([1, 2])('version %i does not take attributes of Ecotone', async (version) => {
+    const { parentHash, json } = await driver.attributes()
+    const { parentBeaconBlockRoot: _, ...rest } = json
+    const attributes = version === 1 ? { ...rest, withdrawals: null } : rest
+    await expect(
+      engine(`engine_forkchoiceUpdatedV${version}`, forkchoice(parentHash), attributes),
+    ).rejects.toMatchObject({ rpcCode: version === 1 ? -38003 : -38005 })
+  })
+
+  it.each<[string, Json, number, string]>([
+    ['gas limit', { gasLimit: null }, -38003, 'gasLimit parameter is required'],
+    ['withdrawals', { withdrawals: null }, -38003, 'missing withdrawals'],
+    ['beacon root', { parentBeaconBlockRoot: null }, -38003, 'missing beacon root'],
+    ['EIP-1559 parameters', { eip1559Params: null }, -38003, 'eip'],
+    ['a denominator', { eip1559Params: '0x0000000000000001' }, -38003, 'denominator'],
+    ['a later timestamp', { timestamp: '0x1' }, -38003, 'timestamp'],
+    ['readable JSON', { prevRandao: '0x12' }, -32602, 'invalid argument 1: payloadAttributes.prevRandao'],
+    ['readable transactions', { transactions: ['0x02c0'] }, -38003, 'transaction 0 is not valid'],
+  ])('attributes without %s', async (_, change, rpcCode, text) => {
+    const { parentHash, json } = await driver.attributes({ noTxPool: true })
+    const call = engine('engine_forkchoiceUpdatedV3', forkchoice(parentHash), { ...json, ...change })
+    await expect(call).rejects.toMatchObject({ rpcCode, message: expect.stringContaining(text) })
+  })
+
+  it('a forced transaction that cannot run is an invalid attribute', async () => {
+    const { parentHash, json } = await driver.attributes({
+      transactions: [signTransaction(KEY, { nonce: 7 }).raw],
+      noTxPool: true,
+    })
+    await expect(engine('engine_forkchoiceUpdatedV3', forkchoice(parentHash), json)).rejects.toMatchObject({
+      rpcCode: -38003,
+    })
+  })
+
+  it('an unknown head is SYNCING, the zero head INVALID', async () => {
+    expect(await engine('engine_forkchoiceUpdatedV3', forkchoice(UNKNOWN), null)).toEqual({
+      payloadStatus: { status: 'SYNCING', latestValidHash: null, validationError: null },
+      payloadId: null,
+    })
+    expect(await engine('engine_forkchoiceUpdatedV3', forkchoice(ZERO_HASH))).toMatchObject({
+      payloadStatus: { status: 'INVALID' },
+    })
+  })
+
+  it.each<[string, Hex, Hex, string]>([
+    ['unknown safe', UNKNOWN, ZERO_HASH, 'safe block not available in database'],
+    ['unknown finalized', ZERO_HASH, UNKNOWN, 'final block not available in database'],
+  ])('%s', async (_, safe, finalized, text) => {
+    const call = engine('engine_forkchoiceUpdatedV3', forkchoice(genesis(), safe, finalized), null)
+    await expect(call).rejects.toMatchObject({
+      rpcCode: -38002,
+      message: expect.stringContaining(text),
+      data: { err: text },
+    })
+  })
+
+  it('safe and finalized blocks of another branch', async () => {
+    const first = await driver.build()
+    const sibling = await driver.build({ parent: genesis(), transactions: [signTransaction(KEY).raw] })
+    const siblingHash = sibling.blockHash as Hex
+    const call = (safe: Hex, finalized: Hex) =>
+      engine('engine_forkchoiceUpdatedV3', forkchoice(siblingHash, safe, finalized), null)
+    const other = first.blockHash as Hex
+    await expect(call(other, ZERO_HASH)).rejects.toThrow('safe block not in canonical chain')
+    await expect(call(ZERO_HASH, other)).rejects.toThrow('final block not in canonical chain')
+    await driver.setHead(siblingHash, siblingHash, genesis())
+    expect(await node.eth.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: siblingHash })
+    expect(await node.eth.request('eth_getBlockByNumber', ['finalized', false])).toMatchObject({ hash: genesis() })
+  })
+
+  it('the head may go back to an ancestor', async () => {
+    const first = await driver.build()
+    await driver.build()
+    await driver.setHead(first.blockHash as Hex)
+    expect(await node.eth.request('eth_blockNumber', [])).toBe('0x1')
+    await driver.build()
+    expect(await node.eth.request('eth_blockNumber', [])).toBe('0x2')
+  })
+})
+
+describe('building', () => {
+  it('the same attributes give the same payload id, others another', async () => {
+    const id = await driver.start({ noTxPool: true })
+    expect(id).toMatch(/^0x03/)
+    expect(await driver.start({ noTxPool: true })).toBe(id)
+    expect(await driver.start({ noTxPool: false })).not.toBe(id)
+  })
+
+  it('takes what is in the pool and what comes in until the payload is fetched', async () => {
+    const [early, late] = [signTransaction(KEY), signTransaction(OTHER_KEY)]
+    await node.pool.add(early)
+    const payload = await driver.build({
+      meanwhile: async () => {
+        await node.pool.add(late)
+        // The builder is woken by the pool; it has the transaction once this call has been answered.
+        await engine('eth_blockNumber')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      },
+    })
+    expect(payload.transactions).toHaveLength(3)
+    expect(payload.transactions).toEqual(expect.arrayContaining([toHex(early.raw), toHex(late.raw)]))
+    expect(await node.eth.request('txpool_status', [])).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  it('leaves the pool alone with noTxPool', async () => {
+    await node.pool.add(signTransaction(KEY))
+    const payload = await driver.build({ noTxPool: true })
+    expect(payload.transactions).toHaveLength(1)
+    expect(node.pool.status().pending).toBe(1)
+  })
+
+  it('a payload can be fetched more than once, in its own version only', async () => {
+    const id = await driver.start()
+    const first = await engine('engine_getPayloadV3', id)
+    expect(await engine('engine_getPayloadV3', id)).toEqual(first)
+    expect(first).toMatchObject({
+      blockValue: expect.stringMatching(/^0x/),
+      blobsBundle: { commitments: [], proofs: [], blobs: [] },
+      shouldOverrideBuilder: false,
+      parentBeaconBlockRoot: ZERO_HASH,
+    })
+    for (const version of [1, 2, 4]) {
+      await expect(engine(`engine_getPayloadV${version}`, id)).rejects.toMatchObject({ rpcCode: -38005 })
+    }
+  })
+
+  it('an unknown payload id', async () => {
+    await expect(engine('engine_getPayloadV3', '0x0300000000000000')).rejects.toMatchObject({
+      rpcCode: -38001,
+      message: 'Unknown payload',
+    })
+  })
+
+  it('keeps ten payloads', async () => {
+    const ids: Hex[] = []
+    for (let nonce = 0; nonce < 11; nonce++) {
+      const transactions = [signTransaction(KEY, { value: BigInt(nonce) }).raw]
+      ids.push(await driver.start({ transactions, noTxPool: true }))
+    }
+    await expect(engine('engine_getPayloadV3', ids[0])).rejects.toMatchObject({ rpcCode: -38001 })
+    await engine('engine_getPayloadV3', ids[1])
+    await engine('engine_getPayloadV3', ids[10])
+  })
+
+  it('a block that loses its place gives its transactions back', async () => {
+    const lost = signTransaction(KEY, { value: 5n })
+    await node.pool.add(lost)
+    await driver.build()
+    expect(node.pool.get(lost.hash)).toBeUndefined()
+    await driver.build({
+      parent: node.chain.genesis.hash,
+      noTxPool: true,
+      transactions: [signTransaction(OTHER_KEY).raw],
+    })
+    await node.pool.add(signTransaction(KEY, { nonce: 1 }))
+    expect(node.pool.content(DEV_ADDRESSES[0]).pending.map(({ nonce }) => nonce)).toEqual([0, 1])
+  })
+})
+
+describe('newPayload', () => {
+  async function payload(): Promise<Json> {
+    const answer = (await engine('engine_getPayloadV3', await driver.start({ noTxPool: true }))) as Json
+    return answer.executionPayload as Json
+  }
+
+  it('an altered block is INVALID and can be answered with the right one', async () => {
+    const good = await payload()
+    expect(await engine('engine_newPayloadV3', { ...good, gasUsed: '0x1' }, [], ZERO_HASH)).toMatchObject({
+      status: 'INVALID',
+      validationError: expect.any(String),
+    })
+    expect(await engine('engine_newPayloadV3', good, [], ZERO_HASH)).toEqual({
+      status: 'VALID',
+      latestValidHash: good.blockHash,
+      validationError: null,
+    })
+  })
+
+  it('a block whose parent is missing is SYNCING', async () => {
+    const first = await payload()
+    await engine('engine_newPayloadV3', first, [], ZERO_HASH)
+    await driver.setHead(first.blockHash as Hex)
+    const second = await payload()
+    await node.close()
+    await start()
+    expect(await engine('engine_newPayloadV3', second, [], ZERO_HASH)).toMatchObject({ status: 'SYNCING' })
+    for (const block of [first, second, first]) {
+      expect(await engine('engine_newPayloadV3', block, [], ZERO_HASH)).toMatchObject({ status: 'VALID' })
+    }
+  })
+
+  it('blobs are refused', async () => {
+    expect(await engine('engine_newPayloadV3', await payload(), [UNKNOWN], ZERO_HASH)).toMatchObject({
+      status: 'INVALID',
+    })
+  })
+
+  it.each<[string, Json, unknown[], number]>([
+    ['engine_newPayloadV1', {}, [], -32602],
+    ['engine_newPayloadV2', {}, [], -32602],
+    ['engine_newPayloadV3', { excessBlobGas: null }, [[], ZERO_HASH], -32602],
+    ['engine_newPayloadV3', {}, [null, ZERO_HASH], -32602],
+    ['engine_newPayloadV3', {}, [[]], -32602],
+    ['engine_newPayloadV3', { stateRoot: '0x' }, [[], ZERO_HASH], -32602],
+    ['engine_newPayloadV4', {}, [[], ZERO_HASH, []], -38005],
+  ])('%s of a Holocene block with %j and %j', async (method, change, rest, rpcCode) => {
+    await expect(engine(method, { ...(await payload()), ...change }, ...rest)).rejects.toMatchObject({ rpcCode })
+  })
+
+  it('bodies of known blocks', async () => {
+    const { blockHash, transactions } = await driver.build()
+    const body = { transactions, withdrawals: [] }
+    expect(await engine('engine_getPayloadBodiesByHashV1', [blockHash, UNKNOWN])).toEqual([body, null])
+    expect(await engine('engine_getPayloadBodiesByRangeV1', '0x1', '0x9')).toEqual([body])
+    await expect(engine('engine_getPayloadBodiesByRangeV1', '0x0', '0x1')).rejects.toMatchObject({ rpcCode: -32602 })
+  })
+})

@@ -1,0 +1,346 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keccak256Hex } from '../../lib/hash.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import { BlockDriver } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES, DEV_KEYS, signLegacyTransaction, signTransaction } from '../testUtils/signTransaction.ts'
+
+type Json = { [key: string]: JsonValue }
+
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+const [KEY, SECOND_KEY, THIRD_KEY] = DEV_KEYS
+const [SENDER, , THIRD] = DEV_ADDRESSES
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+/** Emits one log whose topic is the first word of the call's data. */
+const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
+/** Reverts with the call's data. */
+const REVERTER = '0x366000600037366000fd'
+const TOPIC: Hex = `0x${'42'.repeat(32)}`
+
+let node: ExecutionNode
+let driver: BlockDriver
+const ask = (method: string, ...params: unknown[]) => node.eth.request(method, params)
+const askJson = async (method: string, ...params: unknown[]) => (await ask(method, ...params)) as Json
+const send = (raw: Uint8Array) => ask('eth_sendRawTransaction', toHex(raw))
+
+beforeAll(async () => {
+  node = await startExecutionNode(holocene.genesis)
+  driver = new BlockDriver(node.engine, holocene.rollup)
+})
+
+afterAll(async () => {
+  await node.close()
+  expect(node.unexpected).toEqual([])
+})
+
+describe('a transaction from wallet to receipt', () => {
+  it('waits in the pool, counts for the pending nonce, and is mined', async () => {
+    const first = signTransaction(KEY, { to: NOBODY, value: 7n })
+    expect(await send(first.raw)).toBe(first.hash)
+    expect(await ask('eth_getTransactionCount', SENDER, 'latest')).toBe('0x0')
+    expect(await ask('eth_getTransactionCount', SENDER, 'pending')).toBe('0x1')
+    expect(await ask('eth_getTransactionByHash', first.hash)).toMatchObject({ blockHash: null, from: SENDER })
+    expect(await ask('eth_getTransactionReceipt', first.hash)).toBeNull()
+    expect(await ask('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
+    const content = await askJson('txpool_content')
+    expect(content).toMatchObject({ pending: { [SENDER]: { 0: { hash: first.hash } } }, queued: {} })
+    const balance = BigInt(String(await ask('eth_getBalance', SENDER, 'latest')))
+
+    const block = await driver.build()
+    const receipt = await askJson('eth_getTransactionReceipt', first.hash)
+    expect(receipt).toMatchObject({ status: '0x1', blockHash: block.blockHash, transactionIndex: '0x1' })
+    expect(BigInt(String(receipt.l1Fee))).toBeGreaterThan(0n)
+    expect(await ask('eth_getBalance', NOBODY, 'latest')).toBe('0x7')
+    expect(await ask('eth_getBalance', NOBODY, 'earliest')).toBe('0x0')
+    const paid = BigInt(String(receipt.gasUsed)) * BigInt(String(receipt.effectiveGasPrice))
+    const left = BigInt(String(await ask('eth_getBalance', SENDER, 'latest')))
+    expect(balance - left).toBe(7n + paid + BigInt(String(receipt.l1Fee)))
+    expect(await ask('eth_getTransactionCount', SENDER, 'latest')).toBe('0x1')
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+    expect(await ask('eth_getRawTransactionByHash', first.hash)).toBe(toHex(first.raw))
+    expect(await ask('debug_getRawTransaction', first.hash)).toBe(toHex(first.raw))
+  })
+
+  it.each<[string, () => Uint8Array, string]>([
+    ['a used nonce', () => signTransaction(KEY, { nonce: 0, value: 1n }).raw, 'nonce too low'],
+    [
+      'more than the sender has',
+      () => signTransaction(THIRD_KEY, { value: 10n ** 30n }).raw,
+      'insufficient funds for gas * price + value',
+    ],
+    ['another chain', () => signTransaction(KEY, { chainId: 1n, nonce: 1 }).raw, 'invalid sender'],
+    [
+      'too high a fee',
+      () => signTransaction(KEY, { nonce: 1, maxFeePerGas: 10n ** 14n }).raw,
+      'tx fee (2.10 ether) exceeds the configured cap (1.00 ether)',
+    ],
+    [
+      'no replay protection',
+      () => signLegacyTransaction(THIRD_KEY, {}).raw,
+      'only replay-protected (EIP-155) transactions allowed over RPC',
+    ],
+    ['a blob transaction', () => fromHex('0x03c0'), 'transaction type not supported'],
+    ['a deposit', () => fromHex('0x7ec0'), 'transaction type not supported'],
+    ['nothing', () => new Uint8Array(), 'typed transaction too short'],
+    ['rubbish', () => fromHex('0x02c0'), 'transaction'],
+  ])('refused: %s', async (_, raw, text) => {
+    await expect(send(raw())).rejects.toMatchObject({ rpcCode: -32000, message: expect.stringContaining(text) })
+  })
+
+  it('refused the second time: already known', async () => {
+    const { raw } = signTransaction(SECOND_KEY)
+    await send(raw)
+    await expect(send(raw)).rejects.toMatchObject({ rpcCode: -32000, message: 'already known' })
+    await driver.build()
+  })
+})
+
+describe('contracts', () => {
+  let emitter: Hex
+  let emitted: Json
+
+  beforeAll(async () => {
+    const nonce = Number(await ask('eth_getTransactionCount', SENDER, 'latest'))
+    const { hash } = signTransaction(KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n })
+    await send(signTransaction(KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n }).raw)
+    await driver.build()
+    emitter = (await askJson('eth_getTransactionReceipt', hash)).contractAddress as Hex
+    const call = signTransaction(KEY, { nonce: nonce + 1, to: emitter, data: fromHex(TOPIC), gasLimit: 100_000n })
+    await send(call.raw)
+    await driver.build()
+    emitted = await askJson('eth_getTransactionReceipt', call.hash)
+  })
+
+  it('code, storage and logs', async () => {
+    expect(await ask('eth_getCode', emitter)).toBe('0x60003560006000a100')
+    expect(await ask('eth_getCode', NOBODY)).toBe('0x')
+    expect(await ask('eth_getStorageAt', emitter, '0x0', 'latest')).toBe(`0x${'0'.repeat(64)}`)
+    const logs = await ask('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [TOPIC] })
+    expect(logs).toEqual(emitted.logs)
+    expect(logs).toHaveLength(1)
+    expect(await ask('eth_getLogs', { fromBlock: '0x0', address: emitter, topics: [`0x${'43'.repeat(32)}`] })).toEqual(
+      [],
+    )
+  })
+
+  it('eth_call with state overrides, reverts with reason and data', async () => {
+    expect(await ask('eth_call', { to: NOBODY, data: '0x' }, 'latest')).toBe('0x')
+    const overrides = { [NOBODY]: { code: '0x602a60005260206000f3' } }
+    expect(await ask('eth_call', { to: NOBODY }, 'latest', overrides)).toBe(`0x${'2a'.padStart(64, '0')}`)
+    const reason =
+      '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000026e6f000000000000000000000000000000000000000000000000000000000000'
+    const reverting = ['eth_call', { to: NOBODY, input: reason }, 'latest', { [NOBODY]: { code: REVERTER } }] as const
+    await expect(ask(...reverting)).rejects.toMatchObject({
+      rpcCode: 3,
+      message: 'execution reverted: no',
+      data: reason,
+    })
+    await expect(ask('eth_call', { to: NOBODY }, 'latest', { [NOBODY]: { code: '0xfe' } })).rejects.toMatchObject({
+      rpcCode: -32000,
+      message: expect.stringContaining('invalid opcode'),
+    })
+    await expect(ask('eth_call', { to: NOBODY, chainId: '0x1' }, 'latest')).rejects.toMatchObject({
+      message: "chainId does not match node's (have=1, want=901)",
+    })
+  })
+
+  it('eth_estimateGas is enough and close', async () => {
+    expect(await ask('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
+    const request = { from: SENDER, to: emitter, data: TOPIC }
+    const gas = BigInt(String(await ask('eth_estimateGas', request)))
+    expect(gas).toBeGreaterThanOrEqual(BigInt(String(emitted.gasUsed)))
+    expect(gas).toBeLessThan(BigInt(String(emitted.gasUsed)) + 1000n)
+    await expect(
+      ask('eth_estimateGas', { to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: REVERTER } }),
+    ).rejects.toMatchObject({ rpcCode: 3, message: 'execution reverted', data: '0x12345678' })
+  })
+
+  it('eth_createAccessList names the slots touched', async () => {
+    // SLOAD of slot 5.
+    const overrides = { [NOBODY]: { code: '0x60055400' } }
+    expect(await ask('eth_createAccessList', { from: SENDER, to: NOBODY }, 'latest', overrides)).toMatchObject({
+      accessList: [{ address: NOBODY, storageKeys: [`0x${'5'.padStart(64, '0')}`] }],
+    })
+  })
+
+  it('eth_getProof starts at the state root', async () => {
+    const block = await askJson('eth_getBlockByNumber', 'latest', false)
+    const proof = await askJson('eth_getProof', SENDER, ['0x1', `0x${'2'.padStart(64, '0')}`], 'latest')
+    const [rootNode] = proof.accountProof as Hex[]
+    expect(keccak256Hex(fromHex(rootNode ?? ''))).toBe(block.stateRoot)
+    expect(proof).toMatchObject({
+      address: SENDER,
+      balance: await ask('eth_getBalance', SENDER),
+      storageProof: [
+        { key: '0x1', value: '0x0' },
+        { key: `0x${'2'.padStart(64, '0')}`, value: '0x0' },
+      ],
+    })
+  })
+})
+
+describe('filters', () => {
+  it('tell of blocks, transactions and logs since the last look', async () => {
+    const blocks = await ask('eth_newBlockFilter')
+    const transactions = await ask('eth_newPendingTransactionFilter')
+    const logs = await ask('eth_newFilter', { topics: [TOPIC] })
+    const nonce = Number(await ask('eth_getTransactionCount', THIRD, 'latest'))
+    const deploy = signTransaction(THIRD_KEY, { nonce, to: null, data: EMITTER, gasLimit: 200_000n })
+    await send(deploy.raw)
+    const first = await driver.build()
+    const { contractAddress } = await askJson('eth_getTransactionReceipt', deploy.hash)
+    const emit = { nonce: nonce + 1, to: contractAddress as Hex, data: fromHex(TOPIC), gasLimit: 100_000n }
+    await send(signTransaction(THIRD_KEY, emit).raw)
+    const second = await driver.build()
+    expect(await ask('eth_getFilterChanges', blocks)).toEqual([first.blockHash, second.blockHash])
+    expect(await ask('eth_getFilterChanges', blocks)).toEqual([])
+    expect(await ask('eth_getFilterChanges', transactions)).toEqual([deploy.hash, expect.any(String)])
+    expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: false }])
+    expect(await ask('eth_getFilterLogs', logs)).toMatchObject([{ topics: [TOPIC] }])
+
+    // The block loses its place: its logs are told again, as removed.
+    await driver.setHead(first.blockHash as Hex)
+    expect(await ask('eth_getFilterChanges', logs)).toMatchObject([{ blockHash: second.blockHash, removed: true }])
+    await driver.setHead(second.blockHash as Hex)
+
+    expect(await ask('eth_uninstallFilter', logs)).toBe(true)
+    expect(await ask('eth_uninstallFilter', logs)).toBe(false)
+    await expect(ask('eth_getFilterChanges', logs)).rejects.toMatchObject({
+      rpcCode: -32000,
+      message: 'filter not found',
+    })
+  })
+})
+
+describe('fees', () => {
+  it('suggests the minimum tip on an idle chain', async () => {
+    expect(await ask('eth_maxPriorityFeePerGas')).toBe(toQuantity(1_000_000))
+    const { baseFeePerGas } = await askJson('eth_getBlockByNumber', 'latest', false)
+    expect(await ask('eth_gasPrice')).toBe(toQuantity(BigInt(String(baseFeePerGas)) + 1_000_000n))
+  })
+
+  it('eth_feeHistory', async () => {
+    const latest = await askJson('eth_getBlockByNumber', 'latest', false)
+    const history = await askJson('eth_feeHistory', '0x2', 'latest', [10, 90])
+    expect(history.oldestBlock).toBe(toQuantity(Number(latest.number) - 1))
+    expect(history.baseFeePerGas).toHaveLength(3)
+    expect((history.baseFeePerGas as string[])[1]).toBe(latest.baseFeePerGas)
+    expect(history.gasUsedRatio).toHaveLength(2)
+    expect(history.reward).toHaveLength(2)
+    const { baseFeePerGas } = await driver.build()
+    expect((history.baseFeePerGas as string[])[2]).toBe(baseFeePerGas)
+    await expect(ask('eth_feeHistory', '0x1', 'latest', [50, 10])).rejects.toMatchObject({ rpcCode: -32602 })
+  })
+})
+
+describe('blocks and the node', () => {
+  it('labels', async () => {
+    expect(await ask('eth_getBlockByNumber', 'earliest', false)).toMatchObject({ hash: node.chain.genesis.hash })
+    expect(await ask('eth_getBlockByNumber', 'pending', false)).toMatchObject({ hash: null })
+    expect(await ask('eth_getBlockByNumber', '0xffffff', false)).toBeNull()
+    await expect(ask('eth_getBlockByNumber', 'safe', false)).rejects.toMatchObject({ message: 'safe block not found' })
+    await expect(ask('eth_getBalance', SENDER, '0xffffff')).rejects.toMatchObject({ message: 'header not found' })
+    await expect(ask('eth_getBalance', SENDER, { blockHash: TOPIC })).rejects.toMatchObject({
+      message: 'header for hash not found',
+    })
+  })
+
+  it('raw forms hash to the block', async () => {
+    const { hash } = await askJson('eth_getBlockByNumber', 'latest', false)
+    expect(keccak256Hex(fromHex(String(await ask('debug_getRawHeader', 'latest'))))).toBe(hash)
+    const block = await askJson('eth_getBlockByHash', hash, false)
+    expect(fromHex(String(await ask('debug_getRawBlock', hash))).length).toBe(Number(block.size))
+    expect(await ask('debug_getRawReceipts', 'latest')).toHaveLength((block.transactions as string[]).length)
+  })
+
+  it('who it is', async () => {
+    expect(await ask('eth_chainId')).toBe('0x385')
+    expect(await ask('net_version')).toBe('901')
+    expect(await ask('net_peerCount')).toBe('0x0')
+    expect(await ask('eth_syncing')).toBe(false)
+    expect(await ask('eth_accounts')).toEqual([])
+    expect(await ask('web3_sha3', '0x')).toBe(keccak256Hex(new Uint8Array()))
+    expect(await ask('web3_clientVersion')).toBe('devium-geth/test')
+  })
+
+  it('a range of logs that is too large', async () => {
+    await expect(ask('eth_getLogs', { fromBlock: '0x0', toBlock: '0xffffff' })).resolves.toBeInstanceOf(Array)
+    await expect(ask('eth_getLogs', { fromBlock: '0x2', toBlock: '0x1' })).rejects.toMatchObject({ rpcCode: -32602 })
+  })
+})
+
+describe('any parameters', () => {
+  const METHODS = [
+    ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'eth_getLogs', 'eth_newFilter', 'eth_feeHistory'],
+    ...['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getBlockReceipts', 'eth_getProof', 'eth_getStorageAt'],
+    ...['eth_getBalance', 'eth_getTransactionCount', 'eth_sendRawTransaction', 'eth_getTransactionByHash'],
+    ...['eth_getFilterChanges', 'eth_getTransactionByBlockNumberAndIndex', 'txpool_contentFrom', 'web3_sha3'],
+    ...['debug_getRawBlock', 'debug_getRawReceipts', 'eth_getHeaderByNumber'],
+  ]
+  const ENGINE_METHODS = [
+    ...[1, 2, 3].map((version) => `engine_forkchoiceUpdatedV${version}`),
+    ...[1, 2, 3, 4].flatMap((version) => [`engine_newPayloadV${version}`, `engine_getPayloadV${version}`]),
+    ...['engine_getPayloadBodiesByHashV1', 'engine_getPayloadBodiesByRangeV1', 'engine_exchangeCapabilities'],
+    ...['engine_getClientVersionV1', 'engine_exchangeTransitionConfigurationV1'],
+  ]
+  const plausible = fc.oneof(
+    fc.constantFrom<JsonValue>('latest', 'pending', '0x0', '0x1', '0xffffffffffff', '0x', SENDER, TOPIC, null, true),
+    fc.record({ to: fc.constantFrom(SENDER, NOBODY, null), data: fc.uint8Array({ maxLength: 80 }).map(toHex) }),
+    fc.record({ fromBlock: fc.constantFrom('0x0', 'latest', 'x'), topics: fc.array(fc.constantFrom(TOPIC, null)) }),
+    fc.record({ gas: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map(toQuantity), value: fc.constant('0x1') }),
+    fc.array(fc.constantFrom<JsonValue>('0x1', TOPIC, 5), { maxLength: 3 }),
+    fc.jsonValue().map((value) => value as JsonValue),
+  )
+  const params = fc.array(plausible, { maxLength: 4 })
+
+  it.each([
+    ['eth', METHODS],
+    ['engine', ENGINE_METHODS],
+  ] as const)('never make %s methods fail from within', async (port, methods) => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...methods), params, async (method, given) => {
+        const [answer] = await node[port].batch([{ method, params: given }])
+        if (answer instanceof JsonRpcError) expect(answer.rpcCode, answer.message).not.toBe(-32603)
+      }),
+      { numRuns: 400 },
+    )
+    expect(node.unexpected).toEqual([])
+  })
+})
+
+describe('a node that is not the sequencer', () => {
+  let verifier: ExecutionNode
+  let answer: () => Promise<unknown>
+
+  beforeAll(async () => {
+    verifier = await startExecutionNode(holocene.genesis, { sequencer: { request: () => answer() } })
+  })
+  afterAll(() => verifier.close())
+  const transaction = signTransaction(KEY)
+  const forward = () => verifier.eth.request('eth_sendRawTransaction', [toHex(transaction.raw)])
+
+  it("passes the sequencer's yes on and keeps nothing", async () => {
+    answer = async () => transaction.hash
+    expect(await forward()).toBe(transaction.hash)
+    expect(verifier.pool.status().pending).toBe(0)
+  })
+
+  it("passes the sequencer's no on with its code", async () => {
+    answer = () => Promise.reject(new JsonRpcError(-32000, 'nonce too low: next nonce 5, tx nonce 0'))
+    await expect(forward()).rejects.toMatchObject({
+      rpcCode: -32000,
+      message: 'nonce too low: next nonce 5, tx nonce 0',
+    })
+  })
+
+  it('says when the sequencer cannot be reached', async () => {
+    answer = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    await expect(forward()).rejects.toMatchObject({
+      rpcCode: -32000,
+      message: "failed to forward tx to sequencer, please try again. Error message: 'connect ECONNREFUSED'",
+    })
+  })
+})

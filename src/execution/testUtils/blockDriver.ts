@@ -1,0 +1,119 @@
+import { type Hex, isHex, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import {
+  encodeDepositTx,
+  isForkActive,
+  l1InfoDepositTx,
+  parseRollupConfig,
+  type RollupConfig,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+  ZERO_HASH,
+} from '../../rollup/protocol/index.ts'
+
+type Json = { [key: string]: JsonValue }
+
+export interface BuildOptions {
+  /** Forced transactions after the L1-info deposit. */
+  transactions?: Uint8Array[]
+  noTxPool?: boolean
+  /** Parent instead of the head. */
+  parent?: Hex
+  /** Awaited between the start of the block and its end: what the pool gets meanwhile is to come in. */
+  meanwhile?: () => Promise<unknown>
+}
+
+/** Plays the rollup node: builds blocks through the Engine API as a sequencer does. */
+export class BlockDriver {
+  private readonly engine: Pick<RpcClient, 'request'>
+  readonly config: RollupConfig
+
+  constructor(engine: Pick<RpcClient, 'request'>, rollupJson: unknown) {
+    this.engine = engine
+    this.config = parseRollupConfig(rollupJson)
+  }
+
+  /** One block on the head, sealed, imported and made head. */
+  async build(options: BuildOptions = {}): Promise<Json> {
+    const id = await this.start(options)
+    await options.meanwhile?.()
+    const { executionPayload, parentBeaconBlockRoot } = object(await this.engine.request('engine_getPayloadV3', [id]))
+    await this.insert(object(executionPayload), parentBeaconBlockRoot)
+    return object(executionPayload)
+  }
+
+  async attributes({ transactions = [], noTxPool = false, parent }: BuildOptions = {}): Promise<{
+    parentHash: Hex
+    json: Json
+  }> {
+    const { config } = this
+    const parentBlock = object(
+      parent === undefined
+        ? await this.engine.request('eth_getBlockByNumber', ['latest', false])
+        : await this.engine.request('eth_getBlockByHash', [parent, false]),
+    )
+    const number = quantityToNumber(parentBlock.number)
+    const timestamp = quantityToNumber(parentBlock.timestamp) + config.blockTime
+    const l1Block = {
+      ...config.genesis.l1,
+      number: config.genesis.l1.number + number,
+      parentHash: ZERO_HASH,
+      timestamp,
+      mixHash: ZERO_HASH,
+      baseFeePerGas: 1_000_000_000n,
+      excessBlobGas: 0n,
+      parentBeaconBlockRoot: ZERO_HASH,
+    }
+    const deposit = encodeDepositTx(l1InfoDepositTx(config, config.genesis.systemConfig, 0, l1Block, timestamp))
+    return {
+      parentHash: hash(parentBlock.hash),
+      json: {
+        timestamp: toQuantity(timestamp),
+        prevRandao: ZERO_HASH,
+        suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
+        withdrawals: [],
+        parentBeaconBlockRoot: ZERO_HASH,
+        transactions: [deposit, ...transactions].map(toHex),
+        noTxPool,
+        gasLimit: toQuantity(config.genesis.systemConfig.gasLimit),
+        ...(isForkActive(config, 'holocene', timestamp) ? { eip1559Params: '0x0000000000000000' } : {}),
+      },
+    }
+  }
+
+  async start(options: BuildOptions = {}): Promise<Hex> {
+    const { parentHash, json } = await this.attributes(options)
+    const answer = object(await this.engine.request('engine_forkchoiceUpdatedV3', [forkchoice(parentHash), json]))
+    if (object(answer.payloadStatus).status !== 'VALID' || !isHex(answer.payloadId, 8)) {
+      throw new Error(`block was not started: ${JSON.stringify(answer)}`)
+    }
+    return answer.payloadId
+  }
+
+  async insert(payload: Json, beaconRoot: JsonValue | undefined): Promise<void> {
+    const status = object(await this.engine.request('engine_newPayloadV3', [payload, [], beaconRoot ?? ZERO_HASH]))
+    if (status.status !== 'VALID') throw new Error(`payload was refused: ${JSON.stringify(status)}`)
+    await this.setHead(hash(payload.blockHash))
+  }
+
+  async setHead(head: Hex, safe: Hex = ZERO_HASH, finalized: Hex = ZERO_HASH): Promise<void> {
+    const answer = object(
+      await this.engine.request('engine_forkchoiceUpdatedV3', [forkchoice(head, safe, finalized), null]),
+    )
+    if (object(answer.payloadStatus).status !== 'VALID') throw new Error(`head was refused: ${JSON.stringify(answer)}`)
+  }
+}
+
+export function forkchoice(head: Hex, safe: Hex = ZERO_HASH, finalized: Hex = ZERO_HASH): Json {
+  return { headBlockHash: head, safeBlockHash: safe, finalizedBlockHash: finalized }
+}
+
+function object(value: unknown): Json {
+  if (typeof value !== 'object' || value === null) throw new Error(`expected an object, got ${JSON.stringify(value)}`)
+  return value as Json
+}
+
+function hash(value: unknown): Hex {
+  if (!isHex(value, 32)) throw new Error(`expected a hash, got ${JSON.stringify(value)}`)
+  return value
+}
