@@ -288,6 +288,11 @@ describe('batch stage of Holocene', () => {
     for (let number = 0; number < 3; number++) {
       expect(await pull(stage, at(number))).toMatchObject({ isLastInSpan: true })
     }
+    for (let number = 2; number <= 12; number++) {
+      expect(await pull(stage, at(3))).toBe('empty')
+      prev.at(number)
+    }
+    expect(await pull(stage, at(3))).toMatchObject({ batch: { transactions: [] }, isLastInSpan: true })
   })
 
   it('asks for a reset when it starts above the L1 origin of the safe head', async () => {
