@@ -288,7 +288,7 @@ describe('batch stage of Holocene', () => {
     for (let number = 0; number < 3; number++) {
       expect(await pull(stage, at(number))).toMatchObject({ isLastInSpan: true })
     }
-    for (let number = 2; number <= 12; number++) {
+    for (let number = 2; number <= 11; number++) {
       expect(await pull(stage, at(3))).toBe('empty')
       prev.at(number)
     }
