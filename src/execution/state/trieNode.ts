@@ -51,7 +51,7 @@ export type TrieNode = LeafNode | ExtensionNode | BranchNode | HashNode
 export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
 /** Nodes are encoded here first; a branch of 16 hashes takes 532 bytes. */
-const scratch = Buffer.allocUnsafe(1024)
+const scratch = new Uint8Array(1024)
 
 /** RLP of a node whose children all have their `ref`. The result is a copy. */
 export function encodeNode(node: LoadedNode): Uint8Array {
@@ -117,7 +117,7 @@ function finishList(end: number): Uint8Array {
     scratch[--start] = length >> 8
     scratch[--start] = 0xf9
   }
-  return Uint8Array.prototype.slice.call(scratch, start, end)
+  return scratch.slice(start, end)
 }
 
 /** Yellow Paper appendix C: hex-prefix encoding of nibbles. */

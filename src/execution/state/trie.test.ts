@@ -1,0 +1,128 @@
+import { MerklePatriciaTrie } from '@ethereumjs/mpt'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { EMPTY_TRIE_ROOT, type NodeReader, openTrie, Trie } from './trie.ts'
+
+/** Encodings by hash, as a database would hold them. */
+class NodeMap implements NodeReader {
+  readonly nodes = new Map<Hex, Uint8Array>()
+
+  node(hash: Uint8Array): Uint8Array {
+    const encoding = this.nodes.get(toHex(hash))
+    if (encoding === undefined) throw new Error(`no node ${toHex(hash)}`)
+    return encoding
+  }
+
+  readonly sink = (hash: Uint8Array, encoding: Uint8Array): void => {
+    expect(toHex(keccak256(encoding))).toBe(toHex(hash))
+    this.nodes.set(toHex(hash), encoding)
+  }
+}
+
+/** Keys that share long prefixes, so that extensions come and go. */
+const key = fc
+  .tuple(fc.constantFrom(0x00, 0x01, 0x10, 0x11), fc.integer({ min: 0, max: 3 }), fc.constantFrom(0, 0x0f, 0xf0))
+  .map(([first, middle, last]) => Uint8Array.of(first, 0, 0, middle, last))
+const value = fc.uint8Array({ minLength: 1, maxLength: 40 })
+const change = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ key, value }) },
+  { weight: 1, arbitrary: fc.record({ key, value: fc.constant(undefined) }) },
+)
+const rounds = fc.array(fc.array(change, { maxLength: 12 }), { minLength: 1, maxLength: 5 })
+
+describe('Trie', () => {
+  it('has the root of EthereumJS’s trie after any sequence of changes', async () => {
+    await fc.assert(
+      fc.asyncProperty(rounds, async (sequence) => {
+        const store = new NodeMap()
+        const reference = new MerklePatriciaTrie({ useKeyHashing: false })
+        const expected = new Map<Hex, Uint8Array>()
+        let trie = new Trie(store, null)
+        for (const changes of sequence) {
+          for (const { key, value } of changes) {
+            if (value === undefined) {
+              trie.delete(key)
+              await reference.del(key)
+              expected.delete(toHex(key))
+            } else {
+              trie.put(key, value)
+              await reference.put(key, value)
+              expected.set(toHex(key), value)
+            }
+          }
+          const root = trie.commit(store.sink)
+          expect(root).toBe(toHex(reference.root()))
+          // What was written is all that is needed to read it again.
+          trie = openTrie(store, fromHex(root))
+          for (const [text, stored] of expected) expect(trie.get(fromHex(text))).toEqual(stored)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('leaves an earlier trie as it was when a later one shares its nodes', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 12 }), fc.array(change, { maxLength: 12 }), (before, after) => {
+        const store = new NodeMap()
+        const first = new Trie(store, null)
+        const expected = new Map<Hex, Uint8Array>()
+        for (const { key, value } of before) {
+          if (value === undefined) first.delete(key)
+          else first.put(key, value)
+          if (value === undefined) expected.delete(toHex(key))
+          else expected.set(toHex(key), value)
+        }
+        const root = first.commit(store.sink)
+        const second = new Trie(store, first.rootNode())
+        for (const { key, value } of after) {
+          if (value === undefined) second.delete(key)
+          else second.put(key, value)
+        }
+        second.commit(store.sink)
+        expect(first.commit(store.sink)).toBe(root)
+        for (const [text, stored] of expected) expect(first.get(fromHex(text))).toEqual(stored)
+      }),
+    )
+  })
+
+  it('gives no new nodes when nothing changed', () => {
+    const store = new NodeMap()
+    const trie = new Trie(store, null)
+    for (let i = 0; i < 100; i++) trie.put(keccak256(Uint8Array.of(i)), Uint8Array.of(i + 1))
+    const root = trie.commit(store.sink)
+    const reopened = openTrie(store, fromHex(root))
+    for (let i = 0; i < 100; i++) reopened.put(keccak256(Uint8Array.of(i)), Uint8Array.of(i + 1))
+    const written: Hex[] = []
+    expect(reopened.commit((hash) => written.push(toHex(hash)))).toBe(root)
+    expect(written).toEqual([])
+  })
+
+  it('is empty again once everything is deleted', () => {
+    const store = new NodeMap()
+    const trie = new Trie(store, null)
+    const keys = Array.from({ length: 50 }, (_, i) => keccak256(Uint8Array.of(i)))
+    for (const key of keys) trie.put(key, Uint8Array.of(1))
+    trie.commit(store.sink)
+    for (const key of keys) trie.delete(key)
+    expect(trie.commit(store.sink)).toBe(EMPTY_TRIE_ROOT)
+  })
+
+  it('proves presence and absence with the nodes that EthereumJS’s verifier accepts', async () => {
+    const store = new NodeMap()
+    const trie = new Trie(store, null)
+    const keys = Array.from({ length: 200 }, (_, i) => keccak256(Uint8Array.of(i)))
+    for (const key of keys) trie.put(key, concatBytes(Uint8Array.of(0xa0), key))
+    const root = fromHex(trie.commit(store.sink))
+    const { verifyMerkleProof } = await import('@ethereumjs/mpt')
+    for (const key of keys.slice(0, 20)) {
+      const value = await verifyMerkleProof(key, openTrie(store, root).prove(key), { root, useKeyHashing: false })
+      expect(value).toEqual(concatBytes(Uint8Array.of(0xa0), key))
+    }
+    const absent = keccak256(Uint8Array.of(250))
+    expect(await verifyMerkleProof(absent, trie.prove(absent), { root, useKeyHashing: false })).toBeNull()
+  })
+})

@@ -1,0 +1,248 @@
+import { MerkleStateManager } from '@ethereumjs/statemanager'
+import { Account, createAddressFromString } from '@ethereumjs/util'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
+import { MissingNodeError, StateDatabase, type StateStore } from './stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from './trie.ts'
+import { type StateChanges, WorldState } from './worldState.ts'
+
+class MemoryStore implements StateStore {
+  readonly nodes = new Map<Hex, Uint8Array>()
+  readonly codes = new Map<Hex, Uint8Array>()
+
+  node(hash: Uint8Array): Uint8Array | undefined {
+    return this.nodes.get(toHex(hash))
+  }
+
+  code(hash: Uint8Array): Uint8Array | undefined {
+    return this.codes.get(toHex(hash))
+  }
+
+  write(changes: StateChanges): void {
+    for (const { hash, encoding } of changes.nodes) this.nodes.set(toHex(hash), encoding)
+    for (const { hash, code } of changes.codes) this.codes.set(toHex(hash), code)
+  }
+}
+
+const address = (index: number): Hex => `0x${(index + 1).toString(16).padStart(40, '0')}`
+const slot = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`
+
+type Action =
+  | { kind: 'balance'; account: number; amount: bigint }
+  | { kind: 'nonce'; account: number; nonce: bigint }
+  | { kind: 'code'; account: number; code: Uint8Array }
+  | { kind: 'slot'; account: number; slot: number; value: bigint }
+  | { kind: 'delete'; account: number }
+  | { kind: 'checkpoint' | 'commit' | 'revert' | 'block' }
+
+const account = fc.integer({ min: 0, max: 4 })
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ kind: fc.constant('balance' as const), account, amount: fc.bigInt({ min: 0n, max: 10n ** 24n }) }),
+  fc.record({ kind: fc.constant('nonce' as const), account, nonce: fc.bigInt({ min: 0n, max: 300n }) }),
+  fc.record({ kind: fc.constant('code' as const), account, code: fc.uint8Array({ minLength: 1, maxLength: 60 }) }),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('slot' as const),
+      account,
+      slot: fc.integer({ min: 0, max: 6 }),
+      value: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 2n ** 256n - 1n })),
+    }),
+  },
+  fc.record({ kind: fc.constant('delete' as const), account }),
+  fc.record({ kind: fc.constantFrom('checkpoint' as const, 'commit' as const, 'revert' as const, 'block' as const) }),
+)
+
+interface ModelAccount {
+  nonce: bigint
+  balance: bigint
+  code: Hex
+  slots: Map<number, bigint>
+}
+
+/** The plainest state there is: checkpoints copy everything. */
+class Model {
+  accounts = new Map<number, ModelAccount>()
+  private saved: Map<number, ModelAccount>[] = []
+
+  get depth(): number {
+    return this.saved.length
+  }
+
+  change(index: number, edit: (account: ModelAccount) => void): void {
+    const found = this.accounts.get(index) ?? { nonce: 0n, balance: 0n, code: '0x', slots: new Map() }
+    this.accounts.set(index, found)
+    edit(found)
+  }
+
+  checkpoint(): void {
+    this.saved.push(this.copy())
+  }
+
+  commit(): void {
+    this.saved.pop()
+  }
+
+  revert(): void {
+    this.accounts = this.saved.pop() ?? this.accounts
+  }
+
+  private copy(): Map<number, ModelAccount> {
+    return new Map([...this.accounts].map(([index, found]) => [index, { ...found, slots: new Map(found.slots) }]))
+  }
+}
+
+/** Root by EthereumJS's state manager of the same accounts, put there one by one. */
+async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> {
+  const manager = new MerkleStateManager()
+  for (const [index, { nonce, balance, code, slots }] of accounts) {
+    const key = createAddressFromString(address(index))
+    await manager.putAccount(key, new Account(nonce, balance, EMPTY_STORAGE_ROOT, EMPTY_CODE_HASH))
+    if (code !== '0x') await manager.putCode(key, fromHex(code))
+    for (const [number, value] of slots) {
+      if (value !== 0n) await manager.putStorage(key, fromHex(slot(number)), bigIntToMinimalBytes(value))
+    }
+  }
+  await manager.flush()
+  return toHex(await manager.getStateRoot())
+}
+
+function apply(world: WorldState, model: Model, step: Action): void {
+  switch (step.kind) {
+    case 'balance':
+      world.addBalance(address(step.account), step.amount)
+      model.change(step.account, (found) => {
+        found.balance += step.amount
+      })
+      break
+    case 'nonce':
+      world.setNonce(address(step.account), step.nonce)
+      model.change(step.account, (found) => {
+        found.nonce = step.nonce
+      })
+      break
+    case 'code':
+      world.putCode(address(step.account), step.code)
+      model.change(step.account, (found) => {
+        found.code = toHex(step.code)
+      })
+      break
+    case 'slot':
+      // As in the EVM, only accounts that exist have storage.
+      if (!model.accounts.has(step.account)) return
+      world.putStorage(address(step.account), slot(step.slot), bigIntToMinimalBytes(step.value))
+      model.change(step.account, (found) => found.slots.set(step.slot, step.value))
+      break
+    case 'delete':
+      world.deleteAccount(address(step.account))
+      model.accounts.delete(step.account)
+      break
+    case 'checkpoint':
+      world.checkpoint()
+      model.checkpoint()
+      break
+    case 'commit':
+      if (model.depth === 0) return
+      world.commitCheckpoint()
+      model.commit()
+      break
+    case 'revert':
+      if (model.depth === 0) return
+      world.revertCheckpoint()
+      model.revert()
+      break
+    case 'block':
+  }
+}
+
+function expectSame(world: WorldState, model: Model): void {
+  for (let index = 0; index < 5; index++) {
+    const expected = model.accounts.get(index)
+    expect(world.account(address(index)) === undefined).toBe(expected === undefined)
+    expect(world.balance(address(index))).toBe(expected?.balance ?? 0n)
+    expect(world.nonce(address(index))).toBe(expected?.nonce ?? 0n)
+    expect(toHex(world.code(address(index)))).toBe(expected?.code ?? '0x')
+    for (let number = 0; number <= 6; number++) {
+      const value = expected?.slots.get(number) ?? 0n
+      expect(toHex(world.storage(address(index), slot(number)))).toBe(toHex(bigIntToMinimalBytes(value)))
+    }
+  }
+}
+
+describe('WorldState', () => {
+  it('agrees with a plain model and with EthereumJS’s roots over blocks, checkpoints and reverts', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 60 }), fc.boolean(), async (steps, dropsNodes) => {
+        const store = new MemoryStore()
+        // With no room for nodes, everything is read back from the store.
+        const options = dropsNodes ? { maxNodes: 0, maxCodeBytes: 0 } : {}
+        const database = new StateDatabase({ store }, options)
+        const model = new Model()
+        let world = new WorldState(database, EMPTY_TRIE_ROOT)
+        for (const step of [...steps, { kind: 'block' as const }]) {
+          apply(world, model, step)
+          if (step.kind !== 'block') continue
+          while (model.depth > 0) apply(world, model, { kind: 'commit' })
+          world.endTransaction()
+          const changes = world.commit()
+          store.write(changes)
+          expect(changes.root).toBe(await referenceRoot(model.accounts))
+          world = new WorldState(database, changes.root)
+          expectSame(world, model)
+        }
+      }),
+      { numRuns: 120 },
+    )
+  })
+
+  it('tells the value at the start of the transaction from the current one', () => {
+    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+    world.addBalance(address(0), 1n)
+    world.putStorage(address(0), slot(1), Uint8Array.of(1))
+    world.endTransaction()
+    world.putStorage(address(0), slot(1), Uint8Array.of(2))
+    world.checkpoint()
+    world.putStorage(address(0), slot(1), Uint8Array.of(3))
+    expect(world.originalStorage(address(0), slot(1))).toEqual(Uint8Array.of(1))
+    world.revertCheckpoint()
+    expect(world.storage(address(0), slot(1))).toEqual(Uint8Array.of(2))
+    world.endTransaction()
+    expect(world.originalStorage(address(0), slot(1))).toEqual(Uint8Array.of(2))
+  })
+
+  it('keeps every earlier state readable', () => {
+    const store = new MemoryStore()
+    const database = new StateDatabase({ store })
+    const roots: Hex[] = []
+    let root: Hex = EMPTY_TRIE_ROOT
+    for (let i = 1; i <= 20; i++) {
+      const world = new WorldState(database, root)
+      world.addBalance(address(0), 1n)
+      world.putStorage(address(0), slot(0), Uint8Array.of(i))
+      const changes = world.commit()
+      store.write(changes)
+      root = changes.root
+      roots.push(root)
+    }
+    for (const [index, earlier] of roots.entries()) {
+      const world = new WorldState(new StateDatabase({ store }), earlier)
+      expect(world.balance(address(0))).toBe(BigInt(index + 1))
+      expect(world.storage(address(0), slot(0))).toEqual(Uint8Array.of(index + 1))
+    }
+  })
+
+  it('names the node that is missing', () => {
+    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), `0x${'ab'.repeat(32)}`)
+    expect(() => world.balance(address(0))).toThrow(MissingNodeError)
+    expect(() => world.balance(address(0))).toThrow('0xabab')
+  })
+
+  it('refuses to end a transaction with open checkpoints', () => {
+    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+    world.checkpoint()
+    expect(() => world.endTransaction()).toThrow('open checkpoints')
+  })
+})
