@@ -110,6 +110,7 @@ export async function runGeth(
     const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort)
     if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
 
+    opened.defer(logHeads(chain, logger))
     const head = chain.head()
     logger.info('devium-geth started', {
       version: VERSION,
@@ -126,6 +127,16 @@ export async function runGeth(
   } finally {
     await opened.disposeAsync()
   }
+}
+
+/** One line a head: what an operator watches. */
+function logHeads(chain: Chain, logger: Logger): () => void {
+  return chain.onHead(({ head, removed, added }) => {
+    const { number, hash, gasUsed, timestamp } = head
+    const fields = { number, hash, gasUsed, timestamp }
+    if (removed.length === 0) logger.info('Chain head moved', { ...fields, blocks: added.length })
+    else logger.info('Chain reorganised', { ...fields, dropped: removed.length, added: added.length })
+  })
 }
 
 /** Loaded only when asked for: the metrics library measures the event loop from its first moment on. */

@@ -285,3 +285,51 @@ describe('newPayload', () => {
     await expect(engine('engine_getPayloadBodiesByRangeV1', '0x0', '0x1')).rejects.toMatchObject({ rpcCode: -32602 })
   })
 })
+
+describe.each(['isthmus', 'jovian'] as const)('a chain with %s from its genesis', (fork) => {
+  /** The Holocene recording with later forks switched on. */
+  function withFork(): typeof holocene {
+    const times: Json = { isthmusTime: 0, pragueTime: 0, ...(fork === 'jovian' ? { jovianTime: 0 } : {}) }
+    const { config, ...rest } = holocene.genesis
+    const extraData = fork === 'jovian' ? '0x01000000fa000000060000000000000000' : rest.extraData
+    const rollupTimes: Json = { isthmus_time: 0, ...(fork === 'jovian' ? { jovian_time: 0 } : {}) }
+    return {
+      ...holocene,
+      genesis: { ...rest, extraData: extraData ?? null, config: { ...(config as Json), ...times } },
+      rollup: { ...holocene.rollup, ...rollupTimes },
+    }
+  }
+
+  beforeEach(async () => {
+    await node.close()
+    await start(withFork())
+  })
+
+  it('builds and imports with version 4, and shows the new header members', async () => {
+    await node.pool.add(signTransaction(KEY))
+    const payload = await driver.build()
+    expect(payload).toMatchObject({ withdrawalsRoot: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    expect(payload.transactions).toHaveLength(2)
+    const block = await node.eth.request('eth_getBlockByNumber', ['latest', true])
+    expect(block).toMatchObject({
+      withdrawalsRoot: payload.withdrawalsRoot,
+      requestsHash: '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    })
+    const [, receipt] = (await node.eth.request('eth_getBlockReceipts', ['latest'])) as Json[]
+    expect(receipt).toMatchObject({ status: '0x1', type: '0x2' })
+    if (fork === 'jovian') expect(receipt).toHaveProperty('daFootprintGasScalar')
+  })
+
+  it('refuses version 3 of newPayload and getPayload', async () => {
+    const id = await driver.start({ noTxPool: true })
+    await expect(engine('engine_getPayloadV3', id)).rejects.toMatchObject({ rpcCode: -38005 })
+    const { executionPayload, executionRequests } = (await engine('engine_getPayloadV4', id)) as Json
+    expect(executionRequests).toEqual([])
+    await expect(engine('engine_newPayloadV3', executionPayload, [], ZERO_HASH)).rejects.toMatchObject({
+      rpcCode: -38005,
+    })
+    await expect(engine('engine_newPayloadV4', executionPayload, [], ZERO_HASH)).rejects.toMatchObject({
+      rpcCode: -32602,
+    })
+  })
+})

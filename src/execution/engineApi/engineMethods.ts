@@ -103,7 +103,8 @@ export function createEngineMethods(
       const status = await chain.importPayload(
         parentBeaconBlockRoot === undefined ? { payload } : { payload, parentBeaconBlockRoot },
       )
-      if (status.status === 'INVALID') {
+      // A block that fails in execution is logged by the chain, which knows more.
+      if (status.status === 'INVALID' && status.latestValidHash === null) {
         const { blockNumber: number, blockHash: hash } = payload
         logger.warn('Invalid payload refused', { number, hash, err: status.validationError })
       }

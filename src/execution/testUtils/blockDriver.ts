@@ -23,7 +23,7 @@ export interface BuildOptions {
   meanwhile?: () => Promise<unknown>
 }
 
-/** Plays the rollup node: builds blocks through the Engine API as a sequencer does. */
+/** Plays the rollup node of a chain from Ecotone on: builds blocks through the Engine API as a sequencer does. */
 export class BlockDriver {
   private readonly engine: Pick<RpcClient, 'request'>
   readonly config: RollupConfig
@@ -37,7 +37,8 @@ export class BlockDriver {
   async build(options: BuildOptions = {}): Promise<Json> {
     const id = await this.start(options)
     await options.meanwhile?.()
-    const { executionPayload, parentBeaconBlockRoot } = object(await this.engine.request('engine_getPayloadV3', [id]))
+    const method = `engine_getPayloadV${this.isIsthmus ? 4 : 3}`
+    const { executionPayload, parentBeaconBlockRoot } = object(await this.engine.request(method, [id]))
     await this.insert(object(executionPayload), parentBeaconBlockRoot)
     return object(executionPayload)
   }
@@ -77,8 +78,14 @@ export class BlockDriver {
         noTxPool,
         gasLimit: toQuantity(config.genesis.systemConfig.gasLimit),
         ...(isForkActive(config, 'holocene', timestamp) ? { eip1559Params: '0x0000000000000000' } : {}),
+        ...(isForkActive(config, 'jovian', timestamp) ? { minBaseFee: 0 } : {}),
       },
     }
+  }
+
+  /** Told by the genesis: these chains do not change forks while they are driven. */
+  private get isIsthmus(): boolean {
+    return isForkActive(this.config, 'isthmus', this.config.genesis.l2Time)
   }
 
   async start(options: BuildOptions = {}): Promise<Hex> {
@@ -91,7 +98,10 @@ export class BlockDriver {
   }
 
   async insert(payload: Json, beaconRoot: JsonValue | undefined): Promise<void> {
-    const status = object(await this.engine.request('engine_newPayloadV3', [payload, [], beaconRoot ?? ZERO_HASH]))
+    const params = [payload, [], beaconRoot ?? ZERO_HASH]
+    const status = this.isIsthmus
+      ? object(await this.engine.request('engine_newPayloadV4', [...params, []]))
+      : object(await this.engine.request('engine_newPayloadV3', params))
     if (status.status !== 'VALID') throw new Error(`payload was refused: ${JSON.stringify(status)}`)
     await this.setHead(hash(payload.blockHash))
   }
