@@ -105,7 +105,8 @@ export function decodeStoredReceipts(encoding: Uint8Array): ExecutionReceipt[] {
       logs,
       logsBloom: logsBloom(logs),
     }
-    if (type === DEPOSIT_TX_TYPE && fields[4] !== undefined) receipt.depositNonce = rlpNumber(fields[4], 'deposit nonce')
+    if (type === DEPOSIT_TX_TYPE && fields[4] !== undefined)
+      receipt.depositNonce = rlpNumber(fields[4], 'deposit nonce')
     if (fields[5] !== undefined) receipt.depositReceiptVersion = rlpNumber(fields[5], 'deposit receipt version')
     return receipt
   })
