@@ -202,6 +202,9 @@ export class SendLoop {
       this.mined = false
       return undefined
     }
+    if (!this.mined) {
+      logger.debug('Transaction is in a block', { tx: receipt.transactionHash, block: receipt.blockNumber })
+    }
     this.mined = true
     this.nonceTooLowCount = 0
     // The block of inclusion is the first confirmation.

@@ -7,7 +7,6 @@ import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
 import { createLogRecorder, type LogRecorder } from '../testUtils/logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
-import { until } from '../testUtils/until.ts'
 import { noTxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { createLocalSigner } from './signer.ts'
@@ -73,9 +72,8 @@ describe('sending', () => {
       confirmed = true
       return receipt
     })
-    await log.seen('Transaction successfully published')
+    await log.seen('Transaction is in a block')
     await mine()
-    await new Promise((resolve) => setTimeout(resolve, 150))
     expect(confirmed).toBe(false)
     await mine()
     const receipt = await sending
@@ -148,14 +146,10 @@ describe('sending', () => {
 
   it('publishes again when an L1 reorg takes the transaction away', async () => {
     const sending = createManager({ numConfirmations: 4, rebroadcastIntervalMs: 100 }).send(data(5), never)
-    await log.seen('Transaction successfully published')
-    await until(async () => quantityToNumber(await rpc.request('eth_blockNumber', [])) === 1)
-    const snapshotLost = until(() => log.of('Transaction left the L1 chain').length > 0)
-    // Long enough for the receipt to have been seen once.
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await log.seen('Transaction is in a block')
     await automine(false)
     await rpc.request('anvil_rollback', [1])
-    await snapshotLost
+    await log.seen('Transaction left the L1 chain')
     await log.seen('Publishing transaction', 2)
     for (let block = 0; block < 6; block++) await mine()
     const receipt = await sending
@@ -220,9 +214,7 @@ describe('closing', () => {
   it('waits for what is mined', async () => {
     const manager = createManager({ numConfirmations: 2, rebroadcastIntervalMs: 50 })
     const sending = manager.send(data(1), never)
-    await log.seen('Transaction successfully published')
-    await until(async () => quantityToNumber(await rpc.request('eth_blockNumber', [])) === 1)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await log.seen('Transaction is in a block')
     manager.close()
     await mine()
     expect((await sending).blockNumber).toBe(1)
