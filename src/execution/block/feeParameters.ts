@@ -21,22 +21,37 @@ export interface FeeParameters {
   daFootprintGasScalar: bigint
 }
 
-/** Reads the parameters; they are those of a block once its deposits have run. */
-export function readFeeParameters(world: WorldState): FeeParameters {
+/**
+ * Reads the parameters that count under these rules, the others are 0; they are those of a block once its deposits have
+ * run. Slots that do not count are not read: a witness of the block would not have them.
+ */
+export function readFeeParameters(world: WorldState, rules: { ecotone: boolean; isthmus: boolean }): FeeParameters {
   const word = (slot: number) => fromHex(storageWord(world.storage(L1_BLOCK_ADDRESS, slotKey(slot))))
   const scalars = word(3)
-  const operator = word(8)
-  return {
+  const parameters: FeeParameters = {
     l1BaseFee: bytesToBigInt(word(1)),
-    blobBaseFee: bytesToBigInt(word(7)),
+    blobBaseFee: rules.ecotone ? bytesToBigInt(word(7)) : 0n,
     baseFeeScalar: bytesToBigInt(scalars.subarray(16, 20)),
     blobBaseFeeScalar: bytesToBigInt(scalars.subarray(20, 24)),
-    overhead: bytesToBigInt(word(5)),
-    scalar: bytesToBigInt(word(6)),
-    operatorFeeScalar: bytesToBigInt(operator.subarray(20, 24)),
-    operatorFeeConstant: bytesToBigInt(operator.subarray(24, 32)),
-    daFootprintGasScalar: bytesToBigInt(operator.subarray(18, 20)),
+    overhead: 0n,
+    scalar: 0n,
+    operatorFeeScalar: 0n,
+    operatorFeeConstant: 0n,
+    daFootprintGasScalar: 0n,
   }
+  const { blobBaseFee, baseFeeScalar, blobBaseFeeScalar } = parameters
+  // The first Ecotone block still has the parameters of before.
+  if (!rules.ecotone || (blobBaseFee === 0n && baseFeeScalar === 0n && blobBaseFeeScalar === 0n)) {
+    parameters.overhead = bytesToBigInt(word(5))
+    parameters.scalar = bytesToBigInt(word(6))
+  }
+  if (rules.isthmus) {
+    const operator = word(8)
+    parameters.operatorFeeScalar = bytesToBigInt(operator.subarray(20, 24))
+    parameters.operatorFeeConstant = bytesToBigInt(operator.subarray(24, 32))
+    parameters.daFootprintGasScalar = bytesToBigInt(operator.subarray(18, 20))
+  }
+  return parameters
 }
 
 function slotKey(slot: number): Hex {

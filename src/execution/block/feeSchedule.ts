@@ -10,10 +10,10 @@ type Forks = Pick<ChainConfig, 'forks'>
 export function createFeeSchedule(
   world: WorldState,
   config: Forks,
-  rules: { isthmus: boolean; jovian: boolean },
+  rules: { ecotone: boolean; isthmus: boolean; jovian: boolean },
   timestamp: number,
 ): FeeSchedule {
-  const parameters = readFeeParameters(world)
+  const parameters = readFeeParameters(world, rules)
   const params = l1FeeParams(parameters)
   const formula = l1FeeRulesAt(config, timestamp, params)
   const operator = {
