@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -30,6 +30,8 @@ export interface AnvilOptions {
   chain: Pick<ChainParameters, 'l1ChainId' | 'l1BlockTime' | 'genesisTime'>
   /** Where the chain is written when Anvil ends, and every minute. */
   dumpTo: string
+  /** Directory for what Anvil moves out of its memory. */
+  cacheDir: string
   /** A chain written before. Absent: a new one, which mines nothing until it is told to. */
   loadFrom?: string
 }
@@ -39,7 +41,7 @@ const SLOTS_IN_AN_EPOCH = 2
 /** Room for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
 
-export function anvilArguments({ host, port, chain, dumpTo, loadFrom }: AnvilOptions): string[] {
+export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }: AnvilOptions): string[] {
   return [
     '--quiet',
     ...['--host', host],
@@ -50,6 +52,7 @@ export function anvilArguments({ host, port, chain, dumpTo, loadFrom }: AnvilOpt
     ...['--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH)],
     ...['--dump-state', dumpTo],
     ...['--state-interval', '60'],
+    ...['--cache-path', cacheDir],
     ...(loadFrom === undefined
       ? [
           '--no-mining',
@@ -67,7 +70,6 @@ export function anvilArguments({ host, port, chain, dumpTo, loadFrom }: AnvilOpt
  * reads, so that one cut short by a crash does not cost the chain.
  */
 export function takeNewestState(newest: string, state: string): boolean {
-  mkdirSync(dirname(state), { recursive: true })
   if (existsSync(newest)) {
     if (isCompleteJson(newest)) renameSync(newest, state)
     else rmSync(newest)

@@ -15,6 +15,8 @@ export interface TestnetLayout {
   l1StateNew: string
   /** The state Anvil starts with. */
   l1State: string
+  /** What Anvil keeps out of memory while it runs. */
+  l1Cache: string
   log(name: string): string
 }
 
@@ -41,6 +43,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     joinText: join(joinDir, 'join.txt'),
     l1StateNew: join(dir, 'l1', 'state.new.json'),
     l1State: join(dir, 'l1', 'state.json'),
+    l1Cache: join(dir, 'l1', 'cache'),
     log: (name) => join(dir, 'logs', `${name}.log`),
   }
 }

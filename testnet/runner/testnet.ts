@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -161,7 +161,9 @@ export class Testnet {
 
   private startAnvil(loadFrom?: string): void {
     const { layout, ports, host, chain } = this.setup
-    if (loadFrom === undefined) takeNewestState(layout.l1StateNew, layout.l1State)
+    // Of use to the Anvil that wrote it only.
+    rmSync(layout.l1Cache, { recursive: true, force: true })
+    mkdirSync(layout.l1Cache, { recursive: true })
     this.l1 = this.group.start({
       name: 'l1',
       savesOnInterrupt: true,
@@ -171,6 +173,7 @@ export class Testnet {
         port: ports.l1,
         chain,
         dumpTo: layout.l1StateNew,
+        cacheDir: layout.l1Cache,
         ...(loadFrom === undefined ? {} : { loadFrom }),
       }),
       logPath: layout.log('l1'),

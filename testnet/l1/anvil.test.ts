@@ -1,0 +1,64 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anvilArguments, findAnvil, takeNewestState } from './anvil.ts'
+
+let directory: string
+let newest: string
+let state: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'devium-anvil-'))
+  newest = join(directory, 'state.new.json')
+  state = join(directory, 'state.json')
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+describe('takeNewestState', () => {
+  it('says when there is none', () => {
+    expect(takeNewestState(newest, state)).toBe(false)
+  })
+
+  it('puts a complete new state in the place of the old one', () => {
+    writeFileSync(state, '{"old":1}')
+    writeFileSync(newest, '{"new":1}')
+    expect(takeNewestState(newest, state)).toBe(true)
+    expect(readFileSync(state, 'utf8')).toBe('{"new":1}')
+    expect(existsSync(newest)).toBe(false)
+  })
+
+  it('keeps the old one when the new one was cut short', () => {
+    writeFileSync(state, '{"old":1}')
+    writeFileSync(newest, '{"new":')
+    expect(takeNewestState(newest, state)).toBe(true)
+    expect(readFileSync(state, 'utf8')).toBe('{"old":1}')
+    expect(existsSync(newest)).toBe(false)
+  })
+})
+
+describe('anvilArguments', () => {
+  const options = {
+    host: '127.0.0.1',
+    port: 9500,
+    chain: { l1ChainId: 900, l1BlockTime: 2, genesisTime: 1_700_000_000 },
+    dumpTo: 'new',
+    cacheDir: 'cache',
+  }
+
+  it('starts a new chain that mines on demand, below the genesis time', () => {
+    const args = anvilArguments(options).join(' ')
+    expect(args).toContain('--no-mining')
+    expect(args).toContain('--timestamp 1699999998')
+    expect(args).not.toContain('--load-state')
+  })
+
+  it('goes on with a kept one on the real clock', () => {
+    const args = anvilArguments({ ...options, loadFrom: 'old' }).join(' ')
+    expect(args).toContain('--load-state old --block-time 2')
+    expect(args).not.toContain('--timestamp')
+  })
+})
+
+it('finds the binary of this platform', () => {
+  expect(existsSync(findAnvil())).toBe(true)
+})
