@@ -91,6 +91,7 @@ describe('p2pOptionsFromFlags', () => {
       peersHigh: 9,
       peersGraceMs: 60_000,
       dialTimeoutMs: 3_000,
+      liveness: DEFAULT_P2P_OPTIONS.liveness,
       nat: true,
       ping: false,
       sequencerKey: new Uint8Array(32).fill(0x46),

@@ -203,6 +203,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     peersHigh: high,
     peersGraceMs: values.p2pPeersGrace,
     dialTimeoutMs: values.p2pTimeoutDial,
+    liveness: DEFAULT_P2P_OPTIONS.liveness,
     nat: values.p2pNat,
     ping: values.p2pPing,
     ...(isSet(values.p2pSequencerKey) ? { sequencerKey: readKey('p2p.sequencer.key', values.p2pSequencerKey) } : {}),

@@ -7,6 +7,7 @@ import { DecodeError, UsageError } from '../lib/errors.ts'
 import { P2pError } from './errors.ts'
 import type { P2pModules } from './node.ts'
 import type { P2pOptions } from './options.ts'
+import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
 
@@ -167,6 +168,54 @@ describe('static peers', () => {
     await a.node.publish(block)
     await arrived
     expect((await a.node.peers(true)).peers[b.node.peerId]?.protected).toBe(true)
+  })
+})
+
+describe('a broken link', () => {
+  const liveness = { intervalMs: 300, timeoutMs: 300 }
+
+  /** A sequencer and a follower that reaches it through a proxy only. */
+  async function linked() {
+    const sequencer = await start({ sequencerKey: SEQUENCER_KEY, liveness })
+    const proxy = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(sequencer.address)?.[1]))
+    const address = `/ip4/127.0.0.1/tcp/${proxy.port}/p2p/${sequencer.node.peerId}`
+    const follower = await start({ staticPeers: [address], liveness })
+    await until('the mesh', () => sequencer.node.meshSize() === 1 && follower.node.meshSize() === 1)
+    return { sequencer, follower, proxy }
+  }
+  let blockNumber = 0
+  async function expectBlock(sequencer: TestNode, follower: TestNode, timeoutMs: number) {
+    await until(
+      'a block to arrive',
+      async () => {
+        const block = testBlock(config, { blockNumber: blockNumber++ })
+        await sequencer.node.publish(block)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return follower.received.some((envelope) => envelope.payload.blockHash === block.payload.blockHash)
+      },
+      timeoutMs,
+    )
+  }
+
+  it('that is closed is opened again as soon as it can be', async () => {
+    const { sequencer, follower, proxy } = await linked()
+    proxy.cut()
+    await until('the loss', () => follower.node.connectedPeers().length === 0 && sequencer.node.meshSize() === 0)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    proxy.allow()
+    await expectBlock(sequencer, follower, 8_000)
+    await proxy.close()
+  })
+
+  it('that silently carries nothing is noticed on both sides, and blocks take the new one', async () => {
+    const { sequencer, follower, proxy } = await linked()
+    proxy.freeze()
+    await expectBlock(sequencer, follower, 8_000)
+    expect(sequencer.node.connectedPeers()).toEqual([follower.node.peerId])
+    await until('the dead connection to be closed', async () =>
+      (await sequencer.registry.metrics()).includes('op_node_default_p2p_peer_count 1\n'),
+    )
+    await proxy.close()
   })
 })
 

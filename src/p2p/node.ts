@@ -17,6 +17,7 @@ import { createGater } from './host/gater.ts'
 import { createHost, startHost } from './host/host.ts'
 import { loadIdentity } from './host/identity.ts'
 import { createLatencyTracker } from './host/latency.ts'
+import { createLivenessMonitor } from './host/liveness.ts'
 import { parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
@@ -120,6 +121,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const connections = createConnections(host, {
     onOpen: () => metrics.onConnectionOpen(),
     onClose: () => metrics.onConnectionClose(),
+    onAnother: (others) => others.forEach((connection) => void liveness.check(connection)),
     onPeer(peer, address) {
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')
@@ -147,6 +149,10 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       },
     },
     staticAddresses,
+  )
+  const liveness = createLivenessMonitor(
+    { clock, logger, watched: () => statics.ids().flatMap((peer) => connections.open(peer)) },
+    options.liveness,
   )
   const latency = createLatencyTracker({
     clock,
@@ -237,6 +243,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     banMonitor.stop()
     trimmer.stop()
     statics.stop()
+    liveness.stop()
     latency.stop()
     cancelUpkeep?.()
     connections.stop()
@@ -263,6 +270,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         throw error
       }
       statics.start()
+      liveness.start()
       if (options.ping) latency.start()
       if (options.ban.enabled && options.scoring !== 'none') banMonitor.start()
       trimmer.start()

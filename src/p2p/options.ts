@@ -40,6 +40,8 @@ export interface P2pOptions {
   peersHigh: number
   peersGraceMs: number
   dialTimeoutMs: number
+  /** A static peer's connection is asked for a sign of life each interval, and closed when none comes in time. */
+  liveness: { intervalMs: number; timeoutMs: number }
   /** Maps ports by UPnP or NAT-PMP. */
   nat: boolean
   /** Measures latencies every 3 minutes. */
@@ -83,6 +85,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   peersHigh: 30,
   peersGraceMs: 30_000,
   dialTimeoutMs: 10_000,
+  liveness: { intervalMs: 10_000, timeoutMs: 5_000 },
   nat: false,
   ping: true,
   gossip: { meshD: 8, meshLow: 6, meshHigh: 12, meshLazy: 6, floodPublish: false, maxAgeS: 60 },

@@ -35,6 +35,8 @@ export interface GossipInternals {
   }
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
+  /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
+  handlePeerReadStreamError(error: Error, peerId: PeerId): void
   /** As on a new connection: opens the stream to the peer when there is none. */
   onPeerConnected(peerId: PeerId, connection: Connection): void
 }
@@ -56,6 +58,7 @@ export function gossipInternals(instance: object): GossipInternals {
     typeof internals.score.duplicateMessage === 'function' &&
     typeof internals.publish === 'function' &&
     typeof internals.selectPeersToForward === 'function' &&
+    typeof internals.handlePeerReadStreamError === 'function' &&
     typeof internals.onPeerConnected === 'function'
   if (!present) {
     throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the adapter knows', {

@@ -147,6 +147,7 @@ export function createGossipRouter(
     gossip.addEventListener('gossipsub:heartbeat', repairStreams)
     countDuplicates(internals)
     serveSmallNetworks(internals)
+    keepConnectedPeers(internals)
     return gossip
   }
 
@@ -216,6 +217,18 @@ export function createGossipRouter(
         if (target.score.score(id) >= scoring.thresholds.publishThreshold) chosen.add(id)
       }
       return chosen
+    }
+  }
+
+  /**
+   * A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one must
+   * not wipe them out. A peer without connection is removed by the library's own disconnect handler.
+   */
+  const keepConnectedPeers = (target: GossipInternals): void => {
+    const original = target.handlePeerReadStreamError.bind(target)
+    target.handlePeerReadStreamError = (error, peerId) => {
+      if (modules.connectionsOf(peerId).some((connection) => connection.status === 'open')) return
+      original(error, peerId)
     }
   }
 

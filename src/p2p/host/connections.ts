@@ -10,8 +10,8 @@ export interface Connections {
   isConnected(peerId: string): boolean
   direction(peerId: string): Direction
   sinceMs(peerId: string): number | undefined
-  /** Remote addresses of open connections. */
-  open(): Connection[]
+  /** All, or those of one peer. */
+  open(peerId?: string): Connection[]
   /** Orderly; resolves when closed, at the latest after a second. */
   close(peerId: string): Promise<void>
   /** At once. */
@@ -21,6 +21,8 @@ export interface Connections {
 export interface ConnectionListener {
   onOpen(): void
   onClose(): void
+  /** A connected peer has opened, or answered, one more: the others may be dead. */
+  onAnother(others: Connection[]): void
   /** First connection of a peer; last one gone. */
   onPeer(peerId: string, address: string): void
   onPeerGone(peerId: string): void
@@ -37,6 +39,7 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     const entry = byPeer.get(id)
     listener.onOpen()
     if (entry !== undefined) {
+      listener.onAnother([...entry.connections])
       entry.connections.push(connection)
       return
     }
@@ -72,7 +75,7 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
       return direction === 'inbound' ? DIRECTION.inbound : DIRECTION.outbound
     },
     sinceMs: (peerId) => byPeer.get(peerId)?.connections[0]?.timeline.open,
-    open: () => host.getConnections(),
+    open: (peerId) => (peerId === undefined ? host.getConnections() : [...(byPeer.get(peerId)?.connections ?? [])]),
     async close(peerId) {
       const entry = byPeer.get(peerId)
       if (entry !== undefined) await host.hangUp(entry.id, { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) })

@@ -26,8 +26,8 @@ export interface StaticPeers {
 /** op-node gives a dial 30 s, and looks after its static peers once a minute. */
 const DIAL_TIMEOUT_MS = 30_000
 const REPORT_INTERVAL_MS = 60_000
-/** First retry after half a second; a peer that stays away is tried every 10 s, one SYN each. */
-const backoff = exponentialBackoff(500, 10_000, 250)
+/** First retry after half a second; a peer that stays away is tried every 5 s, one SYN each. */
+const backoff = exponentialBackoff(500, 5_000, 250)
 /** A connection that falls sooner does not count: a peer that refuses us closes right after connecting. */
 const STABLE_MS = 5_000
 
