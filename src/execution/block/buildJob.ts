@@ -1,4 +1,3 @@
-import { setImmediate as yieldToEvents } from 'node:timers/promises'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import {
@@ -14,6 +13,7 @@ import type { BlockHeader, BuildJob, BuiltBlock, ChainConfig, Transaction, TxSou
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
+import { takeTurn } from '../turns.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
 import { childBaseFee, extraDataOf } from './headerRules.ts'
@@ -36,8 +36,6 @@ export interface BuildOptions {
   signal: AbortSignal | undefined
 }
 
-/** Event loop time that filling takes at a stretch. */
-const FILL_SLICE_MS = 8
 /** Least gas that a transaction needs: below it, looking further makes no sense. */
 const MIN_TX_GAS = 21_000n
 
@@ -113,6 +111,7 @@ export class OpBuildJob implements BuildJob {
     const { attributes, parent } = this.options
     await this.execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: attributes.parentBeaconBlockRoot })
     for (const [index, raw] of attributes.transactions.entries()) {
+      await takeTurn()
       let tx: Transaction
       try {
         tx = decodeTransaction(raw)
@@ -149,7 +148,6 @@ export class OpBuildJob implements BuildJob {
     const { execution } = this
     const { baseFee, rules } = execution.env.block
     const cursor = txSource.best(baseFee)
-    let sliceEnd = performance.now() + FILL_SLICE_MS
     for (;;) {
       const tx = cursor.peek()
       if (tx === undefined || aborted.aborted || execution.gasLeft < MIN_TX_GAS) return
@@ -157,9 +155,7 @@ export class OpBuildJob implements BuildJob {
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
       else if (await this.tryAdd(tx)) cursor.next()
       else cursor.skipSender()
-      if (performance.now() < sliceEnd) continue
-      await yieldToEvents()
-      sliceEnd = performance.now() + FILL_SLICE_MS
+      await takeTurn()
     }
   }
 

@@ -14,6 +14,7 @@ import { ChainError } from '../errors.ts'
 import { contextOf, EvmPool } from '../evm/evmPool.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
+import { takeTurn } from '../turns.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockStore, toBlock } from './blockStore.ts'
 import { isForkActive, parseChainConfig, rulesAt } from './chainConfig.ts'
@@ -42,6 +43,7 @@ import type {
   StateOverrides,
   StateReader,
   TraceStep,
+  Transaction,
   TransactionLocation,
 } from './types.ts'
 
@@ -187,7 +189,7 @@ class OpChain implements Chain {
       return { status: 'VALID', latestValidHash: payload.blockHash }
     let block: Block
     try {
-      block = blockOfPayload(envelope)
+      block = await this.blockOf(envelope)
     } catch (error) {
       if (error instanceof DecodeError || error instanceof ChainError) return invalidPayload(error.message, null)
       throw error
@@ -207,6 +209,14 @@ class OpChain implements Chain {
     return { status: 'VALID', latestValidHash: payload.blockHash }
   }
 
+  /** Throws DecodeError or ChainError for a payload that cannot be a block. */
+  private async blockOf(envelope: PayloadEnvelope): Promise<Block> {
+    const header = headerOfPayload(envelope)
+    // The hash stands for the transactions too: a block that was built here need not be decoded again.
+    const known = this.built.get(header.hash)
+    return known?.block ?? toBlock(header, await decodeTransactions(envelope.payload.transactions))
+  }
+
   private async executeBlock(block: Block, parent: BlockHeader): Promise<ExecutionResult> {
     const { header, transactions } = block
     const known = this.built.get(header.hash)
@@ -216,6 +226,7 @@ class OpChain implements Chain {
     const execution = new BlockExecution(lease.env, this.config)
     await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
     for (const [index, tx] of transactions.entries()) {
+      await takeTurn()
       try {
         await execution.add(tx)
       } catch (error) {
@@ -398,8 +409,8 @@ class OpChain implements Chain {
   }
 }
 
-/** Decodes a payload. Throws DecodeError or ChainError for one that cannot be a block. */
-function blockOfPayload(envelope: PayloadEnvelope): Block {
+/** Throws DecodeError or ChainError for a payload that cannot be a block. */
+function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   const { payload } = envelope
   if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
     throw new ChainError('invalidBlock', 'withdrawals must be empty on OP Stack chains')
@@ -414,19 +425,23 @@ function blockOfPayload(envelope: PayloadEnvelope): Block {
   if (header.hash !== payload.blockHash) {
     throw new ChainError('invalidBlock', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
   }
-  const transactions = payload.transactions.map((raw, index) => {
+  return header
+}
+
+/** Recovering senders is what takes long: the event loop gets its turns. */
+async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
+  const transactions: Transaction[] = []
+  for (const [index, raw] of encodings.entries()) {
+    await takeTurn()
     try {
-      return decodeTransaction(raw)
+      transactions.push(decodeTransaction(raw))
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      throw new ChainError(
-        'invalidBlock',
-        `invalid transaction ${index} (${toHex(raw.subarray(0, 1))}): ${error.message}`,
-        { cause: error },
-      )
+      const type = toHex(raw.subarray(0, 1))
+      throw new ChainError('invalidBlock', `invalid transaction ${index} (${type}): ${error.message}`, { cause: error })
     }
-  })
-  return toBlock(header, transactions)
+  }
+  return transactions
 }
 
 function invalidPayload(validationError: string, latestValidHash: Hex | null): PayloadStatus {

@@ -1,5 +1,6 @@
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { BlockHeader, Chain } from '../chain/types.ts'
+import { takeTurn } from '../turns.ts'
 import { requireHeader, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'
 import { formatLog } from './formatReceipt.ts'
@@ -51,7 +52,7 @@ export async function searchLogs(
       throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
     }
     // Reads that a cache answers give the event loop no turn of their own.
-    if ((number - from) % 256 === 255) await new Promise((resolve) => setImmediate(resolve))
+    await takeTurn()
   }
   return found
 }

@@ -1,7 +1,9 @@
 import { describeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
 import type { SignedTransaction } from '../chain/types.ts'
+import { takeTurn } from '../turns.ts'
 import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from '../txPool/index.ts'
 import { serverError } from './blockLookup.ts'
@@ -17,6 +19,7 @@ type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotecte
 /** eth_ methods that read and send transactions. */
 export function createTransactionMethods(modules: Modules, options: Options): MethodTable {
   const { chain, pool } = modules
+  const decoding = new SerialLock()
   return {
     eth_getTransactionByHash: method([param.hash], async ([hash]) => {
       const located = await chain.transactionByHash(hash)
@@ -37,16 +40,22 @@ export function createTransactionMethods(modules: Modules, options: Options): Me
       const transaction = (await chain.transactionByHash(hash))?.transaction ?? pool.get(hash)
       return transaction === undefined ? '0x' : toHex(transaction.raw)
     }),
-    eth_sendRawTransaction: method([param.data], ([raw]) => sendRawTransaction(modules, options, raw)),
+    eth_sendRawTransaction: method([param.data], async ([raw]) => {
+      // Recovering the senders of a whole batch at one go would hold the event loop.
+      const transaction = await decoding.run(async () => {
+        await takeTurn()
+        return readTransaction(raw)
+      })
+      return send(modules, options, transaction)
+    }),
     // Keys are the wallets' business: this node holds none.
     eth_accounts: method([], () => []),
     eth_pendingTransactions: method([], () => []),
   }
 }
 
-async function sendRawTransaction(modules: Modules, options: Options, raw: Uint8Array): Promise<string> {
+async function send(modules: Modules, options: Options, transaction: SignedTransaction): Promise<string> {
   const { pool, sequencer, logger } = modules
-  const transaction = readTransaction(raw)
   checkFee(transaction, options.txFeeCapWei)
   if (transaction.chainId === undefined && !options.allowUnprotected) {
     throw serverError('only replay-protected (EIP-155) transactions allowed over RPC')
@@ -55,7 +64,7 @@ async function sendRawTransaction(modules: Modules, options: Options, raw: Uint8
   if (sequencer === undefined) {
     await pool.add(transaction)
   } else {
-    await forward(sequencer, raw)
+    await forward(sequencer, transaction.raw)
     if (options.admitToPool) {
       await pool.add(transaction).catch((error: unknown) => {
         logger.debug('Sequencer took a transaction that the local pool refused', { hash, err: describeError(error) })

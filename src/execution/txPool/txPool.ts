@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
 import type {
   Chain,
   HeadChange,
@@ -11,6 +12,7 @@ import type {
   TxCursor,
   TxSource,
 } from '../chain/types.ts'
+import { takeTurn } from '../turns.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
@@ -38,8 +40,6 @@ export interface SenderContent {
 
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
-/** Accounts looked at after a new head before the event loop gets a turn. */
-const ACCOUNTS_PER_TURN = 100
 
 /**
  * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
@@ -52,7 +52,7 @@ export class TxPool implements TxSource {
   private readonly byHash = new Map<Hex, PoolEntry>()
   private slots = { pending: 0, queued: 0 }
   private sequence = 0
-  private tail: Promise<unknown> = Promise.resolve()
+  private readonly lock = new SerialLock()
   private waiters = new Set<() => void>()
   private addListeners = new Set<(transaction: SignedTransaction) => void>()
   /** State and fees of one head, read once. */
@@ -84,7 +84,7 @@ export class TxPool implements TxSource {
   async stop(): Promise<void> {
     for (const stop of this.stopped ?? []) stop()
     this.stopped = undefined
-    await this.tail.catch(() => {})
+    await this.lock.run(async () => {})
   }
 
   /** Throws TxPoolError with geth's text when the transaction is refused. */
@@ -151,9 +151,10 @@ export class TxPool implements TxSource {
   }
 
   private exclusive<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.tail.then(task)
-    this.tail = result.catch(() => {})
-    return result
+    return this.lock.run(async () => {
+      await takeTurn()
+      return task()
+    })
   }
 
   private async insert(transaction: SignedTransaction): Promise<void> {
@@ -311,7 +312,6 @@ export class TxPool implements TxSource {
   private async revalidate(): Promise<void> {
     const { state, fees } = await this.currentView()
     const maxGas = maxTransactionGas(this.modules.chain.head(), this.options.effectiveGasLimit)
-    let count = 0
     let promoted: SignedTransaction | undefined
     for (const [sender, queue] of [...this.senders]) {
       const account = await state.account(sender)
@@ -323,7 +323,7 @@ export class TxPool implements TxSource {
       this.rebuild(queue, Number(account?.nonce ?? 0n), keep)
       if (queue.size === 0) this.senders.delete(sender)
       else if (queue.nextNonce > before) promoted ??= queue.pending.at(-1)?.transaction
-      if (++count % ACCOUNTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
+      await takeTurn()
     }
     if (promoted !== undefined) this.announce(promoted)
   }
