@@ -236,6 +236,23 @@ describe('identity and listening', () => {
     expect(String(error)).toContain(`127.0.0.1:${port}`)
   })
 
+  it.each<[Partial<P2pOptions>, string]>([
+    [{ staticPeers: ['1.2.3.4:9222'] }, '--p2p.static: bad peer address: failed to parse multiaddr "1.2.3.4:9222"'],
+    [{ staticPeers: ['/ip4/1.2.3.4/tcp/9222'] }, '--p2p.static: bad peer address: /ip4/1.2.3.4/tcp/9222 has no /p2p/'],
+    [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is no IP address'],
+    [{ ipColocationExempt: ['10.0.0.0'] }, '--p2p.score.ip-exempt: invalid CIDR address: 10.0.0.0'],
+    [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, 'cannot resolve --p2p.advertise.ip'],
+    [{ advertiseIp: '1.2.3.4' }, '--p2p.advertise.ip needs --p2p.advertise.tcp'],
+    [{ security: ['none', 'noise'] }, 'cannot mix secure transport protocols'],
+    [{ peerStorePath: '' }, "use 'memory'"],
+  ])('refuses %o, and holds no file open then', async (options, message) => {
+    const peerStorePath = join(await mkdtemp(join(tmpdir(), 'devium-p2p-')), 'store')
+    const error = await startTestNode({ peerStorePath, ...options }).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(UsageError)
+    expect(String(error)).toContain(message)
+    await start({ peerStorePath })
+  })
+
   it('refuses a peer store that another node holds', async () => {
     const peerStorePath = join(await mkdtemp(join(tmpdir(), 'devium-p2p-')), 'store')
     await start({ peerStorePath })
@@ -314,6 +331,9 @@ describe('block lists', () => {
     await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow('invalid CIDR address: 10.0.0.0')
     await expect(node.unblockPeer(node.peerId)).resolves.toBeUndefined()
     await expect(node.unblockAddr('1.2.3.4')).resolves.toBeUndefined()
+    const unknown = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+    await expect(node.disconnectPeer(unknown)).resolves.toBeUndefined()
+    await expect(node.unprotectPeer(unknown)).resolves.toBeUndefined()
   })
 })
 

@@ -2,10 +2,12 @@ import type { Registry } from 'prom-client'
 import { type Clock, unixSeconds } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { publicKeyOf, publicKeyToAddress } from '../lib/secp256k1.ts'
+import { checkP2pOptions } from './checkOptions.ts'
 import { P2pError } from './errors.ts'
 import { createBlockValidator } from './gossip/blockValidator.ts'
 import { createMessageIds } from './gossip/messageId.ts'
 import { createPublisher } from './gossip/publisher.ts'
+import { createRejectionLog } from './gossip/rejectionLog.ts'
 import { createGossipRouter } from './gossip/router.ts'
 import { createSeenBlocks } from './gossip/seenBlocks.ts'
 import { createSigners } from './gossip/signers.ts'
@@ -18,7 +20,7 @@ import { createHost, startHost } from './host/host.ts'
 import { loadIdentity } from './host/identity.ts'
 import { createLatencyTracker } from './host/latency.ts'
 import { createLivenessMonitor } from './host/liveness.ts'
-import { parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
+import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
 import { createP2pMetrics } from './metrics.ts'
@@ -43,6 +45,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const { clock, chain } = modules
   const logger = modules.logger.child({ module: 'p2p' })
   const { config } = chain
+  const parsedStatics = checkP2pOptions(options)
   const metrics = createP2pMetrics(modules.registry)
   const identity = await loadIdentity({
     ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
@@ -55,7 +58,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       : await openAccessListFile(`${options.peerStorePath}.access.json`, { logger, clock })
   const store = await openPeerDatastore(options.peerStorePath, { logger, clock })
 
-  const staticAddresses = options.staticPeers.map(parsePeerAddress).filter((peer) => {
+  const staticAddresses = parsedStatics.filter((peer) => {
     if (peer.peerId.toString() !== peerId) return true
     logger.info('Static peer list contains this node itself, ignoring it')
     return false
@@ -91,10 +94,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       ids: createMessageIds(),
       scoring,
       validate,
-      onVerdict(from, version, verdict) {
-        if (verdict.result === 'accept') return
-        logger.debug('Block from gossip not accepted', { peer: from, version, ...verdict })
-      },
+      onVerdict: createRejectionLog({ logger, clock }),
       onBlock(envelope, from) {
         metrics.onUnsafePayload(unixSeconds(clock))
         sync.onTrustedBlock(envelope)
@@ -117,7 +117,10 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       pubsub: router.service,
     },
     options,
-  )
+  ).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
   const connections = createConnections(host, {
     onOpen: () => metrics.onConnectionOpen(),
     onClose: () => metrics.onConnectionClose(),

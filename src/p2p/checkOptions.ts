@@ -1,0 +1,25 @@
+import { isIP } from 'node:net'
+import { describeError, UsageError } from '../lib/errors.ts'
+import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
+import { parseCidr } from './ipNet.ts'
+import type { P2pOptions } from './options.ts'
+
+/** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
+export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
+  if (isIP(options.listenIp) === 0) throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
+  if (options.muxers.length === 0) throw new UsageError('--p2p.mux: at least one multiplexer is needed')
+  if (options.security.length === 0) throw new UsageError('--p2p.security: at least one protocol is needed')
+  if (options.security.includes('none') && options.security.length > 1) {
+    throw new UsageError('cannot mix secure transport protocols with no-security')
+  }
+  for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
+  return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))
+}
+
+function inFlag<T>(name: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new UsageError(`--${name}: ${describeError(error)}`)
+  }
+}

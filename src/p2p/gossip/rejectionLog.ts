@@ -1,0 +1,32 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { Verdict } from './blockValidator.ts'
+import type { PayloadVersion } from './topics.ts'
+
+/** A wrong clock or a wrong signer address shows here first, and strangers must not fill the log. */
+const QUIET_MS = 60_000
+
+/** Writes what was not accepted: each reason at most once a minute for operators to see, everything at debug level. */
+export function createRejectionLog(modules: { logger: Logger; clock: Clock }) {
+  const { logger, clock } = modules
+  const silence = new Map<string, { untilMs: number; dropped: number }>()
+
+  return (from: string, version: PayloadVersion, verdict: Verdict): void => {
+    if (verdict.result === 'accept') return
+    const { block, ...outcome } = verdict
+    const fields = { peer: from, version, ...outcome, number: block?.number, hash: block?.hash }
+    if (verdict.result === 'ignore') {
+      logger.debug('Block from gossip not accepted', fields)
+      return
+    }
+    const nowMs = clock.now()
+    const quiet = silence.get(verdict.reason)
+    if (quiet !== undefined && nowMs < quiet.untilMs) {
+      quiet.dropped += 1
+      logger.debug('Block from gossip not accepted', fields)
+      return
+    }
+    silence.set(verdict.reason, { untilMs: nowMs + QUIET_MS, dropped: 0 })
+    logger.warn('Block from gossip not accepted', { ...fields, more: quiet?.dropped || undefined })
+  }
+}
