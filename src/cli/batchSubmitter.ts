@@ -15,6 +15,7 @@ import {
 import { systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { retry } from '../lib/retry.ts'
@@ -80,7 +81,12 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       methods,
       onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
     })
-    const app = createRpcApp({ dispatcher, version: VERSION, timeoutMs: ADMIN_CALL_TIMEOUT_MS })
+    const app = createRpcApp({
+      dispatcher,
+      version: VERSION,
+      allowedHosts: allowedHostsFor(values.rpcAddr),
+      timeoutMs: ADMIN_CALL_TIMEOUT_MS,
+    })
     const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port')
     closers.unshift(rpcServer.close)
     const metricsServer =

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { Hono } from 'hono'
 import type { Chain } from '../execution/chain/types.ts'
 import { createEngineMethods } from '../execution/engineApi/index.ts'
 import { openChain } from '../execution/index.ts'
@@ -15,7 +14,6 @@ import { loadJwtSecret } from '../lib/jwt.ts'
 import type { Logger, LogLevel } from '../lib/logger.ts'
 import { checkCompatFlags } from './gethCompatFlags.ts'
 import type { gethFlags } from './gethFlags.ts'
-import { hostCheck } from './hostCheck.ts'
 import { createProgramLogger, type FlagValues, type RunContext } from './program.ts'
 import { VERSION } from './version.ts'
 
@@ -83,13 +81,11 @@ export async function runGeth(
 
     const http = values.http
       ? await serveApp(
-          withHostCheck(
-            values.httpVhosts,
-            createRpcApp({
-              dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods)))),
-              ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
-            }),
-          ),
+          createRpcApp({
+            dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods)))),
+            allowedHosts: values.httpVhosts,
+            ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
+          }),
           hostOf(values.httpAddr),
           values.httpPort,
           '--http.port',
@@ -98,10 +94,12 @@ export async function runGeth(
     if (http !== undefined) opened.defer(() => http.close())
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
     const auth = await serveApp(
-      withHostCheck(
-        values.authVhosts,
-        createRpcApp({ dispatcher: dispatch(engineMethods), jwtSecret, maxBodyBytes: ENGINE_BODY_BYTES }),
-      ),
+      createRpcApp({
+        dispatcher: dispatch(engineMethods),
+        allowedHosts: values.authVhosts,
+        jwtSecret,
+        maxBodyBytes: ENGINE_BODY_BYTES,
+      }),
       hostOf(values.authAddr),
       values.authPort,
       '--authrpc.port',
@@ -185,13 +183,6 @@ function poolOptions(values: GethValues) {
     minBlockTipWei: values.minerGasPrice,
     effectiveGasLimit: values.minerEffectiveGasLimit,
   }
-}
-
-function withHostCheck(allowed: readonly string[], app: Hono): Hono {
-  const guarded = new Hono()
-  guarded.use('*', hostCheck(allowed))
-  guarded.route('/', app)
-  return guarded
 }
 
 function corsOrigin(origins: string[]): string | string[] {

@@ -3,6 +3,7 @@ import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDep
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
+import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -115,7 +116,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       { node, p2p, logger, metrics: rpcMetrics },
       { version: VERSION, enableAdmin: values.rpcEnableAdmin },
     )
-    const rpcApp = createRpcApp({ dispatcher, version: VERSION, corsOrigin: '*' })
+    const rpcApp = createRpcApp({
+      dispatcher,
+      version: VERSION,
+      allowedHosts: allowedHostsFor(values.rpcAddr),
+      // Any web page may read, as with op-node; but none may command where admin methods are served.
+      ...(values.rpcEnableAdmin ? {} : { corsOrigin: '*' }),
+    })
     const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port')
     opened.defer(() => rpcServer.close())
     const metricsServer = values.metricsEnabled

@@ -7,6 +7,7 @@ import { cors } from 'hono/cors'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { checkJwt } from '../jwt.ts'
+import { hostCheck } from './hostCheck.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface RpcAppOptions {
@@ -17,6 +18,8 @@ export interface RpcAppOptions {
   jwtSecret?: Uint8Array
   /** Origins that browsers may call from; absent: none. */
   corsOrigin?: string | string[]
+  /** Host names that requests may be addressed to (see hostCheck); absent: any. */
+  allowedHosts?: readonly string[]
   maxBodyBytes?: number
   /** Time a call may take before its context aborts. */
   timeoutMs?: number
@@ -31,6 +34,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 60_000
 export function createRpcApp(options: RpcAppOptions): Hono {
   const { dispatcher, jwtSecret, clock = systemClock } = options
   const app = new Hono()
+  if (options.allowedHosts !== undefined) app.use('*', hostCheck(options.allowedHosts))
   if (options.corsOrigin !== undefined) app.use('*', cors({ origin: options.corsOrigin }))
   if (options.version !== undefined) {
     const health = { version: options.version }
@@ -40,6 +44,10 @@ export function createRpcApp(options: RpcAppOptions): Hono {
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const tooLarge = `request body is larger than ${limit} bytes`
   app.post('/', bodyLimit({ maxSize: limit, onError: (context) => context.text(tooLarge, 413) }), async (context) => {
+    // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
+    if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
+      return context.text('invalid content type, only application/json is supported', 415)
+    }
     if (jwtSecret !== undefined) {
       const header = context.req.header('authorization') ?? ''
       const problem = header.startsWith('Bearer ')

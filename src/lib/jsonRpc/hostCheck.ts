@@ -21,3 +21,13 @@ function hostName(header: string): string {
   const bracketed = /^\[([^\]]*)\]/.exec(header)
   return (bracketed?.[1] ?? header.replace(/:\d*$/, '')).toLowerCase()
 }
+
+/** Whether only this machine can reach a server bound to that address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
+/** A server that only this machine can reach is never addressed by another name, so such a request is an attack. */
+export function allowedHostsFor(host: string): string[] {
+  return isLoopback(host) ? ['localhost'] : ['*']
+}
