@@ -1,7 +1,10 @@
+import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
-import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
+import { L1_BLOCK_ADDRESS, MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
+import { daFootprint } from '../../rollup/protocol/fees.ts'
+import { parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
-import type { ChainConfig, SignedTransaction, Transaction } from '../chain/types.ts'
+import type { ChainConfig, DepositTransaction, SignedTransaction, Transaction } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { StateChanges } from '../state/worldState.ts'
@@ -35,7 +38,9 @@ export class BlockExecution {
   private used = 0n
   /** Gas left for limits of further transactions; differs from limit − used by what failed deposits hold back. */
   private pool: bigint
+  /** Jovian: DA footprint so far, and the gas per estimated byte. */
   private footprint = 0n
+  private daFootprintScalar: number | undefined
   private tips = 0n
 
   constructor(env: Environment, config: ChainConfig) {
@@ -56,9 +61,10 @@ export class BlockExecution {
     return this.receipts.length
   }
 
-  /** Jovian: whether the block's DA footprint stays within the gas limit with this transaction. */
+  /** Jovian: whether the block may have this transaction and its DA footprint stays within the gas limit with it. */
   fitsDaFootprint(tx: SignedTransaction): boolean {
-    return this.footprint + this.feeSchedule().daFootprint(tx.raw) <= this.env.block.gasLimit
+    const scalar = this.daFootprintScalar
+    return scalar !== undefined && this.footprint + daFootprint(tx.raw, scalar) <= this.env.block.gasLimit
   }
 
   /** Throws ChainError `invalidTransaction`, with the state as before, when the transaction cannot be part of the block. */
@@ -68,6 +74,7 @@ export class BlockExecution {
     if (reserved > this.pool) {
       throw new ChainError('invalidTransaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
     }
+    if (this.env.block.rules.jovian && tx.type === 0x7e && this.receipts.length === 0) this.noteL1Info(tx)
     const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx)
     this.pool -= outcome.gasUsed < reserved ? outcome.gasUsed : reserved
     this.used += outcome.gasUsed
@@ -95,10 +102,30 @@ export class BlockExecution {
   }
 
   private async addSigned(tx: SignedTransaction): Promise<TransactionOutcome> {
-    const fees = this.feeSchedule()
-    const outcome = await executeSigned(this.env, tx, fees)
-    this.footprint += fees.daFootprint(tx.raw)
+    const footprint = this.env.block.rules.jovian ? this.footprintOf(tx) : 0n
+    const outcome = await executeSigned(this.env, tx, this.feeSchedule())
+    this.footprint += footprint
     return outcome
+  }
+
+  private footprintOf(tx: SignedTransaction): bigint {
+    const scalar = this.daFootprintScalar
+    if (scalar === undefined) {
+      const text = 'unexpected non-deposit transactions in Jovian activation block'
+      throw new ChainError('invalidTransaction', this.receipts.length === 0 ? 'missing deposit transaction' : text)
+    }
+    return daFootprint(tx.raw, scalar)
+  }
+
+  /** From the L1-info deposit; the Jovian activation block's still has the form of before, without the scalar. */
+  private noteL1Info(tx: DepositTransaction): void {
+    if (tx.to !== L1_BLOCK_ADDRESS) return
+    try {
+      this.daFootprintScalar = parseL1Info(tx.data).daFootprintGasScalar
+    } catch (error) {
+      // The deposit executes like any other; what it lacks shows when a signed transaction follows.
+      if (!(error instanceof DecodeError)) throw error
+    }
   }
 
   /** The parameters count as they stand at the first transaction after the deposits. */

@@ -16,8 +16,6 @@ export interface FeeSchedule {
   l1DataFee(raw: Uint8Array): bigint
   /** Wei for this amount of gas; 0 before Isthmus. */
   operatorFee(gas: bigint): bigint
-  /** Gas for the EIP-2718 encoding; 0 before Jovian. */
-  daFootprint(raw: Uint8Array): bigint
 }
 
 export interface TransactionOutcome {

@@ -2,7 +2,7 @@ import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } f
 import type { ChainConfig, L1FeeFields } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
 import type { FeeSchedule } from './executeTransaction.ts'
-import { type FeeParameters, readFeeParameters } from './feeParameters.ts'
+import { readFeeParameters } from './feeParameters.ts'
 
 type Forks = Pick<ChainConfig, 'forks'>
 
@@ -13,30 +13,12 @@ export function createFeeSchedule(
   rules: { ecotone: boolean; isthmus: boolean; jovian: boolean },
   timestamp: number,
 ): FeeSchedule {
-  const parameters = readFeeParameters(world, rules)
-  const params = l1FeeParams(parameters)
+  const params = readFeeParameters(world, rules)
   const formula = l1FeeRulesAt(config, timestamp, params)
-  const operator = {
-    scalar: Number(parameters.operatorFeeScalar),
-    constant: parameters.operatorFeeConstant,
-    jovian: rules.jovian,
-  }
-  const footprintScalar = Number(parameters.daFootprintGasScalar)
+  const operator = { scalar: params.operatorFeeScalar, constant: params.operatorFeeConstant, jovian: rules.jovian }
   return {
     l1DataFee: (raw) => l1DataFee(raw, formula, params).fee,
     operatorFee: (gas) => (rules.isthmus ? operatorFee(gas, operator) : 0n),
-    daFootprint: (raw) => (rules.jovian ? daFootprint(raw, footprintScalar) : 0n),
-  }
-}
-
-function l1FeeParams(parameters: FeeParameters): L1FeeParams {
-  return {
-    baseFee: parameters.l1BaseFee,
-    blobBaseFee: parameters.blobBaseFee,
-    baseFeeScalar: Number(parameters.baseFeeScalar),
-    blobBaseFeeScalar: Number(parameters.blobBaseFeeScalar),
-    overhead: parameters.overhead,
-    scalar: parameters.scalar,
   }
 }
 

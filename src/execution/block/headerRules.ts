@@ -102,6 +102,10 @@ function checkForkMembers(header: BlockHeader, rules: ReturnType<typeof rulesAt>
   if (rules.ecotone && excessBlobGas !== 0n) throw invalid(`invalid excessBlobGas: have ${excessBlobGas}, want 0`)
   if (rules.ecotone && !rules.jovian && blobGasUsed !== 0n)
     throw invalid(`invalid blobGasUsed: have ${blobGasUsed}, want 0`)
+  // Specs, jovian/exec-engine: the DA footprint has the gas limit for limit.
+  if (rules.jovian && blobGasUsed !== undefined && blobGasUsed > header.gasLimit) {
+    throw invalid(`DA footprint ${blobGasUsed} exceeds the gas limit ${header.gasLimit}`)
+  }
   demand(requestsHash !== undefined, rules.isthmus, 'requestsHash')
   if (rules.isthmus && requestsHash !== EMPTY_REQUESTS_HASH) throw invalid('invalid requests hash')
 }
