@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BuildRequest, Chain, SignedTransaction, TxCursor, TxSource } from '../../src/execution/chain/types.ts'
+import { initChain, openChain } from '../../src/execution/index.ts'
+import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { decodeSignedTransaction } from '../../src/execution/tx/decodeTransaction.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Hex } from '../../src/lib/hex.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { isDepositTx, isForkActive } from '../../src/rollup/protocol/index.ts'
+import type { PayloadAttributes, PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
+import { loadRecording, type RecordingName } from '../support/recording.ts'
+
+// Blocks that op-geth built, built again from what its sequencer and its verifiers were given: derived attributes with
+// all transactions forced, and deposits alone with the others coming from a pool.
+
+const NAMES: RecordingName[] = [
+  'granite-singular-zlib-calldata',
+  'granite-span-zlib-blobs',
+  'holocene-span-brotli-calldata',
+]
+
+/** A pool that offers these transactions, in this order. */
+class ListedPool implements TxSource {
+  private readonly transactions: readonly SignedTransaction[]
+  private readonly walkedThrough = Promise.withResolvers<void>()
+  /** Resolves once a builder has seen all of them. */
+  readonly exhausted = this.walkedThrough.promise
+
+  constructor(transactions: readonly SignedTransaction[]) {
+    this.transactions = transactions
+  }
+
+  best(): TxCursor {
+    let rest = this.transactions
+    return {
+      peek: () => {
+        if (rest.length === 0) this.walkedThrough.resolve()
+        return rest[0]
+      },
+      next: () => {
+        rest = rest.slice(1)
+      },
+      skipSender: () => {
+        rest = rest.filter(({ from }) => from !== rest[0]?.from)
+      },
+    }
+  }
+
+  added(signal: AbortSignal): Promise<void> {
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+  }
+}
+
+describe.each(NAMES)('%s', (name) => {
+  const { config, l2 } = loadRecording(name)
+  let datadir: string
+  let chain: Chain
+
+  beforeAll(async () => {
+    datadir = await mkdtemp(join(tmpdir(), 'devium-rebuild-'))
+    await initChain(datadir, loadRecordedRpc(name).genesis)
+    chain = await openChain(datadir, { logger: silentLogger, clock: systemClock })
+    for (const envelope of l2.slice(1)) expect((await chain.importPayload(envelope)).status).toBe('VALID')
+  })
+
+  afterAll(async () => {
+    await chain.close()
+    await rm(datadir, { recursive: true, force: true })
+  })
+
+  function attributesOf({ payload, parentBeaconBlockRoot }: PayloadEnvelope): PayloadAttributes {
+    const attributes: PayloadAttributes = {
+      timestamp: payload.timestamp,
+      prevRandao: payload.prevRandao,
+      suggestedFeeRecipient: payload.feeRecipient,
+      withdrawals: [],
+      transactions: payload.transactions,
+      noTxPool: true,
+      gasLimit: payload.gasLimit,
+    }
+    if (parentBeaconBlockRoot !== undefined) attributes.parentBeaconBlockRoot = parentBeaconBlockRoot
+    if (isForkActive(config, 'holocene', payload.timestamp)) attributes.eip1559Params = '0x0000000000000000'
+    return attributes
+  }
+
+  const derived = (envelope: PayloadEnvelope): BuildRequest => ({
+    parentHash: envelope.payload.parentHash,
+    attributes: attributesOf(envelope),
+    version: 3,
+  })
+
+  it('every block from derived attributes has its hash', async () => {
+    for (const envelope of l2.slice(1)) {
+      const { envelope: built } = await (await chain.startBuild(derived(envelope))).seal()
+      expect(built).toEqual(envelope)
+    }
+  })
+
+  it('every block filled from a pool has its hash', async () => {
+    for (const envelope of l2.slice(1)) {
+      const { transactions } = envelope.payload
+      const deposits = transactions.filter(isDepositTx)
+      const txSource = new ListedPool(transactions.slice(deposits.length).map(decodeSignedTransaction))
+      const attributes = { ...attributesOf(envelope), transactions: deposits, noTxPool: false }
+      const job = await chain.startBuild({ ...derived(envelope), attributes, txSource })
+      await txSource.exhausted
+      expect((await job.seal()).envelope).toEqual(envelope)
+    }
+  })
+
+  it('the value of each block is what its fee recipient gained', async () => {
+    let total = 0n
+    for (const envelope of l2.slice(1)) {
+      const { parentHash, blockHash, feeRecipient } = envelope.payload
+      const { blockValue } = await (await chain.startBuild(derived(envelope))).seal()
+      const balance = async (hash: Hex) => (await (await chain.stateAt(hash))?.account(feeRecipient))?.balance ?? 0n
+      expect(blockValue).toBe((await balance(blockHash)) - (await balance(parentHash)))
+      total += blockValue
+    }
+    expect(total).toBeGreaterThan(0n)
+  })
+})
