@@ -113,6 +113,17 @@ export const rollupNodeFlags = {
   }),
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
 
+  // Flags of op-node that change nothing about what the node does, or that it ignores itself.
+  l1BeaconHeader: ignoredFlag('l1.beacon-header'),
+  l1BeaconFallbacks: ignoredFlag('l1.beacon-fallbacks'),
+  l1BeaconFetchAllSidecars: ignoredFlag('l1.beacon.fetch-all-sidecars'),
+  pprofEnabled: ignoredFlag('pprof.enabled'),
+  pprofAddr: ignoredFlag('pprof.addr'),
+  pprofPort: ignoredFlag('pprof.port'),
+  pprofType: ignoredFlag('pprof.type'),
+  pprofPath: ignoredFlag('pprof.path'),
+  rollupHalt: ignoredFlag('rollup.halt'),
+  rollupLoadProtocolVersions: ignoredFlag('rollup.load-protocol-versions'),
   snapshotLog: ignoredFlag('snapshotlog.file'),
   heartbeatEnabled: ignoredFlag('heartbeat.enabled'),
   heartbeatMoniker: ignoredFlag('heartbeat.moniker'),
@@ -157,6 +168,8 @@ function timeFlag(name: string, description: string): FlagSpec<number | undefine
   }
 }
 
+/** With or without a value, as some of these are switches. */
 function ignoredFlag(name: string): FlagSpec<string> {
-  return flag.string('Ignored', name, '', 'Accepted from op-node and ignored', { ignored: true })
+  const { placeholder: _, ...spec } = flag.string('Ignored', name, '', 'Accepted from op-node and ignored')
+  return { ...spec, ignored: true }
 }
