@@ -36,12 +36,12 @@ export async function runGeth(
     values.verbosity === undefined ? values : { ...values, logLevel: LEVELS[Number(values.verbosity)] ?? 'info' },
   )
   checkFlags(values, compatValues, [...warnings], logger)
-  const jwtSecret = loadJwtSecret(values.jwtSecret ?? join(values.datadir, 'geth', 'jwtsecret'), { create: true })
 
   const opened = new AsyncDisposableStack()
   try {
     const chain = await openChain(values.datadir, { logger: logger.child({ module: 'chain' }), clock })
     opened.defer(() => chain.close())
+    const jwtSecret = loadJwtSecret(values.jwtSecret ?? join(values.datadir, 'geth', 'jwtsecret'), { create: true })
     const pool = new TxPool({ chain, logger: logger.child({ module: 'txpool' }), clock }, poolOptions(values))
     pool.start()
     opened.defer(() => pool.stop())

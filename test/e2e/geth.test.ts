@@ -160,7 +160,9 @@ describe('refuses to start', () => {
   })
 
   it('on a data directory without a chain', async () => {
-    expectRefusal(await run('--datadir', join(root, 'never'), '--authrpc.port=0'), /init/)
+    const datadir = join(root, 'never')
+    expectRefusal(await run('--datadir', datadir, '--authrpc.port=0'), /holds no chain: run "devium-geth init/)
+    expect(existsSync(datadir)).toBe(false)
   })
 
   it('on one that another process uses', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { bigIntToBytes, concatBytes, viewOf } from '../../lib/bytes.ts'
@@ -79,7 +80,14 @@ export class ChainDatabase implements StateStore {
 
   /** Throws UsageError when another process has it open, or when there is none and `create` is false. */
   static async open(datadir: string, options: { create: boolean }): Promise<ChainDatabase> {
-    const level = new ClassicLevel<Uint8Array, Uint8Array>(join(datadir, 'geth', 'chaindata'), {
+    const path = join(datadir, 'geth', 'chaindata')
+    // LevelDB's own complaint about a missing database depends on which of its directories exist, and it makes some.
+    if (!options.create && !existsSync(join(path, 'CURRENT'))) {
+      throw new UsageError(
+        `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
+      )
+    }
+    const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: options.create,
@@ -94,13 +102,7 @@ export class ChainDatabase implements StateStore {
       if (code === 'LEVEL_LOCKED') {
         throw new UsageError(`datadir ${datadir} is in use by another process`, { cause: error })
       }
-      const text = describeError(error)
-      if (!options.create && text.includes('does not exist')) {
-        throw new UsageError(
-          `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
-        )
-      }
-      throw new UsageError(`cannot open the chain database in ${datadir}: ${text}`, { cause: error })
+      throw new UsageError(`cannot open the chain database in ${datadir}: ${describeError(error)}`, { cause: error })
     }
     return new ChainDatabase(level)
   }

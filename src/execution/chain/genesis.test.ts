@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { initChain, openChain } from '../index.ts'
+import { loadRecordedRpc, RECORDINGS } from '../testUtils/recordedRpc.ts'
+import { readGenesis } from './genesis.ts'
+
+type Json = ReturnType<typeof JSON.parse>
+
+const recorded = loadRecordedRpc('holocene-span-brotli-calldata').genesis
+const changed = (change: (genesis: Json) => void): Json => {
+  const genesis = structuredClone(recorded)
+  change(genesis)
+  return genesis
+}
+
+describe('readGenesis', () => {
+  it.each(RECORDINGS)('gives the block that op-geth gave: %s', (name) => {
+    const { genesis, blocks } = loadRecordedRpc(name)
+    expect(readGenesis(genesis).header).toMatchObject({ hash: blocks[0]?.hash, stateRoot: blocks[0]?.stateRoot })
+  })
+
+  it('reads accounts without 0x and short storage words as geth does', () => {
+    const address = '4200000000000000000000000000000000000099'
+    const long = changed((genesis) => {
+      genesis.alloc[`0x${address}`] = { balance: '0x0', storage: { [`0x${'0'.repeat(63)}1`]: `0x${'0'.repeat(63)}2` } }
+    })
+    const short = changed((genesis) => {
+      genesis.alloc[address] = { balance: '0x0', storage: { '0x1': '0x2' } }
+    })
+    expect(readGenesis(short).header.hash).toBe(readGenesis(long).header.hash)
+    expect(readGenesis(short).header.hash).not.toBe(readGenesis(recorded).header.hash)
+  })
+
+  it.each<[string, (genesis: Json) => void, RegExp]>([
+    ['no config', (genesis) => delete genesis.config, /config/],
+    ['no OP Stack chain', (genesis) => delete genesis.config.optimism, /config\.optimism is missing/],
+    ['Bedrock later', (genesis) => (genesis.config.bedrockBlock = 5), /bedrockBlock must be 0/],
+    ['no alloc', (genesis) => delete genesis.alloc, /alloc: expected an object/],
+    ['a short address', (genesis) => (genesis.alloc['0x1234'] = {}), /alloc\.0x1234: expected 20 bytes/],
+    ['a bad balance', (genesis) => (genesis.alloc[`0x${'11'.repeat(20)}`] = { balance: 'much' }), /balance/],
+    [
+      'a bad storage word',
+      (genesis) => (genesis.alloc[`0x${'11'.repeat(20)}`] = { balance: '0x0', storage: { '0x1': 'x' } }),
+      /storage\.0x1: expected up to 32 bytes/,
+    ],
+    ['Shanghai without Canyon', (genesis) => delete genesis.config.canyonTime, /shanghaiTime and config\.canyonTime/],
+    ['Osaka', (genesis) => (genesis.config.osakaTime = 0), /osakaTime is not supported/],
+    [
+      'no Canyon denominator',
+      (genesis) => delete genesis.config.optimism.eip1559DenominatorCanyon,
+      /DenominatorCanyon/,
+    ],
+    ['extra data of another fork', (genesis) => (genesis.extraData = '0x1234'), /extra/i],
+    ['a number', (genesis) => (genesis.number = '0x5'), /number must be 0/],
+  ])('refuses %s in one line', (_, change, message) => {
+    const genesis = changed(change)
+    expect(() => readGenesis(genesis)).toThrow(UsageError)
+    expect(() => readGenesis(genesis)).toThrow(message)
+  })
+})
+
+describe('a data directory', () => {
+  let datadir: string
+  const open = () => openChain(datadir, { logger: silentLogger, clock: systemClock })
+
+  beforeEach(() => {
+    datadir = mkdtempSync(join(tmpdir(), 'devium-genesis-'))
+  })
+  afterEach(() => rmSync(datadir, { recursive: true, force: true }))
+
+  it('takes the same genesis again, and later fork times with it', async () => {
+    const { hash, created } = await initChain(datadir, recorded)
+    expect(created).toBe(true)
+    const later = changed((genesis) => {
+      genesis.config.isthmusTime = genesis.config.pragueTime = 4_000_000_000
+    })
+    expect(await initChain(datadir, later)).toEqual({ hash, created: false })
+    const chain = await open()
+    expect(chain.config.forks.isthmus).toBe(4_000_000_000)
+    await chain.close()
+  })
+
+  it('refuses another genesis, and keeps its own', async () => {
+    const { hash } = await initChain(datadir, recorded)
+    const other = changed((genesis) => {
+      genesis.timestamp = '0x1'
+    })
+    await expect(initChain(datadir, other)).rejects.toThrow(/incompatible genesis \(have 0x[0-9a-f]{64}, new 0x/)
+    const chain = await open()
+    expect(chain.genesis.hash).toBe(hash)
+    await chain.close()
+  })
+
+  it('without a chain, or in use, is refused with one line', async () => {
+    await expect(open()).rejects.toThrow(/holds no chain: run "devium-geth init/)
+    await initChain(datadir, recorded)
+    const chain = await open()
+    await expect(open()).rejects.toThrow(/in use by another process/)
+    await expect(initChain(datadir, recorded)).rejects.toThrow(/in use by another process/)
+    await chain.close()
+    await (await open()).close()
+  })
+})

@@ -1,0 +1,262 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { initChain, openChain } from '../index.ts'
+import { extendChain } from '../testUtils/extendChain.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
+import type { BlockHeader, Chain, HeadChange } from './types.ts'
+
+const RECORDING = 'holocene-span-brotli-calldata'
+const { genesis, rollup } = loadRecordedRpc(RECORDING)
+const UNKNOWN: Hex = `0x${'99'.repeat(32)}`
+
+let datadir: string
+let chain: Chain
+
+const open = () => openChain(datadir, { logger: silentLogger, clock: systemClock })
+const extend = (parent: Hex, options = {}) => extendChain(chain, rollup, parent, options)
+const setHead = (head: Hex, safe: Hex = ZERO_HASH, finalized: Hex = ZERO_HASH) =>
+  chain.setForkchoice({ headBlockHash: head, safeBlockHash: safe, finalizedBlockHash: finalized })
+
+async function reopen(): Promise<void> {
+  await chain.close()
+  chain = await open()
+}
+
+/** `length` blocks from `parent` on, not canonical. */
+async function branch(parent: Hex, length: number, salt: bigint): Promise<Hex[]> {
+  const hashes: Hex[] = []
+  for (let index = 0; index < length; index++) hashes.push(await extend(hashes.at(-1) ?? parent, { salt }))
+  return hashes
+}
+
+/** Headers from the genesis to `head` by parent hashes. */
+async function ancestry(head: BlockHeader): Promise<BlockHeader[]> {
+  const headers = [head]
+  for (let header = head; header.number > 0; ) {
+    const parent = await chain.headerByHash(header.parentHash)
+    if (parent === undefined) throw new Error(`ancestor ${header.parentHash} is missing`)
+    header = parent
+    headers.unshift(header)
+  }
+  return headers
+}
+
+/** Every lookup that goes by the canonical chain must show exactly the ancestors of the head. */
+async function expectConsistent(): Promise<void> {
+  const head = chain.head()
+  const headers = await ancestry(head)
+  for (const [number, header] of headers.entries()) {
+    expect((await chain.headerByNumber(number))?.hash).toBe(header.hash)
+    expect(await chain.isCanonical(header)).toBe(true)
+    const block = await chain.blockByNumber(number)
+    for (const [index, { hash }] of (block?.transactions ?? []).entries()) {
+      expect(await chain.transactionByHash(hash)).toMatchObject({ index, block: { hash: header.hash } })
+    }
+    expect(await chain.receipts(header.hash)).toHaveLength(block?.transactions.length ?? -1)
+  }
+  expect(await chain.headerByNumber(head.number + 1)).toBeUndefined()
+  // The state is whole: the sender's nonce counts its transfers.
+  const account = await (await chain.stateAt(head.hash))?.account(DEV_ADDRESSES[0])
+  let sent = 0
+  for (const { hash } of headers) sent += ((await chain.blockByHash(hash))?.transactions.length ?? 0) || 0
+  expect(account?.nonce).toBe(BigInt(sent - head.number))
+}
+
+beforeEach(async () => {
+  datadir = mkdtempSync(join(tmpdir(), 'devium-chain-'))
+  await initChain(datadir, genesis)
+  chain = await open()
+})
+
+afterEach(async () => {
+  await chain.close()
+  rmSync(datadir, { recursive: true, force: true })
+})
+
+describe('side chains', () => {
+  it('importing never moves the head', async () => {
+    const [first = UNKNOWN] = await branch(chain.genesis.hash, 1, 1n)
+    expect(chain.head().hash).toBe(chain.genesis.hash)
+    expect(await chain.headerByNumber(1)).toBeUndefined()
+    expect(await chain.blockByHash(first)).toBeDefined()
+    expect(await chain.stateAt(first)).toBeDefined()
+  })
+
+  it('a longer, a shorter and the first branch again: each becomes the whole truth', async () => {
+    const a = await branch(chain.genesis.hash, 4, 1n)
+    const b = await branch(a[0] ?? UNKNOWN, 5, 2n)
+    const c = await branch(chain.genesis.hash, 2, 3n)
+    const changes: HeadChange[] = []
+    chain.onHead((change) => changes.push(change))
+    for (const list of [a, b, c, a]) {
+      await setHead(list.at(-1) ?? UNKNOWN)
+      await expectConsistent()
+    }
+    expect(changes.map(({ removed, added }) => [removed.length, added.length])).toEqual([
+      [0, 4],
+      [3, 5],
+      [6, 2],
+      [2, 4],
+    ])
+    // Leaving goes from the top down, joining from the bottom up.
+    expect(changes[1]?.removed.map(({ number }) => number)).toEqual([4, 3, 2])
+    expect(changes[1]?.added.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6])
+  })
+
+  it('transactions of a block that lost its place are not found by hash', async () => {
+    const [lost = UNKNOWN] = await branch(chain.genesis.hash, 1, 1n)
+    const [other = UNKNOWN] = await branch(chain.genesis.hash, 1, 2n)
+    await setHead(lost)
+    const hash = (await chain.blockByHash(lost))?.transactions[1]?.hash ?? UNKNOWN
+    expect(await chain.transactionByHash(hash)).toBeDefined()
+    await setHead(other)
+    expect(await chain.transactionByHash(hash)).toBeUndefined()
+    expect(await chain.receipts(lost)).toHaveLength(2)
+  })
+
+  it('whatever the order of blocks, heads and restarts', async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('extend' as const), parent: fc.nat() }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('head' as const), block: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+    )
+    const blocks = [chain.genesis.hash]
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+        for (const step of steps) {
+          if (step.kind === 'restart') await reopen()
+          else if (step.kind === 'head') await setHead(blocks[step.block % blocks.length] ?? UNKNOWN)
+          else {
+            const parent = blocks[step.parent % blocks.length] ?? UNKNOWN
+            blocks.push(await extend(parent, { salt: BigInt(blocks.length) }))
+          }
+        }
+        await expectConsistent()
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
+
+describe('labels', () => {
+  it('safe and finalized survive a restart', async () => {
+    const [first = UNKNOWN, second = UNKNOWN, third = UNKNOWN] = await branch(chain.genesis.hash, 3, 1n)
+    await setHead(third, second, first)
+    await reopen()
+    expect([chain.head().hash, chain.safe()?.hash, chain.finalized()?.hash]).toEqual([third, second, first])
+  })
+
+  it('a refused forkchoice changes nothing', async () => {
+    const [a = UNKNOWN] = await branch(chain.genesis.hash, 1, 1n)
+    const [b = UNKNOWN] = await branch(chain.genesis.hash, 1, 2n)
+    await setHead(a)
+    await expect(setHead(b, a)).rejects.toMatchObject({ code: 'invalidForkchoice' })
+    await expect(setHead(b, ZERO_HASH, UNKNOWN)).rejects.toMatchObject({ code: 'invalidForkchoice' })
+    expect(chain.head().hash).toBe(a)
+    await expectConsistent()
+    expect(await setHead(UNKNOWN)).toEqual({ status: 'SYNCING' })
+  })
+
+  it('a label above the head is not canonical', async () => {
+    const [first = UNKNOWN, second = UNKNOWN] = await branch(chain.genesis.hash, 2, 1n)
+    await setHead(second)
+    await expect(setHead(first, second)).rejects.toThrow('safe block not in canonical chain')
+  })
+})
+
+describe('invalid payloads', () => {
+  async function goodPayload() {
+    const hash = await extend(chain.genesis.hash)
+    const block = await chain.blockByHash(hash)
+    if (block === undefined) throw new Error('block is missing')
+    return block
+  }
+
+  it('a wrong state root under a matching block hash leaves no trace', async () => {
+    const { header, transactions } = await goodPayload()
+    const { encodeHeader } = await import('./headerCodec.ts')
+    const { keccak256Hex } = await import('../../lib/hash.ts')
+    const forged = { ...header, stateRoot: UNKNOWN }
+    const blockHash = keccak256Hex(encodeHeader(forged))
+    const status = await chain.importPayload({
+      parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? ZERO_HASH,
+      payload: {
+        parentHash: header.parentHash,
+        feeRecipient: header.miner,
+        stateRoot: UNKNOWN,
+        receiptsRoot: header.receiptsRoot,
+        logsBloom: header.logsBloom,
+        prevRandao: header.mixHash,
+        blockNumber: header.number,
+        gasLimit: header.gasLimit,
+        gasUsed: header.gasUsed,
+        timestamp: header.timestamp,
+        extraData: header.extraData,
+        baseFeePerGas: header.baseFeePerGas,
+        blockHash,
+        transactions: transactions.map(({ raw }) => raw),
+        withdrawals: [],
+        blobGasUsed: 0n,
+        excessBlobGas: 0n,
+      },
+    })
+    expect(status).toMatchObject({ status: 'INVALID', latestValidHash: chain.genesis.hash })
+    expect(status).toMatchObject({ validationError: expect.stringContaining('invalid merkle root') })
+    expect(await chain.headerByHash(blockHash)).toBeUndefined()
+    expect(await setHead(blockHash)).toEqual({ status: 'SYNCING' })
+  })
+})
+
+describe('a process killed in the middle', () => {
+  const script = fileURLToPath(new URL('../testUtils/crashChild.ts', import.meta.url))
+
+  /** Runs the child until it has told of `blocks` heads, waits a little more, kills it. Gives the last number told. */
+  async function runAndKill(blocks: number, delayMs: number): Promise<number> {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, datadir, RECORDING], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let told = 0
+    let count = 0
+    await new Promise<void>((resolve, reject) => {
+      child.on('close', () => (count >= blocks ? resolve() : reject(new Error('the child ended by itself'))))
+      child.stdout.on('data', (chunk: Buffer) => {
+        for (const line of chunk.toString().split('\n').filter(Boolean)) {
+          told = Number(line)
+          if (++count === blocks) setTimeout(() => child.kill('SIGKILL'), delayMs)
+        }
+      })
+    })
+    return told
+  }
+
+  it('has lost no head it told of, and goes on from a whole state', async () => {
+    await chain.close()
+    for (const [blocks, delayMs] of [
+      [3, 0],
+      [5, 3],
+      [2, 7],
+      [8, 11],
+      [4, 17],
+    ] as const) {
+      const told = await runAndKill(blocks, delayMs)
+      chain = await open()
+      expect(chain.head().number).toBeGreaterThanOrEqual(told)
+      expect(chain.safe()?.number).toBe(chain.head().number)
+      await expectConsistent()
+      await setHead(await extend(chain.head().hash))
+      await expectConsistent()
+      await chain.close()
+    }
+    chain = await open()
+  }, 60_000)
+})
