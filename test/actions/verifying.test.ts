@@ -279,6 +279,17 @@ describe('resets', () => {
     expect(verifier.failure).toBeUndefined()
   })
 
+  it('ends a reset that is waited for when the node stops', async () => {
+    const { verifier } = await startBoth(1)
+    chain.l1.failure = new Error('connect ECONNREFUSED')
+    const outcome = verifier.node.resetDerivationPipeline().catch((error: unknown) => error)
+    await settle()
+    await chain.close()
+    expect(await outcome).toMatchObject({ code: 'derivation-stopped' })
+    expect(verifier.failure).toBeUndefined()
+    await expect(verifier.node.resetDerivationPipeline()).rejects.toMatchObject({ code: 'derivation-stopped' })
+  })
+
   it('keeps trying while L1 does not answer', async () => {
     const { verifier, blocks } = await startBoth(3)
     chain.l1.failure = new Error('connect ECONNREFUSED')

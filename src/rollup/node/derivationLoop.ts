@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { severityOf } from '../../lib/errors.ts'
+import { DeviumError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
@@ -57,9 +57,17 @@ const backoff = exponentialBackoff(1000, 10_000, 250)
 const YIELD_AFTER_MS = 10
 
 interface ResetRequest {
-  cause: unknown
-  resolve: () => void
   promise: Promise<void>
+  resolve: () => void
+  reject: (reason: unknown) => void
+}
+
+/** The node stopped before a reset that somebody waits for. */
+export class DerivationStopped extends DeviumError<'derivation-stopped'> {
+  override readonly name = 'DerivationStopped'
+  constructor() {
+    super('derivation-stopped', 'derivation has stopped')
+  }
 }
 
 /** Reads L1 and makes L2 blocks safe, step by step; starts with a reset that finds out where to begin. */
@@ -72,6 +80,7 @@ export class DerivationLoop {
   private loggedSafe = 0
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
+  private hasStopped = false
 
   constructor(modules: DerivationModules, config: RollupConfig) {
     this.modules = modules
@@ -88,11 +97,17 @@ export class DerivationLoop {
     this.wakeUp.wake()
   }
 
-  /** Has heads and pipeline found anew; resolves when that has succeeded. Requests that come meanwhile share one reset. */
-  requestReset(cause?: unknown): Promise<void> {
+  /**
+   * Has heads and pipeline found anew; resolves when that has succeeded, and rejects when the node stops before.
+   * Requests that come while one is open share its reset.
+   */
+  requestReset(): Promise<void> {
+    if (this.hasStopped) return Promise.reject(new DerivationStopped())
     if (this.resetRequest === undefined) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.resetRequest = { cause, resolve, promise }
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      // Whoever does not wait for the reset need not handle its end.
+      promise.catch(() => undefined)
+      this.resetRequest = { promise, resolve, reject }
       this.wakeUp.wake()
     }
     return this.resetRequest.promise
@@ -110,14 +125,23 @@ export class DerivationLoop {
       logger.info('Finalized L2 block', { number: block.number, hash: block.hash })
     } catch (error) {
       logger.warn('Could not finalize', { err: error })
-      if (severityOf(error) === 'reset') this.requestReset(error).catch(() => undefined)
+      if (severityOf(error) === 'reset') this.askForReset()
     }
   }
 
   /** Runs until the signal aborts; rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
+    this.askForReset()
+    try {
+      await this.loop(signal)
+    } finally {
+      this.hasStopped = true
+      this.resetRequest?.reject(new DerivationStopped())
+    }
+  }
+
+  private async loop(signal: AbortSignal): Promise<void> {
     const { metrics } = this.modules
-    this.requestReset('start')
     let failures = 0
     while (!signal.aborted) {
       try {
@@ -145,7 +169,7 @@ export class DerivationLoop {
     if (severity === 'critical') throw error
     if (severity === 'reset' && this.resetRequest === undefined) {
       logger.warn('Derivation needs a reset', { err: error })
-      this.requestReset(error)
+      this.askForReset()
       return true
     }
     const message = controller.ready ? 'Derivation step failed' : 'Could not find the heads to start from'
@@ -153,6 +177,10 @@ export class DerivationLoop {
     if (failures === 1) logger.warn(message, { err: error })
     else logger.debug(message, { err: error, failures })
     return false
+  }
+
+  private askForReset(): void {
+    this.requestReset().catch(() => undefined)
   }
 
   private reportRecovery(failures: number): 0 {

@@ -97,7 +97,7 @@ export function createRollupNode(
     },
     config,
   )
-  const requestReset = (cause: unknown) => derivation.requestReset(cause)
+  const requestReset = () => derivation.requestReset()
   const unsafeChain = new UnsafeChain(
     {
       engine: controller,
@@ -131,7 +131,7 @@ export function createRollupNode(
       )
     },
 
-    resetDerivationPipeline: () => requestReset('asked for by an operator'),
+    resetDerivationPipeline: requestReset,
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
     stopSequencer: async () => requireSequencer().stop(),
     sequencerActive: () => sequencing?.sequencer.active ?? false,

@@ -17,7 +17,7 @@ export interface UnsafeChainModules {
   }
   /** Asks peers for blocks start (inclusive) to end (exclusive); absent where there is no such way. */
   requestRange?: ((start: number, end: number) => void) | undefined
-  requestReset: (cause: unknown) => Promise<void>
+  requestReset: () => Promise<void>
   metrics: NodeMetrics
   clock: Clock
   logger: Logger
@@ -113,7 +113,8 @@ export class UnsafeChain {
       if (severity === 'critical') throw error
       // One line an outage: the next is written when it is over.
       if (this.failures++ === 0) logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
-      if (severity === 'reset') await this.modules.requestReset(error)
+      // Not waited for: while it is under way the engine is not ready, and its end moves the heads.
+      if (severity === 'reset') this.modules.requestReset().catch(() => undefined)
       return RETRY_MS
     }
   }

@@ -44,7 +44,7 @@ export interface SequencerModules {
   /** Signs and gossips. Called before the block is inserted here; a failure is logged and the block stands. */
   publish: (envelope: PayloadEnvelope) => Promise<void>
   /** Asks for a reset of heads and pipeline; resolves when it is done. */
-  requestReset: (cause: unknown) => Promise<void>
+  requestReset: () => Promise<void>
   /** Called when building starts or stops, before the change is reported to the caller. */
   onActiveChange?: (active: boolean) => Promise<void>
   clock: Clock
@@ -269,7 +269,7 @@ export class Sequencer {
       this.job = undefined
       origins.reset()
       this.isResetting = true
-      this.modules.requestReset(error).then(
+      this.modules.requestReset().then(
         () => this.resumeAt(clock.now() + blockTimeMs),
         () => this.resumeAt(clock.now() + TEMPORARY_RETRY_MS),
       )
