@@ -4,12 +4,23 @@ import {
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   EMPTY_UNCLES_HASH,
+  estimatedDaSize,
+  fastLzLength,
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { toBlock, toReceipts } from '../chain/blockStore.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
-import type { BlockHeader, BuildJob, BuiltBlock, ChainConfig, Transaction, TxSource } from '../chain/types.ts'
+import type {
+  BlockHeader,
+  BuildJob,
+  BuiltBlock,
+  ChainConfig,
+  DaSizeLimits,
+  SignedTransaction,
+  Transaction,
+  TxSource,
+} from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
@@ -50,6 +61,7 @@ export class OpBuildJob implements BuildJob {
   private readonly execution: BlockExecution
   private readonly extraData: Hex
   private readonly transactions: Transaction[] = []
+  private readonly daCounted = { transactions: 0, bytes: 0 }
   /** Aborts when filling is to end. */
   private readonly stop = new AbortController()
   private filling: Promise<void> = Promise.resolve()
@@ -152,11 +164,31 @@ export class OpBuildJob implements BuildJob {
       const tx = cursor.peek()
       if (tx === undefined || aborted.aborted || execution.gasLeft < MIN_TX_GAS) return
       if (tx.gasLimit > execution.gasLeft || (rules.jovian && !execution.fitsDaFootprint(tx))) cursor.skipSender()
+      else if (!this.fitsDaSize(tx, txSource.maxDaSize?.() ?? {})) cursor.skipSender()
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
       else if (await this.tryAdd(tx)) cursor.next()
       else cursor.skipSender()
       await takeTurn()
     }
+  }
+
+  /** Limits the batch submitter sets while L1 is congested; they hold for what comes from the pool. */
+  private fitsDaSize({ raw }: SignedTransaction, { transactionBytes, blockBytes }: DaSizeLimits): boolean {
+    if (transactionBytes === undefined && blockBytes === undefined) return true
+    const size = estimatedDaSize(fastLzLength(raw))
+    return (
+      (transactionBytes === undefined || size <= transactionBytes) &&
+      (blockBytes === undefined || this.daBytes() + size <= blockBytes)
+    )
+  }
+
+  /** Estimated compressed bytes of the block so far, counted on only when a limit asks for them. */
+  private daBytes(): number {
+    for (; this.daCounted.transactions < this.transactions.length; this.daCounted.transactions++) {
+      const tx = this.transactions[this.daCounted.transactions]
+      if (tx !== undefined && tx.type !== 0x7e) this.daCounted.bytes += estimatedDaSize(fastLzLength(tx.raw))
+    }
+    return this.daCounted.bytes
   }
 
   private async tryAdd(tx: Transaction): Promise<boolean> {

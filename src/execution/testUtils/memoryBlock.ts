@@ -1,0 +1,122 @@
+import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
+import { type Fork, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { BlockExecution } from '../block/blockExecution.ts'
+import type { ChainConfig, DepositTransaction } from '../chain/types.ts'
+import { EvmPool } from '../evm/evmPool.ts'
+import type { BlockContext } from '../evm/runMessage.ts'
+import { StateDatabase } from '../state/stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
+import { WorldState } from '../state/worldState.ts'
+import { decodeDeposit } from '../tx/decodeTransaction.ts'
+
+export interface MemoryAccount {
+  balance?: bigint
+  nonce?: bigint
+  code?: Hex
+  storage?: Record<number, bigint>
+}
+
+export interface MemoryBlockOptions {
+  /** The latest active fork; default granite. */
+  fork?: Fork | 'bedrock'
+  accounts?: Record<Hex, MemoryAccount>
+  block?: Partial<Omit<BlockContext, 'rules' | 'chainId'>>
+}
+
+export interface MemoryBlock {
+  execution: BlockExecution
+  world: WorldState
+  config: ChainConfig
+}
+
+export const COINBASE: Hex = '0x4200000000000000000000000000000000000011'
+
+/** The L1 cost parameters in L1Block's storage. */
+export const L1_BLOCK_ACCOUNT: MemoryAccount = {
+  nonce: 1n,
+  storage: {
+    1: 1_000_000_000n,
+    // baseFeeScalar 2, blobBaseFeeScalar 3
+    3: (2n << 96n) | (3n << 64n),
+    5: 50n,
+    6: 7_000_000n,
+    7: 10_000_000n,
+    // operatorFeeScalar 5,000,000, operatorFeeConstant 77
+    8: (5_000_000n << 64n) | 77n,
+  },
+}
+
+/** A block to execute on a state in memory, on chain 901 with one fork active from the start. */
+export function createMemoryBlock({ fork = 'granite', accounts = {}, block = {} }: MemoryBlockOptions): MemoryBlock {
+  const config: ChainConfig = {
+    chainId: 901n,
+    forks: fork === 'bedrock' ? {} : { [fork]: 0 },
+    eip1559Elasticity: 6n,
+    eip1559Denominator: 50n,
+    eip1559DenominatorCanyon: 250n,
+    json: {},
+  }
+  const database = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
+  const world = new WorldState(database, EMPTY_TRIE_ROOT)
+  const allocation: Record<string, MemoryAccount> = { [L1_BLOCK_ADDRESS]: L1_BLOCK_ACCOUNT, ...accounts }
+  for (const [address, account] of Object.entries(allocation)) {
+    allocate(world, address as Hex, account)
+  }
+  world.endTransaction()
+  const ancestry = { header: () => undefined, canonicalHeader: () => undefined, isCanonical: () => false }
+  const { env } = new EvmPool({ ancestry }, config).lease(
+    world,
+    {
+      number: 7,
+      timestamp: 1000,
+      coinbase: COINBASE,
+      prevRandao: ZERO_HASH,
+      gasLimit: 30_000_000n,
+      baseFee: 1_000n,
+      ...block,
+    },
+    ZERO_HASH,
+  )
+  return { execution: new BlockExecution(env, config), world, config }
+}
+
+function allocate(
+  world: WorldState,
+  address: Hex,
+  { balance = 0n, nonce = 0n, code, storage = {} }: MemoryAccount,
+): void {
+  world.addBalance(address, balance)
+  world.setNonce(address, nonce)
+  if (code !== undefined) world.putCode(address, fromHex(code))
+  for (const [slot, value] of Object.entries(storage)) {
+    world.putStorage(address, wordOf(BigInt(slot)), bigIntToMinimalBytes(value))
+  }
+}
+
+export function wordOf(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
+
+/** Current value of a storage slot. */
+export function slotOf(world: WorldState, address: Hex, slot: bigint): bigint {
+  return BigInt(toHex(world.storage(address, wordOf(slot)))) || 0n
+}
+
+export function deposit(fields: Partial<Omit<DepositTransaction, 'type' | 'hash' | 'raw'>> = {}): DepositTransaction {
+  const { gasLimit = 100_000n, ...rest } = fields
+  return decodeDeposit(
+    encodeDepositTx({
+      sourceHash: `0x${'11'.repeat(32)}`,
+      from: `0x${'33'.repeat(20)}`,
+      to: `0x${'44'.repeat(20)}`,
+      mint: 0n,
+      value: 0n,
+      gas: gasLimit,
+      isSystemTx: false,
+      data: new Uint8Array(),
+      ...rest,
+    }),
+  )
+}
