@@ -75,7 +75,7 @@ export const gethFlags = {
   httpAddr: flag.string(HTTP, 'http.addr', 'localhost', 'Address to listen on', { placeholder: '<host>' }),
   httpPort: flag.port(HTTP, 'http.port', 8545, 'Port to listen on'),
   httpApi: {
-    ...flag.list(HTTP, 'http.api', 'Namespaces served: eth, net, web3, txpool, debug, admin'),
+    ...flag.list(HTTP, 'http.api', 'Namespaces served: eth, net, web3, txpool, debug, miner, admin'),
     default: ['eth', 'net', 'web3'],
   },
   httpCorsDomain: flag.list(HTTP, 'http.corsdomain', 'Origins that browsers may call from; * = any'),

@@ -21,7 +21,7 @@ export type GethValues = FlagValues<typeof gethFlags>
 
 /** go-ethereum's limit for bodies on the Engine API port: payloads are large. */
 const ENGINE_BODY_BYTES = 128 * 1024 * 1024
-const ENGINE_NAMESPACES = ['engine', 'eth', 'net', 'web3', 'debug', 'txpool', 'admin']
+const ENGINE_NAMESPACES = ['engine', 'eth', 'net', 'web3', 'debug', 'txpool', 'miner', 'admin']
 /** geth's `--verbosity`. */
 const LEVELS: readonly LogLevel[] = ['crit', 'error', 'warn', 'info', 'debug', 'trace']
 

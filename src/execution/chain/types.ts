@@ -242,6 +242,15 @@ export interface TxSource {
   best(baseFee: bigint): TxCursor
   /** Resolves once transactions were added after the call; the builder then asks for a new cursor. Rejects on abort. */
   added(signal: AbortSignal): Promise<void>
+  /** Limits on what a block takes from this source; read for each transaction. */
+  maxDaSize?(): DaSizeLimits
+}
+
+/** Estimated compressed bytes (Fjord's measure); absent = no limit. */
+export interface DaSizeLimits {
+  transactionBytes?: number
+  /** Of all signed transactions of the block. */
+  blockBytes?: number
 }
 
 /** A walk over the pool that does not change it. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { createJwt } from '../../lib/jwt.ts'
@@ -170,6 +172,25 @@ describe('building', () => {
     expect(payload.transactions).toHaveLength(3)
     expect(payload.transactions).toEqual(expect.arrayContaining([toHex(early.raw), toHex(late.raw)]))
     expect(await node.eth.request('txpool_status', [])).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  it('keeps to the limits that the batch submitter sets', async () => {
+    // Hashes do not compress.
+    const data = concatBytes(...Array.from({ length: 60 }, (_, index) => keccak256(Uint8Array.of(index))))
+    const large = signTransaction(KEY, { data, gasLimit: 200_000n, maxPriorityFeePerGas: 5_000_000n })
+    await node.pool.add(large)
+    for (const nonce of [0, 1, 2]) await node.pool.add(signTransaction(OTHER_KEY, { nonce }))
+    const mined = async (transaction: number, block: number) => {
+      const limits = [transaction, block].map((bytes) => `0x${bytes.toString(16)}`)
+      expect(await node.eth.request('miner_setMaxDASize', limits)).toBe(true)
+      return ((await driver.build()).transactions as unknown[]).length - 1
+    }
+    // A transfer counts 100 bytes.
+    expect(await mined(1000, 0)).toBe(3)
+    for (const nonce of [3, 4, 5]) await node.pool.add(signTransaction(OTHER_KEY, { nonce }))
+    expect(await mined(1000, 250)).toBe(2)
+    expect(await mined(0, 0)).toBe(2)
+    expect(node.pool.get(large.hash)).toBeUndefined()
   })
 
   it('leaves the pool alone with noTxPool', async () => {

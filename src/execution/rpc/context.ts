@@ -3,7 +3,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { Chain, SignedTransaction } from '../chain/types.ts'
+import type { Chain, DaSizeLimits, SignedTransaction } from '../chain/types.ts'
 import type { SenderContent } from '../txPool/index.ts'
 
 /** The part of the transaction pool that wallets reach. */
@@ -15,6 +15,7 @@ export interface RpcPool {
   content(sender: Hex): SenderContent
   senderAddresses(): Hex[]
   onAdded(listener: (transaction: SignedTransaction) => void): () => void
+  setMaxDaSize(limits: DaSizeLimits): void
 }
 
 export interface RpcModules {

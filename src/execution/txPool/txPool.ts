@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import type {
   Chain,
+  DaSizeLimits,
   HeadChange,
   L1FeeSource,
   SignedTransaction,
@@ -52,6 +53,7 @@ export class TxPool implements TxSource {
   private readonly byHash = new Map<Hex, PoolEntry>()
   private slots = { pending: 0, queued: 0 }
   private sequence = 0
+  private daLimits: DaSizeLimits = {}
   private readonly lock = new SerialLock()
   private waiters = new Set<() => void>()
   private addListeners = new Set<(transaction: SignedTransaction) => void>()
@@ -126,6 +128,15 @@ export class TxPool implements TxSource {
       for (const queue of queues) if (queue.pending.length > 0) yield [...queue.pending]
     }
     return createTxCursor(lanes(this.senders.values()), baseFee, this.options.minBlockTipWei)
+  }
+
+  maxDaSize(): DaSizeLimits {
+    return this.daLimits
+  }
+
+  /** Holds from the next transaction on that a block takes. Throughput falls while L1 is congested (op-batcher). */
+  setMaxDaSize(limits: DaSizeLimits): void {
+    this.daLimits = limits
   }
 
   added(signal: AbortSignal): Promise<void> {
