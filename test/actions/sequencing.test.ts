@@ -65,8 +65,18 @@ describe('sequencer', () => {
     chain.l1.mine()
     await chain.clock.advance(1000)
     await until(() => node.syncStatus().unsafeL2.number > 1800)
-    expect(p2p.published.find(({ payload }) => payload.blockNumber === 1801)?.payload.transactions).toHaveLength(2)
+    expect((await engine.payloadByNumber(1801))?.payload.transactions).toHaveLength(2)
     expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(1)
+    expect(p2p.published).toEqual([])
+  })
+
+  it('does not gossip blocks that are too old for peers to accept', async () => {
+    chain = new TestChain()
+    await chain.clock.advance(70_000)
+    const { node, p2p } = await chain.addNode({ sequencing: {} })
+    await until(() => node.syncStatus().unsafeL2.number === 70)
+    expect(numbers(p2p.published)[0]).toBe(10)
+    expect(p2p.published).toHaveLength(61)
   })
 
   it('waits while unsafe is too far ahead of safe, and goes on when safe follows', async () => {

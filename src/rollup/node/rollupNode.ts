@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -74,6 +74,9 @@ export interface RollupNode extends RollupNodeApi {
 export class NodeError extends DeviumError<'sequencer-disabled' | 'safe-db-disabled' | 'bad-block-hash'> {
   override readonly name = 'NodeError'
 }
+
+/** Peers reject blocks that are older (specs: rollup-node-p2p, "Block validation"). */
+const MAX_GOSSIP_AGE_S = 60
 
 /** Assembles derivation, unsafe chain, finality and sequencer around one engine controller. */
 export function createRollupNode(
@@ -187,6 +190,8 @@ export function createRollupNode(
 
   async function publish(envelope: PayloadEnvelope): Promise<void> {
     metrics.sequencedTransactions(envelope.payload.transactions.length)
+    // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
+    if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
     await p2p?.publish(envelope)
   }
 
