@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { describeError, UsageError } from '../lib/errors.ts'
+import { parseCidr } from '../lib/ipNet.ts'
 import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
-import { parseCidr } from './ipNet.ts'
 import type { P2pOptions } from './options.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */

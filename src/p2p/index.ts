@@ -18,7 +18,6 @@ export {
 } from './api.ts'
 export { P2pError, type P2pErrorCode } from './errors.ts'
 export { parsePrivateKeyHex } from './host/privateKey.ts'
-export { cidrToIpNet, type IpNet, ipNetToCidr } from './ipNet.ts'
 export type { P2pModules } from './node.ts'
 export {
   DEFAULT_P2P_OPTIONS,

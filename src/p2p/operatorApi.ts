@@ -1,5 +1,6 @@
 import type { Peer, PeerId } from '@libp2p/interface'
 import { describeError } from '../lib/errors.ts'
+import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './api.ts'
 import { P2pError } from './errors.ts'
@@ -11,7 +12,6 @@ import type { Host } from './host/host.ts'
 import type { LatencyTracker } from './host/latency.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import type { StaticPeers } from './host/staticPeers.ts'
-import { normalizeCidr, normalizeIp } from './ipNet.ts'
 import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
 
 export interface OperatorApiModules {

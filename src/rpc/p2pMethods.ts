@@ -1,7 +1,7 @@
 import { DecodeError } from '../lib/errors.ts'
+import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/api.ts'
-import { cidrToIpNet, ipNetToCidr } from '../p2p/ipNet.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { booleanParam, objectParam, type Param, textParam } from './params.ts'
 

@@ -1,5 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../ipNet.ts'
+import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
 
 /** When and why a peer or an IP may not connect, until `expiryMs` (Unix milliseconds). */
 export interface Ban {

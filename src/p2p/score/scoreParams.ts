@@ -1,4 +1,4 @@
-import { parseCidr, parseIp, subnetContains } from '../ipNet.ts'
+import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import type { P2pOptions } from '../options.ts'
 
 /** What a counter is multiplied with each slot so that it falls to 1 % in `slots` slots. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { DecodeError } from '../lib/errors.ts'
+import { DecodeError } from './errors.ts'
 
 /** Go's default JSON of `net.IPNet`, op-node's form of a subnet: the mask is base64 of 4 or 16 bytes. */
 export interface IpNet {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DecodeError } from '../lib/errors.ts'
+import { DecodeError } from './errors.ts'
 import {
   cidrToIpNet,
   formatIp,
