@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Connection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { readFirst } from '../streams.ts'
 
 /** libp2p's ping (specs: ping). */
 const PING_PROTOCOL = '/ipfs/ping/1.0.0'
@@ -56,22 +57,9 @@ async function answers(connection: Connection, timeoutMs: number, stop: AbortSig
   const signal = AbortSignal.any([timeout, stop])
   try {
     const stream = await connection.newStream(PING_PROTOCOL, { signal })
-    const onAbort = (): void => stream.abort(new Error('ping timed out'))
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      let received = 0
-      const reading = (async () => {
-        for await (const chunk of stream) {
-          received += chunk.byteLength
-          if (received >= PING_BYTES) return
-        }
-      })()
-      stream.send(new Uint8Array(randomBytes(PING_BYTES)))
-      await reading
-      void stream.close({ signal }).catch(() => {})
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-    }
+    const reading = readFirst(stream, PING_BYTES, signal)
+    stream.send(new Uint8Array(randomBytes(PING_BYTES)))
+    await reading.finally(() => stream.abort(new Error('ping is over')))
     return !timeout.aborted
   } catch {
     return !timeout.aborted

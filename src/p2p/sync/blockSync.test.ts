@@ -1,8 +1,12 @@
+import { multiaddr } from '@multiformats/multiaddr'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { P2pModules } from '../node.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
+import { readAll } from '../streams.ts'
+import { startRawPeer } from '../testUtils/rawPeer.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { decodeResponse, encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 
 const running: TestNode[] = []
 afterEach(async () => {
@@ -72,6 +76,25 @@ describe('gap filling', () => {
     const { peers } = await b.node.peers(true)
     expect(peers[empty.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
     expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
+  })
+
+  it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
+    const a = await start({}, serving)
+    const raw = await startRawPeer([])
+    try {
+      const connection = await raw.host.dial(multiaddr(a.address))
+      const [protocol] = payloadByNumberProtocols(config.l2ChainId)
+      const stream = await connection.newStream([protocol], { negotiateFully: false })
+      stream.send(encodeRequest(7))
+      const [answer] = await Promise.all([
+        readAll(stream, 10_000, AbortSignal.timeout(5_000)),
+        stream.close({ signal: AbortSignal.timeout(5_000) }),
+      ])
+      const response = decodeResponse(answer, config, config.genesis.l2Time + 7)
+      expect(response).toEqual({ code: 0, envelope: chain[6] })
+    } finally {
+      await raw.stop()
+    }
   })
 
   it('asks nobody when switched off, or for a range that is hours old', async () => {

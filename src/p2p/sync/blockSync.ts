@@ -9,6 +9,7 @@ import { parsePeerId } from '../host/multiaddrs.ts'
 import type { P2pMetrics } from '../metrics.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import type { AppScores } from '../score/appScores.ts'
+import { readAll, writeAll } from '../streams.ts'
 import type { PayloadListener } from '../types.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import {
@@ -20,7 +21,6 @@ import {
   TRANSFER_TIMEOUT_MS,
 } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
-import { readAll, writeAll } from './streams.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
 
 export interface BlockSync {

@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import type { P2pChain } from '../options.ts'
+import { readFirst, writeAll } from '../streams.ts'
 import {
   decodeRequest,
   encodeResponse,
@@ -13,7 +14,6 @@ import {
   type ResultCode,
   TRANSFER_TIMEOUT_MS,
 } from './payloadByNumber.ts'
-import { readAll, writeAll } from './streams.ts'
 import { TokenBucket } from './tokenBucket.ts'
 
 /** op-node's limits (sync.go): all peers together, each peer, and how long a request may wait for its turn. */
@@ -78,7 +78,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     try {
       // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
-      const request = await readAll(stream, REQUEST_BYTES, timeout)
+      const request = await readFirst(stream, REQUEST_BYTES, timeout)
       await waitForTurn(peer, stop.signal)
       number = decodeRequest(request)
       await writeAll(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))

@@ -1,0 +1,69 @@
+import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import { concatBytes } from '../lib/bytes.ts'
+import { DecodeError } from '../lib/errors.ts'
+
+/** What reading needs of a stream. */
+export type Readable = Pick<Stream, 'addEventListener' | 'removeEventListener' | 'readableEnded' | 'readBufferLength'>
+
+/** All bytes until the other side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
+export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  return read(stream, { maxBytes, enough: Number.POSITIVE_INFINITY }, signal)
+}
+
+/** The first `count` bytes, as soon as they are there; fewer only when the other side closes its end before. */
+export async function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
+  const bytes = await read(stream, { maxBytes: Number.POSITIVE_INFINITY, enough: count }, signal)
+  return bytes.subarray(0, count)
+}
+
+/**
+ * By events: the stream's own iterator never ends when data and end of stream have come before it was asked for, as
+ * go-libp2p sends them together with the protocol's name.
+ */
+function read(
+  stream: Readable,
+  limits: { maxBytes: number; enough: number },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = []
+    let total = 0
+    const settle = (error?: unknown): void => {
+      stream.removeEventListener('message', onMessage)
+      stream.removeEventListener('end', onEnd)
+      stream.removeEventListener('close', onClose)
+      signal.removeEventListener('abort', onAbort)
+      if (error === undefined) resolve(concatBytes(...parts))
+      else reject(error)
+    }
+    const onMessage = ({ data }: StreamMessageEvent): void => {
+      total += data.byteLength
+      parts.push(data.subarray())
+      if (total > limits.maxBytes) settle(new DecodeError(`more than ${limits.maxBytes} bytes`))
+      else if (total >= limits.enough || isOver(stream)) settle()
+    }
+    const onEnd = (): void => settle()
+    const onClose = ({ error }: StreamCloseEvent): void => settle(error)
+    const onAbort = (): void => settle(signal.reason)
+    if (signal.aborted) {
+      onAbort()
+      return
+    }
+    signal.addEventListener('abort', onAbort)
+    stream.addEventListener('end', onEnd)
+    stream.addEventListener('close', onClose)
+    stream.addEventListener('message', onMessage)
+    if (isOver(stream)) settle()
+  })
+}
+
+/** Ended, and nothing left: bytes that came with the protocol's name are put back after the end was announced. */
+function isOver(stream: Readable): boolean {
+  return stream.readableEnded && stream.readBufferLength === 0
+}
+
+/** Writes everything and closes the writing end. */
+export async function writeAll(stream: Stream, data: Uint8Array, signal: AbortSignal): Promise<void> {
+  if (!stream.send(data)) await stream.onDrain({ signal })
+  await stream.close({ signal })
+}
