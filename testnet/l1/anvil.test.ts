@@ -52,6 +52,15 @@ describe('anvilArguments', () => {
     expect(args).not.toContain('--load-state')
   })
 
+  it('takes blocks for final only when they are surely written', () => {
+    const slots = (l1BlockTime: number) => {
+      const args = anvilArguments({ ...options, chain: { ...options.chain, l1BlockTime } })
+      return Number(args[args.indexOf('--slots-in-an-epoch') + 1])
+    }
+    for (const l1BlockTime of [1, 2, 3, 12]) expect(2 * slots(l1BlockTime) * l1BlockTime).toBeGreaterThanOrEqual(15)
+    expect(slots(2)).toBe(4)
+  })
+
   it('goes on with a kept one on the real clock', () => {
     const args = anvilArguments({ ...options, loadFrom: 'old' }).join(' ')
     expect(args).toContain('--load-state old --block-time 2')

@@ -28,7 +28,7 @@ export interface AnvilOptions {
   host: string
   port: number
   chain: Pick<ChainParameters, 'l1ChainId' | 'l1BlockTime' | 'genesisTime'>
-  /** Where the chain is written when Anvil ends, and every minute. */
+  /** Where the chain is written when Anvil ends, and now and then. */
   dumpTo: string
   /** Directory for what Anvil moves out of its memory. */
   cacheDir: string
@@ -36,8 +36,10 @@ export interface AnvilOptions {
   loadFrom?: string
 }
 
-/** Blocks of an epoch: L1's safe and finalized blocks follow the head by one and two of them. */
-const SLOTS_IN_AN_EPOCH = 2
+/** Time between two writes of the state: what a crash of the machine may cost of L1. */
+const STATE_INTERVAL_SECONDS = 10
+/** L1 blocks are final only when a crash can no longer undo them: L2 would never leave what it holds for final. */
+const FINALITY_SECONDS = 15
 /** Room for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
 
@@ -49,9 +51,9 @@ export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }
     ...['--chain-id', String(chain.l1ChainId)],
     // The newest fork whose header form every rollup node of Holocene's time knows.
     ...['--hardfork', 'cancun'],
-    ...['--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH)],
+    ...['--slots-in-an-epoch', String(slotsInAnEpoch(chain.l1BlockTime))],
     ...['--dump-state', dumpTo],
-    ...['--state-interval', '60'],
+    ...['--state-interval', String(STATE_INTERVAL_SECONDS)],
     ...['--cache-path', cacheDir],
     ...(loadFrom === undefined
       ? [
@@ -63,6 +65,11 @@ export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }
       : // No --timestamp: it would set back the clock of the blocks to come.
         [...['--load-state', loadFrom], ...['--block-time', String(chain.l1BlockTime)]]),
   ]
+}
+
+/** Anvil's safe and finalized blocks are one and two epochs behind the head. */
+function slotsInAnEpoch(l1BlockTime: number): number {
+  return Math.ceil(FINALITY_SECONDS / (2 * l1BlockTime))
 }
 
 /**

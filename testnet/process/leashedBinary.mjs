@@ -24,4 +24,8 @@ child.on('error', (error) => {
   console.error(`cannot run ${binary}: ${error.message}`)
   process.exit(127)
 })
-child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))
+child.on('exit', (code, signal) => {
+  if (signal === null) process.exit(code ?? 1)
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+})
