@@ -11,7 +11,7 @@ describe('checkCompatFlags', () => {
   it.each([
     [{ nodiscover: 'true', maxpeers: '0', syncmode: 'full', gcmode: 'archive' }, [], []],
     [{ nodiscover: 'false', maxpeers: '50' }, ['--maxpeers', '--nodiscover'], []],
-    [{ 'rollup.disabletxpoolgossip': 'true', 'txpool.nolocals': 'true' }, [], []],
+    [{ 'rollup.disabletxpoolgossip': 'true', ipcdisable: 'true' }, [], []],
     [{ cache: '4096', http: 'true' }, ['--cache'], []],
     [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],
   ])('%j', (given, ignored, refused) => {

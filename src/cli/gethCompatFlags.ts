@@ -135,7 +135,7 @@ const SWITCHES: Record<string, readonly string[]> = {
   'rpc.enabledeprecatedpersonal': ['false'],
   snapshot: ['true', 'false'],
   'txpool.journalremotes': ['false'],
-  'txpool.nolocals': ['true'],
+
   v5disc: ['false'],
   vmdebug: ['false'],
 }

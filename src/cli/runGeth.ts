@@ -174,13 +174,14 @@ function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>): re
 
 function poolOptions(values: GethValues) {
   return {
-    priceLimitWei: values.poolPriceLimit,
+    // All transactions come by RPC: geth calls them local, and lets those pay what they like.
+    priceLimitWei: values.poolNoLocals ? values.poolPriceLimit : 0n,
     priceBumpPercent: BigInt(values.poolPriceBump),
     globalSlots: values.poolGlobalSlots,
     globalQueue: values.poolGlobalQueue,
     accountQueue: values.poolAccountQueue,
     lifetimeMs: values.poolLifetime,
-    minBlockTipWei: values.minerGasPrice,
+    minBlockTipWei: values.poolNoLocals ? values.minerGasPrice : 0n,
     effectiveGasLimit: values.minerEffectiveGasLimit,
   }
 }

@@ -25,7 +25,10 @@ export async function estimateGas(
     const plain = await attempt(TX_GAS).catch(() => undefined)
     if (plain !== undefined && plain.failure === undefined) return TX_GAS
   }
-  const atLimit = await attempt(limit)
+  const atLimit = await attempt(limit).catch((error: unknown) => {
+    if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    throw new ChainError('executionFailed', `failed with ${limit} gas: ${error.message}`)
+  })
   if (atLimit.failure !== undefined) throw failureAt(limit, atLimit)
 
   let high = limit

@@ -1,3 +1,4 @@
+import { checksumAddress } from '../../lib/checksumAddress.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
@@ -65,7 +66,9 @@ async function run(env: Environment, request: CallRequest, price: GasPrices): Pr
   const balance = world.balance(from)
   const cost = gas * price.cap + value
   if (balance < cost) {
-    throw failed(`insufficient funds for gas * price + value: address ${from} have ${balance} want ${cost}`)
+    throw failed(
+      `insufficient funds for gas * price + value: address ${checksumAddress(from)} have ${balance} want ${cost}`,
+    )
   }
   const isCreation = to === null
   const intrinsic = intrinsicGas({ isCreation, data, accessList, authorizationCount: 0 }, block.rules)
@@ -107,13 +110,16 @@ function failureMember({ failure }: MessageResult): Pick<CallResult, 'failure'> 
 function gasPrices(request: CallRequest, baseFee: bigint): GasPrices {
   const { gasPrice, maxFeePerGas = gasPrice ?? 0n, maxPriorityFeePerGas = gasPrice ?? 0n } = request
   if (maxFeePerGas === 0n && maxPriorityFeePerGas === 0n) return { effective: 0n, cap: 0n }
+  const offered = `address ${checksumAddress(request.from ?? ZERO_ADDRESS)}`
   if (maxPriorityFeePerGas > maxFeePerGas) {
     throw failed(
-      `max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
+      `max priority fee per gas higher than max fee per gas: ${offered}, maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
     )
   }
   if (maxFeePerGas < baseFee) {
-    throw failed(`max fee per gas less than block base fee: maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`)
+    throw failed(
+      `max fee per gas less than block base fee: ${offered}, maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`,
+    )
   }
   return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
 }

@@ -1,4 +1,5 @@
 import { describeError } from '../../lib/errors.ts'
+import { isHex } from '../../lib/hex.ts'
 import { invalidParams } from '../../lib/jsonRpc/types.ts'
 import { attributesFromJson, type PayloadAttributes } from '../../rollup/protocol/index.ts'
 import type { Chain } from '../chain/types.ts'
@@ -28,13 +29,15 @@ export function readAttributes(
   const refuse = (detail: string) => engineError('invalidPayloadAttributes', detail)
   switch (version) {
     case 1:
-      if (withdrawals !== undefined) throw refuse('withdrawals not supported in V1')
-      if (isCanyon) throw refuse('forkChoiceUpdateV1 called post-shanghai')
+      if (withdrawals !== undefined || parentBeaconBlockRoot !== undefined) {
+        throw engineError('invalidParams', 'withdrawals and beacon root not supported in V1')
+      }
+      if (isCanyon) throw engineError('invalidParams', 'forkChoiceUpdateV1 called post-shanghai')
       break
     case 2:
       if (parentBeaconBlockRoot !== undefined) throw refuse('unexpected beacon root')
       if (isEcotone) {
-        throw engineError('unsupportedFork', 'forkchoiceUpdatedV2 must only be called with paris or shanghai payloads')
+        throw engineError('unsupportedFork', 'forkchoiceUpdatedV2 must only be called with paris and shanghai payloads')
       }
       if (isCanyon && withdrawals === undefined) throw refuse('missing withdrawals')
       if (!isCanyon && withdrawals !== undefined) throw refuse('withdrawals before shanghai')
@@ -50,7 +53,16 @@ export function readAttributes(
   return { attributes, isGasLimitMissing }
 }
 
+/** 8 bytes with 0x. */
+const EIP1559_PARAMS_DIGITS = 18
+
 function decode(json: JsonObject): PayloadAttributes {
+  const { eip1559Params } = json
+  const given = isHex(eip1559Params) ? eip1559Params : undefined
+  if (given !== undefined && given.length !== EIP1559_PARAMS_DIGITS) {
+    const length = (given.length - 2) / 2
+    throw engineError('invalidPayloadAttributes', `holocene eip-1559 params should be 8 bytes, got ${length}`)
+  }
   try {
     return attributesFromJson(json)
   } catch (error) {

@@ -76,7 +76,7 @@ describe('forkchoiceUpdated', () => {
     const attributes = version === 1 ? { ...rest, withdrawals: null } : rest
     await expect(
       engine(`engine_forkchoiceUpdatedV${version}`, forkchoice(parentHash), attributes),
-    ).rejects.toMatchObject({ rpcCode: version === 1 ? -38003 : -38005 })
+    ).rejects.toMatchObject({ rpcCode: version === 1 ? -32602 : -38005 })
   })
 
   it.each<[string, Json, number, string]>([

@@ -28,6 +28,9 @@ export interface EngineOptions {
 /** Blocks that one request for bodies may name (execution-apis, `shanghai.md`). */
 const MAX_BODIES = 1024
 
+/** First byte of the ids that a version of getPayload may be asked for: the version of the attributes. */
+const PAYLOAD_ID_VERSIONS: Record<1 | 2 | 3 | 4, number[]> = { 1: [1], 2: [1, 2], 3: [3], 4: [3] }
+
 const forkchoiceState: Param<ForkchoiceState> = {
   parse(value) {
     const json = readObject(value, 'forkchoiceState')
@@ -96,7 +99,7 @@ export function createEngineMethods(
         return statusJson({
           status: 'INVALID',
           latestValidHash: null,
-          validationError: `invalid number of versionedHashes: [] blobHashes: ${extras.versionedHashes?.length}`,
+          validationError: `invalid number of versionedHashes: [${extras.versionedHashes?.join(' ')}] blobHashes: []`,
         })
       }
       const { parentBeaconBlockRoot } = extras
@@ -117,6 +120,8 @@ export function createEngineMethods(
 
   const getPayload = (version: 1 | 2 | 3 | 4) =>
     method([payloadIdParam], async ([id]) => {
+      const idVersion = Number.parseInt(id.slice(2, 4), 16)
+      if (!PAYLOAD_ID_VERSIONS[version].includes(idVersion)) throw engineError('unsupportedFork')
       const taken = await jobs.take(id)
       if (taken === undefined) throw engineError('unknownPayload')
       checkGetPayload(version, taken.job.timestamp, chain)
@@ -144,7 +149,7 @@ export function createEngineMethods(
       if (start < 1 || count < 1) {
         throw engineError('invalidParams', `invalid start or count, start: ${start} count: ${count}`)
       }
-      if (count > MAX_BODIES) throw engineError('invalidParams', `requested count too large: ${count}`)
+      if (count > MAX_BODIES) throw engineError('tooLargeRequest', `requested count too large: ${count}`)
       const bodies: (object | null)[] = []
       const last = Math.min(start + count - 1, chain.head().number)
       for (let number = start; number <= last; number++) bodies.push(formatBody(await chain.blockByNumber(number)))

@@ -5,6 +5,7 @@ const ENGINE_ERRORS = {
   unknownPayload: [-38001, 'Unknown payload'],
   invalidForkchoiceState: [-38002, 'Invalid forkchoice state'],
   invalidPayloadAttributes: [-38003, 'Invalid payload attributes'],
+  tooLargeRequest: [-38004, 'Too large request'],
   unsupportedFork: [-38005, 'Unsupported fork'],
   invalidParams: [-32602, 'Invalid parameters'],
 } as const

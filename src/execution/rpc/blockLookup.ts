@@ -10,10 +10,7 @@ export function serverError(message: string): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, message)
 }
 
-/**
- * The header that the selector names; undefined when there is no such block. `pending` is the latest block, as
- * op-geth has it by default. A label that no forkchoice has set yet is an error, with geth's text.
- */
+/** The header that the selector names; undefined when there is none. `pending` is the latest block, as in op-geth. */
 export async function findHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
   switch (selector.kind) {
     case 'number':
@@ -27,23 +24,23 @@ export async function findHeader(chain: Lookup, selector: BlockSelector): Promis
     }
     case 'label':
       if (selector.label === 'earliest') return chain.genesis
-      if (selector.label === 'safe') return labelled(chain.safe(), 'safe')
-      if (selector.label === 'finalized') return labelled(chain.finalized(), 'finalized')
+      if (selector.label === 'safe') return chain.safe()
+      if (selector.label === 'finalized') return chain.finalized()
       return chain.head()
   }
 }
 
-function labelled(header: BlockHeader | undefined, label: string): BlockHeader {
-  if (header === undefined) throw serverError(`${label} block not found`)
+/** As findHeader; a label that no forkchoice has set yet is an error, which op-node knows by its text. */
+export async function findLabelledHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader | undefined> {
+  const header = await findHeader(chain, selector)
+  if (header === undefined && selector.kind === 'label') throw serverError(`${selector.label} block not found`)
   return header
 }
 
 /** As findHeader, for methods that cannot do without. */
 export async function requireHeader(chain: Lookup, selector: BlockSelector): Promise<BlockHeader> {
   const header = await findHeader(chain, selector)
-  if (header === undefined) {
-    throw serverError(selector.kind === 'hash' ? 'header for hash not found' : 'header not found')
-  }
+  if (header === undefined) throw serverError('header not found')
   return header
 }
 

@@ -1,6 +1,6 @@
 import { toQuantity } from '../../lib/hex.ts'
 import type { Block } from '../chain/types.ts'
-import { findBlock, findHeader } from './blockLookup.ts'
+import { findBlock, findHeader, findLabelledHeader } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { formatBlock, formatHeader } from './formatBlock.ts'
 import { formatReceipt } from './formatReceipt.ts'
@@ -33,16 +33,14 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
   return {
     eth_blockNumber: method([], () => toQuantity(chain.head().number)),
     eth_getBlockByNumber: method([param.blockNumber, param.optional(param.flag, false)], async ([selector, full]) => {
-      const json = await show(await findBlock(chain, selector), full)
-      if (json === null || selector.kind !== 'label' || selector.label !== 'pending') return json
-      // geth hides what only the sealed block has.
-      return { ...json, hash: null, nonce: null, miner: null }
+      const header = await findLabelledHeader(chain, selector)
+      return header === undefined ? null : show(await chain.blockByHash(header.hash), full)
     }),
     eth_getBlockByHash: method([param.hash, param.optional(param.flag, false)], async ([hash, full]) =>
       show(await chain.blockByHash(hash), full),
     ),
     eth_getHeaderByNumber: method([param.blockNumber], async ([selector]) => {
-      const header = await findHeader(chain, selector)
+      const header = await findLabelledHeader(chain, selector)
       return header === undefined ? null : formatHeader(header)
     }),
     eth_getHeaderByHash: method([param.hash], async ([hash]) => {

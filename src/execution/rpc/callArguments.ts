@@ -1,4 +1,3 @@
-import { equalBytes } from '../../lib/bytes.ts'
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import type { AccessListEntry, AccountOverride, CallRequest, StateOverrides } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
@@ -17,25 +16,15 @@ export const callArguments: Param<CallArguments> = {
     const json = readObject(value, 'transaction')
     const data = maybe(json.data, (given) => readData(given, 'data'))
     const input = maybe(json.input, (given) => readData(given, 'input'))
-    if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
-      throw new TypeError(
-        'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
-      )
-    }
-    const gasPrice = bigint(json, 'gasPrice')
-    const maxFeePerGas = bigint(json, 'maxFeePerGas')
-    const maxPriorityFeePerGas = bigint(json, 'maxPriorityFeePerGas')
-    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
-      throw new TypeError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
-    }
     return defined({
       from: maybe(json.from, (given) => normalizeHex(given, 20, 'from')),
       to: maybe(json.to, (given) => normalizeHex(given, 20, 'to')),
       gas: bigint(json, 'gas'),
-      gasPrice,
-      maxFeePerGas,
-      maxPriorityFeePerGas,
+      gasPrice: bigint(json, 'gasPrice'),
+      maxFeePerGas: bigint(json, 'maxFeePerGas'),
+      maxPriorityFeePerGas: bigint(json, 'maxPriorityFeePerGas'),
       value: bigint(json, 'value'),
+      // geth prefers `input`, the newer name.
       data: input ?? data,
       nonce: maybe(json.nonce, (given) => quantityToNumber(given, 'nonce')),
       accessList: maybe(json.accessList, readAccessList),
@@ -84,6 +73,10 @@ export const noBlockOverrides: Param<undefined> = {
 /** The request with geth's limits applied. */
 export function limitCall(args: CallArguments, chainId: bigint, gasCap: bigint): CallRequest {
   const { chainId: given, ...request } = args
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request
+  if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+    throw serverError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+  }
   if (given !== undefined && given !== chainId) {
     throw serverError(`chainId does not match node's (have=${given}, want=${chainId})`)
   }

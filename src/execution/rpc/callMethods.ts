@@ -8,6 +8,9 @@ import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
 import { blockSelector, method } from './params.ts'
 import { revertError } from './revert.ts'
 
+/** What geth supplies without a cap. */
+const UNLIMITED_GAS = 2n ** 63n - 1n
+
 /** eth_call and its kin: simulated on the state after a block, without L1 fee. */
 export function createCallMethods(
   { chain }: Pick<RpcModules, 'chain'>,
@@ -18,7 +21,11 @@ export function createCallMethods(
       [callArguments, blockSelector, stateOverrides, noBlockOverrides],
       async ([args, selector, overrides]) => {
         const { hash } = await requireHeader(chain, selector)
-        const result = await chain.call(limitCall(args, chain.config.chainId, callGasCap), hash, overrides)
+        const request = limitCall(args, chain.config.chainId, callGasCap)
+        const result = await chain.call(request, hash, overrides).catch((error: unknown) => {
+          if (!hasCode(error, 'executionFailed')) throw error
+          throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
+        })
         const failure = failureOf(result)
         if (failure !== undefined) throw failure
         return toHex(result.returnData)
@@ -29,7 +36,7 @@ export function createCallMethods(
       try {
         return toQuantity(await chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides))
       } catch (error) {
-        if (error instanceof DeviumError && error.code === 'executionReverted') {
+        if (hasCode(error, 'executionReverted')) {
           const { data } = error.details
           throw revertError(data instanceof Uint8Array ? data : new Uint8Array())
         }
@@ -55,6 +62,10 @@ export function createCallMethods(
       },
     ),
   }
+}
+
+function hasCode(error: unknown, code: string): error is DeviumError {
+  return error instanceof DeviumError && error.code === code
 }
 
 function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefined {

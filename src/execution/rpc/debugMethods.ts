@@ -3,7 +3,7 @@ import { decodeRlp, encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { encodeHeader } from '../chain/headerCodec.ts'
 import type { Block, Receipt } from '../chain/types.ts'
 import { encodeConsensusReceipt } from '../tx/receiptCodec.ts'
-import { findBlock, findHeader, serverError } from './blockLookup.ts'
+import { findLabelledHeader, serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { blockSelector, hash, method } from './params.ts'
 
@@ -11,17 +11,18 @@ import { blockSelector, hash, method } from './params.ts'
 export function createDebugMethods({ chain, pool }: Pick<RpcModules, 'chain' | 'pool'>): MethodTable {
   return {
     debug_getRawHeader: method([blockSelector], async ([selector]) => {
-      const header = await findHeader(chain, selector)
+      const header = await findLabelledHeader(chain, selector)
       if (header === undefined) throw serverError('header not found')
       return toHex(encodeHeader(header))
     }),
     debug_getRawBlock: method([blockSelector], async ([selector]) => {
-      const block = await findBlock(chain, selector)
+      const header = await findLabelledHeader(chain, selector)
+      const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
       if (block === undefined) throw serverError('block not found')
       return toHex(encodeBlock(block))
     }),
     debug_getRawReceipts: method([blockSelector], async ([selector]) => {
-      const header = await findHeader(chain, selector)
+      const header = await findLabelledHeader(chain, selector)
       const receipts = header === undefined ? undefined : await chain.receipts(header.hash)
       if (receipts === undefined) throw serverError('block not found')
       return receipts.map((receipt) => toHex(encodeReceipt(receipt)))

@@ -1,10 +1,10 @@
 import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
-import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import type { Block, BlockHeader, Chain, Receipt } from '../chain/types.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
-import { requireHeader, serverError } from './blockLookup.ts'
+import { findLabelledHeader, serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
-import { blockNumber, method, optional, type Param, readArray } from './params.ts'
+import { type BlockSelector, blockNumber, method, type Param, readArray } from './params.ts'
 
 /** geth's limits of eth_feeHistory. */
 const MAX_HISTORY_BLOCKS = 1024
@@ -31,8 +31,9 @@ export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: 
     eth_maxPriorityFeePerGas: method([], async () => toQuantity(await suggestion())),
     // Without blobs the blob gas price stays at its minimum.
     eth_blobBaseFee: method([], () => '0x1'),
-    eth_feeHistory: method([blockCount, blockNumber, optional(percentiles, [])], async ([count, selector, wanted]) => {
-      const newest = await requireHeader(chain, selector)
+    eth_feeHistory: method([blockCount, blockNumber, percentiles], async ([count, selector, wanted]) => {
+      checkPercentiles(wanted)
+      const newest = await newestHeader(chain, selector)
       return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted)
     }),
   }
@@ -63,13 +64,20 @@ function createTipOracle(chain: Chain, { minSuggestedTipWei, maxSuggestedTipWei 
   }
 }
 
+async function newestHeader(chain: Chain, selector: BlockSelector): Promise<BlockHeader> {
+  const header = await findLabelledHeader(chain, selector)
+  if (header !== undefined) return header
+  const requested = selector.kind === 'number' ? selector.number : 0
+  throw serverError(`request beyond head block: requested ${requested}, head ${chain.head().number}`)
+}
+
 function tipsOf(block: Block | undefined, baseFee: bigint): bigint[] {
   const tips = (block?.transactions ?? []).flatMap((tx) => (tx.type === 0x7e ? [] : [effectiveTip(tx, baseFee)]))
   return tips.sort(compareBigints)
 }
 
 async function feeHistory(chain: Chain, count: number, newest: BlockHeader, wanted: number[]): Promise<object> {
-  if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: [] }
+  if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
   const oldest = newest.number - count + 1
   const baseFees: string[] = []
   const gasUsedRatio: number[] = []
@@ -111,17 +119,22 @@ function rewards(block: Block, receipts: readonly Receipt[], wanted: number[]): 
 }
 
 function readPercentiles(value: JsonValue): number[] {
-  const list = readArray(value, 'rewardPercentiles', MAX_PERCENTILES)
-  return list.map((percentile, position) => {
-    if (typeof percentile !== 'number' || !(percentile >= 0 && percentile <= 100)) {
-      throw invalidParams(`invalid reward percentile: ${String(JSON.stringify(percentile))}`)
-    }
-    const before = list[position - 1]
-    if (typeof before === 'number' && percentile <= before) {
-      throw new TypeError(`invalid reward percentile: #${position - 1}:${before} >= #${position}:${percentile}`)
-    }
+  return readArray(value, 'rewardPercentiles', MAX_PERCENTILES).map((percentile) => {
+    if (typeof percentile !== 'number') throw new TypeError('reward percentile: expected a number')
     return percentile
   })
+}
+
+/** geth's texts and code. */
+function checkPercentiles(wanted: readonly number[]): void {
+  for (const [position, percentile] of wanted.entries()) {
+    if (percentile < 0 || percentile > 100) throw serverError(`invalid reward percentile: ${percentile.toFixed(6)}`)
+    const before = wanted[position - 1]
+    if (before !== undefined && percentile <= before) {
+      const detail = `#${position - 1}:${before.toFixed(6)} >= #${position}:${percentile.toFixed(6)}`
+      throw serverError(`invalid reward percentile: ${detail}`)
+    }
+  }
 }
 
 function compareBigints(a: bigint, b: bigint): number {

@@ -1,7 +1,7 @@
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { BlockHeader, Chain } from '../chain/types.ts'
 import { takeTurn } from '../turns.ts'
-import { requireHeader, serverError } from './blockLookup.ts'
+import { findHeader, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'
 import { formatLog } from './formatReceipt.ts'
 import type { JsonRecord } from './formatTransaction.ts'
@@ -64,11 +64,14 @@ async function readRange(
   const head = chain.head().number
   const numberOf = async (selector: typeof from): Promise<number> => {
     if (selector === undefined) return head
-    return selector.kind === 'number' ? selector.number : (await requireHeader(chain, selector)).number
+    if (selector.kind === 'number') return selector.number
+    if (selector.kind === 'label' && selector.label === 'pending') throw serverError('pending logs are not supported')
+    const header = await findHeader(chain, selector)
+    if (header !== undefined) return header.number
+    throw serverError(selector.kind === 'label' ? `${selector.label} header not found` : 'header not found')
   }
   const first = await numberOf(from)
   const last = await numberOf(to)
-  if (first > last && from !== undefined && to !== undefined)
-    throw new JsonRpcError(-32602, 'invalid block range params')
+  if (first > last && from !== undefined && to !== undefined) throw serverError('invalid block range params')
   return [first, Math.min(last, head)]
 }

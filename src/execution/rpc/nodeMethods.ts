@@ -11,8 +11,7 @@ export function createNodeMethods(
   return {
     eth_chainId: method([], () => toQuantity(chain.config.chainId)),
     eth_syncing: method([], () => false),
-    eth_mining: method([], () => false),
-    eth_hashrate: method([], () => '0x0'),
+
     net_version: method([], () => networkId.toString()),
     net_listening: method([], () => true),
     net_peerCount: method([], () => '0x0'),

@@ -25,7 +25,11 @@ it('a panic', () => {
 
 it('a custom error and no data give no reason', () => {
   expect(revertError(fromHex('0xdeadbeef')).message).toBe('execution reverted')
-  expect(revertError(new Uint8Array()).message).toBe('execution reverted')
+  expect(revertError(new Uint8Array())).toMatchObject({
+    rpcCode: -32000,
+    message: 'execution reverted',
+    data: undefined,
+  })
 })
 
 it('no bytes break it', () => {

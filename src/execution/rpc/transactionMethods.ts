@@ -77,7 +77,7 @@ async function send(modules: Modules, options: Options, transaction: SignedTrans
 
 function readTransaction(raw: Uint8Array): SignedTransaction {
   const type = raw[0]
-  if (type === undefined) throw serverError('typed transaction too short')
+  if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
   // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
   if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('typeNotSupported')
   try {

@@ -1,3 +1,4 @@
+import { checksumAddress } from '../../lib/checksumAddress.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import type { SignedTransaction } from '../chain/types.ts'
 import type { MethodTable, RpcModules } from './context.ts'
@@ -14,8 +15,9 @@ export function createTxPoolMethods({ pool }: Pick<RpcModules, 'pool'>): MethodT
     const answer: { pending: JsonRecord; queued: JsonRecord } = { pending: {}, queued: {} }
     for (const sender of pool.senderAddresses()) {
       const { pending, queued } = pool.content(sender)
-      if (pending.length > 0) answer.pending[sender] = byNonce(pending, show)
-      if (queued.length > 0) answer.queued[sender] = byNonce(queued, show)
+      const name = checksumAddress(sender)
+      if (pending.length > 0) answer.pending[name] = byNonce(pending, show)
+      if (queued.length > 0) answer.queued[name] = byNonce(queued, show)
     }
     return answer
   }
@@ -31,7 +33,7 @@ export function createTxPoolMethods({ pool }: Pick<RpcModules, 'pool'>): MethodT
     }),
     txpool_inspect: method([], () =>
       everyone(({ to, value, gasLimit, maxFeePerGas }) => {
-        const target = to ?? 'contract creation'
+        const target = to === null ? 'contract creation' : checksumAddress(to)
         return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
       }),
     ),

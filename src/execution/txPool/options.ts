@@ -1,4 +1,7 @@
-/** Limits of the pool. Defaults are geth's (`core/txpool/legacypool`), in slots of 32 KiB where it says so. */
+/**
+ * Limits of the pool. Defaults are geth's (`core/txpool/legacypool`) for transactions sent by RPC, in slots of 32 KiB
+ * where it says so.
+ */
 export interface TxPoolOptions {
   /** Least priority fee, in wei, for a transaction to be let in. */
   priceLimitWei: bigint
@@ -19,13 +22,13 @@ export interface TxPoolOptions {
 }
 
 export const DEFAULT_TX_POOL_OPTIONS: Readonly<TxPoolOptions> = {
-  priceLimitWei: 1n,
+  priceLimitWei: 0n,
   priceBumpPercent: 10n,
   globalSlots: 5120,
   globalQueue: 1024,
   accountQueue: 64,
   lifetimeMs: 3 * 3_600_000,
-  minBlockTipWei: 1_000_000n,
+  minBlockTipWei: 0n,
   effectiveGasLimit: 0n,
 }
 

@@ -39,7 +39,7 @@ beforeEach(() => {
   chain = new FakePoolChain()
   clock = new ManualClock(1_700_000_000_000)
   for (let sender = 1; sender <= 5; sender++) chain.setAccount(testAddress(sender), {})
-  createPool()
+  createPool({ priceLimitWei: 1n, minBlockTipWei: 1_000_000n })
 })
 
 afterEach(() => pool.stop())
@@ -206,6 +206,12 @@ describe('order for the block builder', () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: 999_999n }))
     expect(walk()).toEqual([])
     expect(pool.status().pending).toBe(1)
+  })
+
+  it('without limits a transaction may pay no tip at all', async () => {
+    createPool()
+    await pool.add(tx(1, { maxPriorityFeePerGas: 0n }))
+    expect(walk()).toHaveLength(1)
   })
 
   it('skipping a sender leaves the others', async () => {
