@@ -142,5 +142,6 @@ async function muxers(options: P2pOptions): Promise<NonNullable<Factories['strea
 
 async function natService(): Promise<object> {
   const { uPnPNAT } = await import('@libp2p/upnp-nat')
-  return { upnp: uPnPNAT() }
+  // Without AutoNAT nobody else confirms what the router says.
+  return { upnp: uPnPNAT({ autoConfirmAddress: true }) }
 }
