@@ -191,6 +191,28 @@ describe('L1 out of reach', () => {
   })
 })
 
+describe('L1 reorg', () => {
+  it.each([1, 3])(
+    'posts again what an L1 that dropped its transactions has lost, %i at a time',
+    async (maxPendingTx) => {
+      setup = await setUpSubmitter('granite-singular-zlib-calldata')
+      const { node, l1, sender, chain } = setup
+      node.unsafe = 3
+      setup.create({ maxPendingTx, maxL1TxSizeBytes: 500, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 }).start()
+      await until(async () => (await node.safeNumber()) === 3)
+      node.unsafe = 20
+      await until(async () => (await node.safeNumber()) >= 6)
+      await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
+      node.unsafe = 25
+      const mining = setInterval(() => setup?.mine().catch(() => {}), 250)
+      await until(async () => (await node.safeNumber()) === 25).finally(() => clearInterval(mining))
+      expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
+        expectedBlocks(chain, 25, 25)[0],
+      )
+    },
+  )
+})
+
 describe('rollup node out of reach', () => {
   it.each([
     { fault: 'hang', text: /^sync status request timed out/ },

@@ -29,7 +29,8 @@ export interface L1Endpoint {
   head(signal?: AbortSignal): Promise<L1BlockRef>
   /** Tip and base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
   suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion>
-  nonceAt(address: Hex, block: 'latest' | number, signal?: AbortSignal): Promise<number>
+  /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
+  nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
   estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
   balance(address: Hex, signal?: AbortSignal): Promise<bigint>
   sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
@@ -79,7 +80,7 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       }
     },
     async nonceAt(address, block, signal) {
-      const tag = block === 'latest' ? block : toQuantity(block)
+      const tag = typeof block === 'number' ? toQuantity(block) : block
       return quantityToNumber(await request('eth_getTransactionCount', [address, tag], signal), 'nonce')
     },
     estimateGas: async (call, signal) =>

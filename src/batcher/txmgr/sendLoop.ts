@@ -18,6 +18,8 @@ export interface SendLoopModules {
   metrics: TxManagerMetrics
   suggestFees: (signal: AbortSignal) => Promise<FeeSuggestion>
   isClosed: () => boolean
+  /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
+  missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
 }
 
 const PROBLEM_LABELS: Record<PublishProblem, string> = {
@@ -33,7 +35,7 @@ const PROBLEM_LABELS: Record<PublishProblem, string> = {
 /**
  * Carries one nonce to its confirmation: publishes, sends again unchanged each rebroadcast interval, replaces it by a
  * dearer version each resubmission timeout, and watches for the receipt of any version. An L1 reorg that takes the
- * receipt away starts publishing again.
+ * receipt away starts publishing again; one that leaves a gap below the nonce ends the send.
  */
 export class SendLoop {
   private readonly modules: SendLoopModules
@@ -46,6 +48,7 @@ export class SendLoop {
   private nonceTooLowCount = 0
   private nonceTooHighCount = 0
   private incompatibleType = false
+  private nonceGap = false
   private bumps = 0
   private refusals = 0
   private readonly startedAtMs: number
@@ -68,16 +71,39 @@ export class SendLoop {
       if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
         if (this.modules.isClosed()) throw new TxError('txmgr-closed', 'transaction manager is closed')
         const resubmit = clock.now() >= bumpAtMs
-        await this.publish(resubmit && this.accepted, signal)
+        this.nonceGap = this.versions.length > 0 && (await this.standsAboveGap(signal))
+        if (!this.nonceGap) await this.publish(resubmit && this.accepted, signal)
         if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
         publishAtMs = clock.now() + this.pauseMs()
       }
+      const wasMined = this.mined
       const receipt = await this.confirmedReceipt(signal)
       if (receipt !== undefined) return receipt
+      // A pool need not have taken it back in.
+      if (wasMined && !this.mined) publishAtMs = clock.now()
       const problem = this.criticalProblem()
       if (problem !== undefined) throw new TxError('tx-aborted', `aborted tx send due to critical error: ${problem}`)
       const untilPublish = this.mined ? Number.POSITIVE_INFINITY : Math.min(publishAtMs, bumpAtMs) - clock.now()
       await sleep(clock, Math.max(0, Math.min(this.options.receiptQueryIntervalMs, untilPublish)), signal)
+    }
+  }
+
+  /** Looks twice: one of several machines behind an address may be a moment behind the others. */
+  private async standsAboveGap(signal: AbortSignal): Promise<boolean> {
+    const { clock, logger, metrics, missingNonceBelow } = this.modules
+    const { nonce } = this.tx
+    try {
+      const missing = await missingNonceBelow(nonce, signal)
+      if (missing === undefined) return false
+      await sleep(clock, this.options.retryIntervalMs, signal)
+      if ((await missingNonceBelow(nonce, signal)) !== missing) return false
+      logger.warn('Transaction stands behind a nonce that the L1 does not have', { nonce, missing })
+      return true
+    } catch (error) {
+      signal.throwIfAborted()
+      metrics.rpcError()
+      logger.debug('Unable to query the nonce', { nonce, err: error })
+      return false
     }
   }
 
@@ -220,6 +246,7 @@ export class SendLoop {
     if (this.nonceTooHighCount > this.options.maxRetries) return 'nonce too high'
     if (!this.accepted && this.modules.clock.now() - this.startedAtMs >= this.options.notInMempoolTimeoutMs)
       return 'failed to get tx into the mempool'
+    if (this.nonceGap) return 'nonce gap'
     if (this.incompatibleType) return 'address already reserved'
     return undefined
   }

@@ -156,6 +156,42 @@ describe('sending', () => {
     expect(await blockInputs(receipt.blockNumber)).toEqual(['0x05'])
   })
 
+  it('begins again at the nonce of the L1 when a reorg dropped transactions that were confirmed', async () => {
+    const manager = createManager({ rebroadcastIntervalMs: 100 })
+    await manager.send(data(1), never)
+    await manager.send(data(2), never)
+    await rpc.request('anvil_reorg', [2, []])
+    // Nonce 2 cannot be mined: the L1 has forgotten 0 and 1.
+    await expect(manager.send(data(3), never)).rejects.toThrow('aborted tx send due to critical error: nonce gap')
+    const receipt = await manager.send(data(3), never)
+    expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x0', input: '0x03' })
+  })
+
+  it('sees the gap when the reorg drops a confirmed transaction and one that waits for confirmations', async () => {
+    const first = createManager()
+    await first.send(data(1), never)
+    const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 60_000 })
+    const sending = manager.send(data(2), never)
+    const failed = expect(sending).rejects.toThrow('nonce gap')
+    await log.seen('Transaction is in a block', 2)
+    await rpc.request('anvil_reorg', [2, []])
+    await failed
+  })
+
+  it('sends all again that a reorg dropped while they waited for confirmations', async () => {
+    const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 100 })
+    const sends = [1, 2, 3].map((value) => manager.send(data(value), never))
+    await log.seen('Transaction is in a block', 2)
+    await rpc.request('anvil_reorg', [2, []])
+    await log.seen('Transaction left the L1 chain', 2)
+    const mining = setInterval(() => mine().catch(() => {}), 100)
+    const receipts = await Promise.all(sends).finally(() => clearInterval(mining))
+    const inputs = await Promise.all(
+      receipts.map(async ({ transactionHash }) => (await txByHash(transactionHash)).input),
+    )
+    expect(inputs).toEqual(['0x01', '0x02', '0x03'])
+  })
+
   it('gives up when the L1 never takes the transaction', async () => {
     const manager = createManager({ notInMempoolTimeoutMs: 200 }, (l1) => ({
       ...l1,

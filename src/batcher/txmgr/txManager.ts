@@ -41,6 +41,8 @@ export class TxManager {
   private readonly options: TxManagerOptions
   private readonly chainId: bigint
   private nextNonce: number | undefined
+  /** Of the sends that have a transaction and no outcome yet. */
+  private readonly noncesInFlight = new Set<number>()
   private crafting: Promise<unknown> = Promise.resolve()
   private pendingCount = 0
   private closed = false
@@ -87,13 +89,16 @@ export class TxManager {
           )
     const bounded = AbortSignal.any([signal, timeout.signal])
     this.modules.metrics.pending(++this.pendingCount)
+    let nonce: number | undefined
     try {
       const { tx, signed } = await this.craftInOrder(candidate, bounded)
+      nonce = tx.nonce
       return await new SendLoop(
         {
           ...this.modules,
           suggestFees: (feeSignal) => this.suggestFees(undefined, feeSignal),
           isClosed: () => this.closed,
+          missingNonceBelow: (ownNonce, gapSignal) => this.missingNonceBelow(ownNonce, gapSignal),
         },
         this.options,
         tx,
@@ -105,6 +110,7 @@ export class TxManager {
       this.modules.metrics.failed()
       throw error
     } finally {
+      if (nonce !== undefined) this.noncesInFlight.delete(nonce)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
     }
@@ -157,8 +163,20 @@ export class TxManager {
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce up.
     this.nextNonce = nonce + 1
+    this.noncesInFlight.add(nonce)
     metrics.nonce(this.nextNonce)
     return { tx, signed }
+  }
+
+  /**
+   * The first nonce below `nonce` that neither the L1 has nor a send in flight will bring. After an L1 reorg that
+   * dropped confirmed transactions there is one, and nothing above it can be mined.
+   */
+  private async missingNonceBelow(nonce: number, signal: AbortSignal): Promise<number | undefined> {
+    const { l1, signer } = this.modules
+    let missing = await l1.nonceAt(signer.address, 'pending', signal)
+    while (missing < nonce && this.noncesInFlight.has(missing)) missing++
+    return missing < nonce ? missing : undefined
   }
 
   private async suggestFees(
