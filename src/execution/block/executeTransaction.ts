@@ -6,8 +6,9 @@ import {
 } from '../../rollup/protocol/constants.ts'
 import type { DepositTransaction, Log, SignedTransaction } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
+import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
-import { type Environment, finishTransaction, isDelegation, type MessageResult, runMessage } from '../evm/runMessage.ts'
+import { type Environment, finishTransaction, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 
 /** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */

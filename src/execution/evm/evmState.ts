@@ -98,7 +98,8 @@ export class EvmState implements StateManagerInterface {
     return copy
   }
 
-  private bound(): WorldState {
+  /** Throws when there is none. */
+  bound(): WorldState {
     if (this.world === undefined) throw new Error('EVM used without a state')
     return this.world
   }

@@ -1,11 +1,12 @@
 import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
-import { EVM, type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
+import { type EVM, type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
 import { keccak256, sha256 } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { recoverPublicKey } from '../../lib/secp256k1.ts'
 import type { EvmVersion, Rules } from '../chain/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { EvmState } from './evmState.ts'
+import { FastEvm } from './interpreter/fastEvm.ts'
 import { opPrecompiles } from './precompiles.ts'
 
 const HARDFORKS: Record<EvmVersion, Hardfork> = {
@@ -54,7 +55,10 @@ export class OpEvm {
       bn254: new NobleBN254(),
       customPrecompiles: opPrecompiles(common, rules),
     }
-    this.evm = new EVM(options)
+    this.evm = new FastEvm(
+      { world: () => this.state.bound(), ancestorHash: (number) => this.ancestorHash(number), rules, chainId },
+      options,
+    )
   }
 
   bind(world: WorldState, ancestorHash: AncestorHash): void {

@@ -6,6 +6,7 @@ import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import type { Rules } from '../chain/chainConfig.ts'
 import type { AccessListEntry, Authorization, Log } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
+import { DELEGATION_PREFIX, isDelegation } from './delegation.ts'
 import type { OpEvm } from './opEvm.ts'
 
 /** The block that a message runs in. */
@@ -113,15 +114,9 @@ function warmUp({ evm, block }: Environment, message: Message): void {
   }
 }
 
-/** EIP-7702: the designator that stands for the delegate's code. */
-const DELEGATION_PREFIX = fromHex('0xef0100')
 const PER_EMPTY_ACCOUNT_COST = 25_000n
 const PER_AUTH_BASE_COST = 12_500n
 const MAX_NONCE = 2n ** 64n - 1n
-
-export function isDelegation(code: Uint8Array): boolean {
-  return code.length === 23 && code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00
-}
 
 /** EIP-7702: sets the delegations; entries that do not hold are passed over. Returns the refund. */
 function applyAuthorizations({ world, evm, block }: Environment, message: Message): bigint {

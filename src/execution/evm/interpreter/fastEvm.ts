@@ -1,0 +1,162 @@
+import { EVM, EVMError, type EVMOpts, type ExecResult, type Message } from '@ethereumjs/evm'
+import { Address } from '@ethereumjs/util'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import type { Rules } from '../../chain/chainConfig.ts'
+import type { WorldState } from '../../state/worldState.ts'
+import { takeTurn } from '../../turns.ts'
+import type { AncestorHash } from '../opEvm.ts'
+import { runCallOpcode } from './calls.ts'
+import { programOf } from './code.ts'
+import { Frame } from './frame.ts'
+import { type OpcodeTable, opcodeTable } from './gas.ts'
+import type { Host } from './host.ts'
+import { runLoop } from './loop.ts'
+import { bytesToWord, toWord, wordToBytes } from './word.ts'
+
+/** Where the opcode loop finds what EthereumJS reads through promises. */
+export interface FastEvmModules {
+  world: () => WorldState
+  ancestorHash: AncestorHash
+  rules: Rules
+  chainId: bigint
+}
+
+/**
+ * EthereumJS's EVM with an opcode loop of its own: synchronous, on small words where it can be, giving the event loop
+ * its turns. Messages (value transfers, checkpoints, precompiles, contract creation) stay with EthereumJS; so does the
+ * whole execution while somebody listens to its steps.
+ */
+export class FastEvm extends EVM {
+  private readonly modules: FastEvmModules
+  private readonly table: OpcodeTable
+  private host: Host | undefined
+
+  constructor(modules: FastEvmModules, options: EVMOpts) {
+    super(options)
+    this.modules = modules
+    this.table = opcodeTable(modules.rules)
+  }
+
+  protected override async runInterpreter(
+    message: Message,
+    options: Parameters<EVM['runInterpreter']>[1] = {},
+  ): Promise<ExecResult> {
+    const { code, to, gasLimit } = message
+    const isTraced = this.events.listenerCount('step') > 0
+    if (isTraced || !(code instanceof Uint8Array) || to === undefined || gasLimit > Number.MAX_SAFE_INTEGER) {
+      return super.runInterpreter(message, options)
+    }
+    if (message.depth === 0) this.host = this.createHost(message)
+    const host = this.host ?? this.createHost(message)
+    const frame = new Frame(
+      {
+        program: programOf(code),
+        address: to.bytes,
+        caller: toHex(message.caller.bytes),
+        value: toWord(message.value),
+        data: message.data,
+        gas: Number(gasLimit),
+        gasRefund: Number(message.gasRefund ?? 0n),
+        isStatic: message.isStatic ?? false,
+        depth: message.depth,
+      },
+      toHex(to.bytes),
+    )
+    const selfdestruct = message.selfdestruct ?? new Map()
+    const createdAddresses = message.createdAddresses ?? new Set()
+    for (;;) {
+      const exit = runLoop(frame, host)
+      if (exit === 'turn') {
+        await takeTurn()
+        continue
+      }
+      if (exit === 'call') {
+        const context = { evm: this, host, selfdestruct, createdAddresses }
+        const next = await runCallOpcode(frame, context)
+        if (next === 'continue') continue
+        return this.resultOf(frame, Number(gasLimit), next, selfdestruct, createdAddresses)
+      }
+      return this.resultOf(frame, Number(gasLimit), exit, selfdestruct, createdAddresses)
+    }
+  }
+
+  private resultOf(
+    frame: Frame,
+    gasLimit: number,
+    exit: 'done' | 'reverted' | 'failed',
+    selfdestruct: Map<Hex, Hex>,
+    createdAddresses: Set<Hex>,
+  ): ExecResult {
+    if (exit === 'done') {
+      return {
+        returnValue: frame.output,
+        executionGasUsed: BigInt(gasLimit - frame.gas),
+        gas: BigInt(frame.gas),
+        gasRefund: BigInt(frame.gasRefund),
+        logs: frame.logs,
+        selfdestruct,
+        createdAddresses,
+      }
+    }
+    const isRevert = exit === 'reverted'
+    const error = EVMError.errorMessages[isRevert ? 'REVERT' : (frame.failure ?? 'OUT_OF_GAS')]
+    return {
+      returnValue: isRevert ? frame.output : new Uint8Array(0),
+      executionGasUsed: BigInt(isRevert ? gasLimit - frame.gas : gasLimit),
+      gasRefund: BigInt(frame.gasRefund),
+      exceptionError: new EVMError(error),
+      logs: [],
+      selfdestruct: new Map(),
+      createdAddresses: new Set(),
+    }
+  }
+
+  private createHost(message: Message): Host {
+    const { ancestorHash, chainId, rules, world } = this.modules
+    const header = this._block?.header
+    if (header === undefined) throw new Error('EVM used without a block')
+    const number = Number(header.number)
+    const { journal, transientStorage } = this
+    return {
+      world: world(),
+      table: this.table,
+      origin: bytesToWord((this._tx?.origin ?? message.caller).bytes),
+      gasPrice: toWord(this._tx?.gasPrice ?? 0n),
+      coinbase: bytesToWord(header.coinbase.bytes),
+      timestamp: toWord(header.timestamp),
+      number,
+      prevRandao: bytesToWord(header.prevRandao),
+      gasLimit: toWord(header.gasLimit),
+      baseFee: toWord(header.baseFeePerGas ?? 0n),
+      chainId: toWord(chainId),
+      limitsInitCode: rules.canyon,
+      keepsContracts: rules.ecotone,
+      followsDelegations: rules.isthmus,
+      blockHash(wanted) {
+        if (typeof wanted === 'bigint' || wanted >= number || wanted < number - 256) return 0
+        const hash = ancestorHash(wanted)
+        if (hash === undefined) throw new Error(`hash of ancestor ${wanted} is not known`)
+        return bytesToWord(fromHex(hash))
+      },
+      isColdAddress(frame, word, address) {
+        if (frame.warmAddresses.has(word)) return false
+        frame.warmAddresses.add(word)
+        const bytes = fromHex(address)
+        if (journal.isWarmedAddress(bytes)) return false
+        journal.addWarmedAddress(bytes)
+        return true
+      },
+      isColdSlot(frame, word) {
+        if (frame.warmSlots.has(word)) return false
+        frame.warmSlots.add(word)
+        const slot = wordToBytes(word)
+        if (journal.isWarmedStorage(frame.address, slot)) return false
+        journal.addWarmedStorage(frame.address, slot)
+        return true
+      },
+      transientLoad: (frame, slot) => bytesToWord(transientStorage.get(new Address(frame.address), wordToBytes(slot))),
+      transientStore: (frame, slot, value) =>
+        transientStorage.put(new Address(frame.address), wordToBytes(slot), wordToBytes(value)),
+    }
+  }
+}

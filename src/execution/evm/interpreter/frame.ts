@@ -1,0 +1,134 @@
+import type { Hex } from '../../../lib/hex.ts'
+import type { Program } from './code.ts'
+import { memoryGas } from './gas.ts'
+import type { Word } from './word.ts'
+
+/** A log as EthereumJS has it. */
+export type RawLog = [address: Uint8Array, topics: Uint8Array[], data: Uint8Array]
+
+/** Names of EthereumJS's errors; each takes all gas and undoes what the frame did. */
+export type Failure =
+  | 'OUT_OF_GAS'
+  | 'STACK_UNDERFLOW'
+  | 'STACK_OVERFLOW'
+  | 'INVALID_JUMP'
+  | 'INVALID_OPCODE'
+  | 'STATIC_STATE_CHANGE'
+  | 'INITCODE_SIZE_VIOLATION'
+
+/** Notes the failure. */
+export function fail(frame: Frame, failure: Failure): false {
+  frame.failure = failure
+  return false
+}
+
+export interface FrameInput {
+  program: Program
+  address: Uint8Array
+  caller: Hex
+  value: Word
+  data: Uint8Array
+  gas: number
+  gasRefund: number
+  isStatic: boolean
+  depth: number
+}
+
+/** Memory costs grow with the square: no gas limit pays for more than this. */
+const MAX_MEMORY_BYTES = 2 ** 30
+
+/** One running program: all that has to survive while a call it makes is under way. */
+export class Frame {
+  readonly program: Program
+  readonly address: Uint8Array
+  readonly addressHex: Hex
+  readonly caller: Hex
+  readonly value: Word
+  readonly data: Uint8Array
+  readonly isStatic: boolean
+  readonly depth: number
+  readonly stack: Word[] = []
+  pc = 0
+  gas: number
+  gasRefund: number
+  memory = new Uint8Array(0)
+  view = new DataView(this.memory.buffer)
+  /** Bytes that the program has reached, a multiple of 32; `memory` may be longer. */
+  memorySize = 0
+  memoryCost = 0
+  /** Of the last call. */
+  returned = new Uint8Array(0)
+  /** Why the program failed. */
+  failure: Failure | undefined
+  /** Of this program. */
+  output = new Uint8Array(0)
+  logs: RawLog[] = []
+  /** Known to be warm: what was warmed in this frame stays so as long as it runs. */
+  readonly warmSlots = new Set<Word>()
+  readonly warmAddresses = new Set<Word>()
+
+  constructor(input: FrameInput, addressHex: Hex) {
+    this.program = input.program
+    this.address = input.address
+    this.addressHex = addressHex
+    this.caller = input.caller
+    this.value = input.value
+    this.data = input.data
+    this.gas = input.gas
+    this.gasRefund = input.gasRefund
+    this.isStatic = input.isStatic
+    this.depth = input.depth
+  }
+
+  /**
+   * Makes bytes offset..offset+size part of memory. Returns the gas for it, Infinity for more than anyone can pay; the
+   * memory is there only once the caller has `grow`n it.
+   */
+  expansionGas(offset: Word, size: Word): number {
+    if (size === 0) return 0
+    if (typeof offset === 'bigint' || typeof size === 'bigint') return Number.POSITIVE_INFINITY
+    const end = offset + size
+    if (end <= this.memorySize) return 0
+    if (end > MAX_MEMORY_BYTES) return Number.POSITIVE_INFINITY
+    return memoryGas(Math.ceil(end / 32)) - this.memoryCost
+  }
+
+  /** After `expansionGas` was paid. */
+  grow(offset: Word, size: Word): void {
+    if (size === 0) return
+    const end = Number(offset) + Number(size)
+    if (end <= this.memorySize) return
+    const words = Math.ceil(end / 32)
+    this.memorySize = words * 32
+    this.memoryCost = memoryGas(words)
+    if (this.memorySize <= this.memory.length) return
+    const memory = new Uint8Array(Math.max(1024, this.memory.length * 2, this.memorySize))
+    memory.set(this.memory)
+    this.memory = memory
+    this.view = new DataView(memory.buffer)
+  }
+
+  /** Pays for and makes memory. False when the gas does not suffice. */
+  expand(offset: Word, size: Word): boolean {
+    const gas = this.expansionGas(offset, size)
+    if (gas > this.gas) return false
+    this.gas -= gas
+    this.grow(offset, size)
+    return true
+  }
+
+  /** A copy of memory that was expanded before. */
+  slice(offset: Word, size: Word): Uint8Array<ArrayBuffer> {
+    return size === 0 ? new Uint8Array(0) : this.memory.slice(Number(offset), Number(offset) + Number(size))
+  }
+
+  /** Copies from `source` into expanded memory, zeros where it ends. */
+  copy(target: Word, source: Uint8Array, from: Word, size: Word): void {
+    if (size === 0) return
+    const start = Number(target)
+    const end = start + Number(size)
+    const part = from >= source.length ? new Uint8Array(0) : source.subarray(Number(from), Number(from) + Number(size))
+    this.memory.set(part, start)
+    this.memory.fill(0, start + part.length, end)
+  }
+}
