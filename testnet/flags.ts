@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { type FlagValues, flag } from '../src/cli/program.ts'
 import { UsageError } from '../src/lib/errors.ts'
@@ -23,9 +24,15 @@ export const testnetFlags = {
     9500,
     'First port: L1, then the batch submitter, and ten for each node; 0 finds free ones',
   ),
-  host: flag.string('Network', 'host', '127.0.0.1', 'Address to listen on; 0.0.0.0 lets other machines join', {
-    placeholder: '<ip>',
-  }),
+  host: {
+    ...flag.string('Network', 'host', '127.0.0.1', 'Address to listen on; 0.0.0.0 lets other machines join', {
+      placeholder: '<ip>',
+    }),
+    parse: (text: string) => {
+      if (!isIPv4(text)) throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
+      return text
+    },
+  },
   json: flag.boolean('Output', 'json', 'Print one JSON object a line'),
   plain: flag.boolean('Output', 'plain', 'Print plain lines even on a terminal'),
 }

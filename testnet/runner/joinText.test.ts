@@ -48,6 +48,8 @@ describe('joinText', () => {
     expect(text).toContain('-L 9500:127.0.0.1:9500 -L 9511:127.0.0.1:9511 -L 9514:127.0.0.1:9514')
     const open = joinText(endpoints, layout, '0.0.0.0', ports.spare)
     expect(open).not.toContain('ssh -N')
+    const lan = joinText(endpoints, layout, '192.168.1.5', ports.spare)
+    expect(lan).not.toContain('ssh -N')
     expect(open).toContain('in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp')
   })
 })

@@ -86,6 +86,7 @@ function otherMachine(endpoints: Endpoints, layout: TestnetLayout, host: string)
 Then follow the steps above with ${address} in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp.
 `
   }
+  if (!host.startsWith('127.')) return `${copy}\nThen follow the steps above as they stand.\n`
   return `${copy}
 The testnet listens on ${host} only. Forward its ports over ssh, and the steps above work as they stand:
 

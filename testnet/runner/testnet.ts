@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DeviumError } from '../../src/lib/errors.ts'
-import { toQuantity } from '../../src/lib/hex.ts'
+import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
@@ -256,19 +256,23 @@ export class Testnet {
     }
   }
 
+  /** Whether all execution clients have the same block there; false while one does not answer. */
   private async sameHashAt(height: number): Promise<boolean> {
     const hashes = await Promise.all(
-      this.endpoints.nodes.map(async ({ ethRpc }) => {
+      this.endpoints.nodes.map(async ({ ethRpc }, index) => {
         const client = createRpcClient({ url: ethRpc })
         try {
           const block = await client.request('eth_getBlockByNumber', [toQuantity(height), false])
           return new JsonObjectReader(block, 'L2 block').hex('hash', 32)
+        } catch {
+          return `no answer of node ${index}`
         } finally {
           await client.close()
         }
       }),
     )
-    return new Set(hashes).size === 1
+    const [first] = hashes
+    return isHex(first, 32) && hashes.every((hash) => hash === first)
   }
 
   private reached(what: string): void {
