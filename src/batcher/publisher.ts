@@ -69,7 +69,7 @@ export class Publisher {
       if (stop.aborted) return
       const force = this.forceNext
       this.forceNext = false
-      await this.publishAll(force)
+      await this.publishAll(force, stop)
     }
   }
 
@@ -80,7 +80,7 @@ export class Publisher {
     try {
       for (;;) {
         signal.throwIfAborted()
-        await this.publishAll(true)
+        await this.publishAll(true, signal)
         if (this.inFlight.size > 0) await Promise.race(this.inFlight)
         else if (this.modules.sender.isClosed || !this.hasUnsent()) return
         else await sleep(this.modules.clock, this.options.retryMs, signal)
@@ -108,9 +108,10 @@ export class Publisher {
     )
   }
 
-  private async publishAll(force: boolean): Promise<void> {
+  private async publishAll(force: boolean, stop: AbortSignal): Promise<void> {
     const { manager, l1, sender, logger, metrics } = this.modules
-    while (this.hasRoom()) {
+    const signal = AbortSignal.any([this.kill.signal, stop])
+    while (this.hasRoom() && !signal.aborted) {
       if (sender.isClosed) {
         if (!this.closedNoted) logger.info("Txmgr is closed, remaining channel data won't be sent")
         this.closedNoted = true
@@ -118,11 +119,11 @@ export class Publisher {
       }
       let l1Head: number
       try {
-        const head = await l1.head(this.kill.signal)
+        const head = await l1.head(signal)
         metrics.l1Head(head)
         l1Head = head.number
       } catch (error) {
-        if (!this.kill.signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
+        if (!signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
         return
       }
       let data: TxData | undefined

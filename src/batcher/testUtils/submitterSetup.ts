@@ -130,8 +130,8 @@ export async function setUpSubmitter(
       for (let i = 0; i < count; i++) await l1.request('evm_mine', [])
     },
     async stop() {
-      // Transactions that wait for a block would hold a shutdown up.
-      await l1.request('evm_setAutomine', [true])
+      // Transactions that wait for a block would hold a shutdown up. A test may have ended the L1.
+      await l1.request('evm_setAutomine', [true]).catch(() => {})
       await Promise.all(submitters.map((submitter) => submitter.shutdown()))
       await node.stop()
       await l2.close()

@@ -9,6 +9,8 @@ export type TxErrorCode =
   | 'tx-aborted'
   /** The send's own time limit passed. */
   | 'tx-timeout'
+  /** The manager is closed and the L1 does not answer: the outcome of what was sent is not known. */
+  | 'l1-silent'
 
 /** A transaction was not confirmed. Always temporary: its data goes out again in another one. */
 export class TxError extends DeviumError<TxErrorCode> {

@@ -44,7 +44,8 @@ export class SendLoop {
   private signed: SignedTx
   private readonly versions: Hex[] = []
   private accepted = false
-  private mined = false
+  /** L1 block number of the version that was included. */
+  private minedIn: number | undefined
   private nonceTooLowCount = 0
   private nonceTooHighCount = 0
   private incompatibleType = false
@@ -59,6 +60,16 @@ export class SendLoop {
     this.tx = tx
     this.signed = signed
     this.startedAtMs = modules.clock.now()
+  }
+
+  private get mined(): boolean {
+    return this.minedIn !== undefined
+  }
+
+  /** For people: the newest version and how far it came. */
+  toString(): string {
+    const place = this.minedIn === undefined ? 'not mined' : `in block ${this.minedIn}`
+    return `${this.signed.hash} (nonce ${this.tx.nonce}, ${place})`
   }
 
   /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason when it aborts. */
@@ -76,7 +87,7 @@ export class SendLoop {
         if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
         publishAtMs = clock.now() + this.pauseMs()
       }
-      const wasMined = this.mined
+      const { mined: wasMined } = this
       const receipt = await this.confirmedReceipt(signal)
       if (receipt !== undefined) return receipt
       // A pool need not have taken it back in.
@@ -225,13 +236,13 @@ export class SendLoop {
     const receipt = answer.receipts.find((candidate) => candidate !== undefined)
     if (receipt === undefined) {
       if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.tx.nonce })
-      this.mined = false
+      this.minedIn = undefined
       return undefined
     }
     if (!this.mined) {
       logger.debug('Transaction is in a block', { tx: receipt.transactionHash, block: receipt.blockNumber })
     }
-    this.mined = true
+    this.minedIn = receipt.blockNumber
     this.nonceTooLowCount = 0
     // The block of inclusion is the first confirmation.
     if (receipt.blockNumber + this.options.numConfirmations > answer.head + 1) return undefined

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -7,6 +8,7 @@ import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
 import { createLogRecorder, type LogRecorder } from '../testUtils/logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
+import { L1_SILENCE_LIMIT_MS } from './l1Silence.ts'
 import { noTxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { createLocalSigner } from './signer.ts'
@@ -252,6 +254,47 @@ describe('closing', () => {
     const sending = manager.send(data(1), never)
     await log.seen('Transaction is in a block')
     manager.close()
+    await mine()
+    expect((await sending).blockNumber).toBe(1)
+  })
+
+  it.each([
+    { id: 'is gone', signal: 'SIGKILL' },
+    { id: 'hangs', signal: 'SIGSTOP' },
+  ] as const)('gives confirmations up soon when the L1 $id, and says which', async ({ signal }) => {
+    const manager = createManager({ numConfirmations: 3, receiptQueryIntervalMs: 60_000 })
+    const sending = manager.send(data(1), never)
+    const failed = expect(sending).rejects.toMatchObject({ code: 'l1-silent' })
+    await log.seen('Transaction is in a block')
+    anvil.process.kill(signal)
+    try {
+      manager.close()
+      await failed
+    } finally {
+      anvil.process.kill('SIGCONT')
+    }
+    const hash = log.of('Transaction successfully published')[0]?.tx
+    const warnings = log.lines.filter(({ lvl }) => lvl === 'warn')
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toMatchObject({
+      msg: 'The L1 does not answer: stopping before these transactions are confirmed',
+      transactions: [`${hash} (nonce 0, in block 1)`],
+    })
+  })
+
+  it('waits on while the L1 answers', async () => {
+    const manager = createManager({ numConfirmations: 2, receiptQueryIntervalMs: 100 }, (l1) => ({
+      ...l1,
+      head: () => Promise.reject(new JsonRpcError(-32005, 'too many requests')),
+    }))
+    let ended = false
+    const sending = manager.send(data(1), never).finally(() => {
+      ended = true
+    })
+    await log.seen('Transaction is in a block')
+    manager.close()
+    await delay(L1_SILENCE_LIMIT_MS + 500)
+    expect(ended).toBe(false)
     await mine()
     expect((await sending).blockNumber).toBe(1)
   })

@@ -6,6 +6,7 @@ import { retry } from '../../lib/retry.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
 import { TxError } from './errors.ts'
 import { calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
+import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { SendLoop } from './sendLoop.ts'
@@ -41,11 +42,13 @@ export class TxManager {
   private readonly options: TxManagerOptions
   private readonly chainId: bigint
   private nextNonce: number | undefined
-  /** Of the sends that have a transaction and no outcome yet. */
-  private readonly noncesInFlight = new Set<number>()
+  /** By nonce: the sends that have a transaction and no outcome yet; undefined until they are published. */
+  private readonly inFlight = new Map<number, SendLoop | undefined>()
   private crafting: Promise<unknown> = Promise.resolve()
   private pendingCount = 0
   private closed = false
+  private readonly idle = new AbortController()
+  private readonly giveUp = new AbortController()
 
   constructor(modules: TxManagerModules, options: TxManagerOptions & { chainId: bigint }) {
     this.modules = modules
@@ -63,9 +66,11 @@ export class TxManager {
     return this.options
   }
 
-  /** Nothing new is sent any more; transactions that are mined are still waited for. */
+  /** Nothing new is sent any more; transactions that are mined are still waited for, as long as the L1 answers. */
   close(): void {
+    if (this.closed) return
     this.closed = true
+    if (this.pendingCount > 0) void this.giveUpWithoutL1()
   }
 
   get isClosed(): boolean {
@@ -87,13 +92,13 @@ export class TxManager {
             () => timeout.abort(new TxError('tx-timeout', `transaction was not confirmed within ${sendTimeoutMs} ms`)),
             sendTimeoutMs,
           )
-    const bounded = AbortSignal.any([signal, timeout.signal])
+    const bounded = AbortSignal.any([signal, timeout.signal, this.giveUp.signal])
     this.modules.metrics.pending(++this.pendingCount)
     let nonce: number | undefined
     try {
       const { tx, signed } = await this.craftInOrder(candidate, bounded)
       nonce = tx.nonce
-      return await new SendLoop(
+      const loop = new SendLoop(
         {
           ...this.modules,
           suggestFees: (feeSignal) => this.suggestFees(undefined, feeSignal),
@@ -103,17 +108,32 @@ export class TxManager {
         this.options,
         tx,
         signed,
-      ).run(bounded)
+      )
+      this.inFlight.set(nonce, loop)
+      return await loop.run(bounded)
     } catch (error) {
       // Which nonces the L1 has seen is not known any more: the next send asks it.
       this.nextNonce = undefined
       this.modules.metrics.failed()
       throw error
     } finally {
-      if (nonce !== undefined) this.noncesInFlight.delete(nonce)
+      if (nonce !== undefined) this.inFlight.delete(nonce)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
+      if (this.closed && this.pendingCount === 0) this.idle.abort()
     }
+  }
+
+  /** Ends all sends when the L1 stops answering. */
+  private async giveUpWithoutL1(): Promise<void> {
+    if (!(await l1FallsSilent(this.modules, this.idle.signal))) return
+    const transactions = [...this.inFlight.values()].filter((loop) => loop !== undefined).map(String)
+    if (transactions.length > 0) {
+      this.modules.logger.warn('The L1 does not answer: stopping before these transactions are confirmed', {
+        transactions,
+      })
+    }
+    this.giveUp.abort(new TxError('l1-silent', 'the L1 does not answer'))
   }
 
   private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
@@ -163,7 +183,7 @@ export class TxManager {
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce up.
     this.nextNonce = nonce + 1
-    this.noncesInFlight.add(nonce)
+    this.inFlight.set(nonce, undefined)
     metrics.nonce(this.nextNonce)
     return { tx, signed }
   }
@@ -175,7 +195,7 @@ export class TxManager {
   private async missingNonceBelow(nonce: number, signal: AbortSignal): Promise<number | undefined> {
     const { l1, signer } = this.modules
     let missing = await l1.nonceAt(signer.address, 'pending', signal)
-    while (missing < nonce && this.noncesInFlight.has(missing)) missing++
+    while (missing < nonce && this.inFlight.has(missing)) missing++
     return missing < nonce ? missing : undefined
   }
 
