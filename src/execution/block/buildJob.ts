@@ -47,6 +47,8 @@ export interface BuildOptions {
   signal: AbortSignal | undefined
 }
 
+/** Time that the first walk over the pool still has once the block is asked for. */
+const FIRST_WALK_GRACE_MS = 100
 /** Least gas that a transaction needs: below it, looking further makes no sense. */
 const MIN_TX_GAS = 21_000n
 
@@ -64,6 +66,8 @@ export class OpBuildJob implements BuildJob {
   private readonly daCounted = { transactions: 0, bytes: 0 }
   /** Aborts when filling is to end. */
   private readonly stop = new AbortController()
+  /** When the first walk over the pool ends at the latest, on the process clock. */
+  private firstWalkEndMs = Number.POSITIVE_INFINITY
   private filling: Promise<void> = Promise.resolve()
   private sealed: Promise<BuiltBlock> | undefined
 
@@ -104,12 +108,14 @@ export class OpBuildJob implements BuildJob {
   }
 
   seal(): Promise<BuiltBlock> {
+    this.firstWalkEndMs = Math.min(this.firstWalkEndMs, performance.now() + FIRST_WALK_GRACE_MS)
     this.stop.abort()
     this.sealed ??= this.finish()
     return this.sealed
   }
 
   cancel(): void {
+    this.firstWalkEndMs = 0
     this.stop.abort()
     if (this.sealed !== undefined) return
     this.sealed = this.filling.then(() => {
@@ -141,28 +147,33 @@ export class OpBuildJob implements BuildJob {
     }
   }
 
-  /** Takes from the pool until sealed: what is there now, then whatever comes in. */
+  /**
+   * Takes from the pool until sealed: what is there now, then whatever comes in. The first walk goes on for a moment
+   * when the block is sealed meanwhile: a transaction that the pool had when building began is not left out because
+   * the block was asked for at once.
+   */
   private async fill(txSource: TxSource): Promise<void> {
     const { signal } = this.stop
     const aborted = this.options.signal === undefined ? signal : AbortSignal.any([signal, this.options.signal])
+    await this.takeBest(txSource, () => performance.now() > this.firstWalkEndMs)
     while (!aborted.aborted) {
       // Asked before the walk, so that nothing that arrives during it is missed.
       const added = txSource.added(aborted).then(
         () => true,
         () => false,
       )
-      await this.takeBest(txSource, aborted)
+      await this.takeBest(txSource, () => aborted.aborted)
       if (!(await added)) return
     }
   }
 
-  private async takeBest(txSource: TxSource, aborted: AbortSignal): Promise<void> {
+  private async takeBest(txSource: TxSource, isOver: () => boolean): Promise<void> {
     const { execution } = this
     const { baseFee, rules } = execution.env.block
     const cursor = txSource.best(baseFee)
     for (;;) {
       const tx = cursor.peek()
-      if (tx === undefined || aborted.aborted || execution.gasLeft < MIN_TX_GAS) return
+      if (tx === undefined || isOver() || execution.gasLeft < MIN_TX_GAS) return
       if (tx.gasLimit > execution.gasLeft || (rules.jovian && !execution.fitsDaFootprint(tx))) cursor.skipSender()
       else if (!this.fitsDaSize(tx, txSource.maxDaSize?.() ?? {})) cursor.skipSender()
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
