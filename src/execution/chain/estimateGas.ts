@@ -82,7 +82,7 @@ function upperBound(
   const feeCap = request.maxFeePerGas ?? request.gasPrice ?? 0n
   if (feeCap === 0n) return limit
   const balance = overrides[from]?.balance ?? worldAt(header).balance(from)
-  if (value > balance) throw new ChainError('executionFailed', 'insufficient funds for transfer')
+  if (value >= balance) throw new ChainError('executionFailed', 'insufficient funds for transfer')
   const affordable = (balance - value) / feeCap
   if (affordable < limit) limit = affordable
   return limit

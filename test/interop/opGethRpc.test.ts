@@ -1,0 +1,341 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BlockDriver, forkchoice } from '../../src/execution/testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode, TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import {
+  DEV_ADDRESSES,
+  DEV_KEYS,
+  signLegacyTransaction,
+  signTransaction,
+} from '../../src/execution/testUtils/signTransaction.ts'
+import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+
+// The same chain in op-geth and in devium-geth: every call must be answered alike. Needs a binary of op-geth (1.14 or
+// newer): DEVIUM_OP_GETH=/path/to/geth.
+const binary = process.env.DEVIUM_OP_GETH
+const title = binary === undefined ? 'as op-geth (skipped: DEVIUM_OP_GETH names no binary)' : 'as op-geth'
+
+const recording = loadRecordedRpc('holocene-span-brotli-calldata')
+const [KEY, SECOND_KEY, THIRD_KEY] = DEV_KEYS
+const [SENDER, , THIRD] = DEV_ADDRESSES
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+const WORD: Hex = `0x${'42'.repeat(32)}`
+const ZERO: Hex = `0x${'00'.repeat(32)}`
+/** Emits one log whose topic is the first word of the call's data. */
+const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
+
+type Call = readonly [method: string, ...params: unknown[]]
+
+let geth: { process: ChildProcess; eth: RpcClient; engine: RpcClient }
+let ours: ExecutionNode
+let emitter: Hex
+let head: Hex
+let directory: string
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function startOpGeth(path: string): Promise<typeof geth> {
+  const files = { genesis: join(directory, 'genesis.json'), jwt: join(directory, 'jwt'), data: join(directory, 'data') }
+  writeFileSync(files.genesis, JSON.stringify(recording.genesis))
+  writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
+  execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
+  const [http, auth] = [await freePort(), await freePort()]
+  const flags = [
+    `--http.port=${http}`,
+    `--authrpc.port=${auth}`,
+    `--authrpc.jwtsecret=${files.jwt}`,
+    '--datadir',
+    files.data,
+  ]
+  const rest = ['--http', '--http.api=eth,net,web3,debug,txpool', '--nodiscover', '--maxpeers=0', '--port=0']
+  const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
+    stdio: 'ignore',
+  })
+  const eth = createRpcClient({ url: `http://127.0.0.1:${http}` })
+  for (let tries = 0; ; tries++) {
+    const answered = await eth.request('eth_chainId', []).then(
+      () => true,
+      () => false,
+    )
+    if (answered) break
+    if (tries === 100 || child.exitCode !== null) throw new Error('op-geth did not start')
+    await delay(100)
+  }
+  const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, jwtSecret: TEST_JWT_SECRET })
+  return { process: child, eth, engine }
+}
+
+/** What a caller sees; the wording after "invalid argument N" is each client's own. */
+function visible(answer: unknown): unknown {
+  if (!(answer instanceof JsonRpcError)) return answer
+  const { rpcCode, message, data } = answer
+  // devium-geth repeats the detail in the message, op-geth has it in data alone.
+  if (typeof data === 'object' && data !== null && 'err' in data) return { rpcCode, detail: data }
+  if (rpcCode === -32602 && message.startsWith('invalid argument')) return { rpcCode, message: message.slice(0, 18) }
+  return { rpcCode, message, data }
+}
+
+async function expectSame(calls: readonly Call[], port: 'eth' | 'engine' = 'eth'): Promise<void> {
+  for (const [method, ...params] of calls) {
+    const [[theirs], [mine]] = await Promise.all([
+      geth[port].batch([{ method, params }]),
+      ours[port].batch([{ method, params }]),
+    ])
+    expect({ call: [method, ...params], answer: visible(mine) }).toEqual({
+      call: [method, ...params],
+      answer: withoutWitness(visible(theirs)),
+    })
+  }
+}
+
+/** Members that this op-geth has and the Engine API has dropped again. */
+function withoutWitness(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(withoutWitness)
+  if (typeof answer !== 'object' || answer === null) return answer
+  const entries = Object.entries(answer).filter(([name]) => name !== 'witness' && name !== 'depositRequests')
+  return Object.fromEntries(entries.map(([name, value]) => [name, withoutWitness(value)]))
+}
+
+const withCode = (code: string) => [{ to: NOBODY }, 'latest', { [NOBODY]: { code } }] as const
+const callAndEstimate = (...params: unknown[]): Call[] => [
+  ['eth_call', ...params],
+  ['eth_estimateGas', ...params],
+]
+
+describe.skipIf(binary === undefined)(title, () => {
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-rpc-'))
+    geth = await startOpGeth(binary ?? '')
+    ours = await startExecutionNode(recording.genesis)
+    const driver = new BlockDriver(ours.engine, recording.rollup)
+    const theirs = new BlockDriver(geth.engine, recording.rollup)
+    const build = async () => {
+      const payload = await driver.build()
+      await theirs.insert(payload, undefined)
+      return payload
+    }
+    const deploy = signTransaction(KEY, { nonce: 1, to: null, data: EMITTER, gasLimit: 200_000n })
+    for (const { raw } of [signTransaction(KEY, { to: NOBODY, value: 7n }), deploy]) {
+      for (const client of [geth.eth, ours.eth]) await client.request('eth_sendRawTransaction', [toHex(raw)])
+    }
+    await expectSame([
+      ['txpool_status'],
+      ['txpool_content'],
+      ['txpool_inspect'],
+      ['txpool_contentFrom', SENDER],
+      ['eth_getTransactionCount', SENDER, 'pending'],
+      ['eth_getTransactionByHash', deploy.hash],
+      ['eth_getRawTransactionByHash', deploy.hash],
+    ])
+    await build()
+    emitter = String((await ours.chain.receipts(ours.chain.head().hash))?.at(-1)?.contractAddress) as Hex
+    const emit = signTransaction(KEY, { nonce: 2, to: emitter, data: fromHex(WORD), gasLimit: 100_000n })
+    const tip = signTransaction(SECOND_KEY, { to: SENDER, value: 1n, maxPriorityFeePerGas: 5_000_000n })
+    for (const { raw } of [emit, tip]) {
+      for (const client of [geth.eth, ours.eth]) await client.request('eth_sendRawTransaction', [toHex(raw)])
+    }
+    head = (await build()).blockHash as Hex
+  })
+
+  afterAll(async () => {
+    geth?.process.kill('SIGKILL')
+    await Promise.all([geth?.eth.close(), geth?.engine.close(), ours?.close()])
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  it('blocks, by every kind of name', async () => {
+    const names = [
+      '0x0',
+      '0x1',
+      '0x2',
+      'latest',
+      'pending',
+      'earliest',
+      'safe',
+      'finalized',
+      '0x99',
+      'foo',
+      '',
+      '0x',
+      5,
+    ]
+    for (const name of names) {
+      const calls: Call[] = [true, false].map((full) => ['eth_getBlockByNumber', name, full] as const)
+      const methods = ['eth_getHeaderByNumber', 'eth_getBlockReceipts', 'eth_getBlockTransactionCountByNumber']
+      await expectSame([
+        ...calls,
+        ...[...methods, 'eth_getUncleCountByBlockNumber'].map((method): Call => [method, name]),
+      ])
+      await expectSame([
+        ['eth_getTransactionByBlockNumberAndIndex', name, '0x1'],
+        ['eth_getBalance', SENDER, name],
+        ['eth_getTransactionCount', SENDER, name],
+        ['eth_getCode', emitter, name],
+        ['eth_getStorageAt', emitter, '0x0', name],
+        ['eth_getProof', SENDER, ['0x0', WORD], name],
+        ['eth_call', { to: NOBODY }, name],
+        ['eth_getLogs', { fromBlock: name }],
+        ['eth_feeHistory', '0x2', name, [10, 50]],
+      ])
+    }
+    for (const hash of [head, WORD, '0x12', 'x']) {
+      await expectSame([
+        ['eth_getBlockByHash', hash, true],
+        ['eth_getTransactionByHash', hash],
+        ['eth_getTransactionByBlockHashAndIndex', hash, '0x1'],
+        ['eth_getBalance', SENDER, { blockHash: hash }],
+        ['eth_getLogs', { blockHash: hash }],
+      ])
+    }
+    for (const name of ['0x1', 'latest']) {
+      await expectSame([
+        ['debug_getRawHeader', name],
+        ['debug_getRawBlock', name],
+        ['debug_getRawReceipts', name],
+      ])
+    }
+  })
+
+  it('calls and estimates', async () => {
+    const revert = '0x366000600037366000fd'
+    const reason = `0x08c379a0${'20'.padStart(64, '0')}${'02'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`
+    const panic = `0x4e487b71${'11'.padStart(64, '0')}`
+    const opcodes = ['41', '42', '43', '44', '45', '48', '4a', '3a', '5a', '46', '47', '30', '32', '33', '34']
+    const priced = { from: SENDER, to: NOBODY, gasPrice: '0x77359400', gas: '0x100000' }
+    const nested = `0x6000600060006000600073${emitter.slice(2)}5af160005260206000f3`
+    await expectSame([
+      ...callAndEstimate({}, 'latest'),
+      ...callAndEstimate({ to: NOBODY, input: '0x12', data: '0x13' }, 'latest'),
+      ...callAndEstimate({ to: NOBODY, gasPrice: '0x1', maxFeePerGas: '0x1' }, 'latest'),
+      ...callAndEstimate({ to: NOBODY, gasPrice: '0x1' }, 'latest'),
+      ...callAndEstimate({ from: NOBODY, to: SENDER, value: '0x1000' }, 'latest'),
+      ...callAndEstimate({ from: SENDER, to: NOBODY, value: '0x1' }, 'latest'),
+      ...callAndEstimate({ from: SENDER, to: NOBODY, value: '0x1', gas: '0x5207' }, 'latest'),
+      ...callAndEstimate({ from: THIRD, to: NOBODY, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }, 'latest'),
+      ...callAndEstimate({ from: SENDER, to: emitter, data: WORD }, 'latest'),
+      ...callAndEstimate({ data: '0x60006000f3' }, 'latest'),
+      ...callAndEstimate({ data: '0x60ef60005360016000f3' }, 'latest'),
+      ...callAndEstimate({ data: toHex(new Uint8Array(49_153)) }, 'latest'),
+      ...callAndEstimate({ to: NOBODY, data: reason }, 'latest', { [NOBODY]: { code: revert } }),
+      ...callAndEstimate({ to: NOBODY, data: panic }, 'latest', { [NOBODY]: { code: revert } }),
+      ...callAndEstimate({ to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: revert } }),
+      ...callAndEstimate(...withCode(revert)),
+      ...callAndEstimate(...withCode('0x600056')),
+      ...callAndEstimate(...withCode(nested)),
+      ...callAndEstimate(...withCode('0x60016000556000600055')),
+      ...callAndEstimate(...withCode('0x600080808080335af1')),
+      ...callAndEstimate(...withCode('0x600143034060005260206000f3')),
+      ['eth_call', { to: NOBODY, gas: '0x186a0' }, 'latest', { [NOBODY]: { code: '0x5b600056' } }],
+      ['eth_call', priced, 'latest', { [NOBODY]: { code: '0x333160005260206000f3' } }],
+      ...opcodes.map((opcode): Call => ['eth_call', ...withCode(`0x${opcode}60005260206000f3`)]),
+      ...['3a', '48'].map((opcode): Call => {
+        return ['eth_call', priced, 'latest', { [NOBODY]: { code: `0x${opcode}60005260206000f3` } }]
+      }),
+      [
+        'eth_call',
+        { to: NOBODY },
+        'latest',
+        { [NOBODY]: { code: '0x60005460005260206000f3', state: { [ZERO]: WORD } } },
+      ],
+      ['eth_call', { from: NOBODY, to: SENDER, value: '0x10' }, 'latest', { [NOBODY]: { balance: '0x100' } }],
+    ])
+  })
+
+  it('transactions that are refused, and those that wait', async () => {
+    const sends = [
+      signTransaction(KEY, { nonce: 0 }).raw,
+      signTransaction(THIRD_KEY, { value: 10n ** 30n }).raw,
+      signTransaction(THIRD_KEY, { maxFeePerGas: 10n ** 14n }).raw,
+      signLegacyTransaction(THIRD_KEY, {}).raw,
+      new Uint8Array(),
+      fromHex('0x01'),
+      signTransaction(THIRD_KEY, { maxFeePerGas: 5n, maxPriorityFeePerGas: 6n }).raw,
+      signTransaction(THIRD_KEY, { gasLimit: 20_999n }).raw,
+      signTransaction(THIRD_KEY, { gasLimit: 59_930_001n, maxFeePerGas: 2n }).raw,
+      signTransaction(THIRD_KEY, { to: null, data: new Uint8Array(49_153), gasLimit: 3_000_000n }).raw,
+      signTransaction(THIRD_KEY, { data: new Uint8Array(132_000), gasLimit: 3_000_000n }).raw,
+      signTransaction(THIRD_KEY, { nonce: 5 }).raw,
+      signTransaction(THIRD_KEY, { nonce: 5 }).raw,
+      signTransaction(THIRD_KEY, { nonce: 5, value: 1n }).raw,
+      signTransaction(THIRD_KEY, { maxPriorityFeePerGas: 0n }).raw,
+    ]
+    await expectSame(sends.map((raw): Call => ['eth_sendRawTransaction', toHex(raw)]))
+    await expectSame([['txpool_status'], ['txpool_content'], ['eth_getTransactionCount', THIRD, 'pending']])
+  })
+
+  it('logs, fees and the rest', async () => {
+    const filters: unknown[] = [
+      {},
+      { topics: [WORD] },
+      { topics: [[WORD, SENDER]] },
+      { topics: [null] },
+      { topics: [[]] },
+    ]
+    const more: unknown[] = [{ topics: 5 }, { address: 'x' }, { address: [] }, { address: [emitter] }, [], 5]
+    const ranges = [
+      { fromBlock: '0x2', toBlock: '0x1' },
+      { fromBlock: '0x0', toBlock: '0xffff' },
+      { blockHash: head, fromBlock: '0x1' },
+    ]
+    await expectSame([...filters, ...more, ...ranges].map((filter): Call => ['eth_getLogs', filter]))
+    await expectSame([
+      ['eth_chainId'],
+      ['net_version'],
+      ['net_peerCount'],
+      ['eth_gasPrice'],
+      ['eth_maxPriorityFeePerGas'],
+      ['eth_blobBaseFee'],
+      ['eth_syncing'],
+      ['eth_accounts'],
+      ['web3_sha3', '0x12'],
+      ['eth_feeHistory', '0x5', 'pending', [50]],
+      ['eth_feeHistory', '0x0', 'latest', []],
+      ['eth_feeHistory', '0x2', 'latest', [50, 10]],
+      ['eth_feeHistory', '0x2', 'latest', [101]],
+      ['eth_getFilterChanges', '0x1'],
+      ['eth_noSuchMethod'],
+    ])
+  })
+
+  it('the Engine API', async () => {
+    const { json } = await new BlockDriver(ours.engine, recording.rollup).attributes({ noTxPool: true })
+    const changes = [{}, { gasLimit: null }, { withdrawals: null }, { parentBeaconBlockRoot: null }]
+    const params = [{ eip1559Params: null }, { eip1559Params: '0x0000000000000001' }, { eip1559Params: '0x00' }]
+    await expectSame(
+      [...changes, ...params].map(
+        (change): Call => ['engine_forkchoiceUpdatedV3', forkchoice(head), { ...json, ...change }],
+      ),
+      'engine',
+    )
+    await expectSame(
+      [
+        ['engine_forkchoiceUpdatedV1', forkchoice(head), json],
+        ['engine_forkchoiceUpdatedV2', forkchoice(head), json],
+        ['engine_forkchoiceUpdatedV3', forkchoice(WORD), null],
+        ['engine_forkchoiceUpdatedV3', forkchoice(ZERO), null],
+        ['engine_forkchoiceUpdatedV3', forkchoice(head, WORD), null],
+        ['engine_forkchoiceUpdatedV3', forkchoice(head, ZERO, WORD), null],
+        ['engine_getPayloadV3', '0x0300000000000000'],
+        ['engine_getPayloadV3', '0x0200000000000000'],
+        ['engine_getPayloadV2', '0x0300000000000000'],
+        ['engine_getPayloadBodiesByHashV1', [head, WORD]],
+        ['engine_getPayloadBodiesByRangeV1', '0x1', '0x5'],
+      ],
+      'engine',
+    )
+  })
+})
