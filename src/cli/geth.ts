@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describeError, UsageError } from '../lib/errors.ts'
-import { gethCompatFlags } from './gethCompatFlags.ts'
+import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 import { createProgram, createProgramLogger, logFlags, runProgram } from './program.ts'
 import { VERSION } from './version.ts'
@@ -32,6 +32,8 @@ function createInitCommand(program: Command): Command {
     envPrefixes: ENV_PREFIXES,
     flags: { datadir: gethFlags.datadir, ...gethCompatFlags, ...logFlags },
     run: async (values) => {
+      const [refused] = checkCompatFlags(values).refused
+      if (refused !== undefined) throw new UsageError(refused)
       const [path] = init.args
       if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
       // The program's own flag of the same name takes the value when it stands before the sub-command.

@@ -13,6 +13,12 @@ describe('checkCompatFlags', () => {
     [{ nodiscover: 'false', maxpeers: '50' }, ['--maxpeers', '--nodiscover'], []],
     [{ 'rollup.disabletxpoolgossip': 'true', ipcdisable: 'true' }, [], []],
     [{ cache: '4096', http: 'true' }, ['--cache'], []],
+    [
+      { sepolia: 'true' },
+      [],
+      ['--sepolia is not supported: this client runs OP Stack chains: use init with the genesis file of one'],
+    ],
+    [{ sepolia: 'false', dev: 'false' }, [], []],
     [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],
   ])('%j', (given, ignored, refused) => {
     const report = checkCompatFlags(given)

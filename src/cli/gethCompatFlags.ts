@@ -1,3 +1,4 @@
+import { FORKS } from '../rollup/protocol/types.ts'
 import type { FlagSpec } from './program.ts'
 
 const GROUP = 'Compatibility'
@@ -48,6 +49,10 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   ipcpath: [],
   jspath: [],
   keystore: [],
+  'light.egress': [],
+  'light.ingress': [],
+  'light.maxpeers': [],
+  'light.serve': [],
   'log.backtrace': [],
   'log.file': [],
   'log.maxage': [],
@@ -76,9 +81,11 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   nodekey: [],
   nodekeyhex: [],
   password: [],
+  pcscdpath: [],
   port: [],
   'pprof.addr': [],
   'pprof.blockprofilerate': [],
+  'pprof.cpuprofile': [],
   'pprof.memprofilerate': [],
   'pprof.port': [],
   'rollup.halt': ['', 'none'],
@@ -91,6 +98,7 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   'state.scheme': ['hash'],
   syncmode: ['full'],
   synctarget: [],
+  trace: [],
   'txpool.accountslots': [],
   'txpool.journal': [],
   'txpool.locals': [''],
@@ -98,6 +106,9 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   txlookuplimit: ['0'],
   unlock: [''],
   vmodule: [],
+  vmtrace: [],
+  'vmtrace.jsonconfig': [],
+  whitelist: [''],
   'ws.addr': [],
   'ws.api': [],
   'ws.origins': [],
@@ -111,10 +122,15 @@ const SWITCHES: Record<string, readonly string[]> = {
   'cache.preimages': ['false'],
   'discovery.v4': ['false'],
   'discovery.v5': ['false'],
+  discv4: ['false'],
+  discv5: ['false'],
+  exitwhensynced: ['false'],
   graphql: ['false'],
   'history.logs.disable': ['true', 'false'],
   ipcdisable: ['true'],
   lightkdf: ['true', 'false'],
+  'light.nopruning': ['true', 'false'],
+  'light.nosyncserve': ['true', 'false'],
   'log.compress': ['false'],
   'log.debug': ['false'],
   'log.json': ['false'],
@@ -136,24 +152,29 @@ const SWITCHES: Record<string, readonly string[]> = {
   snapshot: ['true', 'false'],
   'txpool.journalremotes': ['false'],
 
+  usb: ['false'],
   v5disc: ['false'],
   vmdebug: ['false'],
 }
 
-/** Flags that change which blocks are valid: ignoring one would split the node from its chain. */
-const REFUSED: Record<string, string> = Object.fromEntries([
-  ...['canyon', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst', 'interop'].map((fork) => [
-    `override.${fork}`,
-    `set ${fork}Time in the genesis file`,
-  ]),
-  ['op-network', 'use init with the genesis file of the network'],
-  ['beta.op-network', 'use init with the genesis file of the network'],
+/** Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. */
+const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
+  ...FORKS.map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
+  ...['cancun', 'prague', 'verkle'].map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
+  ...['op-network', 'beta.op-network'].map((name) => [name, 'use init with the genesis file of the network']),
 ])
+const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries(
+  ['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [
+    name,
+    'this client runs OP Stack chains: use init with the genesis file of one',
+  ]),
+)
 
 export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = {
   ...table(Object.keys(VALUE_FLAGS), '<value>'),
   ...table(Object.keys(SWITCHES), undefined),
-  ...table(Object.keys(REFUSED), '<value>'),
+  ...table(Object.keys(REFUSED_VALUES), '<value>'),
+  ...table(Object.keys(REFUSED_SWITCHES), undefined),
 }
 
 export interface CompatReport {
@@ -169,9 +190,9 @@ export function checkCompatFlags(values: Readonly<Record<string, unknown>>): Com
   for (const name of Object.keys(gethCompatFlags)) {
     const value = values[name]
     if (typeof value !== 'string') continue
-    const advice = REFUSED[name]
+    const advice = REFUSED_VALUES[name] ?? (value === 'false' ? undefined : REFUSED_SWITCHES[name])
     if (advice !== undefined) report.refused.push(`--${name} is not supported: ${advice}`)
-    else if (!(VALUE_FLAGS[name] ?? SWITCHES[name] ?? []).includes(value)) report.ignored.push(`--${name}`)
+    else if (!(VALUE_FLAGS[name] ?? SWITCHES[name] ?? ['false']).includes(value)) report.ignored.push(`--${name}`)
   }
   return report
 }

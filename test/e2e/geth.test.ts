@@ -125,6 +125,12 @@ describe('init', () => {
     expect(again.stdout).toContain(genesisHash)
   })
 
+  it('refuses a flag that would change which blocks are valid', async () => {
+    const datadir = join(root, 'never-made')
+    expectRefusal(await run('init', '--datadir', datadir, '--override.isthmus=5', genesisPath), /--override\.isthmus/)
+    expect(existsSync(datadir)).toBe(false)
+  })
+
   it('refuses another genesis', async () => {
     const datadir = await newDatadir()
     const other = join(root, 'other.json')
