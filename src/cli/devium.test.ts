@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
+import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
+import { formatStatus } from './nodeViews.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
+const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+
+const ref = (number: number) => ({ hash: `0x${'ab'.repeat(32)}`, number, timestamp: 1_700_000_000 + number })
+const NONE = { hash: `0x${'0'.repeat(64)}`, number: 0, timestamp: 0 }
+const STATUS = {
+  current_l1: ref(9),
+  head_l1: ref(10),
+  safe_l1: ref(8),
+  finalized_l1: NONE,
+  unsafe_l2: ref(20),
+  safe_l2: ref(15),
+  finalized_l2: NONE,
+  pending_safe_l2: ref(16),
+  queued_unsafe_l2: NONE,
+}
+
+const calls: [string, readonly JsonValue[]][] = []
+const answer =
+  (method: string, result: unknown): RpcHandler =>
+  (params) => {
+    calls.push([method, params])
+    return result
+  }
+
+const PEERS = {
+  totalConnected: 1,
+  peers: {
+    [PEER]: {
+      peerID: PEER,
+      userAgent: 'optimism',
+      addresses: [`/ip4/127.0.0.1/tcp/9222/p2p/${PEER}`],
+      connectedness: 1,
+      direction: 1,
+      protected: true,
+      gossipBlocks: true,
+      latency: 1_500_000,
+      scores: { gossip: { total: -12 } },
+    },
+  },
+  bannedPeers: [],
+  bannedIPS: ['1.2.3.4'],
+  bannedSubnets: [],
+}
+
+/** Answers like a rollup node, and notes what it was asked: the tool is tested, not the node. */
+async function startServer(): Promise<HttpServerHandle> {
+  const handlers: [string, RpcHandler][] = [
+    ['devium_version', answer('devium_version', 'v9.9.9')],
+    ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
+    ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
+    ...['blockPeer', 'blockAddr', 'blockSubnet', 'unblockPeer', 'protectPeer'].map((name): [string, RpcHandler] => [
+      `deviump2p_${name}`,
+      answer(name, null),
+    ]),
+    ['deviump2p_connectPeer', () => Promise.reject(invalidParams('invalid argument 0: bad peer address'))],
+  ]
+  const dispatcher = createRpcDispatcher({ methods: new Map(handlers) })
+  return serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+}
+
+const server = await startServer()
+afterAll(() => server.close())
+
+function devium(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [SCRIPT, ...args],
+      { env: { ...process.env, DEVIUM_RPC: server.url } },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+      },
+    )
+  })
+}
+
+describe('devium', () => {
+  it('status shows heads, and that p2p is off where its methods are unknown', async () => {
+    const { stdout, code } = await devium('status')
+    expect(code).toBe(0)
+    expect(stdout).toContain('devium v9.9.9\npeers: p2p is disabled')
+    expect(stdout).toMatch(/L2 unsafe\s+20\s+0xabab…abab/)
+    expect(stdout).toMatch(/L2 finalized\s+-\s+not seen yet/)
+  })
+
+  it('status --json prints the raw answer', async () => {
+    expect(JSON.parse((await devium('status', '--json')).stdout)).toEqual(STATUS)
+  })
+
+  it('peers shows one line a peer, and what is blocked', async () => {
+    calls.length = 0
+    const { stdout } = await devium('peers', '--all')
+    expect(calls).toEqual([['deviump2p_peers', [false]]])
+    expect(stdout).toContain('1 connected\nblocked: 1.2.3.4')
+    expect(stdout).toMatch(
+      new RegExp(
+        `${PEER}\\s+inbound\\s+-12.00\\s+blocks\\s+protected\\s+1.5 ms\\s+optimism\\s+/ip4/127.0.0.1/tcp/9222\n`,
+      ),
+    )
+  })
+
+  it.each([
+    { args: ['block', PEER], call: ['blockPeer', [PEER]] },
+    { args: ['block', '10.0.0.1'], call: ['blockAddr', ['10.0.0.1']] },
+    { args: ['block', 'fe80::1'], call: ['blockAddr', ['fe80::1']] },
+    { args: ['block', '10.0.0.0/8'], call: ['blockSubnet', ['10.0.0.0/8']] },
+    { args: ['unblock', PEER], call: ['unblockPeer', [PEER]] },
+    { args: ['protect', PEER], call: ['protectPeer', [PEER]] },
+  ])('$args.0 $args.1 calls $call.0', async ({ args, call }) => {
+    calls.length = 0
+    expect((await devium(...args)).code).toBe(0)
+    expect(calls).toEqual([call])
+  })
+
+  it('rpc takes JSON and bare text', async () => {
+    expect((await devium('rpc', 'devium_version')).stdout).toBe('"v9.9.9"\n')
+    calls.length = 0
+    await devium('rpc', 'deviump2p_peers', 'true')
+    await devium('rpc', 'deviump2p_blockPeer', PEER)
+    expect(calls).toEqual([
+      ['deviump2p_peers', [true]],
+      ['blockPeer', [PEER]],
+    ])
+  })
+
+  it.each([
+    { args: ['connect', '/bad'], stderr: 'devium: invalid argument 0: bad peer address\n' },
+    { args: ['rpc', 'no_such'], stderr: 'devium: the method no_such does not exist/is not available\n' },
+    { args: ['status', '--rpc', 'nonsense'], stderr: 'devium: --rpc: expected an http address, got "nonsense"\n' },
+    {
+      args: ['status', '--rpc', 'http://127.0.0.1:1'],
+      stderr: 'devium: devium_syncStatus: request to http://127.0.0.1:1 failed: connect ECONNREFUSED 127.0.0.1:1\n',
+    },
+    { args: ['stauts'], stderr: "devium: unknown command 'stauts'\n(Did you mean status?)\n" },
+  ])('$args ends with one clear line and exit code 1', async ({ args, stderr }) => {
+    expect(await devium(...args)).toEqual({ code: 1, stdout: '', stderr })
+  })
+})
+
+describe('formatStatus', () => {
+  it('says what waits in the queue', () => {
+    const text = formatStatus(
+      { ...STATUS, queued_unsafe_l2: ref(25) },
+      'v1',
+      { connected: 2, known: 3, banned: 1 },
+      1_700_000_030,
+    )
+    expect(text).toContain('peers: 2 connected, 3 known, 1 blocked')
+    expect(text).toContain('waiting in the queue from L2 block 25 on')
+    expect(text).toMatch(/L2 unsafe.*10 s ago/)
+  })
+})
