@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
-import { createProgram, createProgramLogger, logFlags, runProgram } from './program.ts'
+import { createProgram, createProgramLogger, runProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
@@ -21,7 +21,7 @@ function createGethCommand(): Command {
       await runGeth(values, values, context)
     },
   })
-  return program.addCommand(createInitCommand(program))
+  return program.enablePositionalOptions().addCommand(createInitCommand(program))
 }
 
 function createInitCommand(program: Command): Command {
@@ -30,17 +30,16 @@ function createInitCommand(program: Command): Command {
     description: 'Write the genesis block of a genesis.json into a data directory',
     version: VERSION,
     envPrefixes: ENV_PREFIXES,
-    flags: { datadir: gethFlags.datadir, ...gethCompatFlags, ...logFlags },
+    flags: { ...gethFlags, ...gethCompatFlags },
     run: async (values) => {
-      const [refused] = checkCompatFlags(values).refused
+      // Flags before the sub-command are the program's.
+      const before = optionsByName(program)
+      const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
       if (refused !== undefined) throw new UsageError(refused)
       const [path] = init.args
       if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
-      // The program's own flag of the same name takes the value when it stands before the sub-command.
-      const { datadir = values.datadir } = {
-        ...program.opts<{ datadir?: string }>(),
-        ...init.opts<{ datadir?: string }>(),
-      }
+      // The environment counts last.
+      const datadir = optionsByName(init).datadir ?? before.datadir ?? values.datadir
       const { initChain } = await import('../execution/index.ts')
       const logger = createProgramLogger(values)
       const { hash, created } = await initChain(datadir, readGenesis(path))
@@ -48,6 +47,12 @@ function createInitCommand(program: Command): Command {
     },
   })
   return init.argument('<genesis.json>', 'Genesis file in op-geth format')
+}
+
+function optionsByName(program: Command): Record<string, string | undefined> {
+  return Object.fromEntries(
+    program.options.map((option) => [option.name(), program.getOptionValue(option.attributeName())]),
+  )
 }
 
 function readGenesis(path: string): unknown {
