@@ -1,5 +1,6 @@
 import type { Connection, PeerId } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
+import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
 
 /** Counters of one peer on one scored topic, as the library keeps them. */
 export interface TopicCounters {
@@ -18,6 +19,15 @@ export interface PeerCounters {
   behaviourPenalty: number
 }
 
+interface MessageIdList {
+  messageIDs: Uint8Array[]
+}
+
+/** An RPC as the library builds it, as far as it is looked into here. */
+interface OutgoingRpc {
+  control?: { idontwant?: MessageIdList[] }
+}
+
 type SelectPeers = (topic: string, source?: string, exclude?: Set<string>) => Set<string>
 
 /** The members of the library's gossipsub class that its published type leaves out. */
@@ -33,6 +43,19 @@ export interface GossipInternals {
     score(peerId: string): number
     duplicateMessage(from: string, id: string, topic: string): void
   }
+  readonly gossipTracer: {
+    /** Id as inside → peers asked for it, with the time by which it must be here. */
+    readonly promises: Map<string, Map<string, number>>
+    deliverMessage(id: string): void
+  }
+  /** Peer → ids as inside → heartbeat of its word. */
+  readonly idontwants: Map<string, Map<string, number>>
+  handleIHave(peerId: string, ihave: MessageIdList[]): MessageIdList[]
+  handleIdontwant(peerId: string, idontwant: MessageIdList[]): void
+  /** Queues one IHAVE for the peer. */
+  pushGossip(peerId: string, ihave: MessageIdList): void
+  /** Sends IDONTWANT. */
+  sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
   /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
@@ -56,6 +79,13 @@ export function gossipInternals(instance: object): GossipInternals {
     internals.score.peerIPs instanceof Map &&
     typeof internals.score.score === 'function' &&
     typeof internals.score.duplicateMessage === 'function' &&
+    internals.gossipTracer?.promises instanceof Map &&
+    typeof internals.gossipTracer.deliverMessage === 'function' &&
+    internals.idontwants instanceof Map &&
+    typeof internals.handleIHave === 'function' &&
+    typeof internals.handleIdontwant === 'function' &&
+    typeof internals.pushGossip === 'function' &&
+    typeof internals.sendRpcInBatch === 'function' &&
     typeof internals.publish === 'function' &&
     typeof internals.selectPeersToForward === 'function' &&
     typeof internals.handlePeerReadStreamError === 'function' &&
@@ -66,4 +96,85 @@ export function gossipInternals(instance: object): GossipInternals {
     })
   }
   return internals
+}
+
+type DialectInternals = Pick<GossipInternals, 'idontwants' | 'handleIHave' | 'handleIdontwant' | 'pushGossip'> &
+  Pick<GossipInternals, 'gossipTracer' | 'sendRpcInBatch'>
+
+/** Ids of one control message that a peer's form is learned from. */
+const MAX_HEARD = 64
+
+/** What the router tells of the messages that come by. */
+export interface DialectHooks {
+  /** A message is here, whatever becomes of it: a promise of it is kept, by whatever name it was given. */
+  onIdentified(names: MessageNames): void
+  /** It is valid, and about to be passed on. */
+  onValid(names: MessageNames): void
+}
+
+/**
+ * Lets gossipsub, whose own messages have one id each, understand and speak both forms of it. Ids that come in are
+ * translated by `IdDialects.nameInside` (the library's `msgIdToStrFn`); this does what goes out, and what came in before
+ * the message that it names.
+ */
+export function speakBothDialects(target: DialectInternals, dialects: IdDialects): DialectHooks {
+  const hear = (peerId: string, lists: readonly MessageIdList[]): void => {
+    let heard = 0
+    for (const { messageIDs } of lists) {
+      for (const id of messageIDs ?? []) {
+        heard += 1
+        if (heard > MAX_HEARD) return
+        dialects.hear(peerId, id)
+      }
+    }
+  }
+  const handleIHave = target.handleIHave.bind(target)
+  target.handleIHave = (peerId, ihave) => {
+    hear(peerId, ihave)
+    return handleIHave(peerId, ihave)
+  }
+  const handleIdontwant = target.handleIdontwant.bind(target)
+  target.handleIdontwant = (peerId, idontwant) => {
+    hear(peerId, idontwant)
+    handleIdontwant(peerId, idontwant)
+  }
+  const translated = <T extends MessageIdList>(peerId: string, list: T): T => ({
+    ...list,
+    messageIDs: list.messageIDs.map((id) => dialects.nameFor(peerId, id)),
+  })
+  const pushGossip = target.pushGossip.bind(target)
+  target.pushGossip = (peerId, ihave) => pushGossip(peerId, translated(peerId, ihave))
+  const sendRpcInBatch = target.sendRpcInBatch.bind(target)
+  target.sendRpcInBatch = (peers, rpc) => {
+    const idontwant = rpc.control?.idontwant ?? []
+    if (idontwant.length === 0) return sendRpcInBatch(peers, rpc)
+    const others = new Set([...peers].filter((peerId) => dialects.dialectOf(peerId) === 'without-topic'))
+    const [first] = others
+    if (first === undefined) return sendRpcInBatch(peers, rpc)
+    sendRpcInBatch(new Set([...peers].filter((peerId) => !others.has(peerId))), rpc)
+    const control = { ...rpc.control, idontwant: idontwant.map((list) => translated(first, list)) }
+    sendRpcInBatch(others, { ...rpc, control })
+  }
+  return {
+    onIdentified(names) {
+      dialects.learnNames(names)
+      const withTopic = idText(names.withTopic)
+      const withoutTopic = idText(names.withoutTopic)
+      const { promises } = target.gossipTracer
+      for (const peerId of promises.get(withTopic)?.keys() ?? []) dialects.setDialect(peerId, 'with-topic')
+      for (const peerId of promises.get(withoutTopic)?.keys() ?? []) dialects.setDialect(peerId, 'without-topic')
+      target.gossipTracer.deliverMessage(withoutTopic)
+    },
+    onValid(names) {
+      dialects.learnMessage(names)
+      const withTopic = idText(names.withTopic)
+      const withoutTopic = idText(names.withoutTopic)
+      for (const [peerId, ids] of target.idontwants) {
+        const heartbeat = ids.get(withoutTopic)
+        if (heartbeat === undefined) continue
+        ids.set(withTopic, heartbeat)
+        dialects.setDialect(peerId, 'without-topic')
+      }
+    },
+  }
 }

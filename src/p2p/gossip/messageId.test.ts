@@ -93,10 +93,11 @@ describe('createMessageIds', () => {
       expect(later).toBeInstanceOf(Promise)
       // A second copy shares the work.
       expect(ids.idOf(TOPIC, Uint8Array.from(compressed))).toBe(later)
-      const { id, unpacked } = await later
+      const { id, idWithoutTopic, unpacked } = await later
       expect(toHex(id)).toBe(idOf(TOPIC, compressed))
+      expect(idWithoutTopic).toEqual(messageId(TOPIC, compressed, unpacked, 'without-topic'))
       expect(unpacked.ok).toBe(compressed !== damaged)
-      expect(await ids.idOf(TOPIC, compressed)).toEqual({ id, unpacked })
+      expect(await ids.idOf(TOPIC, compressed)).toEqual({ id, idWithoutTopic, unpacked })
     }
   })
 

@@ -78,7 +78,18 @@ function idParts(topic: string, compressed: Uint8Array, unpacked: Unpacked, dial
 
 export interface IdentifiedMessage {
   id: Uint8Array
+  /** What peers call it that leave the topic out. */
+  idWithoutTopic: Uint8Array
   unpacked: Unpacked
+}
+
+/** Both ids of a message that is at hand. */
+export function identifyMessage(topic: string, compressed: Uint8Array, unpacked: Unpacked): IdentifiedMessage {
+  return {
+    id: messageId(topic, compressed, unpacked),
+    idWithoutTopic: messageId(topic, compressed, unpacked, 'without-topic'),
+    unpacked,
+  }
 }
 
 /**
@@ -120,8 +131,11 @@ export function createMessageIds(): MessageIds {
   }
   const identifyLarge = async (topic: string, compressed: Uint8Array): Promise<IdentifiedMessage> => {
     const unpacked = await unpackOffThread(compressed)
-    const hash = await sha256OffThread(idParts(topic, compressed, unpacked, 'with-topic'))
-    return { id: hash.subarray(0, ID_BYTES), unpacked }
+    const [id, idWithoutTopic] = await Promise.all([
+      sha256OffThread(idParts(topic, compressed, unpacked, 'with-topic')),
+      sha256OffThread(idParts(topic, compressed, unpacked, 'without-topic')),
+    ])
+    return { id: id.subarray(0, ID_BYTES), idWithoutTopic: idWithoutTopic.subarray(0, ID_BYTES), unpacked }
   }
   return {
     idOf(topic, compressed) {
@@ -131,8 +145,7 @@ export function createMessageIds(): MessageIds {
         const identified = inTurn(() => identifyLarge(topic, compressed))
         return recent.add(topic, compressed, identified)
       }
-      const unpacked = unpackMessage(compressed)
-      return recent.add(topic, compressed, { id: messageId(topic, compressed, unpacked), unpacked })
+      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpackMessage(compressed)))
     },
   }
 }

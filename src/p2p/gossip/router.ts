@@ -14,8 +14,15 @@ import type { P2pOptions } from '../options.ts'
 import type { GossipScoring } from '../score/scoreParams.ts'
 import type { Verdict } from './blockValidator.ts'
 import { createFairTurns } from './fairTurns.ts'
-import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
-import { type IdentifiedMessage, type MessageIds, messageId, type Unpacked, unpackMessage } from './messageId.ts'
+import {
+  type DialectHooks,
+  type GossipInternals,
+  gossipInternals,
+  type PeerCounters,
+  speakBothDialects,
+} from './gossipInternals.ts'
+import { createIdDialects, type MessageNames } from './idDialects.ts'
+import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
   GOSSIP_PARAMS,
   MAX_GOSSIP_BYTES,
@@ -89,6 +96,8 @@ export function createGossipRouter(
   let internals: GossipInternals | undefined
   const accepted = new WeakMap<Message, PayloadEnvelope>()
   const turns = createFairTurns()
+  const dialects = createIdDialects()
+  let names: DialectHooks | undefined
   const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
 
   const create = (components: GossipSubComponents): GossipSub => {
@@ -126,7 +135,7 @@ export function createGossipRouter(
       idontwantMinDataSize: GOSSIP_PARAMS.idontwantMinBytes,
       idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
       msgIdFn: identify,
-      msgIdToStrFn: (id) => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1'),
+      msgIdToStrFn: dialects.nameInside,
       scoreParams: scoring.params,
       scoreThresholds: scoring.thresholds,
     })(components)
@@ -148,19 +157,26 @@ export function createGossipRouter(
     countDuplicates(internals)
     serveSmallNetworks(internals)
     keepConnectedPeers(internals)
+    names = speakBothDialects(internals, dialects)
     return gossip
   }
 
   /** What the id was computed from is validated next, right after the library has found the id to be new. */
-  const unpackedOf = new WeakMap<Message, Unpacked>()
-  const remember = (message: Message, { id, unpacked }: IdentifiedMessage): Uint8Array => {
-    unpackedOf.set(message, unpacked)
+  const identifiedOf = new WeakMap<Message, { unpacked: Unpacked; names: MessageNames }>()
+  const remember = (message: Message, { id, idWithoutTopic, unpacked }: IdentifiedMessage): Uint8Array => {
+    const both = { withTopic: id, withoutTopic: idWithoutTopic }
+    identifiedOf.set(message, { unpacked, names: both })
+    names?.onIdentified(both)
     return id
   }
   /** What this node publishes does not queue behind what strangers send. */
   const own = new WeakSet<Uint8Array>()
   const identify = (message: Message): Uint8Array | Promise<Uint8Array> => {
-    if (own.has(message.data)) return messageId(message.topic, message.data, unpackMessage(message.data))
+    if (own.has(message.data)) {
+      const identified = identifyMessage(message.topic, message.data, unpackMessage(message.data))
+      names?.onValid({ withTopic: identified.id, withoutTopic: identified.idWithoutTopic })
+      return remember(message, identified)
+    }
     const turn = turns.take()
     if (turn !== undefined) return turn.then(() => identifyNow(message))
     return identifyNow(message)
@@ -176,15 +192,23 @@ export function createGossipRouter(
     version: PayloadVersion,
     message: Message,
   ): TopicValidatorResult | Promise<TopicValidatorResult> => {
-    const unpacked = unpackedOf.get(message)
-    unpackedOf.delete(message)
-    if (unpacked === undefined) return TopicValidatorResult.Ignore
-    const verdict = modules.validate(version, unpacked)
-    if (verdict instanceof Promise) return verdict.then((late) => settle(from, version, message, late))
-    return settle(from, version, message, verdict)
+    const identified = identifiedOf.get(message)
+    identifiedOf.delete(message)
+    if (identified === undefined) return TopicValidatorResult.Ignore
+    const verdict = modules.validate(version, identified.unpacked)
+    const done = (final: Verdict) => settle(from, version, message, final, identified.names)
+    return verdict instanceof Promise ? verdict.then(done) : done(verdict)
   }
-  const settle = (from: string, version: PayloadVersion, message: Message, verdict: Verdict): TopicValidatorResult => {
+  const settle = (
+    from: string,
+    version: PayloadVersion,
+    message: Message,
+    verdict: Verdict,
+    both: MessageNames,
+  ): TopicValidatorResult => {
     modules.onVerdict(from, version, verdict)
+    // A block seen before in another message is as good as this one to those who tell of it.
+    if (verdict.result === 'accept' || verdict.reason === 'already-seen') names?.onValid(both)
     if (verdict.result === 'accept') {
       accepted.set(message, verdict.envelope)
       modules.onEvent('DELIVER_MESSAGE')

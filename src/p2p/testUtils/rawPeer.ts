@@ -7,6 +7,8 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
+import { gossipInternals } from '../gossip/gossipInternals.ts'
+import { type IdDialect, messageId, unpackMessage } from '../gossip/messageId.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { until } from './testNode.ts'
 
@@ -17,10 +19,16 @@ export interface RawPeer {
   connect(address: string): Promise<void>
   /** To every peer on the topic. */
   publish(topic: string, data: Uint8Array): Promise<void>
+  /** Has the message without sending it: its next heartbeats tell of it. */
+  hold(topic: string, data: Uint8Array): void
+  /** What it blames the peer for. */
+  behaviourPenaltyOf(peerId: string): number
   stop(): Promise<void>
 }
 
-export async function startRawPeer(topics: readonly string[]): Promise<RawPeer> {
+/** With a dialect it computes ids as such peers do, and soon gives up on what it asked for. */
+export async function startRawPeer(topics: readonly string[], options: { dialect?: IdDialect } = {}): Promise<RawPeer> {
+  const { dialect } = options
   let serial = 0
   const host = await createLibp2p({
     privateKey: await generateKeyPair('secp256k1'),
@@ -36,8 +44,12 @@ export async function startRawPeer(topics: readonly string[]): Promise<RawPeer> 
         globalSignaturePolicy: StrictNoSign,
         floodPublish: true,
         allowPublishToZeroTopicPeers: true,
-        // A new id each time, so that nothing is held back as a duplicate.
-        msgIdFn: () => Uint8Array.from(Buffer.from(`raw-${serial++}`)),
+        ...(dialect === undefined ? {} : { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 }),
+        // Without a dialect a new id each time, so that nothing is held back as a duplicate.
+        msgIdFn: ({ topic, data }) =>
+          dialect === undefined
+            ? Uint8Array.from(Buffer.from(`raw-${serial++}`))
+            : messageId(topic, data, unpackMessage(data), dialect),
       }),
     },
   })
@@ -53,6 +65,25 @@ export async function startRawPeer(topics: readonly string[]): Promise<RawPeer> 
     async publish(topic, data) {
       await host.services.pubsub.publish(topic, data)
     },
+    hold(topic, data) {
+      const msgId = messageId(topic, data, unpackMessage(data), dialect)
+      const pubsub = rawInternals(host.services.pubsub)
+      const msgIdStr = pubsub.msgIdToStrFn(msgId)
+      pubsub.seenCache.put(msgIdStr)
+      pubsub.mcache.put({ msgId, msgIdStr }, { topic, data }, true)
+    },
+    behaviourPenaltyOf: (peerId) =>
+      gossipInternals(host.services.pubsub).score.peerStats.get(peerId)?.behaviourPenalty ?? 0,
     stop: async () => host.stop(),
   }
+}
+
+interface RawInternals {
+  msgIdToStrFn(id: Uint8Array): string
+  seenCache: { put(id: string): boolean }
+  mcache: { put(id: { msgId: Uint8Array; msgIdStr: string }, message: object, validated: boolean): boolean }
+}
+
+function rawInternals(pubsub: object): RawInternals {
+  return pubsub as RawInternals
 }

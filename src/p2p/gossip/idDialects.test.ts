@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { compressSnappy } from '../snappyBlock.ts'
+import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, until } from '../testUtils/testNode.ts'
+import { gossipInternals, speakBothDialects } from './gossipInternals.ts'
+import { createIdDialects, idText } from './idDialects.ts'
+import { identifyMessage, unpackMessage } from './messageId.ts'
+import { signedMessage } from './publisher.ts'
+import { blocksTopic } from './topics.ts'
+
+const id = (n: number) => new Uint8Array(20).fill(n)
+
+describe('createIdDialects', () => {
+  const message = { withTopic: id(1), withoutTopic: id(2) }
+
+  it('knows a valid message by both ids', () => {
+    const dialects = createIdDialects()
+    expect(dialects.nameInside(id(2))).toBe(idText(id(2)))
+    dialects.learnMessage(message)
+    expect(dialects.nameInside(id(2))).toBe(idText(id(1)))
+    expect(dialects.nameInside(id(1))).toBe(idText(id(1)))
+  })
+  it('lets a message that was not found valid claim no id without topic', () => {
+    const dialects = createIdDialects()
+    dialects.learnNames(message)
+    expect(dialects.nameInside(id(2))).toBe(idText(id(2)))
+  })
+  it('speaks op-node’s form until a peer shows the other, and back', () => {
+    const dialects = createIdDialects()
+    dialects.learnMessage(message)
+    dialects.hear('kona', id(3))
+    expect(dialects.nameFor('kona', id(1))).toEqual(id(1))
+    dialects.hear('kona', id(2))
+    expect(dialects.nameFor('kona', id(1))).toEqual(id(2))
+    expect(dialects.nameFor('other', id(1))).toEqual(id(1))
+    expect(dialects.nameFor('kona', id(9))).toEqual(id(9))
+    dialects.hear('kona', id(1))
+    expect(dialects.dialectOf('kona')).toBe('with-topic')
+  })
+  it('keeps a message as long as gossip speaks of it, and no flood of them', () => {
+    let nowMs = 0
+    const dialects = createIdDialects(() => nowMs)
+    dialects.learnMessage(message)
+    nowMs = 65_000
+    dialects.learnMessage({ withTopic: id(3), withoutTopic: id(4) })
+    expect(dialects.nameInside(id(2))).toBe(idText(id(1)))
+    nowMs = 131_000
+    dialects.learnMessage({ withTopic: id(5), withoutTopic: id(6) })
+    nowMs = 197_000
+    dialects.learnMessage({ withTopic: id(7), withoutTopic: id(8) })
+    expect(dialects.nameInside(id(2))).toBe(idText(id(2)))
+    for (let n = 0; n < 20_000; n++) {
+      dialects.learnMessage({ withTopic: Buffer.from(`a${n}`), withoutTopic: Buffer.from(`b${n}`) })
+    }
+    expect(dialects.nameInside(Buffer.from('b0'))).toBe('b0')
+    expect(dialects.nameInside(Buffer.from('b19999'))).toBe('a19999')
+  })
+})
+
+describe('a peer outside the mesh', () => {
+  const config = testConfig()
+  const TOPIC = blocksTopic(CHAIN_ID, 3)
+  const running: { stop(): Promise<void> }[] = []
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((started) => started.stop()))
+  })
+  const signed = (blockNumber: number) =>
+    compressSnappy(signedMessage(testBlock(config, { blockNumber }), 3, CHAIN_ID, SEQUENCER_KEY))
+
+  it.each(['with-topic', 'without-topic'] as const)('gets and gives blocks by lazy gossip, %s', async (dialect) => {
+    const gossip = { meshD: 1, meshLow: 1, meshHigh: 1, meshLazy: 6, floodPublish: false, maxAgeS: 60 }
+    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+    running.push(sequencer.node)
+    const node = await startTestNode({ staticPeers: [sequencer.address], gossip })
+    running.push(node.node)
+    await until('the mesh', () => node.node.meshSize() === 1)
+    const raw = await startRawPeer([TOPIC], { dialect })
+    running.push(raw)
+    const got: string[] = []
+    raw.host.services.pubsub.addEventListener('gossipsub:message', ({ detail }) => {
+      got.push(idText(identifyMessage(TOPIC, detail.msg.data, unpackMessage(detail.msg.data)).id))
+    })
+    await raw.connect(node.address)
+    const { mesh } = gossipInternals(raw.host.services.pubsub)
+    await until('the refusal', () => mesh.get(TOPIC)?.size === 0)
+
+    // What it tells of is asked for, and counts as delivered.
+    const held = signed(7)
+    raw.hold(TOPIC, held)
+    await until('its block', () => node.received.length === 1)
+
+    // What the node tells of, in the peer's own form, it asks for and recognises.
+    for (let blockNumber = 8; blockNumber <= 10; blockNumber++) {
+      const block = testBlock(config, { blockNumber })
+      const arrived = node.block(block.payload.blockHash)
+      await sequencer.node.publish(block)
+      await arrived
+      await until('the block', () => got.length === blockNumber - 7)
+    }
+    expect(node.node.meshSize()).toBe(1)
+    expect(new Set(got).size).toBe(3)
+
+    // Longer than either side waits for what it was promised.
+    await sleep(3_600)
+    const record = (await node.node.peers(true)).peers[raw.peerId]
+    expect(record?.scores.gossip.behavioralPenalty).toBe(0)
+    expect(raw.behaviourPenaltyOf(node.node.peerId)).toBe(0)
+  })
+})
+
+describe('speakBothDialects', () => {
+  const names = { withTopic: id(1), withoutTopic: id(2) }
+  /** The members that it works on; what the library would do with them is recorded. */
+  function setUp() {
+    const sent: [string[], unknown][] = []
+    const gossiped: [string, Uint8Array[]][] = []
+    const target = {
+      gossipTracer: { promises: new Map<string, Map<string, number>>(), deliverMessage: (_id: string) => {} },
+      idontwants: new Map<string, Map<string, number>>(),
+      handleIHave: (_peer: string, ihave: { messageIDs: Uint8Array[] }[]) => ihave,
+      handleIdontwant: () => {},
+      pushGossip: (peer: string, ihave: { messageIDs: Uint8Array[] }) => {
+        gossiped.push([peer, ihave.messageIDs])
+      },
+      sendRpcInBatch: (peers: Set<string>, rpc: { control?: { idontwant?: { messageIDs: Uint8Array[] }[] } }) => {
+        sent.push([[...peers], rpc.control?.idontwant?.[0]?.messageIDs])
+      },
+    }
+    const delivered: string[] = []
+    target.gossipTracer.deliverMessage = (text) => delivered.push(text)
+    const dialects = createIdDialects()
+    return { target, dialects, hooks: speakBothDialects(target, dialects), sent, gossiped, delivered }
+  }
+
+  it('tells each peer in its own form what it has and does not want', () => {
+    const { target, dialects, hooks, sent, gossiped } = setUp()
+    dialects.setDialect('kona', 'without-topic')
+    hooks.onIdentified(names)
+    target.pushGossip('kona', { messageIDs: [id(1)] })
+    target.pushGossip('op', { messageIDs: [id(1)] })
+    expect(gossiped).toEqual([
+      ['kona', [id(2)]],
+      ['op', [id(1)]],
+    ])
+    target.sendRpcInBatch(new Set(['op', 'kona']), { control: { idontwant: [{ messageIDs: [id(1)] }] } })
+    expect(sent).toEqual([
+      [['op'], [id(1)]],
+      [['kona'], [id(2)]],
+    ])
+  })
+  it('counts a promise as kept by either name, and learns who gave it', () => {
+    const { target, dialects, hooks, delivered } = setUp()
+    target.gossipTracer.promises.set(idText(id(2)), new Map([['kona', 1]]))
+    hooks.onIdentified(names)
+    expect(delivered).toEqual([idText(id(2))])
+    expect(dialects.dialectOf('kona')).toBe('without-topic')
+  })
+  it('remembers who did not want a message before it came', () => {
+    const { target, dialects, hooks } = setUp()
+    const unwanted = new Map([[idText(id(2)), 7]])
+    target.idontwants.set('kona', unwanted)
+    hooks.onValid(names)
+    expect(unwanted.get(idText(id(1)))).toBe(7)
+    expect(dialects.dialectOf('kona')).toBe('without-topic')
+    dialects.setDialect('kona', 'with-topic')
+    target.handleIHave('kona', [{ messageIDs: [id(2)] }])
+    expect(dialects.dialectOf('kona')).toBe('without-topic')
+  })
+})

@@ -1,0 +1,92 @@
+import { LruMap } from '../../lib/lruMap.ts'
+import type { IdDialect } from './messageId.ts'
+import { GOSSIP_PARAMS } from './params.ts'
+
+/** Both names of one message; texts are those of `idText`. */
+export interface MessageNames {
+  withTopic: Uint8Array
+  withoutTopic: Uint8Array
+}
+
+export const idText = (id: Uint8Array): string =>
+  Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1')
+
+/**
+ * Which message has which two ids, and which of them each peer uses. Inside, a message goes by its id with topic: one
+ * body has one id without topic on all topics, so that only what was found valid may claim that id. Otherwise a
+ * stranger could have a block taken for known by sending it on a wrong topic first.
+ */
+export interface IdDialects {
+  /** From now on `nameInside` knows the id without topic, and `nameFor` finds it. */
+  learnMessage(names: MessageNames): void
+  /** As above, of a message not judged yet: only for naming it to others. */
+  learnNames(names: MessageNames): void
+  /** The id by which the message is known inside; an id that nobody has explained is its own. */
+  nameInside(id: Uint8Array): string
+  /** The message's id in the peer's form. */
+  nameFor(peerId: string, id: Uint8Array): Uint8Array
+  /** op-node's form until the peer has shown another. */
+  dialectOf(peerId: string): IdDialect
+  setDialect(peerId: string, dialect: IdDialect): void
+  /** Learns from an id that the peer computed itself (IHAVE, IDONTWANT; what it asks for is our own naming). */
+  hear(peerId: string, id: Uint8Array): void
+}
+
+/** Peers whose form is remembered, connected or not. */
+const MAX_PEERS = 2_000
+/** Messages of one generation; strangers can make new ones at the price of sending them. */
+const MAX_MESSAGES = 8_192
+
+export function createIdDialects(now: () => number = Date.now): IdDialects {
+  const peers = new LruMap<string, IdDialect>(MAX_PEERS)
+  const insideOf = createGenerations<string>(now)
+  const withoutTopicOf = createGenerations<Uint8Array>(now)
+
+  const dialectOf = (peerId: string): IdDialect => peers.get(peerId) ?? 'with-topic'
+  const setDialect = (peerId: string, dialect: IdDialect): void => {
+    peers.set(peerId, dialect)
+  }
+  const learnNames = ({ withTopic, withoutTopic }: MessageNames): void => {
+    withoutTopicOf.set(idText(withTopic), withoutTopic)
+  }
+  return {
+    learnNames,
+    learnMessage(names) {
+      learnNames(names)
+      insideOf.set(idText(names.withoutTopic), idText(names.withTopic))
+    },
+    nameInside(id) {
+      const text = idText(id)
+      return insideOf.get(text) ?? text
+    },
+    nameFor(peerId, id) {
+      return dialectOf(peerId) === 'with-topic' ? id : (withoutTopicOf.get(idText(id)) ?? id)
+    },
+    dialectOf,
+    setDialect,
+    hear(peerId, id) {
+      const text = idText(id)
+      if (insideOf.has(text)) setDialect(peerId, 'without-topic')
+      else if (withoutTopicOf.has(text)) setDialect(peerId, 'with-topic')
+    },
+  }
+}
+
+/** A map whose entries live at least as long as gossipsub remembers a message, unless it is flooded. */
+function createGenerations<V>(now: () => number) {
+  let young = new Map<string, V>()
+  let old = new Map<string, V>()
+  let bornMs = now()
+  return {
+    get: (key: string): V | undefined => young.get(key) ?? old.get(key),
+    has: (key: string): boolean => young.has(key) || old.has(key),
+    set(key: string, value: V): void {
+      if (young.size >= MAX_MESSAGES || now() - bornMs > GOSSIP_PARAMS.seenTtlMs) {
+        old = young
+        young = new Map()
+        bornMs = now()
+      }
+      young.set(key, value)
+    },
+  }
+}
