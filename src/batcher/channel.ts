@@ -104,6 +104,7 @@ export class Channel {
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
     const outcome = await this.out.addBlock(block)
+    this.giveBack(outcome.returned ?? 0)
     if (outcome.added) {
       this.blocks.push(block)
       const { seqWindowSize, subSafetyMargin } = this.config
@@ -123,21 +124,25 @@ export class Channel {
     this.reason ??= reason
   }
 
-  /** Makes frames of what is ready; of everything once the channel is full. True when this call closed the channel. */
-  async outputFrames(): Promise<boolean> {
-    if (this.closed) return false
+  /**
+   * Makes frames of what is ready; of everything once the channel is full. When this call closed the channel: the number
+   * of its newest blocks that did not fit after all and are in it no more.
+   */
+  async outputFrames(): Promise<{ returned: number } | undefined> {
+    if (this.closed) return undefined
     const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
     if (!this.isFull) {
       while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
-      if (!this.isFull) return false
+      if (!this.isFull) return undefined
     }
-    await this.out.close()
+    const returned = await this.out.close()
+    this.giveBack(returned)
     this.closed = true
     do {
       const data = this.out.read(maxData)
       this.pushFrame(data, this.out.readyBytes === 0)
     } while (this.out.readyBytes > 0)
-    return true
+    return { returned }
   }
 
   nextTxData(): TxData {
@@ -168,6 +173,10 @@ export class Channel {
 
   destroy(): void {
     this.out.destroy()
+  }
+
+  private giveBack(count: number): void {
+    this.blocks.length -= count
   }
 
   private pushFrame(data: Uint8Array, isLast: boolean): void {

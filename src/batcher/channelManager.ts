@@ -168,8 +168,8 @@ export class ChannelManager {
       const channel = this.openChannel(l1Head)
       const block = this.held[this.cursor]
       if (block === undefined) break
-      const { added } = await channel.addBlock(block)
-      if (added) this.cursor++
+      const { added, returned = 0 } = await channel.addBlock(block)
+      this.cursor += (added ? 1 : 0) - returned
       if (channel.isFull) break
     }
     const channel = this.current
@@ -177,7 +177,11 @@ export class ChannelManager {
     // Even when the deadline has passed it is better to have taken all waiting blocks in first.
     channel.checkDeadline(l1Head)
     if (force) channel.setFull('terminated')
-    if (await channel.outputFrames()) this.noteClosed(channel)
+    const closing = await channel.outputFrames()
+    if (closing !== undefined) {
+      this.cursor -= closing.returned
+      this.noteClosed(channel)
+    }
     this.recordPending()
     return channel.hasTxData ? channel : undefined
   }

@@ -21,6 +21,8 @@ export interface AddBlockOutcome {
   added: boolean
   /** Set once no further block will be taken. */
   full?: Extract<ChannelFullReason, 'compressor' | 'rlpLimit'>
+  /** So many blocks that were taken before, the newest, did not fit after all and are the caller's again. Default 0. */
+  returned?: number
 }
 
 /** Turns L2 blocks into the bytes of one channel. Calls must not overlap. */
@@ -30,8 +32,8 @@ export interface ChannelOut {
   /** Compressed bytes that can be taken now and will not change. */
   readonly readyBytes: number
   addBlock(block: BatcherBlock): Promise<AddBlockOutcome>
-  /** Ends the channel: the rest of its bytes become ready. */
-  close(): Promise<void>
+  /** Ends the channel: the rest of its bytes become ready. Resolves with the number of blocks returned, as `addBlock` does. */
+  close(): Promise<number>
   read(maxBytes: number): Uint8Array
   /** Frees what is native. */
   destroy(): void

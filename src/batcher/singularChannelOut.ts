@@ -43,8 +43,9 @@ export class SingularChannelOut implements ChannelOut {
     return this.compressor.isFull ? { added, full: 'compressor' } : { added }
   }
 
-  close(): Promise<void> {
-    return this.compressor.close()
+  async close(): Promise<number> {
+    await this.compressor.close()
+    return 0
   }
 
   read(maxBytes: number): Uint8Array {

@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
+import { type Hex, toHex } from '../lib/hex.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { encodeRlp } from '../lib/rlp.ts'
+import { encodeSpanBatch } from '../rollup/protocol/index.ts'
+import { createChannelConfig } from './channelConfig.ts'
+import { ChannelManager } from './channelManager.ts'
+import { compressAll } from './compress/algorithm.ts'
+import type { BatcherBlock } from './l2Block.ts'
+import { noBatcherMetrics } from './metrics.ts'
+import type { BatcherOptions } from './options.ts'
+import { SpanChannelOut } from './spanChannelOut.ts'
+import { SpanEncoding } from './spanEncoding.ts'
+import { blocksOfChannel } from './testUtils/l1Batches.ts'
+import { loadRecordedChain } from './testUtils/recordedChain.ts'
+import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
+
+const rollupConfig = loadRecordedChain('holocene-span-brotli-calldata').config
+const { genesis, blockTime, l2ChainId } = rollupConfig
+
+/** The same bytes for the same seed, and none of them to be foretold. */
+function noise(seed: string, length: number): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (let i = 0; i * 32 < length; i++) parts.push(createHash('sha256').update(`${seed} ${i}`).digest())
+  return concatBytes(...parts).subarray(0, length)
+}
+
+function transaction(nonce: number, data: Uint8Array): Uint8Array {
+  const signature = [noise(`r${nonce}`, 32), noise(`s${nonce}`, 32)].map((part) => part.map((byte) => byte | 1))
+  const fields = [l2ChainId, BigInt(nonce), 1_000_000n, 2_000_000n, 50_000n, noise('to', 20), 0n, data, []]
+  return concatBytes(Uint8Array.of(2), encodeRlp([...fields, 1n, ...signature]))
+}
+
+const hashOf = (number: number): Hex => toHex(noise(`block ${number}`, 32))
+
+function block(number: number, transactions: Uint8Array[]): BatcherBlock {
+  const size = transactions.reduce((sum, { length }) => sum + length + 2, 70)
+  return {
+    hash: hashOf(number),
+    parentHash: hashOf(number - 1),
+    number,
+    timestamp: genesis.l2Time + number * blockTime,
+    l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
+    sequenceNumber: number,
+    transactions,
+    rawSizeBytes: size,
+    estimatedDaBytes: size,
+  }
+}
+
+/** Blocks of one transaction each, whose data have so many unforeseeable bytes and are then filled up with zeros. */
+function blocksOf(shapes: readonly { noise: number; zeros: number }[]): BatcherBlock[] {
+  return shapes.map((shape, index) =>
+    block(index + 1, [
+      transaction(index, concatBytes(noise(`data ${index}`, shape.noise), new Uint8Array(shape.zeros))),
+    ]),
+  )
+}
+
+function configOf(options: Partial<BatcherOptions>) {
+  return createChannelConfig(
+    { ...TEST_BATCHER_OPTIONS, batchType: 'span', ...options },
+    rollupConfig,
+    genesis.l2Time + 1e6,
+  )
+}
+
+async function fill(blocks: readonly BatcherBlock[], options: Partial<BatcherOptions>) {
+  const config = configOf({ ...options, maxChannelDuration: 0 })
+  let compressions = 0
+  let compressedInput = 0
+  const out = new SpanChannelOut(config, rollupConfig, (data, algorithm) => {
+    compressions++
+    compressedInput += data.length
+    return compressAll(data, algorithm)
+  })
+  let count = 0
+  let given = 0
+  for (const next of blocks) {
+    const { added, full, returned = 0 } = await out.addBlock(next)
+    count += (added ? 1 : 0) - returned
+    given += returned
+    if (full !== undefined) break
+  }
+  count -= await out.close()
+  const { inputBytes } = out
+  const data = out.read(Number.POSITIVE_INFINITY)
+  return { count, given, compressions, compressedInput, inputBytes, data, target: config.targetOutputBytes }
+}
+
+describe('span channels', () => {
+  it.each([
+    { id: 'empty blocks', count: 5_000, shape: undefined },
+    { id: 'blocks of noise', count: 200, shape: { noise: 1_000, zeros: 0 } },
+    { id: 'blocks that compress somewhat', count: 1_500, shape: { noise: 70, zeros: 300 } },
+    { id: 'blocks that compress well', count: 1_500, shape: { noise: 20, zeros: 5_000 } },
+  ])('are compressed few times: $id', async ({ count, shape }) => {
+    const blocks =
+      shape === undefined
+        ? Array.from({ length: count }, (_, index) => block(index + 1, []))
+        : blocksOf(Array.from({ length: count }, () => shape))
+    for (const compressionAlgorithm of ['zlib', 'brotli-9'] as const) {
+      const { compressions, compressedInput, inputBytes, data, target, ...filled } = await fill(blocks, {
+        compressionAlgorithm,
+      })
+      expect(compressions).toBeLessThanOrEqual(6)
+      expect(compressedInput).toBeLessThanOrEqual(4 * inputBytes)
+      expect(data.length).toBeLessThanOrEqual(target)
+      if (filled.count < count) expect(data.length).toBeGreaterThan(0.985 * target)
+      expect(blocksOfChannel(data, rollupConfig)).toHaveLength(filled.count)
+    }
+  })
+
+  it('give blocks back that were taken on an estimate that proved wrong', async () => {
+    const shapes = Array.from({ length: 400 }, (_, index) =>
+      index < 100 ? { noise: 0, zeros: 3_000 } : { noise: 3_000, zeros: 0 },
+    )
+    const { count, given, data, target } = await fill(blocksOf(shapes), {})
+    expect(given).toBeGreaterThan(0)
+    expect(data.length).toBeLessThanOrEqual(target)
+    expect(data.length).toBeGreaterThan(target - 3_200)
+    expect(blocksOfChannel(data, rollupConfig)).toHaveLength(count)
+  })
+
+  it('give such blocks back when they are closed too', async () => {
+    const shapes = Array.from({ length: 90 }, (_, index) =>
+      index < 42 ? { noise: 0, zeros: 3_000 } : { noise: 3_000, zeros: 0 },
+    )
+    const { count, given, data, target } = await fill(blocksOf(shapes), {})
+    expect(given).toBe(0)
+    expect(count).toBeLessThan(90)
+    expect(data.length).toBeLessThanOrEqual(target)
+    expect(data.length).toBeGreaterThan(target - 3_200)
+    expect(blocksOfChannel(data, rollupConfig)).toHaveLength(count)
+  })
+
+  it('never pass their target, and lose no block, whatever goes in and whenever they are closed', async () => {
+    const shape = fc.constantFrom(
+      { noise: 0, zeros: 0 },
+      { noise: 0, zeros: 4_000 },
+      { noise: 40, zeros: 50 },
+      { noise: 700, zeros: 0 },
+      { noise: 700, zeros: 900 },
+    )
+    const stretch = fc.record({ shape, length: fc.integer({ min: 1, max: 6 }) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(stretch, { minLength: 1, maxLength: 25 }),
+        fc.constantFrom(400, 1_000, 3_000, 20_000),
+        fc.constantFrom('zlib' as const, 'brotli-9' as const),
+        fc.constantFrom(0, 0, 1, 7),
+        fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 10 }),
+        async (stretches, maxL1TxSizeBytes, compressionAlgorithm, maxBlocksPerSpanBatch, arrivals) => {
+          const blocks = blocksOf(stretches.flatMap(({ shape, length }) => Array.from({ length }, () => shape)))
+          const config = configOf({
+            maxL1TxSizeBytes,
+            compressionAlgorithm,
+            maxBlocksPerSpanBatch,
+            targetNumFrames: 2,
+            maxChannelDuration: 2,
+          })
+          const manager = new ChannelManager(
+            { logger: silentLogger, metrics: noBatcherMetrics },
+            { config, rollupConfig },
+          )
+          // From L1 block 3 on a channel closes for its age with whatever blocks came meanwhile.
+          let l1Head = 1
+          for (let next = 0; next < blocks.length; l1Head++) {
+            for (const end = next + (arrivals[l1Head % arrivals.length] ?? 0) + 1; next < end; next++) {
+              const arrived = blocks[next]
+              if (arrived !== undefined) await manager.addBlock(arrived)
+            }
+            await takeAll(manager, l1Head, false)
+          }
+          await takeAll(manager, l1Head, true)
+          expect(manager.channels.flatMap((channel) => channel.blocks.map(({ number }) => number))).toEqual(
+            blocks.map(({ number }) => number),
+          )
+          for (const channel of manager.channels)
+            expect(channel.outputBytes <= config.targetOutputBytes || channel.blocks.length === 1).toBe(true)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
+
+async function takeAll(manager: ChannelManager, l1Head: number, force: boolean): Promise<void> {
+  for (;;) {
+    const data = await manager.nextTxData(l1Head, { force })
+    if (data === undefined) return
+    await manager.txConfirmed(data.id, l1Head)
+  }
+}
+
+describe('the bound of encoded bytes', () => {
+  it('is never too low and hardly too high', () => {
+    for (const maxBlocks of [0, 1, 40]) {
+      const encoding = new SpanEncoding(rollupConfig, maxBlocks)
+      for (let number = 1; number <= 300; number++) {
+        const transactions = Array.from({ length: number % 20 }, (_, index) =>
+          transaction(number * 20 + index, noise('data', (number * index) % 90)),
+        )
+        encoding.push(block(number, transactions))
+        const { length } = encoding.encode()
+        const spans = maxBlocks === 0 ? 1 : Math.ceil(number / maxBlocks)
+        expect(encoding.bound()).toBeGreaterThanOrEqual(length)
+        expect(encoding.bound()).toBeLessThan(length + 80 * spans + 4 * number)
+      }
+    }
+  })
+
+  it('follows blocks that are taken off', () => {
+    const blocks = blocksOf(Array.from({ length: 10 }, () => ({ noise: 10, zeros: 10 })))
+    const encoding = new SpanEncoding(rollupConfig, 3)
+    for (const next of blocks) encoding.push(next)
+    encoding.encode()
+    encoding.truncate(4)
+    expect(encoding.count).toBe(4)
+    const spans = [blocks.slice(0, 3), blocks.slice(3, 4)].map((span) =>
+      encodeRlp(
+        encodeSpanBatch(
+          span.map((one) => ({ ...one, epochNumber: one.l1Origin.number, epochHash: one.l1Origin.hash })),
+          rollupConfig,
+        ),
+      ),
+    )
+    expect(toHex(encoding.encode())).toBe(toHex(concatBytes(...spans)))
+    expect(toHex(encoding.encode(3))).toBe(toHex(spans[0] ?? new Uint8Array()))
+  })
+})
