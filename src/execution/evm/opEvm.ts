@@ -1,5 +1,5 @@
 import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
-import { type EVM, type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
+import { type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
 import { keccak256, sha256 } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { recoverPublicKey } from '../../lib/secp256k1.ts'
@@ -29,7 +29,7 @@ export type AncestorHash = (number: number) => Hex | undefined
  * EthereumJS's EVM under one set of rules. It works on the state it is bound to; one execution at a time.
  */
 export class OpEvm {
-  readonly evm: EVM
+  readonly evm: FastEvm
   private readonly state = new EvmState()
   private ancestorHash: AncestorHash = () => undefined
 

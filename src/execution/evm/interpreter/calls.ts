@@ -1,11 +1,13 @@
-import { type EVM, EVMError, Message } from '@ethereumjs/evm'
+import { EVMError, Message } from '@ethereumjs/evm'
 import { Account, Address } from '@ethereumjs/util'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { isEmptyAccount } from '../../state/account.ts'
 import { takeTurn } from '../../turns.ts'
 import { isDelegation } from '../delegation.ts'
 import { MAX_INIT_CODE_BYTES } from '../intrinsicGas.ts'
-import { type Frame, fail } from './frame.ts'
+import { programOf } from './code.ts'
+import type { FastEvm } from './fastEvm.ts'
+import { Frame, fail, type RawLog } from './frame.ts'
 import {
   CALL_STIPEND,
   CALL_VALUE_GAS,
@@ -18,14 +20,20 @@ import {
 import type { Host } from './host.ts'
 import { bytesToWord, type Word, wordToAddress, wordToBytes } from './word.ts'
 
-export interface CallContext {
-  evm: EVM
-  host: Host
-  /** Contract → beneficiary, of this frame and those it called. */
+/** What a frame and those it called leave for the end of the transaction. */
+export interface Effects {
+  /** Contract → beneficiary. */
   selfdestruct: Map<Hex, Hex>
   createdAddresses: Set<Hex>
 }
 
+export interface CallContext {
+  evm: FastEvm
+  host: Host
+  effects: Effects
+}
+
+const EMPTY = new Uint8Array(0)
 const MAX_DEPTH = 1024
 const MAX_NONCE = 2n ** 64n - 1n
 
@@ -48,14 +56,13 @@ export async function runCallOpcode(frame: Frame, context: CallContext): Promise
 }
 
 async function call(frame: Frame, context: CallContext, opcode: number): Promise<boolean> {
-  const { stack } = frame
-  const requested = stack.pop() ?? 0
-  const target = stack.pop() ?? 0
-  const value = opcode === CALL || opcode === CALLCODE ? (stack.pop() ?? 0) : 0
-  const inputOffset = stack.pop() ?? 0
-  const inputSize = stack.pop() ?? 0
-  const outputOffset = stack.pop() ?? 0
-  const outputSize = stack.pop() ?? 0
+  const requested = frame.pop()
+  const target = frame.pop()
+  const value = opcode === CALL || opcode === CALLCODE ? frame.pop() : 0
+  const inputOffset = frame.pop()
+  const inputSize = frame.pop()
+  const outputOffset = frame.pop()
+  const outputSize = frame.pop()
   if (frame.isStatic && opcode === CALL && value !== 0) return fail(frame, 'STATIC_STATE_CHANGE')
   const address = wordToAddress(target)
   const inputGas = frame.expansionGas(inputOffset, inputSize)
@@ -76,38 +83,120 @@ async function call(frame: Frame, context: CallContext, opcode: number): Promise
     gasLimit += CALL_STIPEND
     frame.gas += CALL_STIPEND
   }
-  frame.returned = new Uint8Array(0)
+  frame.returned = EMPTY
   const isDelegate = opcode === DELEGATECALL
   if (frame.depth >= MAX_DEPTH || (!isDelegate && !canPay(frame, context.host, value))) {
-    stack.push(0)
+    frame.push(0)
     return true
   }
-  const here = new Address(frame.address)
-  const there = new Address(fromHex(address))
   const keepsStorage = isDelegate || opcode === CALLCODE
-  const succeeded = await send(frame, context, {
-    caller: isDelegate ? new Address(fromHex(frame.caller)) : here,
-    gasLimit: BigInt(gasLimit),
-    to: keepsStorage ? here : there,
-    ...(keepsStorage ? { codeAddress: there } : {}),
-    value: BigInt(isDelegate ? frame.value : value),
-    data: frame.slice(inputOffset, inputSize),
-    isStatic: frame.isStatic || opcode === STATICCALL,
-    delegatecall: isDelegate,
-  })
+  const data = frame.slice(inputOffset, inputSize)
+  const isStatic = frame.isStatic || opcode === STATICCALL
+  let succeeded: boolean
+  await takeTurn()
+  if (value === 0) {
+    succeeded = await callWithoutTransfer(frame, context, {
+      codeAddress: address,
+      address: keepsStorage ? frame.address : fromHex(address),
+      addressHex: keepsStorage ? frame.addressHex : address,
+      caller: isDelegate ? frame.caller : frame.addressHex,
+      value: isDelegate ? frame.value : 0,
+      data,
+      gas: gasLimit,
+      isStatic,
+    })
+  } else {
+    const here = new Address(frame.address)
+    const there = new Address(fromHex(address))
+    const sent = await send(frame, context, {
+      caller: here,
+      gasLimit: BigInt(gasLimit),
+      to: keepsStorage ? here : there,
+      ...(keepsStorage ? { codeAddress: there } : {}),
+      value: BigInt(value),
+      data,
+      isStatic,
+    })
+    succeeded = sent !== undefined
+  }
   const copied = frame.returned.length < outputSize ? frame.returned.length : outputSize
   frame.copy(outputOffset, frame.returned, 0, copied)
-  stack.push(succeeded === undefined ? 0 : 1)
+  frame.push(succeeded ? 1 : 0)
   return true
+}
+
+interface DirectCall {
+  codeAddress: Hex
+  address: Uint8Array
+  addressHex: Hex
+  caller: Hex
+  value: Word
+  data: Uint8Array
+  gas: number
+  isStatic: boolean
+}
+
+/** A call that moves no ether, without a message of EthereumJS's. */
+async function callWithoutTransfer(frame: Frame, context: CallContext, call: DirectCall): Promise<boolean> {
+  const { evm, host, effects } = context
+  const { world } = host
+  const record = world.account(call.addressHex)
+  // EIP-161: an account that is empty, as only a genesis file can have it, goes away once it is touched.
+  if (record !== undefined && isEmptyAccount(record)) {
+    const { nonce, balance, storageRoot, codeHash } = record
+    await evm.journal.putAccount(new Address(call.address), new Account(nonce, balance, storageRoot, codeHash))
+  }
+  const precompiled = evm.callPrecompile(call.codeAddress, call.data, call.gas)
+  if (precompiled !== undefined) {
+    const { exceptionError, executionGasUsed, returnValue } = await precompiled
+    frame.gas -= Number(executionGasUsed)
+    if (exceptionError !== undefined) return false
+    frame.returned = returnValue.slice()
+    return true
+  }
+  let code = world.code(call.codeAddress)
+  if (host.followsDelegations && isDelegation(code)) code = world.code(wordToAddress(bytesToWord(code.subarray(3))))
+  if (code.length === 0) return true
+  const { addressHex, codeAddress: _, ...input } = call
+  const child = new Frame(
+    { ...input, program: programOf(code), gasRefund: frame.gasRefund, depth: frame.depth + 1 },
+    addressHex,
+    evm.stackAt(frame.depth + 1),
+  )
+  const inner: Effects = {
+    selfdestruct: new Map(effects.selfdestruct),
+    createdAddresses: new Set(effects.createdAddresses),
+  }
+  await evm.journal.checkpoint()
+  evm.transientStorage.checkpoint()
+  const end = await evm.runFrame(child, host, inner)
+  frame.gas -= end === 'failed' ? call.gas : call.gas - child.gas
+  if (end !== 'failed') frame.returned = child.output
+  if (end !== 'done') {
+    await evm.journal.revert()
+    evm.transientStorage.revert()
+    return false
+  }
+  await evm.journal.commit()
+  evm.transientStorage.commit()
+  adopt(frame, effects, { logs: child.logs, gasRefund: child.gasRefund, ...inner })
+  return true
+}
+
+/** Takes over what a successful call did. */
+function adopt(frame: Frame, effects: Effects, done: Effects & { logs: readonly RawLog[]; gasRefund: number }): void {
+  for (const log of done.logs) frame.logs.push(log)
+  frame.gasRefund = done.gasRefund
+  for (const [contract, beneficiary] of done.selfdestruct) effects.selfdestruct.set(contract, beneficiary)
+  for (const created of done.createdAddresses) effects.createdAddresses.add(created)
 }
 
 async function create(frame: Frame, context: CallContext, opcode: number): Promise<boolean> {
   const { host } = context
-  const { stack } = frame
-  const value = stack.pop() ?? 0
-  const offset = stack.pop() ?? 0
-  const size = stack.pop() ?? 0
-  const salt = opcode === CREATE2 ? (stack.pop() ?? 0) : undefined
+  const value = frame.pop()
+  const offset = frame.pop()
+  const size = frame.pop()
+  const salt = opcode === CREATE2 ? frame.pop() : undefined
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
   if (host.limitsInitCode && size > MAX_INIT_CODE_BYTES) return fail(frame, 'INITCODE_SIZE_VIOLATION')
@@ -117,16 +206,17 @@ async function create(frame: Frame, context: CallContext, opcode: number): Promi
   frame.gas -= gas
   frame.grow(offset, size)
   const gasLimit = frame.gas - Math.floor(frame.gas / 64)
-  frame.returned = new Uint8Array(0)
+  frame.returned = EMPTY
   const account = host.world.account(frame.addressHex)
   const nonce = account?.nonce ?? 0n
   if (frame.depth >= MAX_DEPTH || !canPay(frame, host, value) || nonce >= MAX_NONCE) {
-    stack.push(0)
+    frame.push(0)
     return true
   }
   const here = new Address(frame.address)
   const { balance = 0n, storageRoot, codeHash } = account ?? {}
   await context.evm.journal.putAccount(here, new Account(nonce + 1n, balance, storageRoot, codeHash))
+  await takeTurn()
   const created = await send(frame, context, {
     caller: here,
     gasLimit: BigInt(gasLimit),
@@ -134,7 +224,7 @@ async function create(frame: Frame, context: CallContext, opcode: number): Promi
     data: frame.slice(offset, size),
     ...(salt === undefined ? {} : { salt: wordToBytes(salt) }),
   })
-  stack.push(created === undefined ? 0 : bytesToWord(created))
+  frame.push(created === undefined ? 0 : bytesToWord(created))
   return true
 }
 
@@ -147,16 +237,12 @@ async function send(
   context: CallContext,
   fields: Omit<ConstructorParameters<typeof Message>[0], 'depth' | 'selfdestruct' | 'createdAddresses' | 'gasRefund'>,
 ): Promise<Uint8Array | undefined> {
-  await takeTurn()
-  const selfdestruct = new Map(context.selfdestruct)
-  const createdAddresses = new Set(context.createdAddresses)
-  const message = new Message({
-    ...fields,
-    depth: frame.depth + 1,
-    selfdestruct,
-    createdAddresses,
-    gasRefund: BigInt(frame.gasRefund),
-  })
+  const { effects } = context
+  const inner: Effects = {
+    selfdestruct: new Map(effects.selfdestruct),
+    createdAddresses: new Set(effects.createdAddresses),
+  }
+  const message = new Message({ ...fields, ...inner, depth: frame.depth + 1, gasRefund: BigInt(frame.gasRefund) })
   const { createdAddress, execResult } = await context.evm.runCall({ message })
   const { exceptionError, executionGasUsed, gasRefund = 0n, logs = [], returnValue } = execResult
   frame.gas -= Number(executionGasUsed)
@@ -164,16 +250,13 @@ async function send(
   // A creation gives data back only when it reverts.
   if (isRevert || (exceptionError === undefined && fields.to !== undefined)) frame.returned = returnValue.slice()
   if (exceptionError !== undefined) return undefined
-  for (const log of logs) frame.logs.push(log)
-  frame.gasRefund = Number(gasRefund)
-  for (const [contract, beneficiary] of selfdestruct) context.selfdestruct.set(contract, beneficiary)
-  for (const created of createdAddresses) context.createdAddresses.add(created)
+  adopt(frame, effects, { logs, gasRefund: Number(gasRefund), ...inner })
   return createdAddress?.bytes ?? new Uint8Array(0)
 }
 
 async function selfdestruct(frame: Frame, context: CallContext): Promise<boolean> {
-  const { evm, host } = context
-  const word = frame.stack.pop() ?? 0
+  const { effects, evm, host } = context
+  const word = frame.pop()
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   const beneficiary = wordToAddress(word)
   const balance = host.world.balance(frame.addressHex)
@@ -181,7 +264,7 @@ async function selfdestruct(frame: Frame, context: CallContext): Promise<boolean
   if (balance > 0n && isEmpty(host, beneficiary)) gas += NEW_ACCOUNT_GAS
   frame.gas -= gas
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
-  context.selfdestruct.set(frame.addressHex, beneficiary)
+  effects.selfdestruct.set(frame.addressHex, beneficiary)
   const isSelf = beneficiary === frame.addressHex
   if (!isSelf) {
     const { nonce = 0n, balance: before = 0n, storageRoot, codeHash } = host.world.account(beneficiary) ?? {}
@@ -190,7 +273,7 @@ async function selfdestruct(frame: Frame, context: CallContext): Promise<boolean
   }
   // EIP-6780: only a contract of this transaction burns what it sends to itself.
   const record = host.world.account(frame.addressHex)
-  if (record !== undefined && (!isSelf || !host.keepsContracts || context.createdAddresses.has(frame.addressHex))) {
+  if (record !== undefined && (!isSelf || !host.keepsContracts || effects.createdAddresses.has(frame.addressHex))) {
     host.world.putAccount(frame.addressHex, { ...record, balance: 0n })
   }
   return true

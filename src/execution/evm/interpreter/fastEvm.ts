@@ -5,13 +5,13 @@ import type { Rules } from '../../chain/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import { takeTurn } from '../../turns.ts'
 import type { AncestorHash } from '../opEvm.ts'
-import { runCallOpcode } from './calls.ts'
+import { type Effects, runCallOpcode } from './calls.ts'
 import { programOf } from './code.ts'
-import { Frame } from './frame.ts'
+import { Frame, type FrameEnd } from './frame.ts'
 import { type OpcodeTable, opcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
-import { runLoop } from './loop.ts'
-import { bytesToWord, toWord, wordToBytes } from './word.ts'
+import { MAX_STACK, runLoop } from './loop.ts'
+import { bytesToWord, toWord, type Word, wordToBytes } from './word.ts'
 
 /** Where the opcode loop finds what EthereumJS reads through promises. */
 export interface FastEvmModules {
@@ -27,8 +27,11 @@ export interface FastEvmModules {
  * whole execution while somebody listens to its steps.
  */
 export class FastEvm extends EVM {
+  /** Leaves all code to EthereumJS's loop: the reference that tests compare with. */
+  usesReferenceLoop = false
   private readonly modules: FastEvmModules
   private readonly table: OpcodeTable
+  private readonly stacks: Word[][] = []
   private host: Host | undefined
 
   constructor(modules: FastEvmModules, options: EVMOpts) {
@@ -42,8 +45,8 @@ export class FastEvm extends EVM {
     options: Parameters<EVM['runInterpreter']>[1] = {},
   ): Promise<ExecResult> {
     const { code, to, gasLimit } = message
-    const isTraced = this.events.listenerCount('step') > 0
-    if (isTraced || !(code instanceof Uint8Array) || to === undefined || gasLimit > Number.MAX_SAFE_INTEGER) {
+    const isReference = this.usesReferenceLoop || this.events.listenerCount('step') > 0
+    if (isReference || !(code instanceof Uint8Array) || to === undefined || gasLimit > Number.MAX_SAFE_INTEGER) {
       return super.runInterpreter(message, options)
     }
     if (message.depth === 0) this.host = this.createHost(message)
@@ -61,54 +64,42 @@ export class FastEvm extends EVM {
         depth: message.depth,
       },
       toHex(to.bytes),
+      this.stackAt(message.depth),
     )
-    const selfdestruct = message.selfdestruct ?? new Map()
-    const createdAddresses = message.createdAddresses ?? new Set()
+    const effects: Effects = {
+      selfdestruct: message.selfdestruct ?? new Map(),
+      createdAddresses: message.createdAddresses ?? new Set(),
+    }
+    const end = await this.runFrame(frame, host, effects)
+    return resultOf(frame, Number(gasLimit), end, effects)
+  }
+
+  /** One stack a depth is enough: frames of the same depth follow each other. */
+  stackAt(depth: number): Word[] {
+    let stack = this.stacks[depth]
+    if (stack === undefined) {
+      stack = new Array<Word>(MAX_STACK).fill(0)
+      this.stacks[depth] = stack
+    }
+    return stack
+  }
+
+  /** Runs the frame to its end. */
+  async runFrame(frame: Frame, host: Host, effects: Effects): Promise<FrameEnd> {
     for (;;) {
       const exit = runLoop(frame, host)
-      if (exit === 'turn') {
-        await takeTurn()
-        continue
-      }
-      if (exit === 'call') {
-        const context = { evm: this, host, selfdestruct, createdAddresses }
-        const next = await runCallOpcode(frame, context)
-        if (next === 'continue') continue
-        return this.resultOf(frame, Number(gasLimit), next, selfdestruct, createdAddresses)
-      }
-      return this.resultOf(frame, Number(gasLimit), exit, selfdestruct, createdAddresses)
+      if (exit === 'turn') await takeTurn()
+      else if (exit === 'call') {
+        const next = await runCallOpcode(frame, { evm: this, host, effects })
+        if (next !== 'continue') return next
+      } else return exit
     }
   }
 
-  private resultOf(
-    frame: Frame,
-    gasLimit: number,
-    exit: 'done' | 'reverted' | 'failed',
-    selfdestruct: Map<Hex, Hex>,
-    createdAddresses: Set<Hex>,
-  ): ExecResult {
-    if (exit === 'done') {
-      return {
-        returnValue: frame.output,
-        executionGasUsed: BigInt(gasLimit - frame.gas),
-        gas: BigInt(frame.gas),
-        gasRefund: BigInt(frame.gasRefund),
-        logs: frame.logs,
-        selfdestruct,
-        createdAddresses,
-      }
-    }
-    const isRevert = exit === 'reverted'
-    const error = EVMError.errorMessages[isRevert ? 'REVERT' : (frame.failure ?? 'OUT_OF_GAS')]
-    return {
-      returnValue: isRevert ? frame.output : new Uint8Array(0),
-      executionGasUsed: BigInt(isRevert ? gasLimit - frame.gas : gasLimit),
-      gasRefund: BigInt(frame.gasRefund),
-      exceptionError: new EVMError(error),
-      logs: [],
-      selfdestruct: new Map(),
-      createdAddresses: new Set(),
-    }
+  /** Calls the precompile at the address; undefined when there is none. */
+  callPrecompile(address: Hex, data: Uint8Array, gas: number): Promise<ExecResult> | ExecResult | undefined {
+    const precompile = this.precompiles.get(address.slice(2))
+    return precompile === undefined ? undefined : this.runPrecompile(precompile, data, BigInt(gas))
   }
 
   private createHost(message: Message): Host {
@@ -139,6 +130,7 @@ export class FastEvm extends EVM {
         return bytesToWord(fromHex(hash))
       },
       isColdAddress(frame, word, address) {
+        frame.warmAddresses ??= new Set()
         if (frame.warmAddresses.has(word)) return false
         frame.warmAddresses.add(word)
         const bytes = fromHex(address)
@@ -147,6 +139,7 @@ export class FastEvm extends EVM {
         return true
       },
       isColdSlot(frame, word) {
+        frame.warmSlots ??= new Set()
         if (frame.warmSlots.has(word)) return false
         frame.warmSlots.add(word)
         const slot = wordToBytes(word)
@@ -158,5 +151,35 @@ export class FastEvm extends EVM {
       transientStore: (frame, slot, value) =>
         transientStorage.put(new Address(frame.address), wordToBytes(slot), wordToBytes(value)),
     }
+  }
+}
+
+function resultOf(
+  frame: Frame,
+  gasLimit: number,
+  end: FrameEnd,
+  { selfdestruct, createdAddresses }: Effects,
+): ExecResult {
+  if (end === 'done') {
+    return {
+      returnValue: frame.output,
+      executionGasUsed: BigInt(gasLimit - frame.gas),
+      gas: BigInt(frame.gas),
+      gasRefund: BigInt(frame.gasRefund),
+      logs: frame.logs,
+      selfdestruct,
+      createdAddresses,
+    }
+  }
+  const isRevert = end === 'reverted'
+  const error = EVMError.errorMessages[isRevert ? 'REVERT' : (frame.failure ?? 'OUT_OF_GAS')]
+  return {
+    returnValue: isRevert ? frame.output : new Uint8Array(0),
+    executionGasUsed: BigInt(isRevert ? gasLimit - frame.gas : gasLimit),
+    gasRefund: BigInt(frame.gasRefund),
+    exceptionError: new EVMError(error),
+    logs: [],
+    selfdestruct: new Map(),
+    createdAddresses: new Set(),
   }
 }

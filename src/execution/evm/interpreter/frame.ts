@@ -16,6 +16,9 @@ export type Failure =
   | 'STATIC_STATE_CHANGE'
   | 'INITCODE_SIZE_VIOLATION'
 
+/** How a program ended. */
+export type FrameEnd = 'done' | 'reverted' | 'failed'
+
 /** Notes the failure. */
 export function fail(frame: Frame, failure: Failure): false {
   frame.failure = failure
@@ -37,6 +40,9 @@ export interface FrameInput {
 /** Memory costs grow with the square: no gas limit pays for more than this. */
 const MAX_MEMORY_BYTES = 2 ** 30
 
+const NOTHING = new Uint8Array(0)
+const NOTHING_VIEW = new DataView(NOTHING.buffer)
+
 /** One running program: all that has to survive while a call it makes is under way. */
 export class Frame {
   readonly program: Program
@@ -47,27 +53,30 @@ export class Frame {
   readonly data: Uint8Array
   readonly isStatic: boolean
   readonly depth: number
-  readonly stack: Word[] = []
+  /** Fixed in length: only what lies below `sp` counts. */
+  readonly stack: Word[]
+  sp = 0
   pc = 0
   gas: number
   gasRefund: number
-  memory = new Uint8Array(0)
-  view = new DataView(this.memory.buffer)
+  memory: Uint8Array<ArrayBuffer> = NOTHING
+  view = NOTHING_VIEW
   /** Bytes that the program has reached, a multiple of 32; `memory` may be longer. */
   memorySize = 0
   memoryCost = 0
   /** Of the last call. */
-  returned = new Uint8Array(0)
+  returned: Uint8Array<ArrayBuffer> = NOTHING
   /** Why the program failed. */
   failure: Failure | undefined
   /** Of this program. */
-  output = new Uint8Array(0)
+  output: Uint8Array<ArrayBuffer> = NOTHING
   logs: RawLog[] = []
   /** Known to be warm: what was warmed in this frame stays so as long as it runs. */
-  readonly warmSlots = new Set<Word>()
-  readonly warmAddresses = new Set<Word>()
+  warmSlots: Set<Word> | undefined
+  warmAddresses: Set<Word> | undefined
 
-  constructor(input: FrameInput, addressHex: Hex) {
+  constructor(input: FrameInput, addressHex: Hex, stack: Word[]) {
+    this.stack = stack
     this.program = input.program
     this.address = input.address
     this.addressHex = addressHex
@@ -78,6 +87,14 @@ export class Frame {
     this.gasRefund = input.gasRefund
     this.isStatic = input.isStatic
     this.depth = input.depth
+  }
+
+  pop(): Word {
+    return this.stack[--this.sp] ?? 0
+  }
+
+  push(word: Word): void {
+    this.stack[this.sp++] = word
   }
 
   /**
@@ -119,7 +136,7 @@ export class Frame {
 
   /** A copy of memory that was expanded before. */
   slice(offset: Word, size: Word): Uint8Array<ArrayBuffer> {
-    return size === 0 ? new Uint8Array(0) : this.memory.slice(Number(offset), Number(offset) + Number(size))
+    return size === 0 ? NOTHING : this.memory.slice(Number(offset), Number(offset) + Number(size))
   }
 
   /** Copies from `source` into expanded memory, zeros where it ends. */
@@ -127,7 +144,7 @@ export class Frame {
     if (size === 0) return
     const start = Number(target)
     const end = start + Number(size)
-    const part = from >= source.length ? new Uint8Array(0) : source.subarray(Number(from), Number(from) + Number(size))
+    const part = from >= source.length ? NOTHING : source.subarray(Number(from), Number(from) + Number(size))
     this.memory.set(part, start)
     this.memory.fill(0, start + part.length, end)
   }

@@ -1,5 +1,5 @@
 import { keccak256 } from '../../../lib/hash.ts'
-import { type Frame, fail } from './frame.ts'
+import { type Failure, type Frame, fail } from './frame.ts'
 import {
   COLD_ACCOUNT_GAS,
   COPY_WORD_GAS,
@@ -19,7 +19,7 @@ export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
 
 /** Jump destinations passed before the event loop is thought of. */
 const JUMPS_PER_TURN = 2_000
-const MAX_STACK = 1024
+export const MAX_STACK = 1024
 
 /** Runs the program until it ends or needs what is not synchronous. */
 export function runLoop(frame: Frame, host: Host): Exit {
@@ -27,382 +27,322 @@ export function runLoop(frame: Frame, host: Host): Exit {
   const { code, jumpDestinations, pushes } = program
   const { gas: prices, takes, delta }: OpcodeTable = host.table
   let turn = JUMPS_PER_TURN
-  let { pc } = frame
-  const failed = (): Exit => {
-    frame.pc = pc
-    return 'failed'
-  }
+  let { pc, sp } = frame
   while (pc < code.length) {
     const opcode = code[pc] ?? 0
     const price = prices[opcode] ?? -1
-    const height = stack.length
-    if (price < 0) {
-      fail(frame, 'INVALID_OPCODE')
-      return failed()
-    }
-    if (height < (takes[opcode] ?? 0)) {
-      fail(frame, 'STACK_UNDERFLOW')
-      return failed()
-    }
-    if (height + (delta[opcode] ?? 0) > MAX_STACK) {
-      fail(frame, 'STACK_OVERFLOW')
-      return failed()
-    }
+    if (price < 0) return failed(frame, 'INVALID_OPCODE')
+    if (sp < (takes[opcode] ?? 0)) return failed(frame, 'STACK_UNDERFLOW')
+    if (sp + (delta[opcode] ?? 0) > MAX_STACK) return failed(frame, 'STACK_OVERFLOW')
     frame.gas -= price
-    if (frame.gas < 0) {
-      fail(frame, 'OUT_OF_GAS')
-      return failed()
-    }
+    if (frame.gas < 0) return failed(frame, 'OUT_OF_GAS')
     if (opcode >= 0x60) {
       if (opcode <= 0x7f) {
-        stack.push(pushes[pc] ?? 0)
+        stack[sp++] = pushes[pc] ?? 0
         pc += opcode - 0x5e
         continue
       }
       if (opcode <= 0x8f) {
-        stack.push(stack[height - opcode + 0x7f] ?? 0)
+        stack[sp] = stack[sp - opcode + 0x7f] ?? 0
+        sp++
         pc++
         continue
       }
       if (opcode <= 0x9f) {
-        const index = height - opcode + 0x8e
-        const top = stack[height - 1] ?? 0
-        stack[height - 1] = stack[index] ?? 0
+        const index = sp - opcode + 0x8e
+        const top = stack[sp - 1] ?? 0
+        stack[sp - 1] = stack[index] ?? 0
         stack[index] = top
         pc++
         continue
       }
       if (opcode <= 0xa4) {
-        if (!log(frame, opcode - 0xa0)) return failed()
+        frame.sp = sp
+        if (!log(frame, opcode - 0xa0)) return 'failed'
+        sp = frame.sp
         pc++
         continue
       }
       frame.pc = pc
+      frame.sp = sp
       if (opcode === 0xf3 || opcode === 0xfd) {
-        const offset = stack.pop() ?? 0
-        const size = stack.pop() ?? 0
-        if (!frame.expand(offset, size)) {
-          fail(frame, 'OUT_OF_GAS')
-          return 'failed'
-        }
+        const offset = stack[sp - 1] ?? 0
+        const size = stack[sp - 2] ?? 0
+        if (!frame.expand(offset, size)) return failed(frame, 'OUT_OF_GAS')
         frame.output = frame.slice(offset, size)
         return opcode === 0xf3 ? 'done' : 'reverted'
       }
       return 'call'
     }
     // Operands by place: a is on top.
-    const a = stack[height - 1] ?? 0
-    const b = stack[height - 2] ?? 0
+    const a = stack[sp - 1] ?? 0
+    const b = stack[sp - 2] ?? 0
     switch (opcode) {
       case 0x00:
         return 'done'
       case 0x01:
-        stack.pop()
-        stack[height - 2] = words.add(a, b)
+        sp--
+        stack[sp - 1] = words.add(a, b)
         break
       case 0x02:
-        stack.pop()
-        stack[height - 2] = words.multiply(a, b)
+        sp--
+        stack[sp - 1] = words.multiply(a, b)
         break
       case 0x03:
-        stack.pop()
-        stack[height - 2] = words.subtract(a, b)
+        sp--
+        stack[sp - 1] = words.subtract(a, b)
         break
       case 0x04:
-        stack.pop()
-        stack[height - 2] = words.divide(a, b)
+        sp--
+        stack[sp - 1] = words.divide(a, b)
         break
       case 0x05:
-        stack.pop()
-        stack[height - 2] = words.signedDivide(a, b)
+        sp--
+        stack[sp - 1] = words.signedDivide(a, b)
         break
       case 0x06:
-        stack.pop()
-        stack[height - 2] = words.modulo(a, b)
+        sp--
+        stack[sp - 1] = words.modulo(a, b)
         break
       case 0x07:
-        stack.pop()
-        stack[height - 2] = words.signedModulo(a, b)
+        sp--
+        stack[sp - 1] = words.signedModulo(a, b)
         break
       case 0x08:
       case 0x09: {
-        const n = stack[height - 3] ?? 0
-        stack.length = height - 2
-        stack[height - 3] = opcode === 0x08 ? words.addModulo(a, b, n) : words.multiplyModulo(a, b, n)
+        const n = stack[sp - 3] ?? 0
+        sp -= 2
+        stack[sp - 1] = opcode === 0x08 ? words.addModulo(a, b, n) : words.multiplyModulo(a, b, n)
         break
       }
       case 0x0a:
         frame.gas -= EXP_BYTE_GAS * words.byteLength(b)
-        if (frame.gas < 0) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
-        stack.pop()
-        stack[height - 2] = words.power(a, b)
+        if (frame.gas < 0) return failed(frame, 'OUT_OF_GAS')
+        sp--
+        stack[sp - 1] = words.power(a, b)
         break
       case 0x0b:
-        stack.pop()
-        stack[height - 2] = words.signExtend(a, b)
+        sp--
+        stack[sp - 1] = words.signExtend(a, b)
         break
       case 0x10:
-        stack.pop()
-        stack[height - 2] = a < b ? 1 : 0
+        sp--
+        stack[sp - 1] = a < b ? 1 : 0
         break
       case 0x11:
-        stack.pop()
-        stack[height - 2] = a > b ? 1 : 0
+        sp--
+        stack[sp - 1] = a > b ? 1 : 0
         break
       case 0x12:
-        stack.pop()
-        stack[height - 2] = words.signedLess(a, b) ? 1 : 0
+        sp--
+        stack[sp - 1] = words.signedLess(a, b) ? 1 : 0
         break
       case 0x13:
-        stack.pop()
-        stack[height - 2] = words.signedLess(b, a) ? 1 : 0
+        sp--
+        stack[sp - 1] = words.signedLess(b, a) ? 1 : 0
         break
       case 0x14:
-        stack.pop()
-        stack[height - 2] = a === b ? 1 : 0
+        sp--
+        stack[sp - 1] = a === b ? 1 : 0
         break
       case 0x15:
-        stack[height - 1] = a === 0 ? 1 : 0
+        stack[sp - 1] = a === 0 ? 1 : 0
         break
       case 0x16:
-        stack.pop()
-        stack[height - 2] = words.and(a, b)
+        sp--
+        stack[sp - 1] = words.and(a, b)
         break
       case 0x17:
-        stack.pop()
-        stack[height - 2] = words.or(a, b)
+        sp--
+        stack[sp - 1] = words.or(a, b)
         break
       case 0x18:
-        stack.pop()
-        stack[height - 2] = words.xor(a, b)
+        sp--
+        stack[sp - 1] = words.xor(a, b)
         break
       case 0x19:
-        stack[height - 1] = words.not(a)
+        stack[sp - 1] = words.not(a)
         break
       case 0x1a:
-        stack.pop()
-        stack[height - 2] = words.byteAt(a, b)
+        sp--
+        stack[sp - 1] = words.byteAt(a, b)
         break
       case 0x1b:
-        stack.pop()
-        stack[height - 2] = words.shiftLeft(a, b)
+        sp--
+        stack[sp - 1] = words.shiftLeft(a, b)
         break
       case 0x1c:
-        stack.pop()
-        stack[height - 2] = words.shiftRight(a, b)
+        sp--
+        stack[sp - 1] = words.shiftRight(a, b)
         break
       case 0x1d:
-        stack.pop()
-        stack[height - 2] = words.signedShiftRight(a, b)
+        sp--
+        stack[sp - 1] = words.signedShiftRight(a, b)
         break
       case 0x20:
-        stack.pop()
-        if (!payForCopy(frame, a, b, KECCAK_WORD_GAS)) return failed()
-        stack[height - 2] = readWord(viewOf(keccak256(frame.memory.subarray(Number(a), Number(a) + Number(b)))), 0)
+        sp--
+        if (!payForCopy(frame, a, b, KECCAK_WORD_GAS)) return 'failed'
+        stack[sp - 1] = readWord(viewOf(keccak256(frame.memory.subarray(Number(a), Number(a) + Number(b)))), 0)
         break
       case 0x35:
-        stack[height - 1] = callData(data, a)
+        stack[sp - 1] = callData(data, a)
         break
       case 0x37:
       case 0x39:
       case 0x3e: {
-        const size = stack[height - 3] ?? 0
-        stack.length = height - 3
+        const size = stack[sp - 3] ?? 0
+        sp -= 3
         const source = opcode === 0x37 ? data : opcode === 0x39 ? code : frame.returned
-        if (opcode === 0x3e && (typeof b === 'bigint' || typeof size === 'bigint' || b + size > source.length)) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
-        if (!payForCopy(frame, a, size, COPY_WORD_GAS)) return failed()
+        if (opcode === 0x3e && (typeof b === 'bigint' || typeof size === 'bigint' || b + size > source.length))
+          return failed(frame, 'OUT_OF_GAS')
+        if (!payForCopy(frame, a, size, COPY_WORD_GAS)) return 'failed'
         frame.copy(a, source, b, size)
         break
       }
       case 0x50:
-        stack.pop()
+        sp--
         break
       case 0x51:
-        if (!frame.expand(a, 32)) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
-        stack[height - 1] = readWord(frame.view, Number(a))
+        if (!frame.expand(a, 32)) return failed(frame, 'OUT_OF_GAS')
+        stack[sp - 1] = readWord(frame.view, Number(a))
         break
       case 0x52:
-        stack.length = height - 2
-        if (!frame.expand(a, 32)) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
+        sp -= 2
+        if (!frame.expand(a, 32)) return failed(frame, 'OUT_OF_GAS')
         writeWord(frame.view, Number(a), b)
         break
       case 0x53:
-        stack.length = height - 2
-        if (!frame.expand(a, 1)) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
+        sp -= 2
+        if (!frame.expand(a, 1)) return failed(frame, 'OUT_OF_GAS')
         frame.memory[Number(a)] = Number(BigInt(b) & 0xffn)
         break
       case 0x54: {
         const value = loadSlot(frame, host, a)
-        if (value === undefined) {
-          fail(frame, 'OUT_OF_GAS')
-          return failed()
-        }
-        stack[height - 1] = value
+        if (value === undefined) return failed(frame, 'OUT_OF_GAS')
+        stack[sp - 1] = value
         break
       }
       case 0x55:
-        stack.length = height - 2
-        if (!storeSlot(frame, host, a, b)) return failed()
+        sp -= 2
+        if (!storeSlot(frame, host, a, b)) return 'failed'
         break
       case 0x56:
       case 0x57:
-        stack.length = opcode === 0x56 ? height - 1 : height - 2
+        sp -= opcode === 0x56 ? 1 : 2
         if (opcode === 0x57 && b === 0) break
-        if (typeof a !== 'number' || jumpDestinations[a] !== 1) {
-          fail(frame, 'INVALID_JUMP')
-          return failed()
-        }
+        if (typeof a !== 'number' || jumpDestinations[a] !== 1) return failed(frame, 'INVALID_JUMP')
         pc = a
         continue
       case 0x58:
-        stack.push(pc)
+        stack[sp++] = pc
         break
       case 0x59:
-        stack.push(frame.memorySize)
+        stack[sp++] = frame.memorySize
         break
       case 0x5a:
-        stack.push(frame.gas)
+        stack[sp++] = frame.gas
         break
       case 0x5b:
         if (--turn === 0) {
           frame.pc = pc + 1
+          frame.sp = sp
           return 'turn'
         }
         break
       case 0x5c:
-        stack[height - 1] = host.transientLoad(frame, a)
+        stack[sp - 1] = host.transientLoad(frame, a)
         break
       case 0x5d:
-        stack.length = height - 2
-        if (frame.isStatic) {
-          fail(frame, 'STATIC_STATE_CHANGE')
-          return failed()
-        }
+        sp -= 2
+        if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
         host.transientStore(frame, a, b)
         break
       case 0x5e: {
-        const size = stack[height - 3] ?? 0
-        stack.length = height - 3
-        if (!payForCopy(frame, a > b ? a : b, size, COPY_WORD_GAS)) return failed()
+        const size = stack[sp - 3] ?? 0
+        sp -= 3
+        if (!payForCopy(frame, a > b ? a : b, size, COPY_WORD_GAS)) return 'failed'
         frame.memory.copyWithin(Number(a), Number(b), Number(b) + Number(size))
         break
       }
       case 0x5f:
-        stack.push(0)
+        stack[sp++] = 0
         break
       default:
-        if (!environment(frame, host, opcode, a)) return failed()
+        if (opcode === 0x31 || opcode === 0x3b || opcode === 0x3c || opcode === 0x3f) {
+          frame.sp = sp
+          if (!account(frame, host, opcode, a)) return 'failed'
+          sp = frame.sp
+        } else if (opcode === 0x40) stack[sp - 1] = host.blockHash(a)
+        // OP chains have no blob transactions.
+        else if (opcode === 0x49) stack[sp - 1] = 0
+        else stack[sp++] = environment(frame, host, opcode)
     }
     pc++
   }
   return 'done'
 }
 
-/** The 0x30 and 0x40 ranges, but for data copies. */
-function environment(frame: Frame, host: Host, opcode: number, a: Word): boolean {
-  const { stack, data } = frame
+/** Those of the 0x30 and 0x40 ranges that only push a word. */
+function environment(frame: Frame, host: Host, opcode: number): Word {
   switch (opcode) {
     case 0x30:
-      stack.push(bytesToWord(frame.address))
-      return true
-    case 0x31:
-    case 0x3b:
-    case 0x3c:
-    case 0x3f:
-      return account(frame, host, opcode, a)
+      return bytesToWord(frame.address)
     case 0x32:
-      stack.push(host.origin)
-      return true
+      return host.origin
     case 0x33:
-      stack.push(words.toWord(BigInt(frame.caller)))
-      return true
+      return words.toWord(BigInt(frame.caller))
     case 0x34:
-      stack.push(frame.value)
-      return true
+      return frame.value
     case 0x36:
-      stack.push(data.length)
-      return true
+      return frame.data.length
     case 0x38:
-      stack.push(frame.program.code.length)
-      return true
+      return frame.program.code.length
     case 0x3a:
-      stack.push(host.gasPrice)
-      return true
+      return host.gasPrice
     case 0x3d:
-      stack.push(frame.returned.length)
-      return true
-    case 0x40:
-      stack[stack.length - 1] = host.blockHash(a)
-      return true
+      return frame.returned.length
     case 0x41:
-      stack.push(host.coinbase)
-      return true
+      return host.coinbase
     case 0x42:
-      stack.push(host.timestamp)
-      return true
+      return host.timestamp
     case 0x43:
-      stack.push(host.number)
-      return true
+      return host.number
     case 0x44:
-      stack.push(host.prevRandao)
-      return true
+      return host.prevRandao
     case 0x45:
-      stack.push(host.gasLimit)
-      return true
+      return host.gasLimit
     case 0x46:
-      stack.push(host.chainId)
-      return true
+      return host.chainId
     case 0x47:
-      stack.push(words.toWord(host.world.balance(frame.addressHex)))
-      return true
+      return words.toWord(host.world.balance(frame.addressHex))
     case 0x48:
-      stack.push(host.baseFee)
-      return true
-    case 0x49:
-      // OP chains have no blob transactions.
-      stack[stack.length - 1] = 0
-      return true
+      return host.baseFee
     case 0x4a:
       // Specs, ecotone/exec-engine.
-      stack.push(1)
-      return true
+      return 1
     default:
-      return fail(frame, 'INVALID_OPCODE')
+      throw new Error(`opcode ${opcode} has a price but no meaning`)
   }
 }
 
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
 function account(frame: Frame, host: Host, opcode: number, word: Word): boolean {
-  const { stack } = frame
-  const height = stack.length
+  const { stack, sp } = frame
   const address = wordToAddress(word)
   frame.gas -= host.isColdAddress(frame, word, address) ? COLD_ACCOUNT_GAS : WARM_GAS
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
-  if (opcode === 0x31) stack[height - 1] = words.toWord(host.world.balance(address))
-  else if (opcode === 0x3b) stack[height - 1] = host.world.code(address).length
+  if (opcode === 0x31) stack[sp - 1] = words.toWord(host.world.balance(address))
+  else if (opcode === 0x3b) stack[sp - 1] = host.world.code(address).length
   else if (opcode === 0x3f) {
     const record = host.world.account(address)
     const isEmpty =
       record === undefined || (record.nonce === 0n && record.balance === 0n && isCodeless(record.codeHash))
-    stack[height - 1] = isEmpty ? 0 : bytesToWord(record.codeHash)
+    stack[sp - 1] = isEmpty ? 0 : bytesToWord(record.codeHash)
   } else {
-    const [size = 0, from = 0, target = 0] = stack.slice(-4)
-    stack.length = height - 4
+    const target = stack[sp - 2] ?? 0
+    const from = stack[sp - 3] ?? 0
+    const size = stack[sp - 4] ?? 0
+    frame.sp -= 4
     if (!payForCopy(frame, target, size, COPY_WORD_GAS)) return false
     frame.copy(target, host.world.code(address), from, size)
   }
@@ -426,16 +366,15 @@ function payForCopy(frame: Frame, offset: Word, size: Word, wordGas: number): bo
 
 function log(frame: Frame, topicCount: number): boolean {
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
-  const { stack } = frame
-  const offset = stack.pop() ?? 0
-  const size = stack.pop() ?? 0
+  const offset = frame.pop()
+  const size = frame.pop()
   if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
   const gas = frame.expansionGas(offset, size) + LOG_DATA_GAS * size
   if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
   frame.gas -= gas
   frame.grow(offset, size)
   const topics: Uint8Array[] = []
-  for (let i = 0; i < topicCount; i++) topics.push(wordToBytes(stack.pop() ?? 0))
+  for (let i = 0; i < topicCount; i++) topics.push(wordToBytes(frame.pop()))
   frame.logs.push([frame.address, topics, frame.slice(offset, size)])
   return true
 }
@@ -454,4 +393,9 @@ function callData(data: Uint8Array, offset: Word): Word {
 
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function failed(frame: Frame, failure: Failure): 'failed' {
+  fail(frame, failure)
+  return 'failed'
 }
