@@ -1,5 +1,5 @@
 import { checksumAddress } from '../../lib/checksumAddress.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
 import { contextOf, type EvmPool } from '../evm/evmPool.ts'
@@ -7,7 +7,7 @@ import { slotValue } from '../evm/evmState.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
 import { type Environment, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import type { WorldState } from '../state/worldState.ts'
-import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
 import { failureOf } from './failure.ts'
 import type { AccessListEntry, BlockHeader, CallRequest, CallResult, ChainConfig, StateOverrides } from './types.ts'
 
@@ -70,6 +70,7 @@ async function run(env: Environment, request: CallRequest, price: GasPrices): Pr
       `insufficient funds for gas * price + value: address ${checksumAddress(from)} have ${balance} want ${cost}`,
     )
   }
+  const nonce = world.nonce(from)
   const isCreation = to === null
   const intrinsic = intrinsicGas({ isCreation, data, accessList, authorizationCount: 0 }, block.rules)
   const floor = floorGas(data, block.rules)
@@ -98,7 +99,7 @@ async function run(env: Environment, request: CallRequest, price: GasPrices): Pr
     refund,
     returnData: result.returnData,
     logs: result.logs.map((log, logIndex) => ({ ...log, logIndex })),
-    accessList: touched(env, from, to),
+    accessList: touched(env, from, to ?? createAddress(fromHex(from), nonce)),
     ...failureMember(result),
   }
 }
@@ -139,7 +140,7 @@ function applyOverrides(world: WorldState, overrides: StateOverrides): void {
 }
 
 /** What the EVM reached, without what is warm anyway; accounts that are so stay only for their slots. */
-function touched({ evm }: Environment, from: Hex, to: Hex | null): AccessListEntry[] {
+function touched({ evm }: Environment, from: Hex, to: Hex): AccessListEntry[] {
   const entries: AccessListEntry[] = []
   for (const [digits, slots] of evm.evm.journal.accessList ?? []) {
     const address: Hex = `0x${digits}`
