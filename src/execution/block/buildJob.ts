@@ -103,7 +103,11 @@ export class OpBuildJob implements BuildJob {
       throw error
     }
     const { txSource } = modules
-    if (txSource !== undefined && !attributes.noTxPool) job.filling = job.fill(txSource)
+    if (txSource !== undefined && !attributes.noTxPool) {
+      job.filling = job.fill(txSource)
+      // A failure shows when the block is sealed, which may be never.
+      job.filling.catch(() => {})
+    }
     return job
   }
 
@@ -118,10 +122,11 @@ export class OpBuildJob implements BuildJob {
     this.firstWalkEndMs = 0
     this.stop.abort()
     if (this.sealed !== undefined) return
-    this.sealed = this.filling.then(() => {
-      this.lease[Symbol.dispose]()
-      throw new ChainError('buildFailed', 'block building was cancelled')
-    })
+    this.sealed = this.filling
+      .finally(() => this.lease[Symbol.dispose]())
+      .then(() => {
+        throw new ChainError('buildFailed', 'block building was cancelled')
+      })
     this.sealed.catch(() => {})
   }
 

@@ -1,6 +1,7 @@
+import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../lib/rlp.ts'
-import { parseL1Info } from '../../rollup/protocol/l1Info.ts'
+import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { l1FeeFields } from '../block/feeSchedule.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import { createAddress, decodeTransaction, effectiveTip } from '../tx/decodeTransaction.ts'
@@ -117,13 +118,23 @@ function headerSize(payload: number): number {
   return 1 + Math.ceil((32 - Math.clz32(payload)) / 8)
 }
 
+/** undefined for a first transaction that is no L1-info deposit: nothing in the execution rules demands one. */
+function l1InfoOf(tx: Transaction): L1Info | undefined {
+  if (tx.type !== 0x7e) return undefined
+  try {
+    return parseL1Info(tx.data)
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}
+
 /** Everything else of a receipt follows from its block. */
 export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], config: ChainConfig): Receipt[] {
   const { header, transactions } = block
   const [first] = transactions
   // Without a signed transaction nothing needs the L1 parameters.
-  const info =
-    first?.type === 0x7e && transactions.some(({ type }) => type !== 0x7e) ? parseL1Info(first.data) : undefined
+  const info = first !== undefined && transactions.some(({ type }) => type !== 0x7e) ? l1InfoOf(first) : undefined
   let logIndex = 0
   let cumulativeBefore = 0n
   return stored.map((receipt, index) => {

@@ -1,5 +1,5 @@
-import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { bigIntToMinimalBytes, bytesToBigInt } from '../../lib/bytes.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
 import { encodeDepositTx, L1_BLOCK_ADDRESS } from '../../rollup/protocol/index.ts'
 import { type Fork, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
@@ -101,7 +101,7 @@ export function wordOf(value: bigint): Hex {
 
 /** Current value of a storage slot. */
 export function slotOf(world: WorldState, address: Hex, slot: bigint): bigint {
-  return BigInt(toHex(world.storage(address, wordOf(slot)))) || 0n
+  return bytesToBigInt(world.storage(address, wordOf(slot)))
 }
 
 export function deposit(fields: Partial<Omit<DepositTransaction, 'type' | 'hash' | 'raw'>> = {}): DepositTransaction {

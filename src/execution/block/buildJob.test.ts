@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { EMPTY_TRIE_ROOT, ZERO_HASH } from '../../rollup/protocol/index.ts'
+import { sealHeader } from '../chain/headerCodec.ts'
+import type { BlockHeader, SignedTransaction, TxSource } from '../chain/types.ts'
+import { EvmPool } from '../evm/evmPool.ts'
+import { COINBASE, createMemoryBlock, deposit } from '../testUtils/memoryBlock.ts'
+import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
+import { type BuildOptions, OpBuildJob } from './buildJob.ts'
+
+const ETHER = 10n ** 18n
+
+/** A pool that transactions come into one by one. */
+class SlowPool implements TxSource {
+  readonly transactions: SignedTransaction[] = []
+  private wakeUp = Promise.withResolvers<void>()
+  private walked = Promise.withResolvers<void>()
+
+  best() {
+    let position = 0
+    return {
+      peek: () => {
+        if (position >= this.transactions.length) this.walked.resolve()
+        return this.transactions[position]
+      },
+      next: () => {
+        position++
+      },
+      skipSender: () => {
+        const from = this.transactions[position]?.from
+        while (this.transactions[position]?.from === from && from !== undefined) position++
+      },
+    }
+  }
+
+  added(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      this.wakeUp.promise.then(resolve, reject)
+    })
+  }
+
+  /** Resolves once a builder has seen these, too. */
+  async add(...transactions: SignedTransaction[]): Promise<void> {
+    this.transactions.push(...transactions)
+    const { resolve } = this.wakeUp
+    this.wakeUp = Promise.withResolvers()
+    this.walked = Promise.withResolvers()
+    resolve()
+    await this.walked.promise
+  }
+}
+
+function scene(txSource?: TxSource, attributes: Partial<BuildOptions['attributes']> = {}) {
+  const accounts = Object.fromEntries([1, 2, 3].map((index) => [testAddress(index), { balance: ETHER }]))
+  const { world, config } = createMemoryBlock({ fork: 'granite', accounts })
+  const parent: BlockHeader = sealHeader({
+    parentHash: ZERO_HASH,
+    sha3Uncles: ZERO_HASH,
+    miner: COINBASE,
+    stateRoot: world.commit().root,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: `0x${'00'.repeat(256)}`,
+    difficulty: 0n,
+    number: 6,
+    gasLimit: 30_000_000n,
+    gasUsed: 0n,
+    timestamp: 998,
+    extraData: '0x',
+    mixHash: ZERO_HASH,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: 1_000_000_000n,
+  })
+  const ancestry = { header: () => parent, canonicalHeader: () => undefined, isCanonical: () => false }
+  const modules = { evms: new EvmPool({ ancestry }, config), world, txSource, onBuilt: () => {} }
+  const start = () =>
+    OpBuildJob.start(modules, {
+      config,
+      payloadId: '0x0300000000000000',
+      parent,
+      attributes: {
+        timestamp: 1000,
+        prevRandao: ZERO_HASH,
+        suggestedFeeRecipient: COINBASE,
+        withdrawals: [],
+        parentBeaconBlockRoot: ZERO_HASH,
+        transactions: [deposit({ mint: 5n }).raw],
+        noTxPool: txSource === undefined,
+        gasLimit: 30_000_000n,
+        ...attributes,
+      },
+      signal: undefined,
+    })
+  return { start, parent }
+}
+
+const transfer = (key: number, nonce = 0, gasLimit = 21_000n) =>
+  signTransaction(testKey(key), { nonce, gasLimit, value: 1n })
+
+describe('a block under construction', () => {
+  it('takes what comes into the pool until it is sealed', async () => {
+    const pool = new SlowPool()
+    const job = await scene(pool).start()
+    await pool.add(transfer(1))
+    await pool.add(transfer(2), transfer(1, 1))
+    const built = await job.seal()
+    expect(built.block.transactions.slice(1).map(({ from }) => from)).toEqual([1, 2, 1].map(testAddress))
+    expect(built.receipts.map(({ status }) => status)).toEqual([1, 1, 1, 1])
+    await pool.transactions.push(transfer(3))
+    expect(await job.seal()).toBe(built)
+  })
+
+  it('passes over what does not fit and what cannot run, and goes on with others', async () => {
+    const pool = new SlowPool()
+    const job = await scene(pool, { gasLimit: 200_000n }).start()
+    // A nonce to come, more gas than the block has, then a good one.
+    await pool.add(transfer(1, 5), transfer(2, 0, 190_000n), transfer(3))
+    const { block } = await job.seal()
+    expect(block.transactions.slice(1).map(({ from }) => from)).toEqual([testAddress(3)])
+    expect(block.header.gasUsed).toBeLessThanOrEqual(200_000n)
+  })
+
+  it('fails at the start when a forced transaction cannot be used', async () => {
+    const bad = scene(undefined, { transactions: [transfer(1, 9).raw] })
+    await expect(bad.start()).rejects.toMatchObject({
+      code: 'buildFailed',
+      message: expect.stringMatching(/force-include tx: 0.*nonce too high/),
+    })
+    const garbled = scene(undefined, { transactions: [Uint8Array.of(2, 0xc0)] })
+    await expect(garbled.start()).rejects.toMatchObject({
+      code: 'buildFailed',
+      message: expect.stringMatching(/^transaction 0 is not valid: /),
+    })
+  })
+
+  it('says so when a cancelled one is sealed', async () => {
+    const job = await scene(new SlowPool()).start()
+    job.cancel()
+    await expect(job.seal()).rejects.toMatchObject({ code: 'buildFailed' })
+  })
+
+  it('shows a failure of the pool when it is sealed, and nowhere else', async () => {
+    const pool = new SlowPool()
+    pool.best = () => {
+      throw new Error('pool is broken')
+    }
+    const job = await scene(pool).start()
+    await new Promise((resolve) => setImmediate(resolve))
+    await expect(job.seal()).rejects.toThrow('pool is broken')
+  })
+
+  it('needs a later time than its parent’s', async () => {
+    await expect(scene(undefined, { timestamp: 998 }).start()).rejects.toMatchObject({ code: 'invalidAttributes' })
+  })
+})
