@@ -75,6 +75,12 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
     slots: { 1: 1n, 2: 2_298n },
   },
   {
+    id: 'a creation that reverts with data like that of EIP-3541 keeps its gas and its data',
+    // Init code: REVERT with the byte 0xef. Slot 2: whether less than 100,000 gas went.
+    main: '6760ef5f5360015ffd 5f52 5a 600860186000f0 600055 3d600155 5a9003 620186a0 11 600255 00',
+    slots: { 0: 0n, 1: 1n, 2: 1n },
+  },
+  {
     id: 'CREATE and CREATE2 give addresses, and 0 for what fails',
     // Init code 0x00 (stops), then 0xfe.
     main: '6000600053 600160006000f0 3b600155 60fe600053 600160006000f0 600255 6000600053 6007600160006000f5 15600355 00',

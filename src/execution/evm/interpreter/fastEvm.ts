@@ -1,4 +1,4 @@
-import { EVM, EVMError, type EVMOpts, type ExecResult, type Message } from '@ethereumjs/evm'
+import { EVM, EVMError, type EVMOpts, type EVMResult, type ExecResult, type Message } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import type { Rules } from '../../chain/chainConfig.ts'
@@ -33,6 +33,8 @@ export class FastEvm extends EVM {
   private readonly table: OpcodeTable
   private readonly stacks: Word[][] = []
   private host: Host | undefined
+  /** Of the creation that has just failed, on its way past EthereumJS. */
+  private revertData: Uint8Array | undefined
 
   constructor(modules: FastEvmModules, options: EVMOpts) {
     super(options)
@@ -40,10 +42,29 @@ export class FastEvm extends EVM {
     this.table = opcodeTable(modules.rules)
   }
 
+  /**
+   * EthereumJS refuses code that begins with 0xef (EIP-3541) also when the creation has failed and the bytes are its
+   * revert data, which would then cost all gas: such data is kept from it.
+   */
+  protected override async _executeCreate(message: Message): Promise<EVMResult> {
+    const result = await super._executeCreate(message)
+    if (this.revertData !== undefined) result.execResult.returnValue = this.revertData
+    this.revertData = undefined
+    return result
+  }
+
   protected override async runInterpreter(
     message: Message,
     options: Parameters<EVM['runInterpreter']>[1] = {},
   ): Promise<ExecResult> {
+    const result = await this.interpret(message, options)
+    if (message.isCreate !== true || result.exceptionError === undefined || result.returnValue[0] !== 0xef)
+      return result
+    this.revertData = result.returnValue
+    return { ...result, returnValue: new Uint8Array(0) }
+  }
+
+  private async interpret(message: Message, options: Parameters<EVM['runInterpreter']>[1] = {}): Promise<ExecResult> {
     const { code, to, gasLimit } = message
     const isReference = this.usesReferenceLoop || this.events.listenerCount('step') > 0
     if (isReference || !(code instanceof Uint8Array) || to === undefined || gasLimit > Number.MAX_SAFE_INTEGER) {
