@@ -268,6 +268,41 @@ describe('rollup node out of reach', () => {
     await until(async () => (await node.safeNumber()) === 2)
   })
 
+  it.each([
+    { id: 'to the L1 head', checkRecentTxsDepth: 0 },
+    { id: 'to our last transaction', checkRecentTxsDepth: 20 },
+  ])('posts nothing twice when it starts before the node has derived what is on L1: $id', async (options) => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    const first = setup.create()
+    first.start()
+    await until(async () => (await node.safeNumber()) === 10)
+    await first.shutdown()
+
+    // A node that has been started again: first before the block with the batch, then reading it, then past it.
+    const head = Number(await l1.request('eth_blockNumber', []))
+    let safe = 0
+    const { safeNumber } = node
+    node.safeNumber = async () => {
+      if (node.currentL1 === head) safe = Math.min(10, safe + 2)
+      return safe
+    }
+    node.currentL1 = head - 1
+    const callsBefore = node.syncStatusCalls
+    setup.create({ waitNodeSync: true, ...options }).start()
+    await until(() => node.syncStatusCalls > callsBefore + 4)
+    node.currentL1 = head
+    await until(() => safe === 10)
+    node.safeNumber = safeNumber
+    node.unsafe = 12
+    await until(async () => (await node.safeNumber()) === 12)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ timestamp }) => timestamp)).toEqual(
+      expectedBlocks(chain, 1, 12).map(({ timestamp }) => timestamp),
+    )
+  })
+
   it('is fatal when L1 is another chain than the rollup node says', async () => {
     setup = await setUpSubmitter('granite-singular-zlib-calldata')
     setup.chain.rollup.l1_chain_id = 1

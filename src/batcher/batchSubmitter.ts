@@ -49,6 +49,8 @@ interface Run {
   previousCurrentL1: number | undefined
   /** The node must have reached this L1 block before anything is loaded. */
   awaitedL1: 'unset' | number | undefined
+  /** Where the node stood when it was looked at last, while it is waited for. */
+  lookedAt: BatcherSyncStatus | undefined
   stopping: boolean
   finished: PromiseWithResolvers<void>
 }
@@ -95,6 +97,7 @@ export class BatchSubmitter {
       chain: undefined,
       previousCurrentL1: undefined,
       awaitedL1: this.options.waitNodeSync ? 'unset' : undefined,
+      lookedAt: undefined,
       stopping: false,
       finished: Promise.withResolvers(),
     }
@@ -283,14 +286,19 @@ export class BatchSubmitter {
         return true
       }
     }
-    if (status.currentL1.number < run.awaitedL1) {
+    const { currentL1, safeL2 } = status
+    // At the block itself the node may still be deriving from it; an L1 that stands still never brings a later one.
+    const isSettled = currentL1.hash === run.lookedAt?.currentL1.hash && safeL2.hash === run.lookedAt.safeL2.hash
+    run.lookedAt = status
+    if (currentL1.number < run.awaitedL1 || (currentL1.number === run.awaitedL1 && !isSettled)) {
       this.modules.logger.debug('Waiting for the rollup node', {
-        current_l1: status.currentL1.number,
+        current_l1: currentL1.number,
         target: run.awaitedL1,
       })
       return true
     }
     run.awaitedL1 = undefined
+    run.lookedAt = undefined
     return false
   }
 
