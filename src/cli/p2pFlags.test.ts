@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger } from '../lib/logger.ts'
-import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../p2p/options.ts'
-import { p2pFlags, p2pOptionsFromFlags, warnOfMissingDiscovery } from './p2pFlags.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../p2p/options.ts'
+import { p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 import { createProgram, type FlagValues, type RunContext } from './program.ts'
+
+/** What the program has without a flag. */
+const DEFAULTS: P2pOptions = { ...DEFAULT_P2P_OPTIONS, discovery: DEFAULT_DISCOVERY_OPTIONS }
 
 type Values = FlagValues<typeof p2pFlags>
 
@@ -32,7 +34,7 @@ async function options(args: string[], env: NodeJS.ProcessEnv = {}): Promise<P2p
 
 describe('p2pOptionsFromFlags', () => {
   it("has op-node's defaults", async () => {
-    expect(await options([])).toEqual(DEFAULT_P2P_OPTIONS)
+    expect(await options([])).toEqual(DEFAULTS)
   })
 
   it('is nothing when p2p is disabled', async () => {
@@ -91,7 +93,7 @@ describe('p2pOptionsFromFlags', () => {
       peersHigh: 9,
       peersGraceMs: 60_000,
       dialTimeoutMs: 3_000,
-      liveness: DEFAULT_P2P_OPTIONS.liveness,
+      liveness: DEFAULTS.liveness,
       nat: true,
       ping: false,
       sequencerKey: new Uint8Array(32).fill(0x46),
@@ -100,6 +102,7 @@ describe('p2pOptionsFromFlags', () => {
       ban: { enabled: false, threshold: -50.5, durationMs: 1_800_000 },
       ipColocationExempt: ['10.0.0.0/8'],
       sync: { enabled: false, onlyStatic: true },
+      discovery: DEFAULT_DISCOVERY_OPTIONS,
     }
     expect(await options(Object.entries(flags).map(([name, value]) => `--${name}=${value}`))).toEqual(expected)
   })
@@ -109,12 +112,12 @@ describe('p2pOptionsFromFlags', () => {
     ['P2P_STATIC', '/a,/b', { staticPeers: ['/a', '/b'] }],
     ['P2P_AGENT', 'x', { userAgent: 'x' }],
     ['P2P_PEER_SCORING', 'none', { scoring: 'none' }],
-    ['P2P_PEER_BANNING_DURATION', '2h', { ban: { ...DEFAULT_P2P_OPTIONS.ban, durationMs: 7_200_000 } }],
-    ['P2P_GOSSIP_MESH_DLO', '3', { gossip: { ...DEFAULT_P2P_OPTIONS.gossip, meshLow: 3 } }],
+    ['P2P_PEER_BANNING_DURATION', '2h', { ban: { ...DEFAULTS.ban, durationMs: 7_200_000 } }],
+    ['P2P_GOSSIP_MESH_DLO', '3', { gossip: { ...DEFAULTS.gossip, meshLow: 3 } }],
     ['P2P_PEERSTORE_PATH', 'memory', { peerStorePath: 'memory' }],
     ['P2P_SYNC_REQ_RESP', 'false', { sync: { enabled: false, onlyStatic: false } }],
   ])('reads OP_NODE_%s', async (name, value, expected) => {
-    expect(await options([], { [`OP_NODE_${name}`]: value })).toEqual({ ...DEFAULT_P2P_OPTIONS, ...expected })
+    expect(await options([], { [`OP_NODE_${name}`]: value })).toEqual({ ...DEFAULTS, ...expected })
   })
 
   it.each([
@@ -146,19 +149,36 @@ describe('p2pOptionsFromFlags', () => {
     expect((await options(['--p2p.scoring=', '--p2p.scoring.topics=none']))?.scoring).toBe('none')
   })
 
-  it('takes op-node’s other flags and says which have no effect', async () => {
-    const { values, context } = await parse([
-      '--p2p.bootnodes=enr:-abc',
+  it('reads the flags of discovery', async () => {
+    const parsed = await options([
+      '--p2p.bootnodes=enr:-abc,enode://def@host:1',
+      '--p2p.bootnodes=enr:-ghi',
       '--p2p.listen.udp=9222',
-      '--p2p.score.bands=-40:graylist',
+      '--p2p.advertise.udp=9333',
+      '--p2p.netrestrict=10.0.0.0/8,fd00::/8',
+      '--p2p.discovery.path=memory',
     ])
+    expect(parsed?.discovery).toEqual({
+      listenUdpPort: 9222,
+      advertiseUdpPort: 9333,
+      bootnodes: ['enr:-abc', 'enode://def@host:1', 'enr:-ghi'],
+      path: 'memory',
+      netrestrict: ['10.0.0.0/8', 'fd00::/8'],
+    })
+  })
+
+  it('tells bootnodes that are not given from an empty list', async () => {
+    expect((await options([]))?.discovery?.bootnodes).toBeUndefined()
+    expect((await options(['--p2p.bootnodes=']))?.discovery?.bootnodes).toEqual([])
+    expect((await options([], { OP_NODE_P2P_BOOTNODES: '' }))?.discovery?.bootnodes).toEqual([])
+  })
+
+  it('has no discovery with p2p.no-discovery', async () => {
+    expect((await options(['--p2p.no-discovery']))?.discovery).toBeUndefined()
+  })
+
+  it('says which flags have no effect', async () => {
+    const { context } = await parse(['--p2p.score.bands=-40:graylist'])
     expect(context.warnings).toEqual(['--p2p.score.bands has no effect any more and is ignored'])
-    const lines: string[] = []
-    const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
-    warnOfMissingDiscovery(values, context.given, logger)
-    expect(lines).toHaveLength(1)
-    expect(lines[0]).toContain('--p2p.bootnodes --p2p.listen.udp')
-    warnOfMissingDiscovery((await parse(['--p2p.no-discovery'])).values, new Set(), logger)
-    expect(lines).toHaveLength(1)
   })
 })

@@ -1,5 +1,4 @@
 import { describeError, UsageError } from '../lib/errors.ts'
-import type { Logger } from '../lib/logger.ts'
 import {
   DEFAULT_P2P_OPTIONS,
   type Muxer,
@@ -110,7 +109,11 @@ export const p2pFlags = {
   }),
   p2pAdvertiseTcp: port('p2p.advertise.tcp', 0, 'TCP port that peers reach this node at; 0 = the one listened on'),
   p2pAdvertiseUdp: port('p2p.advertise.udp', 0, 'UDP port that peers reach discovery at; 0 = the one listened on'),
-  p2pBootnodes: flag.list(GROUP, 'p2p.bootnodes', 'Bootnodes of discovery (enr: or enode:)'),
+  p2pBootnodes: {
+    ...flag.list(GROUP, 'p2p.bootnodes', 'Bootnodes of discovery (enr: or enode:)'),
+    // Absent: the well-known ones. Present and empty: none.
+    default: undefined,
+  } satisfies FlagSpec<string[] | undefined>,
   p2pStatic: flag.list(GROUP, 'p2p.static', 'Multiaddresses with /p2p/ of peers to stay connected to'),
   p2pNetrestrict: flag.list(GROUP, 'p2p.netrestrict', 'Ranges (CIDR) that discovery is limited to'),
   p2pMux: {
@@ -153,9 +156,15 @@ export const p2pFlags = {
     'Folder of the peer store, or "memory"; block lists are kept beside it',
     { placeholder: '<folder>' },
   ),
-  p2pDiscoveryPath: flag.string(GROUP, 'p2p.discovery.path', 'opnode_discovery_db', 'Folder of the discovery store', {
-    placeholder: '<folder>',
-  }),
+  p2pDiscoveryPath: flag.string(
+    GROUP,
+    'p2p.discovery.path',
+    'opnode_discovery_db',
+    'Folder of the discovery store, or "memory"',
+    {
+      placeholder: '<folder>',
+    },
+  ),
   p2pSequencerKey: secretKey('p2p.sequencer.key', 'Hex-encoded key that signs the blocks of this sequencer', false),
   p2pMeshD: meshSize('d', 'P2P_GOSSIP_MESH_D', 8, 'Peers wanted in a mesh'),
   p2pMeshLo: meshSize('lo', 'P2P_GOSSIP_MESH_DLO', 6, 'Peers of a mesh below which more are taken in'),
@@ -223,33 +232,20 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
       durationMs: values.p2pBanDuration,
     },
     ipColocationExempt: values.p2pScoreExempt,
+    ...(values.p2pNoDiscovery
+      ? {}
+      : {
+          discovery: {
+            listenUdpPort: values.p2pListenUdp,
+            advertiseUdpPort: values.p2pAdvertiseUdp,
+            bootnodes: values.p2pBootnodes,
+            path: values.p2pDiscoveryPath,
+            netrestrict: values.p2pNetrestrict,
+          },
+        }),
     sync: { enabled: values.p2pSyncReqResp, onlyStatic: values.p2pSyncOnlyReqToStatic },
   }
 }
-
-/** Says once, at the start, what was asked for and is not there; `given` are the flags that the operator set. */
-export function warnOfMissingDiscovery(
-  values: FlagValues<typeof p2pFlags>,
-  given: ReadonlySet<string>,
-  logger: Logger,
-): void {
-  if (values.p2pDisable || values.p2pNoDiscovery) return
-  const asked = DISCOVERY_FLAGS.filter((name) => given.has(name))
-  logger.info(
-    'Peer discovery is not available in this version: peers are those of --p2p.static and those that connect',
-    {
-      ...(asked.length === 0 ? {} : { withoutEffect: asked.map((name) => `--${name}`).join(' ') }),
-    },
-  )
-}
-
-const DISCOVERY_FLAGS = [
-  'p2p.bootnodes',
-  'p2p.listen.udp',
-  'p2p.advertise.udp',
-  'p2p.netrestrict',
-  'p2p.discovery.path',
-] as const
 
 function isSet(text: string | undefined): text is string {
   return text !== undefined && text !== ''

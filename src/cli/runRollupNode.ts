@@ -21,7 +21,7 @@ import {
 import { isForkActive, type RollupConfig } from '../rollup/protocol/index.ts'
 import { createRollupRpc, createRpcMetrics } from '../rpc/index.ts'
 import { serveMetrics } from './metricsServer.ts'
-import { type p2pFlags, p2pOptionsFromFlags, warnOfMissingDiscovery } from './p2pFlags.ts'
+import { type p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 import { createProgramLogger, type FlagValues, type RunContext } from './program.ts'
 import { checkEngine, checkL1, type Endpoint, waitForEndpoint } from './rollupNodeChecks.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
@@ -41,7 +41,6 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   checkBlobSource(values, config, logger)
   const sequencing = await readSequencing(values, logger)
   const p2pOptions = p2pOptionsFromFlags(values)
-  warnOfMissingDiscovery(values, context.given, logger)
   const registry = new Registry()
   if (values.metricsEnabled) collectDefaultMetrics({ register: registry })
 

@@ -13,6 +13,7 @@ export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
     throw new UsageError('cannot mix secure transport protocols with no-security')
   }
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
+  for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))
   return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))
 }
 

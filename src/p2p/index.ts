@@ -20,7 +20,9 @@ export { P2pError, type P2pErrorCode } from './errors.ts'
 export { parsePrivateKeyHex } from './host/privateKey.ts'
 export type { P2pModules } from './node.ts'
 export {
+  DEFAULT_DISCOVERY_OPTIONS,
   DEFAULT_P2P_OPTIONS,
+  type DiscoveryOptions,
   type Muxer,
   type P2pChain,
   type P2pOptions,

@@ -3,6 +3,7 @@ import { type Clock, unixSeconds } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import { publicKeyOf, publicKeyToAddress } from '../lib/secp256k1.ts'
 import { checkP2pOptions } from './checkOptions.ts'
+import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import { P2pError } from './errors.ts'
 import { createBlockValidator } from './gossip/blockValidator.ts'
 import { createMessageIds } from './gossip/messageId.ts'
@@ -216,8 +217,33 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     { config, router, clock, metrics, logger },
     options.sequencerKey === undefined ? {} : { key: options.sequencerKey },
   )
+  const discovery = await createDiscoveryOf(options, {
+    host,
+    clock,
+    logger,
+    privateKey: identity.privateKey.raw,
+    config,
+    connected: connections.peers,
+    isRefused: (peer) =>
+      access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
+  }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
   const operator = createOperatorApi(
-    { host, router, access, connections, statics, latency, scores, isProtected, metrics: metrics.gater, logger },
+    {
+      host,
+      router,
+      access,
+      connections,
+      statics,
+      latency,
+      scores,
+      isProtected,
+      discovery,
+      metrics: metrics.gater,
+      logger,
+    },
     { dialTimeoutMs: options.dialTimeoutMs },
   )
 
@@ -246,6 +272,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     banMonitor.stop()
     trimmer.stop()
     statics.stop()
+    await discovery?.stop()
     liveness.stop()
     latency.stop()
     cancelUpkeep?.()
@@ -268,6 +295,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         await startHost(host, options)
         await sync.start()
         router.join()
+        await discovery?.start()
       } catch (error) {
         await stop()
         throw error
@@ -299,4 +327,15 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     connectedPeers: connections.peers,
     multiaddrs,
   }
+}
+
+/** discv5 is loaded by those who want it: some 300 ms. */
+async function createDiscoveryOf(
+  options: P2pOptions,
+  modules: HostDiscoveryModules,
+): Promise<HostDiscovery | undefined> {
+  const { discovery } = options
+  if (discovery === undefined) return undefined
+  const { createHostDiscovery } = await import('./discovery/hostDiscovery.ts')
+  return createHostDiscovery(modules, { ...options, discovery })
 }

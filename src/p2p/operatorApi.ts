@@ -23,6 +23,8 @@ export interface OperatorApiModules {
   latency: LatencyTracker
   scores: { of(peerId: string): PeerScores }
   isProtected(peerId: string): boolean
+  /** Undefined when discovery is off. */
+  discovery: { localEnr(): string; table(): string[] } | undefined
   metrics: Pick<GaterMetrics, 'onPeerUnban'>
   logger: Logger
 }
@@ -45,7 +47,11 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
   const selfRecord = async (): Promise<PeerRecord> => {
     const record = peerRecord(host.peerId, await stored(host.peerId), { ...UNKNOWN_PEER_FACTS, gossipBlocks: true })
     const addresses = host.getMultiaddrs().map((address) => address.toString())
-    return { ...record, addresses: addresses.map((text) => (text.includes('/p2p/') ? text : `${text}/p2p/${selfId}`)) }
+    return {
+      ...record,
+      ENR: modules.discovery?.localEnr() ?? '',
+      addresses: addresses.map((text) => (text.includes('/p2p/') ? text : `${text}/p2p/${selfId}`)),
+    }
   }
   const recordOf = (id: PeerId, peer: Peer | undefined): PeerRecord => {
     const text = id.toString()
@@ -124,7 +130,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       const known = new Set((await host.peerStore.all()).map((peer) => peer.id.toString())).add(selfId)
       return {
         connected: connections.peers().length,
-        table: 0,
+        table: modules.discovery?.table().length ?? 0,
         blocksTopic: router.subscribers(1).length,
         blocksTopicV2: router.subscribers(2).length,
         blocksTopicV3: router.subscribers(3).length,
@@ -134,7 +140,8 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       }
     },
     async discoveryTable() {
-      throw new P2pError('discovery-disabled', 'discovery disabled')
+      if (modules.discovery === undefined) throw new P2pError('discovery-disabled', 'discovery disabled')
+      return modules.discovery.table()
     },
 
     async blockPeer(peerId) {

@@ -62,6 +62,8 @@ export interface P2pOptions {
   ban: { enabled: boolean; threshold: number; durationMs: number }
   /** CIDR ranges whose peers are not punished for sharing an IP. */
   ipColocationExempt: string[]
+  /** Looking for peers by discv5; undefined: off. */
+  discovery?: DiscoveryOptions | undefined
   sync: {
     /** Serve and ask for blocks by number. */
     enabled: boolean
@@ -70,7 +72,29 @@ export interface P2pOptions {
   }
 }
 
-/** op-node's defaults, and loopback exempt from IP colocation: a testnet on one machine has all peers on one address. */
+export interface DiscoveryOptions {
+  /** 0 lets the system choose. */
+  listenUdpPort: number
+  /** 0: the port listened on. */
+  advertiseUdpPort: number
+  /** `enr:…` or `enode://…`; undefined: the well-known ones of the L1, where that is a public network. */
+  bootnodes: string[] | undefined
+  /** Folder of the known nodes, or `memory`. */
+  path: string
+  /** CIDR ranges that discovery is limited to; empty: no limit. */
+  netrestrict: string[]
+}
+
+/** op-node's defaults. */
+export const DEFAULT_DISCOVERY_OPTIONS: DiscoveryOptions = {
+  listenUdpPort: 0,
+  advertiseUdpPort: 0,
+  bootnodes: undefined,
+  path: 'opnode_discovery_db',
+  netrestrict: [],
+}
+
+/** op-node's defaults without discovery, and loopback exempt from IP colocation: a testnet on one machine has all peers on one address. */
 export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   privateKeyPath: 'opnode_p2p_priv.txt',
   listenIp: '0.0.0.0',

@@ -14,6 +14,9 @@ export const ZERO_SCORES: PeerScores = {
   reqResp: { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 },
 }
 
+/** What discovery writes into the peer store, as text. */
+export const PEER_METADATA = { enr: 'ENR', chainId: 'ChainID' } as const
+
 /** What is known of a peer beside the peer store. */
 export interface PeerFacts {
   connected: boolean
@@ -40,13 +43,13 @@ export function peerRecord(id: PeerId, stored: Peer | undefined, facts: PeerFact
     nodeID: nodeIdOf(id),
     userAgent: metadataText(stored, 'AgentVersion'),
     protocolVersion: metadataText(stored, 'ProtocolVersion'),
-    ENR: '',
+    ENR: metadataText(stored, PEER_METADATA.enr),
     addresses: addresses.length === 0 ? null : addresses,
     protocols: stored === undefined || stored.protocols.length === 0 ? null : stored.protocols,
     connectedness: facts.connected ? CONNECTEDNESS.connected : CONNECTEDNESS.notConnected,
     direction: facts.direction,
     protected: facts.protected,
-    chainID: 0,
+    chainID: Number(metadataText(stored, PEER_METADATA.chainId)),
     latency: facts.latencyMs === undefined ? 0 : Math.round(facts.latencyMs * 1e6),
     gossipBlocks: facts.gossipBlocks,
     scores: facts.scores,

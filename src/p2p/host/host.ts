@@ -32,6 +32,8 @@ export interface HostModules {
 
 /** op-node: TCP connections without traffic are closed after an hour. */
 const CONNECTION_IDLE_MS = 60 * 60_000
+/** How long addresses and peers are remembered: op-node's time for discovered addresses. */
+const PEER_AGE_MS = 24 * 60 * 60_000
 /** Incoming connections a second from one IP, and at once in all: libp2p's 5 and 10 are too few behind one address. */
 const INBOUND_PER_SECOND_PER_IP = 100
 const INBOUND_PENDING = 100
@@ -74,6 +76,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
     },
     // Its pings of every peer cost 5 times the CPU of an idle host; our own rounds are minutes apart.
     connectionMonitor: { enabled: false },
+    peerStore: { maxAddressAge: PEER_AGE_MS, maxPeerAge: PEER_AGE_MS },
     ...(modules.datastore === undefined ? {} : { datastore: modules.datastore }),
     services: {
       identify: identify(),
@@ -108,7 +111,8 @@ async function announcedAddress(options: P2pOptions): Promise<string | undefined
   return tcpMultiaddr(await resolveIp(options.advertiseIp), port)
 }
 
-async function resolveIp(ipOrHost: string): Promise<string> {
+/** The first IPv4 address of a name. Throws UsageError. */
+export async function resolveIp(ipOrHost: string): Promise<string> {
   if (isIP(ipOrHost) !== 0) return ipOrHost
   try {
     return (await lookup(ipOrHost, { family: 4 })).address

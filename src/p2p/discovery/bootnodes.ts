@@ -1,0 +1,73 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
+import { fromHex } from '../../lib/hex.ts'
+
+/** A node that discovery begins at. */
+export type Bootnode =
+  | { kind: 'enr'; text: string }
+  /** No signed record: only the key and where its discovery listens; the host is an IP or a DNS name. */
+  | { kind: 'enode'; text: string; publicKey: Uint8Array; host: string; udpPort: number }
+
+/** Where a bootnode without a record is asked for it. */
+export interface Endpoint {
+  publicKey: Uint8Array
+  ip: string
+  udpPort: number
+}
+
+/** Throws UsageError naming the first record that cannot be read, in op-node's words. Blank ones are skipped. */
+export function parseBootnodes(texts: readonly string[], checkEnr: (text: string) => void): Bootnode[] {
+  const given = texts.map((text) => text.trim())
+  return given.flatMap((text, i): Bootnode[] => {
+    if (text === '') return []
+    try {
+      if (text.startsWith('enode://')) return [parseEnode(text)]
+      if (!text.startsWith('enr:')) throw new DecodeError('expected enr: or enode://')
+      checkEnr(text)
+      return [{ kind: 'enr', text }]
+    } catch (cause) {
+      throw new UsageError(
+        `--p2p.bootnodes: bootnode record ${i + 1} (of ${given.length}) is invalid: ${describeError(cause)} (${shorten(text)})`,
+        { cause },
+      )
+    }
+  })
+}
+
+/**
+ * `enode://<64-byte key in hex>@<host>:<TCP port>[?discport=<UDP port>]`; without `discport` both ports are the same.
+ * TCP port 0 says that the node serves discovery only. Throws DecodeError.
+ */
+export function parseEnode(text: string): Bootnode & { kind: 'enode' } {
+  const match = /^enode:\/\/([0-9a-fA-F]+)@(\[[^\]]+\]|[^:/?#@[\]]+):(\d{1,5})(?:\?discport=(\d{1,5}))?$/.exec(text)
+  if (match === null) throw new DecodeError('not of the form enode://<key>@<host>:<port>[?discport=<port>]')
+  const [, key = '', host = '', tcp = '', discport = tcp] = match
+  if (key.length !== 128) throw new DecodeError(`invalid public key: ${key.length} hex digits, expected 128`)
+  const udpPort = Number(discport)
+  if (udpPort === 0 || udpPort > 65_535 || Number(tcp) > 65_535) throw new DecodeError('invalid port')
+  return {
+    kind: 'enode',
+    text,
+    publicKey: compressed(fromHex(key)),
+    host: host.startsWith('[') ? host.slice(1, -1) : host,
+    udpPort,
+  }
+}
+
+/** The first address of a name. Rejects when it cannot be resolved. */
+export async function resolveEnode(bootnode: Bootnode & { kind: 'enode' }): Promise<Endpoint> {
+  const { publicKey, host, udpPort } = bootnode
+  const ip = isIP(host) === 0 ? (await lookup(host)).address : host
+  return { publicKey, ip, udpPort }
+}
+
+/** SEC 1: the x coordinate behind a byte that tells whether y is odd. */
+function compressed(key64: Uint8Array): Uint8Array {
+  const isOdd = ((key64[63] ?? 0) & 1) === 1
+  return Uint8Array.from([isOdd ? 3 : 2, ...key64.subarray(0, 32)])
+}
+
+function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 40)}…${text.slice(-16)}`
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+
+/** The host as the connect loop needs it; peers are named by their ids. */
+export interface ConnectorHost {
+  connectedCount(): number
+  isConnected(peerId: string): boolean
+  /** Known peers with an address that may be dialled, this node left out. */
+  candidates(): Promise<string[]>
+  dial(peerId: string, signal: AbortSignal): Promise<void>
+}
+
+export interface Connector {
+  start(): void
+  stop(): void
+  /** A new candidate is there: looks at once while peers are wanted. */
+  onCandidate(peerId: string): void
+}
+
+/** op-node `p2p/discovery.go`. */
+export const FAST_INTERVAL_MS = 5_000
+export const SLOW_INTERVAL_MS = 20_000
+const DIAL_WORKERS = 4
+const DIAL_QUEUE = 10
+/** A peer that cannot be reached is asked less and less often; go-libp2p has such a pause in its dialler. */
+const retryAfterMs = exponentialBackoff(FAST_INTERVAL_MS, 300_000)
+const REMEMBERED_FAILURES = 4096
+
+/**
+ * Dials known peers in random order until `goal` are connected: looks every 5 s below the goal, every 20 s from there.
+ */
+export function createConnector(
+  modules: { host: ConnectorHost; clock: Clock; logger: Logger; random?: () => number },
+  options: { goal: number; dialTimeoutMs: number },
+): Connector {
+  const { host, clock, logger } = modules
+  const random = modules.random ?? Math.random
+  const stopping = new AbortController()
+  const failures = new LruMap<string, { count: number; retryAtMs: number }>(REMEMBERED_FAILURES)
+  const dialling = new Set<string>()
+  let queue: string[] = []
+  let cancel: (() => void) | undefined
+  let isLooking = false
+  let isRunning = false
+
+  const wanted = (): boolean => isRunning && host.connectedCount() < options.goal
+  const schedule = (delayMs: number): void => {
+    cancel?.()
+    cancel = clock.setTimeout(() => void look(), delayMs)
+  }
+  const look = async (): Promise<void> => {
+    if (isLooking || !isRunning) return
+    isLooking = true
+    try {
+      if (wanted()) await fillQueue()
+    } catch (error) {
+      logger.debug('Looking for peers to dial failed', { err: describeError(error) })
+    } finally {
+      isLooking = false
+    }
+    if (!isRunning) return
+    work()
+    schedule(wanted() ? FAST_INTERVAL_MS : SLOW_INTERVAL_MS)
+  }
+  const fillQueue = async (): Promise<void> => {
+    const nowMs = clock.now()
+    const found = (await host.candidates()).filter(
+      (id) => !host.isConnected(id) && !dialling.has(id) && (failures.get(id)?.retryAtMs ?? 0) <= nowMs,
+    )
+    queue = shuffled(found, random).slice(0, DIAL_QUEUE)
+  }
+  const work = (): void => {
+    while (dialling.size < DIAL_WORKERS && host.connectedCount() + dialling.size < options.goal && isRunning) {
+      const next = queue.shift()
+      if (next === undefined) return
+      if (!host.isConnected(next) && !dialling.has(next)) void dial(next)
+    }
+  }
+  const dial = async (peerId: string): Promise<void> => {
+    dialling.add(peerId)
+    const timeout = new AbortController()
+    const cancelTimeout = clock.setTimeout(() => timeout.abort(new Error('dial timed out')), options.dialTimeoutMs)
+    try {
+      await host.dial(peerId, AbortSignal.any([stopping.signal, timeout.signal]))
+      failures.set(peerId, { count: 0, retryAtMs: 0 })
+    } catch (error) {
+      const count = (failures.get(peerId)?.count ?? 0) + 1
+      failures.set(peerId, { count, retryAtMs: clock.now() + retryAfterMs(count) })
+      if (isRunning) logger.debug('Discovered peer dial failed', { peer: peerId, err: describeError(error) })
+    } finally {
+      cancelTimeout()
+      dialling.delete(peerId)
+    }
+    work()
+  }
+  return {
+    start() {
+      isRunning = true
+      void look()
+    },
+    stop() {
+      isRunning = false
+      cancel?.()
+      queue = []
+      stopping.abort(new Error('stopping'))
+    },
+    onCandidate(peerId) {
+      failures.set(peerId, { count: 0, retryAtMs: 0 })
+      // In a small network this peer may be the only one: not in five seconds, now.
+      if (wanted() && !host.isConnected(peerId)) schedule(0)
+    },
+  }
+}
+
+/** Fisher and Yates. */
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const result = [...items]
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1))
+    const [a, b] = [result[i], result[j]]
+    if (a !== undefined && b !== undefined) {
+      result[i] = b
+      result[j] = a
+    }
+  }
+  return result
+}

@@ -1,0 +1,267 @@
+import { randomBytes } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import {
+  createKeypair,
+  Discv5,
+  type ITransportService,
+  multiaddrFromSocketAddress,
+  multiaddrToSocketAddress,
+  SessionService,
+} from '@chainsafe/discv5'
+import { decodePacket, encodePacket, type IPacket } from '@chainsafe/discv5/packet'
+import { ENR, SignableENR, setV4Crypto } from '@chainsafe/enr'
+import { equalBytes } from '../../lib/bytes.ts'
+import { DecodeError, describeError } from '../../lib/errors.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { formatIp, parseIp } from '../../lib/ipNet.ts'
+import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
+import type { Endpoint } from './bootnodes.ts'
+import { type NodeRecord, readEntries } from './nodeRecord.ts'
+import { OPSTACK_KEY } from './opstackEntry.ts'
+import type { UdpSocket } from './udpSocket.ts'
+
+/** What this node says of itself. */
+export interface LocalRecord {
+  /** Rises whenever the content changes. */
+  sequence: bigint
+  /** Undefined: not known, others cannot contact us until it is. */
+  ip: string | undefined
+  tcpPort: number
+  udpPort: number
+  /** Content of the `opstack` entry; undefined for a node that only serves discovery. */
+  opstack: Uint8Array | undefined
+}
+
+export interface SeenEndpoint {
+  ip: string
+  udpPort: number
+}
+
+/** discv5 as the rest of this folder sees it: records and endpoints, no type of the library. */
+export interface Discv5Service {
+  start(): Promise<void>
+  /** Leaves the socket open. */
+  stop(): Promise<void>
+  local(): NodeRecord
+  /** Nodes in the routing table, answering or not. */
+  table(): NodeRecord[]
+  /** Those of the table that answer. */
+  connected(): number
+  add(record: NodeRecord): void
+  /** Asks a node without a record for it; it joins the table once it has answered. */
+  contact(endpoint: Endpoint): void
+  /** Where the node sees us; rejects when it does not answer. */
+  ping(record: NodeRecord): Promise<SeenEndpoint>
+  /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
+  lookup(): Promise<void>
+}
+
+export interface Discv5Listener {
+  /** A record was heard of or has joined the table; the same one may come often. */
+  onRecord(record: NodeRecord): void
+  /** Enough nodes agree on where they see us: the local record has changed. */
+  onLocalChange(): void
+}
+
+/** The library's default settings, but for what is said. */
+const CONFIG = {
+  addrVotesToUpdateEnr: 10,
+  requestTimeout: 1_000,
+  requestRetries: 1,
+  sessionTimeout: 86_400_000,
+  sessionEstablishTimeout: 15_000,
+  sessionCacheCapacity: 2_000,
+  lookupParallelism: 3,
+  lookupRequestLimit: 3,
+  lookupNumResults: 16,
+  lookupTimeout: 60_000,
+  pingInterval: 300_000,
+  // As go-ethereum: whoever stands behind NAT may ask us, though only those with a true address join the table.
+  allowUnverifiedSessions: true,
+}
+/** FINDNODE at distance 0 asks a node for its own record. */
+const FINDNODE = 3
+const RAW_CONTACT = 1
+
+useNativeCrypto()
+
+/** Checks the signature. Throws DecodeError. */
+export function parseRecord(text: string): NodeRecord {
+  return toRecord(parseEnr(text))
+}
+
+function parseEnr(text: string): ENR {
+  try {
+    return ENR.decodeTxt(text)
+  } catch (cause) {
+    throw new DecodeError(`invalid ENR: ${describeError(cause)}`, { cause })
+  }
+}
+
+/** Records change with their sequence only, so reading each once is enough. */
+const read = new WeakMap<ENR, NodeRecord>()
+
+function toRecord(enr: ENR): NodeRecord {
+  let record = read.get(enr)
+  if (record === undefined) {
+    record = {
+      text: enr.encodeTxt(),
+      nodeId: enr.nodeId,
+      sequence: enr.seq,
+      publicKey: enr.publicKey,
+      ...readEntries(enr.kvs),
+    }
+    read.set(enr, record)
+  }
+  return record
+}
+
+/** Builds the service on an open socket. `fixedAddress`: what others see changes nothing. */
+export function createDiscv5(
+  modules: { socket: UdpSocket; privateKey: Uint8Array; listener: Discv5Listener },
+  local: LocalRecord,
+  options: { fixedAddress: boolean },
+): Discv5Service {
+  const { socket, privateKey, listener } = modules
+  const config = { ...CONFIG, enrUpdate: !options.fixedAddress }
+  const enr = localEnr(local, privateKey)
+  const transport = new SocketTransport(socket, enr.nodeId)
+  const keypair = createKeypair({ type: 'secp256k1', privateKey, publicKey: publicKeyOf(privateKey) })
+  const session = new SessionService(config, enr, keypair, transport)
+  const service = new Discv5(config, session)
+  const onEnr = (found: ENR): void => {
+    if (found.nodeId !== enr.nodeId) listener.onRecord(toRecord(found))
+  }
+  const events = eventsOf(service)
+  events.on('discovered', onEnr)
+  events.on('enrAdded', onEnr)
+  events.on('multiaddrUpdated', () => listener.onLocalChange())
+
+  return {
+    start: () => service.start(),
+    stop: () => service.stop(),
+    local: () => toRecord(enr.toENR()),
+    table: () => service.kadValues().map(toRecord),
+    connected: () => service.connectedPeerCount,
+    add: (record) => service.addEnr(record.text),
+    contact({ publicKey, ip, udpPort }) {
+      // Not through the service's own methods: those take multiaddresses with a peer id, and then find that the answer
+      // comes from an address without one.
+      session.sendRequest(
+        {
+          type: RAW_CONTACT,
+          publicKey: createKeypair({ type: 'secp256k1', publicKey }),
+          nodeAddress: { socketAddr: socketMultiaddr(ip, udpPort), nodeId: nodeIdOfKey(publicKey) },
+        },
+        { type: FINDNODE, id: randomBytes(8).readBigUInt64BE(), distances: [0] },
+      )
+    },
+    async ping(record) {
+      const { addr } = await service.sendPing(parseEnr(record.text))
+      return { ip: formatIp(addr.ip.octets), udpPort: addr.port }
+    },
+    async lookup() {
+      if (service.kadValues().length > 0) await service.findRandomNode()
+    },
+  }
+}
+
+/** The library's types lose its base class. */
+function eventsOf(service: unknown): EventEmitter {
+  if (service instanceof EventEmitter) return service
+  throw new TypeError('discv5 is no event emitter')
+}
+
+function localEnr(local: LocalRecord, privateKey: Uint8Array): SignableENR {
+  const entries: Record<string, Uint8Array> = {
+    id: Buffer.from('v4'),
+    secp256k1: publicKeyOf(privateKey),
+    ...(local.opstack === undefined ? {} : { [OPSTACK_KEY]: local.opstack }),
+  }
+  const ip = local.ip === undefined ? undefined : parseIp(local.ip)
+  const suffix = ip?.length === 16 ? '6' : ''
+  // The plain ports are set with an IPv6 address too: go-ethereum reads those.
+  for (const end of new Set(['', suffix])) {
+    if (local.tcpPort !== 0) entries[`tcp${end}`] = portBytes(local.tcpPort)
+    entries[`udp${end}`] = portBytes(local.udpPort)
+  }
+  if (ip !== undefined) entries[`ip${suffix}`] = ip
+  return new SignableENR(entries, local.sequence, privateKey)
+}
+
+function portBytes(port: number): Uint8Array {
+  return Uint8Array.of(port >> 8, port & 0xff)
+}
+
+function socketMultiaddr(ip: string, port: number): ReturnType<typeof multiaddrFromSocketAddress> {
+  const octets = parseIp(ip)
+  return multiaddrFromSocketAddress({ ip: { type: octets.length === 4 ? 4 : 6, octets }, port })
+}
+
+/** Packets between the library and our socket. */
+class SocketTransport extends EventEmitter implements Pick<ITransportService, 'bindAddrs' | 'ipMode' | 'send'> {
+  readonly bindAddrs: ITransportService['bindAddrs']
+  readonly ipMode: ITransportService['ipMode']
+  private readonly socket: UdpSocket
+  private readonly nodeId: string
+
+  constructor(socket: UdpSocket, nodeId: string) {
+    super()
+    this.socket = socket
+    this.nodeId = nodeId
+    this.bindAddrs = [socketMultiaddr(socket.hasIp4 ? '127.0.0.1' : '::1', socket.port)]
+    if (socket.hasIp4 && socket.hasIp6) this.ipMode = { ip4: true, ip6: true }
+    else this.ipMode = socket.hasIp4 ? { ip4: true, ip6: false } : { ip4: false, ip6: true }
+  }
+
+  async start(): Promise<void> {
+    this.socket.onPacket((bytes, ip, port) => {
+      try {
+        this.emit('packet', socketMultiaddr(ip, port), decodePacket(this.nodeId, bytes))
+      } catch {
+        // Garbage, or a handshake with a key that is none: a stranger's packet never ends the process.
+      }
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.socket.onPacket(undefined)
+  }
+
+  async send(to: Parameters<ITransportService['send']>[0], toId: string, packet: IPacket): Promise<void> {
+    const { ip, port } = multiaddrToSocketAddress(to)
+    this.socket.send(formatIp(ip.octets), port, encodePacket(toId, packet))
+  }
+
+  getContactableAddr(): undefined {
+    return undefined
+  }
+}
+
+function nodeIdOfKey(publicKey: Uint8Array): string {
+  return Buffer.from(keccak256(decompressPublicKey(publicKey).subarray(1))).toString('hex')
+}
+
+/** The library's own signatures are JavaScript: a packet with five records would hold the event loop for 10 ms. */
+function useNativeCrypto(): void {
+  setV4Crypto({
+    publicKey: (privateKey) => publicKeyOf(privateKey),
+    sign(privateKey, message) {
+      const { r, s } = signHash(keccak256(message), privateKey)
+      return Uint8Array.from([...r, ...s])
+    },
+    verify(publicKey, message, signature) {
+      if (signature.length !== 64) return false
+      const expected = decompressPublicKey(publicKey).subarray(1)
+      const hash = keccak256(message)
+      return [0, 1].some((yParity) => {
+        try {
+          return equalBytes(recoverCompact(hash, signature, yParity), expected)
+        } catch {
+          return false
+        }
+      })
+    },
+    nodeId: nodeIdOfKey,
+  })
+}

@@ -1,0 +1,153 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { UsageError } from '../../lib/errors.ts'
+import { createLogger, type Logger } from '../../lib/logger.ts'
+import { decompressPublicKey } from '../../lib/secp256k1.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
+import { testChain, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { parseRecord } from './discv5.ts'
+
+const running: TestNode[] = []
+const folders: string[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })))
+})
+
+async function start(
+  discovery: Partial<DiscoveryOptions>,
+  modules: { chainId?: bigint; l1ChainId?: bigint; logger?: Logger; options?: Partial<P2pOptions> } = {},
+): Promise<TestNode> {
+  const { chainId: l2ChainId = 901n, l1ChainId = 900n, logger } = modules
+  const started = await startTestNode(
+    { ...modules.options, discovery: { ...DEFAULT_DISCOVERY_OPTIONS, path: 'memory', ...discovery } },
+    { chain: testChain(testConfig('holocene', { l2ChainId, l1ChainId })), ...(logger === undefined ? {} : { logger }) },
+  )
+  running.push(started)
+  return started
+}
+
+const enrOf = async ({ node }: TestNode): Promise<string> => (await node.self()).ENR
+const isConnected = (a: TestNode, b: TestNode): boolean => a.node.connectedPeers().includes(b.node.peerId)
+
+async function enodeOf(from: TestNode, host: string): Promise<string> {
+  const { publicKey, udpPort } = parseRecord(await enrOf(from))
+  const key = Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')
+  return `enode://${key}@${host}:0?discport=${udpPort}`
+}
+
+function listening(): { logger: Logger; lines: string[] } {
+  const lines: string[] = []
+  const write = (line: string): number => lines.push(line)
+  return { lines, logger: createLogger({ level: 'info', format: 'logfmt', color: false, write }) }
+}
+
+describe('discovery', () => {
+  it('lets two nodes find each other through a bootnode, one by its ENR, one by its enode and a name', async () => {
+    const boot = await start({ bootnodes: [] })
+    const a = await start({ bootnodes: [await enrOf(boot)] })
+    const b = await start({ bootnodes: [await enodeOf(boot, 'localhost')] })
+    await until('a and b connected', () => isConnected(a, b) && isConnected(b, a))
+
+    const record = (await a.node.peers(true)).peers[b.node.peerId]
+    expect(record).toMatchObject({ ENR: await enrOf(b), chainID: 901, connectedness: 1 })
+    expect(await a.node.discoveryTable()).toContain(await enrOf(boot))
+    expect((await a.node.peerStats()).table).toBe((await a.node.discoveryTable()).length)
+    const self = parseRecord(await enrOf(a))
+    expect(self).toMatchObject({ ip: '127.0.0.1', opstack: { chainId: 901n, version: 0n } })
+    expect(a.address).toContain(`/tcp/${self.tcpPort}/`)
+    expect((await a.node.self()).nodeID).toBe(self.nodeId)
+  })
+
+  it('connects five nodes that know only one bootnode, all with all', async () => {
+    const boot = await start({ bootnodes: [] }, { options: { peersLow: 1, peersHigh: 30 } })
+    const bootnodes = [await enrOf(boot)]
+    const nodes = await Promise.all([1, 2, 3, 4, 5].map(() => start({ bootnodes })))
+    await until(
+      'all connected with all',
+      () => nodes.every((node) => nodes.every((other) => other === node || isConnected(node, other))),
+      25_000,
+    )
+  })
+
+  it('leaves nodes of another chain alone, though it hears of them', async () => {
+    const boot = await start({ bootnodes: [] }, { chainId: 10n })
+    const bootnodes = [await enrOf(boot)]
+    const a = await start({ bootnodes })
+    const b = await start({ bootnodes })
+    await until('a and b connected', () => isConnected(a, b))
+    await until('a has both in its table', async () => (await a.node.discoveryTable()).length === 2)
+    expect(a.node.connectedPeers()).toEqual([b.node.peerId])
+    expect(boot.node.connectedPeers()).toEqual([])
+    expect(Object.keys((await a.node.peers(false)).peers).sort()).toEqual([a.node.peerId, b.node.peerId].sort())
+  })
+
+  it('finds the peers of the last run again without bootnodes', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'discovery-'))
+    folders.push(folder)
+    const boot = await start({ bootnodes: [] })
+    const b = await start({ bootnodes: [await enrOf(boot)] })
+    const first = await start({ bootnodes: [await enrOf(boot)], path: folder })
+    await until('first run connected', () => isConnected(first, b))
+    await first.node.stop()
+    await boot.node.stop()
+
+    const second = await start({ bootnodes: [], path: folder })
+    await until('second run connected', () => isConnected(second, b))
+    expect(await readFile(join(folder, 'nodes.json'), 'utf8')).toContain(await enrOf(b))
+  })
+
+  it('starts with a damaged store, which it sets aside', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'discovery-'))
+    folders.push(folder)
+    await writeFile(join(folder, 'nodes.json'), '{"version":1,"rec')
+    const { logger, lines } = listening()
+    await start({ bootnodes: [], path: folder }, { logger })
+    expect(lines.filter((line) => line.includes('Discovery store was damaged'))).toHaveLength(1)
+  })
+
+  it('warns once of a bootnode whose name cannot be resolved, and goes on with the others', async () => {
+    const { logger, lines } = listening()
+    const boot = await start({ bootnodes: [] })
+    const lost = await enodeOf(await start({ bootnodes: [] }), 'bootnode.invalid')
+    const a = await start({ bootnodes: [lost, await enrOf(boot)] }, { logger })
+    await until('connected', () => isConnected(a, boot))
+    await until('warning', () => lines.some((line) => line.includes('Bootnode cannot be resolved')))
+    expect(lines.filter((line) => line.includes('lvl=warn'))).toHaveLength(1)
+  })
+
+  it('refuses a bootnode record that is none, and a UDP port that is taken', async () => {
+    await expect(start({ bootnodes: ['enr:-abc'] })).rejects.toThrow(/bootnode record 1 \(of 1\) is invalid/)
+    const boot = await start({ bootnodes: [] })
+    const { udpPort } = parseRecord(await enrOf(boot))
+    const second = start({ bootnodes: [], listenUdpPort: udpPort ?? 0 })
+    await expect(second).rejects.toThrow(UsageError)
+    await expect(second).rejects.toThrow('--p2p.listen.udp')
+  })
+
+  it('contacts nobody outside of netrestrict', async () => {
+    const boot = await start({ bootnodes: [] })
+    const a = await start({ bootnodes: [await enrOf(boot)], netrestrict: ['10.0.0.0/8'] })
+    const b = await start({ bootnodes: [await enrOf(boot)] })
+    await until('b connected', () => isConnected(b, boot))
+    expect(await a.node.discoveryTable()).toEqual([])
+    expect(a.node.connectedPeers()).toEqual([])
+  })
+
+  it('knows no bootnodes for an L1 that is no public network', async () => {
+    const { logger, lines } = listening()
+    await start({ bootnodes: undefined }, { logger })
+    expect(lines.find((line) => line.includes('Started discovery service'))).toContain(' bootnodes=0')
+  })
+
+  it('is off without the option', async () => {
+    const off = await startTestNode()
+    running.push(off)
+    await expect(off.node.discoveryTable()).rejects.toThrow('discovery disabled')
+    expect((await off.node.self()).ENR).toBe('')
+    expect((await off.node.peerStats()).table).toBe(0)
+  })
+})

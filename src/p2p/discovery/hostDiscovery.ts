@@ -1,0 +1,130 @@
+import { publicKeyFromRaw } from '@libp2p/crypto/keys'
+import { peerIdFromPublicKey } from '@libp2p/peer-id'
+import { multiaddr } from '@multiformats/multiaddr'
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { bootnodesOf } from '../../rollup/networks/bootnodes.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { type Host, resolveIp } from '../host/host.ts'
+import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
+import type { DiscoveryOptions, P2pOptions } from '../options.ts'
+import { PEER_METADATA } from '../peerRecords.ts'
+import { createConnector } from './connector.ts'
+import { createDiscovery } from './discovery.ts'
+import type { NodeRecord } from './nodeRecord.ts'
+import { OPSTACK_VERSION } from './opstackEntry.ts'
+
+export interface HostDiscoveryModules {
+  host: Host
+  clock: Clock
+  logger: Logger
+  /** 32 bytes: the host's own key, so that peer id and node id belong together. */
+  privateKey: Uint8Array
+  config: Pick<RollupConfig, 'l1ChainId' | 'l2ChainId'>
+  connected(): readonly string[]
+  /** Blocked or banned: not worth a dial. */
+  isRefused(peerId: string): boolean
+}
+
+/** Discovery of one libp2p host. */
+export interface HostDiscovery {
+  /** After the host listens. Throws UsageError when the UDP port is taken. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  localEnr(): string
+  /** `enr:…` of each node in the routing table. */
+  table(): string[]
+}
+
+/** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */
+const TAG_VALUE = 42
+
+/** Puts what discovery finds into the peer store, and keeps `peersLow` peers connected. */
+export function createHostDiscovery(
+  modules: HostDiscoveryModules,
+  options: P2pOptions & { discovery: DiscoveryOptions },
+): HostDiscovery {
+  const { host, clock, logger, config } = modules
+  const selfId = host.peerId.toString()
+  const tag = `opstack-${config.l2ChainId}-${OPSTACK_VERSION}`
+  const chainIdText = Buffer.from(config.l2ChainId.toString())
+
+  const connector = createConnector(
+    {
+      clock,
+      logger: logger.child({ module: 'discovery' }),
+      host: {
+        connectedCount: () => modules.connected().length,
+        isConnected: (peerId) => modules.connected().includes(peerId),
+        async candidates() {
+          const peers = await host.peerStore.all()
+          return peers
+            .filter((peer) => peer.addresses.length > 0)
+            .map((peer) => peer.id.toString())
+            .filter((id) => id !== selfId && !modules.isRefused(id))
+        },
+        async dial(peerId, signal) {
+          await host.dial(parsePeerId(peerId), { signal })
+        },
+      },
+    },
+    { goal: options.peersLow, dialTimeoutMs: options.dialTimeoutMs },
+  )
+  const remember = async (record: NodeRecord): Promise<void> => {
+    if (record.ip === undefined || record.tcpPort === undefined) return
+    const peerId = peerIdFromPublicKey(publicKeyFromRaw(record.publicKey))
+    await host.peerStore.merge(peerId, {
+      multiaddrs: [multiaddr(tcpMultiaddr(record.ip, record.tcpPort))],
+      metadata: { [PEER_METADATA.enr]: Buffer.from(record.text), [PEER_METADATA.chainId]: chainIdText },
+      tags: { [tag]: { value: TAG_VALUE } },
+    })
+    connector.onCandidate(peerId.toString())
+  }
+  const discovery = createDiscovery(
+    {
+      clock,
+      logger,
+      privateKey: modules.privateKey,
+      onPeer(record) {
+        remember(record).catch((error: unknown) =>
+          logger.debug('Discovered peer not stored', { node: record.nodeId, err: describeError(error) }),
+        )
+      },
+      isSatisfied: () => modules.connected().length >= options.peersLow,
+    },
+    {
+      chainId: config.l2ChainId,
+      listenIp: options.listenIp,
+      listenUdpPort: options.discovery.listenUdpPort,
+      advertiseUdpPort: options.discovery.advertiseUdpPort,
+      bootnodes: options.discovery.bootnodes ?? bootnodesOf(config.l1ChainId),
+      storePath: options.discovery.path,
+      netrestrict: options.discovery.netrestrict,
+    },
+  )
+  return {
+    async start() {
+      const { advertiseIp } = options
+      await discovery.start({
+        advertisedIp: advertiseIp === undefined || advertiseIp === '' ? undefined : await resolveIp(advertiseIp),
+        tcpPort: options.advertiseTcpPort === 0 ? listeningPort(host) : options.advertiseTcpPort,
+      })
+      connector.start()
+    },
+    async stop() {
+      connector.stop()
+      await discovery.stop()
+    },
+    localEnr: discovery.localEnr,
+    table: () => discovery.table().map((record) => record.text),
+  }
+}
+
+function listeningPort(host: Host): number {
+  for (const address of host.getMultiaddrs()) {
+    const port = address.getComponents().find((component) => component.name === 'tcp')?.value
+    if (port !== undefined) return Number(port)
+  }
+  throw new Error('libp2p listens on no TCP port')
+}

@@ -1,0 +1,51 @@
+import { formatIp } from '../../lib/ipNet.ts'
+import { decodeOpstackEntry, OPSTACK_KEY, type OpstackEntry } from './opstackEntry.ts'
+
+/** A node record (EIP-778) as this node reads it; its signature has been verified. */
+export interface NodeRecord {
+  /** `enr:…` */
+  text: string
+  /** 64 hex digits. */
+  nodeId: string
+  sequence: bigint
+  /** 33 bytes, secp256k1: the peer id on libp2p follows from it. */
+  publicKey: Uint8Array
+  /** IPv4 before IPv6, as most peers reach it. */
+  ip: string | undefined
+  tcpPort: number | undefined
+  udpPort: number | undefined
+  /** Undefined when missing or not decodable. */
+  opstack: OpstackEntry | undefined
+}
+
+type Entries = ReadonlyMap<string, Uint8Array>
+
+/** Entries of a record that cannot be understood count as missing: nothing that a stranger writes throws here. */
+export function readEntries(entries: Entries): Pick<NodeRecord, 'ip' | 'tcpPort' | 'udpPort' | 'opstack'> {
+  const ip4 = entries.get('ip')
+  const ip6 = entries.get('ip6')
+  // EIP-778: the ports hold for both families unless `tcp6` or `udp6` says otherwise.
+  const port4 = { tcpPort: portOf(entries.get('tcp')), udpPort: portOf(entries.get('udp')) }
+  const opstack = opstackOf(entries.get(OPSTACK_KEY))
+  if (ip4?.length === 4) return { ip: formatIp(ip4), ...port4, opstack }
+  const port6 = {
+    tcpPort: portOf(entries.get('tcp6')) ?? port4.tcpPort,
+    udpPort: portOf(entries.get('udp6')) ?? port4.udpPort,
+  }
+  return { ip: ip6?.length === 16 ? formatIp(ip6) : undefined, ...port6, opstack }
+}
+
+function portOf(bytes: Uint8Array | undefined): number | undefined {
+  if (bytes === undefined || bytes.length === 0 || bytes.length > 2) return undefined
+  const port = bytes.reduce((value, byte) => value * 256 + byte, 0)
+  return port === 0 ? undefined : port
+}
+
+function opstackOf(content: Uint8Array | undefined): OpstackEntry | undefined {
+  if (content === undefined) return undefined
+  try {
+    return decodeOpstackEntry(content)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,53 @@
+import { parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
+import type { NodeRecord } from './nodeRecord.ts'
+import { OPSTACK_VERSION } from './opstackEntry.ts'
+
+/** Why a discovered node is left alone; undefined: it may be dialled. */
+export type RecordRefusal = 'no-opstack-entry' | 'other-chain' | 'other-version' | 'no-address' | 'bad-address'
+
+export interface RecordFilterOptions {
+  chainId: bigint
+  /** CIDR ranges that discovery is limited to; empty: none. */
+  netrestrict: readonly Subnet[]
+}
+
+/** op-node's rule (chain id and version 0), and an address that a dial can mean. */
+export function refusalOf(
+  record: NodeRecord,
+  options: RecordFilterOptions,
+  ownIp: string | undefined,
+): RecordRefusal | undefined {
+  if (record.opstack === undefined) return 'no-opstack-entry'
+  if (record.opstack.chainId !== options.chainId) return 'other-chain'
+  if (record.opstack.version !== OPSTACK_VERSION) return 'other-version'
+  if (record.ip === undefined || record.tcpPort === undefined) return 'no-address'
+  const ip = parseIp(record.ip)
+  if (!isAllowed(ip, options.netrestrict) || isNobody(ip)) return 'bad-address'
+  // What a stranger says of our own network is not dialled from a node that stands in the open.
+  if (isLocal(ip) && ownIp !== undefined && !isLocal(parseIp(ownIp))) return 'bad-address'
+  return undefined
+}
+
+/** An empty list of ranges allows all. */
+export function isAllowed(ip: Uint8Array, ranges: readonly Subnet[]): boolean {
+  return ranges.length === 0 || ranges.some((range) => subnetContains(range, ip))
+}
+
+/** Unspecified, multicast and broadcast addresses. */
+function isNobody(ip: Uint8Array): boolean {
+  const first = ip[0] ?? 0
+  if (ip.length === 4) return first === 0 || first >= 224
+  return first === 0xff || ip.every((byte) => byte === 0)
+}
+
+/** Loopback, link-local and private ranges (RFC 1918, RFC 4193). */
+function isLocal(ip: Uint8Array): boolean {
+  const [a = 0, b = 0] = ip
+  if (ip.length === 4) {
+    return (
+      a === 10 || a === 127 || (a === 172 && b >= 16 && b < 32) || (a === 192 && b === 168) || (a === 169 && b === 254)
+    )
+  }
+  const isLoopback = ip.subarray(0, 15).every((byte) => byte === 0) && ip[15] === 1
+  return isLoopback || (a & 0xfe) === 0xfc || (a === 0xfe && (b & 0xc0) === 0x80)
+}

@@ -1,0 +1,128 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { isIP } from 'node:net'
+import type { Clock } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import { TokenBucket } from '../sync/tokenBucket.ts'
+
+export interface UdpSocket {
+  /** The bound port, the same for both families. */
+  readonly port: number
+  readonly hasIp4: boolean
+  readonly hasIp6: boolean
+  /** Loses what cannot be sent, as UDP does. */
+  send(ip: string, port: number, packet: Uint8Array): void
+  onPacket(listener: ((packet: Uint8Array, ip: string, port: number) => void) | undefined): void
+  close(): Promise<void>
+}
+
+export interface UdpSocketOptions {
+  ip: string
+  /** 0 lets the system choose. */
+  port: number
+  /** Packets from and to others are dropped. */
+  isAllowed(ip: string): boolean
+}
+
+/** discv5: "packets larger than 1280 bytes must be rejected". */
+const MAX_PACKET_BYTES = 1280
+/**
+ * Packets a second, from one IP and in all: each may cost an elliptic-curve operation. The lookups of a hundred nodes
+ * behind one address stay below.
+ */
+const PER_IP_PER_SECOND = 100
+const PER_IP_BURST = 300
+const TOTAL_PER_SECOND = 500
+const TOTAL_BURST = 1500
+const REMEMBERED_IPS = 1024
+const RECEIVE_BUFFER_BYTES = 256 * 1024
+
+/**
+ * Opens the port of discovery, on both families when the IP is `::`. discv5's own transport would bring the process
+ * down when the port is taken, cannot tell which port the system chose, and takes packets from anywhere.
+ * Throws UsageError when the port cannot be bound.
+ */
+export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocketOptions): Promise<UdpSocket> {
+  const { clock } = modules
+  let onPacket: ((packet: Uint8Array, ip: string, port: number) => void) | undefined
+  const total = new TokenBucket(clock, TOTAL_PER_SECOND, TOTAL_BURST)
+  const byIp = new LruMap<string, TokenBucket>(REMEMBERED_IPS)
+
+  const spend = (bucket: TokenBucket): boolean => {
+    if (bucket.waitMs() > 0) return false
+    bucket.take()
+    return true
+  }
+  const isWithinLimits = (ip: string): boolean => {
+    let bucket = byIp.get(ip)
+    if (bucket === undefined) {
+      bucket = new TokenBucket(clock, PER_IP_PER_SECOND, PER_IP_BURST)
+      byIp.set(ip, bucket)
+    }
+    return spend(bucket) && spend(total)
+  }
+  const receive = (packet: Uint8Array, from: RemoteInfo): void => {
+    if (packet.length > MAX_PACKET_BYTES || from.port === 0) return
+    if (!options.isAllowed(from.address) || !isWithinLimits(from.address)) return
+    onPacket?.(packet, from.address, from.port)
+  }
+
+  const isBoth = options.ip === '::'
+  const first = await bind(options.ip, options.port)
+  const port = first.address().port
+  // Not every machine has both families; the same port may also be taken on the other.
+  const second = isBoth ? await bind('0.0.0.0', port).catch(() => undefined) : undefined
+  const sockets = second === undefined ? [first] : [first, second]
+  const isFirstIp6 = isIP(options.ip) === 6
+  const ip4 = isFirstIp6 ? second : first
+  const ip6 = isFirstIp6 ? first : undefined
+  for (const socket of sockets) {
+    socket.on('message', receive)
+    // An ICMP answer to a packet of ours, for example: nothing that ends discovery.
+    socket.on('error', () => {})
+  }
+  let isOpen = true
+  return {
+    port,
+    hasIp4: ip4 !== undefined,
+    hasIp6: ip6 !== undefined,
+    send(ip, toPort, packet) {
+      const socket = isIP(ip) === 6 ? ip6 : ip4
+      if (!isOpen || socket === undefined || toPort === 0 || !options.isAllowed(ip)) return
+      socket.send(packet, toPort, ip, () => {})
+    },
+    onPacket(listener) {
+      onPacket = listener
+    },
+    async close() {
+      if (!isOpen) return
+      isOpen = false
+      onPacket = undefined
+      await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
+    },
+  }
+}
+
+async function bind(ip: string, port: number): Promise<Socket> {
+  const socket = createSocket({
+    type: isIP(ip) === 6 ? 'udp6' : 'udp4',
+    ipv6Only: isIP(ip) === 6,
+    recvBufferSize: RECEIVE_BUFFER_BYTES,
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject)
+      socket.bind(port, ip, () => {
+        socket.off('error', reject)
+        resolve()
+      })
+    })
+    return socket
+  } catch (cause) {
+    socket.close()
+    throw new UsageError(
+      `cannot listen for discovery on ${ip}:${port}, UDP (--p2p.listen.ip, --p2p.listen.udp, or --p2p.no-discovery)`,
+      { cause },
+    )
+  }
+}
