@@ -1,0 +1,146 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { payloadToHeader } from '../../rollup/protocol/index.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
+import { checkExecution, checkHeader } from '../block/headerRules.ts'
+import { ChainError } from '../errors.ts'
+import { contextOf, type EvmPool } from '../evm/evmPool.ts'
+import type { WorldState } from '../state/worldState.ts'
+import { takeTurn } from '../turns.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
+import { type BlockStore, toBlock } from './blockStore.ts'
+import { sealHeader } from './headerCodec.ts'
+import type { Block, BlockHeader, BuiltBlock, ChainConfig, PayloadStatus, Transaction } from './types.ts'
+
+/** Blocks built here that importing need not execute again. */
+const KEPT_BUILDS = 4
+
+export interface BlockImporterModules {
+  blocks: BlockStore
+  evms: EvmPool
+  /** A fresh state after the block. */
+  worldAt: (header: BlockHeader) => WorldState
+  logger: Logger
+}
+
+/** Executes payloads on their parents and stores what holds. */
+export class BlockImporter {
+  private readonly modules: BlockImporterModules
+  private readonly config: ChainConfig
+  private readonly built = new Map<Hex, { block: Block; result: ExecutionResult }>()
+
+  constructor(modules: BlockImporterModules, config: ChainConfig) {
+    this.modules = modules
+    this.config = config
+  }
+
+  /** Remembers a block that was built here. */
+  keepBuilt({ block }: BuiltBlock, result: ExecutionResult): void {
+    this.built.set(block.header.hash, { block, result })
+    if (this.built.size <= KEPT_BUILDS) return
+    for (const oldest of this.built.keys()) {
+      this.built.delete(oldest)
+      break
+    }
+  }
+
+  /** See Chain.importPayload. Calls must not overlap. */
+  async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
+    const { blocks, logger } = this.modules
+    const { payload } = envelope
+    if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
+    let block: Block
+    try {
+      block = await this.blockOf(envelope)
+    } catch (error) {
+      if (error instanceof DecodeError || error instanceof ChainError) return invalidPayload(error.message, null)
+      throw error
+    }
+    const parent = blocks.header(payload.parentHash)
+    if (parent === undefined) return { status: 'SYNCING', latestValidHash: null }
+    try {
+      const result = await this.executeBlock(block, parent)
+      await blocks.write(block, result.receipts, result.changes)
+    } catch (error) {
+      if (!(error instanceof ChainError) || (error.code !== 'invalidBlock' && error.code !== 'invalidTransaction'))
+        throw error
+      logger.warn('Refused invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
+      return invalidPayload(error.message, parent.hash)
+    }
+    this.built.delete(payload.blockHash)
+    return { status: 'VALID', latestValidHash: payload.blockHash }
+  }
+
+  /** Throws DecodeError or ChainError for a payload that cannot be a block. */
+  private async blockOf(envelope: PayloadEnvelope): Promise<Block> {
+    const header = headerOfPayload(envelope)
+    // The hash stands for the transactions too: a block that was built here need not be decoded again.
+    const known = this.built.get(header.hash)
+    return known?.block ?? toBlock(header, await decodeTransactions(envelope.payload.transactions))
+  }
+
+  private async executeBlock(block: Block, parent: BlockHeader): Promise<ExecutionResult> {
+    const { header, transactions } = block
+    const known = this.built.get(header.hash)
+    if (known !== undefined) return known.result
+    checkHeader(header, parent, this.config)
+    using lease = this.modules.evms.lease(this.modules.worldAt(parent), contextOf(header), parent.hash)
+    const execution = new BlockExecution(lease.env, this.config)
+    await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
+    for (const [index, tx] of transactions.entries()) {
+      await takeTurn()
+      try {
+        await execution.add(tx)
+      } catch (error) {
+        if (!(error instanceof ChainError)) throw error
+        throw new ChainError('invalidBlock', `could not apply tx ${index} [${tx.hash}]: ${error.message}`, {
+          cause: error,
+        })
+      }
+    }
+    const result = execution.finish()
+    checkExecution(header, result)
+    return result
+  }
+}
+
+/** Throws DecodeError or ChainError for a payload that cannot be a block. */
+function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
+  const { payload } = envelope
+  if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
+    throw new ChainError('invalidBlock', 'withdrawals must be empty on OP Stack chains')
+  }
+  const { unclesHash, coinbase, baseFeePerGas, ...rest } = payloadToHeader(envelope)
+  const header = sealHeader({
+    ...rest,
+    sha3Uncles: unclesHash,
+    miner: coinbase,
+    baseFeePerGas: baseFeePerGas ?? payload.baseFeePerGas,
+  })
+  if (header.hash !== payload.blockHash) {
+    throw new ChainError('invalidBlock', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
+  }
+  return header
+}
+
+/** Recovering senders is what takes long: the event loop gets its turns. */
+async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
+  const transactions: Transaction[] = []
+  for (const [index, raw] of encodings.entries()) {
+    await takeTurn()
+    try {
+      transactions.push(decodeTransaction(raw))
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      const type = toHex(raw.subarray(0, 1))
+      throw new ChainError('invalidBlock', `invalid transaction ${index} (${type}): ${error.message}`, { cause: error })
+    }
+  }
+  return transactions
+}
+
+function invalidPayload(validationError: string, latestValidHash: Hex | null): PayloadStatus {
+  return { status: 'INVALID', latestValidHash, validationError }
+}
