@@ -42,7 +42,7 @@ export interface MessageResult {
   refund: bigint
   returnData: Uint8Array
   logs: Omit<Log, 'logIndex'>[]
-  /** Absent on success: EthereumJS's error text. */
+  /** Absent on success: EthereumJS's error text, or geth's where it tells more. */
   failure?: string
 }
 
@@ -62,6 +62,7 @@ export async function runMessage(env: Environment, message: Message): Promise<Me
   warmUp(env, message)
   const authorizationRefund = applyAuthorizations(env, message)
   const caller = toAddress(message.from)
+  evm.evm.failureText = undefined
   const result = await evm.evm.runCall({
     block: toEvmBlock(block),
     gasPrice: message.gasPrice,
@@ -89,7 +90,7 @@ export async function runMessage(env: Environment, message: Message): Promise<Me
       data,
     })),
   }
-  if (execResult.exceptionError !== undefined) outcome.failure = execResult.exceptionError.error
+  if (execResult.exceptionError !== undefined) outcome.failure = evm.evm.failureText ?? execResult.exceptionError.error
   return outcome
 }
 

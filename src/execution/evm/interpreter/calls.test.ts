@@ -178,6 +178,21 @@ describe('call opcodes', () => {
   })
 })
 
+describe('failures', () => {
+  it.each([
+    { id: 'INVALID', code: '0xfe', failure: 'invalid opcode: INVALID' },
+    { id: 'an undefined opcode', code: '0x0c', failure: 'invalid opcode: opcode 0xc not defined' },
+    { id: 'an empty stack', code: '0x600101', failure: 'stack underflow (1 <=> 2)' },
+    { id: 'a full stack', code: '0x5b5a600056', failure: 'stack overflow' },
+    { id: 'a jump to nowhere', code: '0x600356', failure: 'invalid JUMP' },
+    { id: 'too little gas', code: '0x5b600056', failure: 'out of gas' },
+    { id: 'a revert', code: '0x60006000fd', failure: 'revert' },
+  ])('$id is called by its name', async ({ code, failure }) => {
+    const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code: `0x${code.slice(2)}` } } })
+    expect((await execution.add(deposit({ to: MAIN, gasLimit: 100_000n }))).failure).toBe(failure)
+  })
+})
+
 describe('logs', () => {
   it('of frames that went well are kept in order', async () => {
     // LOG1(0, 0, 1), CALL OTHER (logs 2), LOG1(0, 0, 3), CALL a contract that logs and reverts.

@@ -10,7 +10,7 @@ import { programOf } from './code.ts'
 import { Frame, type FrameEnd } from './frame.ts'
 import { type OpcodeTable, opcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
-import { MAX_STACK, runLoop } from './loop.ts'
+import { failureDetail, MAX_STACK, runLoop } from './loop.ts'
 import { bytesToWord, toWord, type Word, wordToBytes } from './word.ts'
 
 /** Where the opcode loop finds what EthereumJS reads through promises. */
@@ -29,6 +29,8 @@ export interface FastEvmModules {
 export class FastEvm extends EVM {
   /** Leaves all code to EthereumJS's loop: the reference that tests compare with. */
   usesReferenceLoop = false
+  /** Why the last message failed, where there is more to say than its error does. */
+  failureText: string | undefined
   private readonly modules: FastEvmModules
   private readonly table: OpcodeTable
   private readonly stacks: Word[][] = []
@@ -92,6 +94,7 @@ export class FastEvm extends EVM {
       createdAddresses: message.createdAddresses ?? new Set(),
     }
     const end = await this.runFrame(frame, host, effects)
+    if (message.depth === 0) this.failureText = end === 'failed' ? failureDetail(frame, host.table) : undefined
     return resultOf(frame, Number(gasLimit), end, effects)
   }
 

@@ -31,8 +31,15 @@ export function runLoop(frame: Frame, host: Host): Exit {
   while (pc < code.length) {
     const opcode = code[pc] ?? 0
     const price = prices[opcode] ?? -1
-    if (price < 0) return failed(frame, 'INVALID_OPCODE')
-    if (sp < (takes[opcode] ?? 0)) return failed(frame, 'STACK_UNDERFLOW')
+    if (price < 0) {
+      frame.pc = pc
+      return failed(frame, 'INVALID_OPCODE')
+    }
+    if (sp < (takes[opcode] ?? 0)) {
+      frame.pc = pc
+      frame.sp = sp
+      return failed(frame, 'STACK_UNDERFLOW')
+    }
     if (sp + (delta[opcode] ?? 0) > MAX_STACK) return failed(frame, 'STACK_OVERFLOW')
     frame.gas -= price
     if (frame.gas < 0) return failed(frame, 'OUT_OF_GAS')
@@ -280,6 +287,14 @@ export function runLoop(frame: Frame, host: Host): Exit {
     pc++
   }
   return 'done'
+}
+
+/** geth's words for why a frame failed, where they tell more than the kind; else undefined. */
+export function failureDetail(frame: Frame, table: OpcodeTable): string | undefined {
+  const opcode = frame.program.code[frame.pc] ?? 0
+  if (frame.failure === 'STACK_UNDERFLOW') return `stack underflow (${frame.sp} <=> ${table.takes[opcode]})`
+  if (frame.failure !== 'INVALID_OPCODE') return undefined
+  return opcode === 0xfe ? 'invalid opcode: INVALID' : `invalid opcode: opcode 0x${opcode.toString(16)} not defined`
 }
 
 /** Those of the 0x30 and 0x40 ranges that only push a word. */
