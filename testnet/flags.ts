@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
-import { type FlagValues, flag } from '../src/cli/program.ts'
+import { type FlagValues, flag } from '../src/cli/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
 
 /** More nodes than this would not run on one machine. */

@@ -9,7 +9,8 @@ import {
   type TxManagerOptions,
 } from '../batcher/index.ts'
 import { UsageError } from '../lib/errors.ts'
-import { type FlagSpec, type FlagValues, flag, logFlags } from './program.ts'
+import { type FlagSpec, type FlagValues, flag } from './flags.ts'
+import { logFlags } from './program.ts'
 
 const ENDPOINTS = 'Endpoints'
 const BATCHES = 'Batches'

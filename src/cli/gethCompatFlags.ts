@@ -1,5 +1,5 @@
 import { FORKS } from '../rollup/protocol/types.ts'
-import type { FlagSpec } from './program.ts'
+import type { FlagSpec } from './flags.ts'
 
 const GROUP = 'Compatibility'
 

@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from '../lib/errors.ts'
-import { type FlagSpec, flag, logFlags } from './program.ts'
+import { type FlagSpec, flag } from './flags.ts'
+import { logFlags } from './program.ts'
 
 const CHAIN = 'Chain'
 const HTTP = 'HTTP RPC'

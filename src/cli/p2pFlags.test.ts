@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../p2p/options.ts'
+import type { FlagValues } from './flags.ts'
 import { p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
-import { createProgram, type FlagValues, type RunContext } from './program.ts'
+import { createProgram, type RunContext } from './program.ts'
 
 /** What the program has without a flag. */
 const DEFAULTS: P2pOptions = { ...DEFAULT_P2P_OPTIONS, discovery: DEFAULT_DISCOVERY_OPTIONS }

@@ -7,7 +7,7 @@ import {
   type ScoringLevel,
   type Security,
 } from '../p2p/index.ts'
-import { type FlagSpec, type FlagTable, type FlagValues, flag, parseList } from './program.ts'
+import { type FlagSpec, type FlagTable, type FlagValues, flag, parseList } from './flags.ts'
 
 const GROUP = 'Peer-to-peer'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createProgram, type FlagTable, flag, formatDuration, parseDurationMs } from './program.ts'
+import { type FlagTable, flag, formatDuration, parseDurationMs } from './flags.ts'
+import { createProgram } from './program.ts'
 
 const flags = {
   static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../lib/logger.ts'
-import type { FlagValues } from './program.ts'
+import type { FlagValues } from './flags.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
 

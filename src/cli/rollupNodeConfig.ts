@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
+import type { FlagValues } from './flags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
-import type { FlagValues } from './program.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = FlagValues<typeof rollupNodeFlags>

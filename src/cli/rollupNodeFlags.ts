@@ -1,7 +1,8 @@
 import { L1_RPC_KINDS } from '../l1/index.ts'
 import { UsageError } from '../lib/errors.ts'
 import type { Fork } from '../rollup/protocol/index.ts'
-import { type FlagSpec, flag, logFlags } from './program.ts'
+import { type FlagSpec, flag } from './flags.ts'
+import { logFlags } from './program.ts'
 
 const L1 = 'L1'
 const L2 = 'L2 engine'

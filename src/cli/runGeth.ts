@@ -12,9 +12,10 @@ import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
 import type { Logger, LogLevel } from '../lib/logger.ts'
+import type { FlagValues } from './flags.ts'
 import { checkCompatFlags } from './gethCompatFlags.ts'
 import type { gethFlags } from './gethFlags.ts'
-import { createProgramLogger, type FlagValues, type RunContext } from './program.ts'
+import { createProgramLogger, type RunContext } from './program.ts'
 import { VERSION } from './version.ts'
 
 export type GethValues = FlagValues<typeof gethFlags>

@@ -1,0 +1,221 @@
+import { UsageError } from '../lib/errors.ts'
+
+/** One flag: `--name`, read from the environment too, typed by its parser. */
+export interface FlagSpec<T> {
+  /** Without the leading dashes, for example `p2p.listen.tcp`. */
+  name: string
+  description: string
+  /** Heading under which `--help` lists it. */
+  group: string
+  /** Shown in help, `<port>`; absent for booleans. */
+  placeholder?: string
+  default: T
+  parse: (text: string) => T
+  /** Environment variable without prefix; by default the name in upper case with `.` and `-` as `_`. */
+  env?: string
+  hidden?: boolean
+  /** May be given several times; values are joined with commas before `parse`. */
+  repeatable?: boolean
+  /** Accepted for compatibility: does nothing but warn. */
+  ignored?: boolean
+}
+
+export type FlagTable = Record<string, FlagSpec<unknown>>
+export type FlagValues<T extends FlagTable> = { [K in keyof T]: T[K] extends FlagSpec<infer V> ? V : never }
+
+type FlagDetails<T> = Partial<Pick<FlagSpec<T>, 'placeholder' | 'env' | 'hidden' | 'repeatable' | 'ignored'>>
+
+/** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
+export const flag = {
+  string: (
+    group: string,
+    name: string,
+    defaultValue: string,
+    description: string,
+    details: FlagDetails<string> = {},
+  ): FlagSpec<string> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => text,
+    placeholder: '<text>',
+    ...details,
+  }),
+  /** A value that has no default: undefined when not given. */
+  optional: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<string | undefined> = {},
+  ): FlagSpec<string | undefined> => ({
+    group,
+    name,
+    description,
+    default: undefined,
+    parse: (text) => text,
+    placeholder: '<text>',
+    ...details,
+  }),
+  boolean: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<boolean> & { default?: boolean } = {},
+  ): FlagSpec<boolean> => ({
+    group,
+    name,
+    description,
+    parse: parseBoolean,
+    default: false,
+    ...details,
+  }),
+  integer: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    range: { min?: number; max?: number } = {},
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => parseInteger(text, range.min ?? 0, range.max ?? Number.MAX_SAFE_INTEGER),
+    placeholder: '<number>',
+    ...details,
+  }),
+  /** 0 lets the system choose. */
+  port: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: (text) => parseInteger(text, 0, 65535),
+    placeholder: '<port>',
+    ...details,
+  }),
+  number: (
+    group: string,
+    name: string,
+    defaultValue: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultValue,
+    parse: parseNumber,
+    placeholder: '<number>',
+    ...details,
+  }),
+  /** Go's duration text (`1h30m`, `500ms`), kept in milliseconds. */
+  durationMs: (
+    group: string,
+    name: string,
+    defaultMs: number,
+    description: string,
+    details: FlagDetails<number> = {},
+  ): FlagSpec<number> => ({
+    group,
+    name,
+    description,
+    default: defaultMs,
+    parse: parseDurationMs,
+    placeholder: '<duration>',
+    ...details,
+  }),
+  list: (
+    group: string,
+    name: string,
+    description: string,
+    details: FlagDetails<string[]> = {},
+  ): FlagSpec<string[]> => ({
+    group,
+    name,
+    description,
+    default: [],
+    parse: parseList,
+    placeholder: '<a,b,…>',
+    repeatable: true,
+    ...details,
+  }),
+  choice: <C extends string>(
+    group: string,
+    name: string,
+    choices: readonly C[],
+    defaultValue: C,
+    description: string,
+    details: FlagDetails<C> = {},
+  ): FlagSpec<C> => ({
+    group,
+    name,
+    description: `${description} (${choices.join(', ')})`,
+    default: defaultValue,
+    parse: (text) => {
+      const found = choices.find((choice) => choice === text)
+      if (found === undefined) throw new UsageError(`expected one of ${choices.join(', ')}`)
+      return found
+    },
+    placeholder: '<choice>',
+    ...details,
+  }),
+}
+
+function parseBoolean(text: string): boolean {
+  if (/^(true|1|yes)$/i.test(text)) return true
+  if (/^(false|0|no)$/i.test(text)) return false
+  throw new UsageError('expected true or false')
+}
+
+function parseInteger(text: string, min: number, max: number): number {
+  const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new UsageError(
+      `expected a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
+    )
+  }
+  return value
+}
+
+function parseNumber(text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (!Number.isFinite(value)) throw new UsageError('expected a number')
+  return value
+}
+
+/** `a,b, c` → three entries; blanks are dropped. */
+export function parseList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+export function parseDurationMs(text: string): number {
+  if (text === '0') return 0
+  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text))
+    throw new UsageError('expected a duration such as 500ms, 12s or 1h30m')
+  let total = 0
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
+  return total
+}
+
+export function formatDuration(ms: number): string {
+  if (ms === 0) return '0s'
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`
+  if (ms % 1000 === 0) return `${ms / 1000}s`
+  return `${ms}ms`
+}
