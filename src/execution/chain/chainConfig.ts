@@ -1,4 +1,5 @@
 import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { isForkActive } from '../../rollup/protocol/forks.ts'
 import { JsonObjectReader } from '../../rollup/protocol/jsonReader.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 import type { ChainConfig } from './types.ts'
@@ -18,17 +19,6 @@ export interface Rules {
   isthmus: boolean
   jovian: boolean
   karst: boolean
-}
-
-const FORK_INDEX = new Map<Fork, number>(FORKS.map((fork, index) => [fork, index]))
-
-/** A later fork implies the earlier ones. */
-export function isForkActive(config: Pick<ChainConfig, 'forks'>, fork: Fork, timestamp: number): boolean {
-  for (let index = FORK_INDEX.get(fork) ?? 0; index < FORKS.length; index++) {
-    const activation = config.forks[FORKS[index] ?? fork]
-    if (activation !== undefined && timestamp >= activation) return true
-  }
-  return false
 }
 
 export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): Rules {

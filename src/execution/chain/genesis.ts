@@ -6,6 +6,7 @@ import {
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   EMPTY_UNCLES_HASH,
+  isForkActive,
   JsonObjectReader,
   MESSAGE_PASSER_ADDRESS,
   ZERO_ADDRESS,
@@ -15,7 +16,7 @@ import { slotValue } from '../evm/evmState.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { type StateChanges, WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
-import { isForkActive, parseChainConfig } from './chainConfig.ts'
+import { parseChainConfig } from './chainConfig.ts'
 import { ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
 import { encodeHeader, sealHeader } from './headerCodec.ts'
 import type { BlockHeader, ChainConfig } from './types.ts'

@@ -1,7 +1,7 @@
-import type { InterpreterStep } from '@ethereumjs/evm'
-import { toHex } from '../../lib/hex.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
 import { contextOf } from '../evm/evmPool.ts'
+import type { Frame } from '../evm/interpreter/frame.ts'
+import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
 import { failureOf } from './failure.ts'
 import type { SimulationModules } from './simulation.ts'
 import type { Block, BlockHeader, CallResult, TraceStep } from './types.ts'
@@ -23,31 +23,26 @@ export async function traceTransaction(
   const execution = new BlockExecution(lease.env, config)
   await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
   for (const earlier of transactions.slice(0, index)) await execution.add(earlier)
-  const { events } = lease.env.evm.evm
-  const listener = (step: InterpreterStep) => onStep(toStep(step))
-  events.on('step', listener)
-  try {
-    const { gasUsed, returnData, logs, failure } = await execution.add(transaction)
-    return {
-      gasUsed,
-      returnData,
-      logs: logs.map((log, logIndex) => ({ ...log, logIndex })),
-      accessList: [],
-      ...(failure === undefined ? {} : { failure: failureOf(failure) }),
-    }
-  } finally {
-    events.off('step', listener)
+  const { evm } = lease.env.evm
+  evm.onStep = (frame) => onStep(toStep(frame))
+  const { gasUsed, returnData, logs, failure } = await execution.add(transaction)
+  return {
+    gasUsed,
+    returnData,
+    logs: logs.map((log, logIndex) => ({ ...log, logIndex })),
+    accessList: [],
+    ...(failure === undefined ? {} : { failure: failureOf(failure) }),
   }
 }
 
-function toStep(step: InterpreterStep): TraceStep {
+function toStep(frame: Frame): TraceStep {
   return {
-    pc: step.pc,
-    opcode: step.opcode.name,
-    gas: step.gasLeft,
-    depth: step.depth + 1,
-    stack: step.stack,
-    memory: step.memory,
-    address: toHex(step.address.bytes),
+    pc: frame.pc,
+    opcode: opcodeName(frame.program.code[frame.pc] ?? 0),
+    gas: BigInt(frame.gas),
+    depth: frame.depth + 1,
+    stack: frame.stack.slice(0, frame.sp).map(BigInt),
+    memory: frame.memory.slice(0, frame.memorySize),
+    address: frame.addressHex,
   }
 }
