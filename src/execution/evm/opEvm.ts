@@ -70,6 +70,6 @@ export class OpEvm {
 
   unbind(): void {
     this.state.bind(undefined)
-    this.evm.events.removeAllListeners()
+    this.evm.onStep = undefined
   }
 }

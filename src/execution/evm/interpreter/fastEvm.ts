@@ -23,14 +23,16 @@ export interface FastEvmModules {
 
 /**
  * EthereumJS's EVM with an opcode loop of its own: synchronous, on small words where it can be, giving the event loop
- * its turns. Messages (value transfers, checkpoints, precompiles, contract creation) stay with EthereumJS; so does the
- * whole execution while somebody listens to its steps.
+ * its turns. Messages (value transfers, checkpoints, precompiles, contract creation) stay with EthereumJS; so does
+ * code with more gas than a number counts.
  */
 export class FastEvm extends EVM {
   /** Leaves all code to EthereumJS's loop: the reference that tests compare with. */
   usesReferenceLoop = false
   /** Why the last message failed, where there is more to say than its error does. */
   failureText: string | undefined
+  /** Told of each opcode that is about to run, in the messages that begin after this is set. */
+  onStep: ((frame: Frame) => void) | undefined
   private readonly modules: FastEvmModules
   private readonly table: OpcodeTable
   private readonly stacks: Word[][] = []
@@ -68,8 +70,12 @@ export class FastEvm extends EVM {
 
   private async interpret(message: Message, options: Parameters<EVM['runInterpreter']>[1] = {}): Promise<ExecResult> {
     const { code, to, gasLimit } = message
-    const isReference = this.usesReferenceLoop || this.events.listenerCount('step') > 0
-    if (isReference || !(code instanceof Uint8Array) || to === undefined || gasLimit > Number.MAX_SAFE_INTEGER) {
+    if (
+      this.usesReferenceLoop ||
+      !(code instanceof Uint8Array) ||
+      to === undefined ||
+      gasLimit > Number.MAX_SAFE_INTEGER
+    ) {
       return super.runInterpreter(message, options)
     }
     if (message.depth === 0) this.host = this.createHost(message)
@@ -135,6 +141,7 @@ export class FastEvm extends EVM {
     return {
       world: world(),
       table: this.table,
+      onStep: this.onStep,
       origin: bytesToWord((this._tx?.origin ?? message.caller).bytes),
       gasPrice: toWord(this._tx?.gasPrice ?? 0n),
       coinbase: bytesToWord(header.coinbase.bytes),

@@ -23,6 +23,8 @@ export interface Host {
   keepsContracts: boolean
   /** EIP-7702 (Isthmus). */
   followsDelegations: boolean
+  /** Told of each opcode that is about to run; undefined costs nothing. */
+  onStep: ((frame: Frame) => void) | undefined
   /** Hash of one of the last 256 blocks; 0 for any other number. */
   blockHash(number: Word): Word
   /** True once per transaction and address, which is then warm (EIP-2929). */

@@ -10,6 +10,7 @@ import {
   WARM_GAS,
 } from './gas.ts'
 import type { Host } from './host.ts'
+import { opcodeName } from './opcodeNames.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
 import { bytesToWord, readWord, type Word, wordToAddress, wordToBytes, writeWord } from './word.ts'
@@ -27,9 +28,15 @@ export function runLoop(frame: Frame, host: Host): Exit {
   const { code, jumpDestinations, pushes } = program
   const { gas: prices, takes, delta }: OpcodeTable = host.table
   let turn = JUMPS_PER_TURN
+  const { onStep } = host
   let { pc, sp } = frame
   while (pc < code.length) {
     const opcode = code[pc] ?? 0
+    if (onStep !== undefined) {
+      frame.pc = pc
+      frame.sp = sp
+      onStep(frame)
+    }
     const price = prices[opcode] ?? -1
     if (price < 0) {
       frame.pc = pc
@@ -294,7 +301,7 @@ export function failureDetail(frame: Frame, table: OpcodeTable): string | undefi
   const opcode = frame.program.code[frame.pc] ?? 0
   if (frame.failure === 'STACK_UNDERFLOW') return `stack underflow (${frame.sp} <=> ${table.takes[opcode]})`
   if (frame.failure !== 'INVALID_OPCODE') return undefined
-  return opcode === 0xfe ? 'invalid opcode: INVALID' : `invalid opcode: opcode 0x${opcode.toString(16)} not defined`
+  return `invalid opcode: ${opcodeName(opcode)}`
 }
 
 /** Those of the 0x30 and 0x40 ranges that only push a word. */

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { initChain } from '../../src/execution/chain/genesis.ts'
+import { openChain } from '../../src/execution/chain/opChain.ts'
+import type { Chain, TraceStep } from '../../src/execution/chain/types.ts'
+import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { loadRecording } from '../support/recording.ts'
+
+const NAME = 'holocene-span-brotli-calldata'
+
+describe('traceTransaction', () => {
+  let datadir: string
+  let chain: Chain
+
+  beforeAll(async () => {
+    datadir = await mkdtemp(join(tmpdir(), 'devium-trace-'))
+    await initChain(datadir, loadRecordedRpc(NAME).genesis)
+    chain = await openChain(datadir, { logger: silentLogger, clock: systemClock })
+    for (const envelope of loadRecording(NAME).l2.slice(1, 12)) {
+      await chain.importPayload(envelope)
+      const zero = `0x${'00'.repeat(32)}` as const
+      const { blockHash } = envelope.payload
+      await chain.setForkchoice({ headBlockHash: blockHash, safeBlockHash: zero, finalizedBlockHash: zero })
+    }
+  })
+
+  afterAll(async () => {
+    await chain.close()
+    await rm(datadir, { recursive: true, force: true })
+  })
+
+  it('uses the gas that the receipt says, step by step, for every transaction', async () => {
+    let traced = 0
+    for (let number = 1; number <= chain.head().number; number++) {
+      const block = await chain.blockByNumber(number)
+      const receipts = await chain.receipts(block?.header.hash ?? '0x')
+      for (const [index, tx] of (block?.transactions ?? []).entries()) {
+        const steps: TraceStep[] = []
+        const result = await chain.traceTransaction(tx.hash, (step) => steps.push(step))
+        expect(result?.gasUsed).toBe(receipts?.[index]?.gasUsed)
+        expect(result?.failure === undefined).toBe(receipts?.[index]?.status === 1)
+        expect(result?.logs.length).toBe(receipts?.[index]?.logs.length)
+        if (steps.length > 0) traced++
+        for (const [position, step] of steps.entries()) {
+          const next = steps[position + 1]
+          // Within a frame gas only falls; a deeper frame begins with no more than there was.
+          if (next !== undefined && next.depth >= step.depth) expect(next.gas).toBeLessThanOrEqual(step.gas)
+        }
+      }
+    }
+    expect(traced).toBeGreaterThan(20)
+  })
+
+  it('shows the L1-info deposit call by call', async () => {
+    const block = await chain.blockByNumber(3)
+    const steps: TraceStep[] = []
+    await chain.traceTransaction(block?.transactions[0]?.hash ?? '0x', (step) => steps.push(step))
+    expect(steps.slice(0, 3).map(({ pc, opcode, depth, stack }) => ({ pc, opcode, depth, stack }))).toEqual([
+      { pc: 0, opcode: 'PUSH1', depth: 1, stack: [] },
+      { pc: 2, opcode: 'PUSH1', depth: 1, stack: [0x80n] },
+      { pc: 4, opcode: 'MSTORE', depth: 1, stack: [0x80n, 0x40n] },
+    ])
+    expect(steps.filter(({ opcode }) => opcode === 'SSTORE').length).toBeGreaterThan(3)
+    expect(steps.at(-1)?.opcode).toBe('STOP')
+    expect(new Set(steps.map(({ address }) => address))).toEqual(
+      new Set(['0x4200000000000000000000000000000000000015']),
+    )
+  })
+
+  it('knows nothing of transactions that are not in the chain', async () => {
+    expect(await chain.traceTransaction(`0x${'12'.repeat(32)}`, () => {})).toBeUndefined()
+  })
+})
