@@ -234,7 +234,11 @@ describe.skipIf(binary === undefined)(title, () => {
       ...callAndEstimate({ to: NOBODY, data: panic }, 'latest', { [NOBODY]: { code: revert } }),
       ...callAndEstimate({ to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: revert } }),
       ...callAndEstimate(...withCode(revert)),
-      ...callAndEstimate(...withCode('0x600056')),
+      ...['0xfe', '0x0c', '0x56', '0x600056', '0x50', '0x5f5f5f'].flatMap((code) =>
+        callAndEstimate(...withCode(code)),
+      ),
+      ...callAndEstimate({ data: '0xef' }, 'latest'),
+      ...callAndEstimate({ data: '0x60ef5f5360015ffd' }, 'latest'),
       ...callAndEstimate(...withCode(nested)),
       ...callAndEstimate(...withCode('0x60016000556000600055')),
       ...callAndEstimate(...withCode('0x600080808080335af1')),
