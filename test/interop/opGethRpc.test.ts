@@ -234,9 +234,7 @@ describe.skipIf(binary === undefined)(title, () => {
       ...callAndEstimate({ to: NOBODY, data: panic }, 'latest', { [NOBODY]: { code: revert } }),
       ...callAndEstimate({ to: NOBODY, data: '0x12345678' }, 'latest', { [NOBODY]: { code: revert } }),
       ...callAndEstimate(...withCode(revert)),
-      ...['0xfe', '0x0c', '0x56', '0x600056', '0x50', '0x5f5f5f'].flatMap((code) =>
-        callAndEstimate(...withCode(code)),
-      ),
+      ...['0xfe', '0x0c', '0x56', '0x600056', '0x50', '0x5f5f5f'].flatMap((code) => callAndEstimate(...withCode(code))),
       ...callAndEstimate({ data: '0xef' }, 'latest'),
       ...callAndEstimate({ data: '0x60ef5f5360015ffd' }, 'latest'),
       ...callAndEstimate(...withCode(nested)),
