@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,24 +23,58 @@ export async function buildGoPeer(): Promise<GoPeerBinary> {
   for (const name of readdirSync(SOURCES).sort()) hash.update(name).update(readFileSync(join(SOURCES, name)))
   const folder = join(tmpdir(), 'devium-go-peer')
   const path = join(folder, `goPeer-${hash.digest('hex').slice(0, 16)}`)
-  if (existsSync(path)) return { path }
   mkdirSync(folder, { recursive: true })
-
-  const draft = `${path}.${process.pid}`
-  const fault = await goBuild(draft)
-  if (fault === undefined) {
-    // In one step: another run may be at it too.
-    renameSync(draft, path)
-    return { path }
+  while (!existsSync(path)) {
+    // Test files run beside each other, and one at a time is to compile.
+    if (!lock(`${path}.lock`)) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      continue
+    }
+    try {
+      const fault = await goBuild(`${path}.draft`)
+      if (fault === undefined) renameSync(`${path}.draft`, path)
+      else return { skip: skipReason(fault) }
+    } finally {
+      rmSync(`${path}.lock`)
+    }
   }
-  if (fault.code === 'ENOENT') return { skip: 'go is not installed' }
-  if (fault.killed) return { skip: `building took more than ${BUILD_TIMEOUT_MS / 1000} s` }
-  if (UNREACHABLE.test(fault.output))
-    return { skip: `modules cannot be fetched: ${fault.output.trim().split('\n')[0]}` }
-  throw new Error(`go build failed: ${fault.output}`)
+  return { path }
 }
 
-function goBuild(target: string): Promise<{ code: unknown; killed: boolean; output: string } | undefined> {
+/** False while another living process has it. */
+function lock(path: string): boolean {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    if (!isHeld(path)) rmSync(path, { force: true })
+    return false
+  }
+}
+
+function isHeld(path: string): boolean {
+  try {
+    process.kill(Number(readFileSync(path, 'utf8')), 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface BuildFault {
+  code: unknown
+  killed: boolean
+  output: string
+}
+
+function skipReason({ code, killed, output }: BuildFault): string {
+  if (code === 'ENOENT') return 'go is not installed'
+  if (killed) return `building took more than ${BUILD_TIMEOUT_MS / 1000} s`
+  if (UNREACHABLE.test(output)) return `modules cannot be fetched: ${output.trim().split('\n')[0]}`
+  throw new Error(`go build failed: ${output}`)
+}
+
+function goBuild(target: string): Promise<BuildFault | undefined> {
   const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local' }
   const options = { cwd: SOURCES, env, timeout: BUILD_TIMEOUT_MS, killSignal: 'SIGKILL' as const }
   return new Promise((resolve) => {

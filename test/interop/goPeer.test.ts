@@ -1,44 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
+import { fromHex, toHex } from '../../src/lib/hex.ts'
 import { messageId, unpackMessage } from '../../src/p2p/gossip/messageId.ts'
 import type { PayloadVersion } from '../../src/p2p/gossip/topics.ts'
 import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { encodePayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
-import { envelopeFromJson, envelopeToJson, type GoPeer, type Publication } from './goPeerProcess.ts'
-import { FORK_OF, meshed, type OurNode, setStage, topicOf, VERSIONS } from './goPeerSetup.ts'
+import type { Publication } from './goPeerProcess.ts'
+import {
+  expectFromGo,
+  expectFromUs,
+  FORK_OF,
+  meshed,
+  nextBlock,
+  type OurNode,
+  setStage,
+  signed,
+  topicOf,
+  VERSIONS,
+} from './goPeerSetup.ts'
 
 // Our p2p node beside go-libp2p and go-libp2p-pubsub, with the parameters that op-node gives them.
 
 const KEY = toHex(SEQUENCER_KEY)
 const STRANGER = toHex(new Uint8Array(32).fill(9))
 const nowS = (): number => Math.floor(Date.now() / 1000)
-let nextNumber = 1
-
-function signed(block: PayloadEnvelope, version: number, seal: { key?: Hex; spoil?: 'recovery' } = {}): Publication {
-  return { version, block: envelopeToJson(block), key: KEY, ...seal }
-}
-
-/** A block of the Go peer's arrives with us. */
-async function expectFromGo(go: GoPeer, ours: OurNode, config: RollupConfig, version: number): Promise<void> {
-  const block = testBlock(config, { blockNumber: nextNumber++ })
-  const arrived = ours.block(block.payload.blockHash)
-  await go.publish(signed(block, version))
-  expect(await arrived).toEqual(block)
-}
-
-/** A block of ours arrives with the Go peer; its event is returned. */
-async function expectFromUs(ours: OurNode, go: GoPeer, config: RollupConfig) {
-  const block = testBlock(config, { blockNumber: nextNumber++ })
-  await ours.node.publish(block)
-  const event = await go.event('message', ({ block: got }) => got?.payload.blockHash === block.payload.blockHash)
-  if (event.block === undefined || event.data === undefined) throw new Error('event without block')
-  expect(envelopeFromJson(event.block)).toEqual(block)
-  return { ...event, data: event.data }
-}
-
 describe('beside go-libp2p', () => {
   const stage = setStage()
 
@@ -83,9 +69,8 @@ describe('beside go-libp2p', () => {
       expect(second.address).toBe(first.address)
       expect((await second.event('connected')).inbound).toBe(true)
       await meshed(ours, [second], 3)
-      const config = testConfig('holocene')
-      await expectFromUs(ours, second, config)
-      await expectFromGo(second, ours, config, 3)
+      await expectFromUs(ours, second)
+      await expectFromGo(second, ours, 3)
     })
   })
 
@@ -104,17 +89,16 @@ describe('beside go-libp2p', () => {
 
     it.each(VERSIONS)('carries blocks of version %i both ways, under the same id', async (version) => {
       const fork = FORK_OF[version]
-      const config = testConfig(fork)
       const [ours, go, third] = await Promise.all([stage.ours(fork), stage.go(), stage.go()])
       await Promise.all([ours.node.connectPeer(go.address), third.connect(ours.address)])
       await meshed(ours, [go, third], version)
 
-      const { topic, data, messageId: theirs } = await expectFromUs(ours, go, config)
+      const { topic, data, messageId: theirs } = await expectFromUs(ours, go)
       expect(topic).toBe(topicOf(version))
       const bytes = fromHex(data)
       expect(toHex(messageId(topicOf(version), bytes, unpackMessage(bytes)))).toBe(theirs)
 
-      await expectFromGo(go, ours, config, version)
+      await expectFromGo(go, ours, version)
       // And on from us to others.
       await third.event('message', ({ peer, block }) => peer === ours.node.peerId && block !== undefined)
       expect(ours.reasons).toEqual([])
@@ -122,12 +106,11 @@ describe('beside go-libp2p', () => {
     })
 
     it('hears from us that a large block need not be sent again', async () => {
-      const config = testConfig('holocene')
       const [ours, go, third] = await Promise.all([stage.ours('holocene'), stage.go(), stage.go()])
       await Promise.all([go.connect(ours.address), third.connect(ours.address)])
       await meshed(ours, [go, third], 3)
       const noise = new Uint8Array(4_000).map((_, index) => (index * 2_654_435_761) >>> 13)
-      const block = testBlock(config, { blockNumber: nextNumber++, transactions: [noise] })
+      const block = nextBlock(ours, { transactions: [noise] })
       const id = await go.publish(signed(block, 3))
       await third.event('idontwant-received', ({ ids }) => ids?.includes(id) === true)
     })
@@ -136,14 +119,13 @@ describe('beside go-libp2p', () => {
   describe('hostile messages', () => {
     it.each(VERSIONS)('of version %i are rejected and go no further', async (version) => {
       const fork = FORK_OF[version]
-      const config = testConfig(fork)
       // Without scores: a peer that sends all this would not be heard to the end.
       const ours = await stage.ours(fork, { scoring: 'none' })
       const [hostile, witness] = await Promise.all([stage.go(), stage.go()])
       await Promise.all([hostile.connect(ours.address), witness.connect(ours.address)])
       await meshed(ours, [hostile, witness], version)
       const bad = new Set<string>()
-      for (const [name, reason, what] of offences(version, config)) {
+      for (const [name, reason, what] of offences(version, ours)) {
         ours.reasons.length = 0
         bad.add(await hostile.publish(what))
         await until(`a verdict on ${name}`, () => ours.reasons.length > 0)
@@ -151,7 +133,7 @@ describe('beside go-libp2p', () => {
       }
       for (let rival = 0; rival < 7; rival++) {
         ours.reasons.length = 0
-        const block = testBlock(config, { blockNumber: 1_000_000, gasUsed: BigInt(rival) })
+        const block = nextBlock(ours, { blockNumber: 1_000_000, gasUsed: BigInt(rival) })
         const id = await hostile.publish(signed(block, version))
         if (rival === 6) bad.add(id)
         else await ours.block(block.payload.blockHash)
@@ -160,7 +142,7 @@ describe('beside go-libp2p', () => {
       expect(ours.reasons).toEqual(['reject too-many-at-height'])
 
       expect(ours.received).toHaveLength(6)
-      await expectFromGo(hostile, ours, config, version)
+      await expectFromGo(hostile, ours, version)
       const good = ours.received[6]?.payload.blockHash
       await witness.event('message', ({ block }) => block?.payload.blockHash === good)
       const seen = witness.events.filter(({ event }) => event === 'block-received').map(({ messageId: id }) => id ?? '')
@@ -173,9 +155,9 @@ describe('beside go-libp2p', () => {
 type Offence = [name: string, reason: string, what: Publication]
 
 /** Every way in which a message can be wrong, with the reason that we are to give. */
-function offences(version: PayloadVersion, config: RollupConfig): Offence[] {
+function offences(version: PayloadVersion, ours: OurNode): Offence[] {
   const block = (changes: Parameters<typeof testBlock>[1], seal: Parameters<typeof signed>[2] = {}): Publication =>
-    signed(testBlock(config, { blockNumber: nextNumber++, ...changes }), version, seal)
+    signed(nextBlock(ours, changes), version, seal)
   const raw = (bytes: Uint8Array): Publication => ({ version, raw: toHex(bytes) })
   const body = (bytes: Uint8Array): Publication => ({ version, body: toHex(bytes), key: KEY })
   const foreign = version === 4 ? 3 : 4

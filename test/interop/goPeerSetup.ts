@@ -1,14 +1,29 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeAll, beforeEach } from 'vitest'
-import { toHex } from '../../src/lib/hex.ts'
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { createLogger } from '../../src/lib/logger.ts'
 import { blocksTopic, type PayloadVersion } from '../../src/p2p/gossip/topics.ts'
 import type { P2pChain, P2pOptions } from '../../src/p2p/options.ts'
-import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testChain, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import {
+  CHAIN_ID,
+  SEQUENCER_ADDRESS,
+  SEQUENCER_KEY,
+  testBlock,
+  testChain,
+  testConfig,
+} from '../../src/p2p/testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from '../../src/p2p/testUtils/testNode.ts'
-import type { Fork } from '../../src/rollup/protocol/types.ts'
+import type { Fork, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { buildGoPeer, type GoPeerBinary } from './buildGoPeer.ts'
-import { type GoPeer, type GoPeerConfig, startGoPeer } from './goPeerProcess.ts'
+import {
+  envelopeFromJson,
+  envelopeToJson,
+  type GoPeer,
+  type GoPeerConfig,
+  type GoPeerEvent,
+  type Publication,
+  startGoPeer,
+} from './goPeerProcess.ts'
 
 /** A fork of each payload version. */
 export const FORK_OF = { 1: 'regolith', 2: 'canyon', 3: 'holocene', 4: 'isthmus' } as const satisfies Record<
@@ -21,11 +36,13 @@ export const topicOf = (version: PayloadVersion): string => blocksTopic(CHAIN_ID
 
 /** A node of ours, and what it says of messages that it does not accept. */
 export interface OurNode extends TestNode {
+  config: RollupConfig
   reasons: string[]
 }
 
 export interface Stage {
-  ours(fork: Fork, options?: Partial<P2pOptions>, chain?: Partial<P2pChain>): Promise<OurNode>
+  /** On a chain that ends with this fork, or this one. */
+  ours(chain: Fork | RollupConfig, options?: Partial<P2pOptions>, changes?: Partial<P2pChain>): Promise<OurNode>
   go(config?: Partial<GoPeerConfig>): Promise<GoPeer>
 }
 
@@ -43,7 +60,7 @@ export function setStage(): Stage {
     await Promise.all(running.splice(0).map((stop) => stop()))
   })
   return {
-    async ours(fork, options = {}, chain = {}) {
+    async ours(chain, options = {}, changes = {}) {
       const reasons: string[] = []
       const logger = createLogger({
         level: 'debug',
@@ -54,13 +71,13 @@ export function setStage(): Stage {
           if (msg === 'Block from gossip not accepted') reasons.push(`${result} ${reason}`)
         },
       })
-      const config = testConfig(fork)
+      const config = typeof chain === 'string' ? testConfig(chain) : chain
       const started = await startTestNode(
         { sequencerKey: SEQUENCER_KEY, ...options },
-        { logger, chain: testChain(config, chain) },
+        { logger, chain: testChain(config, changes) },
       )
       running.push(() => started.node.stop())
-      return { ...started, reasons }
+      return { ...started, config, reasons }
     },
     async go(config = {}) {
       if ('skip' in binary) throw new Error(binary.skip)
@@ -88,4 +105,40 @@ export async function meshed(ours: TestNode, peers: readonly GoPeer[], version: 
     event.peer === ours.node.peerId && event.topic === topicOf(version)
   await Promise.all(peers.map((go) => go.event('grafted', isOurs)))
   await until('our mesh', () => ours.node.meshSize() === peers.length)
+}
+
+let nextNumber = 1
+
+/** A valid block at a height of its own. */
+export function nextBlock(ours: OurNode, changes: Parameters<typeof testBlock>[1] = {}): PayloadEnvelope {
+  return testBlock(ours.config, { blockNumber: nextNumber++, ...changes })
+}
+
+/** For the Go peer to sign, with the sequencer's key unless told otherwise. */
+export function signed(
+  block: PayloadEnvelope,
+  version: number,
+  seal: { key?: Hex; spoil?: 'recovery' } = {},
+): Publication {
+  return { version, block: envelopeToJson(block), key: toHex(SEQUENCER_KEY), ...seal }
+}
+
+/** A block of the Go peer's arrives with us; returns its id there. */
+export async function expectFromGo(go: GoPeer, ours: OurNode, version: PayloadVersion): Promise<Hex> {
+  const block = nextBlock(ours)
+  const arrived = ours.block(block.payload.blockHash)
+  const id = await go.publish(signed(block, version))
+  expect(await arrived).toEqual(block)
+  return id
+}
+
+/** A block of ours arrives with the Go peer; returns its event there. */
+export async function expectFromUs(ours: OurNode, go: GoPeer): Promise<GoPeerEvent & { data: Hex; messageId: Hex }> {
+  const block = nextBlock(ours)
+  await ours.node.publish(block)
+  const event = await go.event('message', ({ block: got }) => got?.payload.blockHash === block.payload.blockHash)
+  const { data, messageId } = event
+  if (event.block === undefined || data === undefined || messageId === undefined) throw new Error('event without block')
+  expect(envelopeFromJson(event.block)).toEqual(block)
+  return { ...event, data, messageId }
 }
