@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
+import { bootnodesOf } from '../../rollup/networks/bootnodes.ts'
+import { parseBootnodes, parseEnode, resolveEnode } from './bootnodes.ts'
+import { parseRecord } from './discv5.ts'
+
+const publicKey = publicKeyOf(new Uint8Array(32).fill(7))
+const key = Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')
+
+describe('parseEnode', () => {
+  it.each([
+    [`enode://${key}@1.2.3.4:9222`, '1.2.3.4', 9222],
+    [`enode://${key}@1.2.3.4:0?discport=30305`, '1.2.3.4', 30305],
+    [`enode://${key}@bootnode.conduit.xyz:0?discport=30301`, 'bootnode.conduit.xyz', 30301],
+    [`enode://${key.toUpperCase()}@[2001:db8::1]:30303`, '2001:db8::1', 30303],
+  ])('reads %s', (text, host, udpPort) => {
+    expect(parseEnode(text)).toMatchObject({ kind: 'enode', host, udpPort })
+    expect(Buffer.from(parseEnode(text).publicKey)).toEqual(Buffer.from(publicKey))
+  })
+
+  it.each([
+    [`enode://${key.slice(2)}@1.2.3.4:9222`, 'invalid public key: 126 hex digits'],
+    [`enode://${key}@1.2.3.4`, 'not of the form'],
+    [`enode://${key}@1.2.3.4:0`, 'invalid port'],
+    [`enode://${key}@1.2.3.4:9222?discport=70000`, 'invalid port'],
+    [`enode://${key}@:9222`, 'not of the form'],
+  ])('refuses %s', (text, message) => {
+    expect(() => parseEnode(text)).toThrow(DecodeError)
+    expect(() => parseEnode(text)).toThrow(message)
+  })
+
+  it('throws nothing but DecodeError', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        try {
+          parseEnode(`enode://${text}`)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+    )
+  })
+})
+
+describe('parseBootnodes', () => {
+  it('reads all well-known ones, signatures included', () => {
+    for (const l1ChainId of [1n, 11_155_111n]) {
+      const texts = bootnodesOf(l1ChainId)
+      expect(parseBootnodes(texts, parseRecord).map((bootnode) => bootnode.text)).toEqual(texts)
+    }
+  })
+
+  it('skips blank ones, and names the one that is invalid', () => {
+    expect(parseBootnodes(['', '  '], parseRecord)).toEqual([])
+    const good = `enode://${key}@1.2.3.4:9222`
+    const parse = (): unknown => parseBootnodes([good, 'http://x'], parseRecord)
+    expect(parse).toThrow(UsageError)
+    expect(parse).toThrow('bootnode record 2 (of 2) is invalid')
+  })
+})
+
+describe('resolveEnode', () => {
+  it('takes IPs as they are, and looks up names', async () => {
+    expect((await resolveEnode(parseEnode(`enode://${key}@192.0.2.7:9222`))).ip).toBe('192.0.2.7')
+    expect((await resolveEnode(parseEnode(`enode://${key}@localhost:9222`))).ip).toMatch(/^(127\.0\.0\.1|::1)$/)
+  })
+})

@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { type Connector, type ConnectorHost, createConnector } from './connector.ts'
+
+/** A network of peers that answer, refuse, or never answer. */
+class FakeHost implements ConnectorHost {
+  readonly connected = new Set<string>()
+  readonly dials: string[] = []
+  peers: string[] = []
+  refusing = new Set<string>()
+  silent = new Set<string>()
+
+  connectedCount = (): number => this.connected.size
+  isConnected = (id: string): boolean => this.connected.has(id)
+  candidates = async (): Promise<string[]> => this.peers
+  async dial(id: string, signal: AbortSignal): Promise<void> {
+    this.dials.push(id)
+    if (this.refusing.has(id)) throw new Error('connection refused')
+    if (this.silent.has(id)) {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    this.connected.add(id)
+  }
+}
+
+describe('connector', () => {
+  let clock: ManualClock
+  let host: FakeHost
+  let connector: Connector
+  const create = (goal: number): void => {
+    connector = createConnector({ host, clock, logger: silentLogger, random: () => 0 }, { goal, dialTimeoutMs: 10_000 })
+    connector.start()
+  }
+  beforeEach(() => {
+    clock = new ManualClock(1_000_000)
+    host = new FakeHost()
+  })
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `p${i}`)
+
+  it('dials until the goal is reached, and no further', async () => {
+    host.peers = names(30)
+    create(5)
+    await clock.advance(60_000)
+    expect(host.connected.size).toBe(5)
+    expect(host.dials).toHaveLength(5)
+  })
+
+  it('looks every 20 s once there are enough, every 5 s when there are not', async () => {
+    host.peers = names(4)
+    create(2)
+    // The first look sees dials under way, the second one finds enough.
+    await clock.advance(0)
+    await clock.advance(5_100)
+    expect(host.connected.size).toBe(2)
+    const [lost = ''] = host.connected
+    host.connected.delete(lost)
+    host.peers = ['p0', 'p1', 'p2', 'p3'].filter((id) => id !== lost)
+    await clock.advance(15_000)
+    expect(host.connected.size).toBe(1)
+    await clock.advance(5_000)
+    expect(host.connected.size).toBe(2)
+    host.connected.clear()
+    host.peers = []
+    await clock.advance(20_000)
+    host.peers = ['late']
+    await clock.advance(5_000)
+    expect([...host.connected]).toEqual(['late'])
+  })
+
+  it('has four dials under way at most, and ends each after its time', async () => {
+    host.peers = names(12)
+    host.silent = new Set(host.peers)
+    create(20)
+    await clock.advance(100)
+    expect(host.dials).toHaveLength(4)
+    await clock.advance(9_800)
+    expect(host.dials).toHaveLength(4)
+    await clock.advance(200)
+    expect(host.dials).toHaveLength(8)
+  })
+
+  it('asks a peer that cannot be reached less and less often, until it is heard of again', async () => {
+    host.peers = ['gone']
+    host.refusing.add('gone')
+    create(1)
+    await clock.advance(60_000)
+    expect(host.dials.length).toBeLessThanOrEqual(5)
+    host.refusing.clear()
+    const before = host.dials.length
+    connector.onCandidate('gone')
+    await clock.advance(0)
+    expect(host.dials).toHaveLength(before + 1)
+    expect(host.connected.has('gone')).toBe(true)
+  })
+
+  it('dials nobody after its stop', async () => {
+    host.peers = ['slow', 'other']
+    host.silent.add('slow')
+    create(1)
+    await clock.advance(0)
+    connector.stop()
+    await clock.advance(100_000)
+    expect(host.dials).toHaveLength(1)
+    connector.onCandidate('other')
+    await clock.advance(100_000)
+    expect(host.dials).toHaveLength(1)
+  })
+})

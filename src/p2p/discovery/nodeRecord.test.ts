@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from '../../lib/errors.ts'
+import { parseCidr } from '../../lib/ipNet.ts'
+import { parseRecord } from './discv5.ts'
+import { type NodeRecord, readEntries } from './nodeRecord.ts'
+import { refusalOf } from './recordFilter.ts'
+
+/** op-node's own record on chain 901, from its opp2p_self; the node id is what it printed beside it. */
+const OP_NODE_ENR =
+  'enr:-J24QHBZMygxlgIDtUNGVX0dyRrs-1Rm_-CVrzalz_Slaid2Gzy-WMaA17s6zKZ0RFzMU9VKHN21kRyq0K4lm2AMS76GAaH7zViVgmlkgnY0gmlwhH8AAAGHb3BzdGFja4OFBwCJc2VjcDI1NmsxoQPHu_5DaL14a1Hi_t88annNedBDDFiS3j7RzhWGqqo8hYN0Y3CCTiWDdWRwgk4l'
+const OP_NODE_ID = '823807f4e65d364114380e2848dba80212316f54feb4f0506deb78a1d779a039'
+
+describe('parseRecord', () => {
+  it('reads the record of an op-node', () => {
+    expect(parseRecord(OP_NODE_ENR)).toMatchObject({
+      nodeId: OP_NODE_ID,
+      ip: '127.0.0.1',
+      tcpPort: 20005,
+      udpPort: 20005,
+      opstack: { chainId: 901n, version: 0n },
+    })
+  })
+
+  it('refuses a record with any character changed', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 4, max: OP_NODE_ENR.length - 1 }), fc.constantFrom('A', 'w', '7'), (at, char) => {
+        const changed = OP_NODE_ENR.slice(0, at) + char + OP_NODE_ENR.slice(at + 1)
+        // The last character holds bits that base64 does not use.
+        if (changed === OP_NODE_ENR || at === OP_NODE_ENR.length - 1) return
+        expect(() => parseRecord(changed)).toThrow(DecodeError)
+      }),
+    )
+  })
+
+  it('throws nothing but DecodeError', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+        expect(() => parseRecord(`enr:${Buffer.from(bytes).toString('base64url')}`)).toThrow(DecodeError)
+      }),
+    )
+  })
+})
+
+describe('readEntries', () => {
+  it('takes IPv4 first, and the plain ports for IPv6 where it has none of its own', () => {
+    const ip = Uint8Array.of(10, 0, 0, 1)
+    const ip6 = Uint8Array.from(Buffer.from('20010db8000000000000000000000001', 'hex'))
+    const tcp = Uint8Array.of(0x24, 0x06)
+    expect(
+      readEntries(
+        new Map([
+          ['ip', ip],
+          ['ip6', ip6],
+          ['tcp', tcp],
+        ]),
+      ),
+    ).toMatchObject({ ip: '10.0.0.1', tcpPort: 9222 })
+    expect(
+      readEntries(
+        new Map([
+          ['ip6', ip6],
+          ['tcp', tcp],
+        ]),
+      ),
+    ).toMatchObject({ ip: '2001:db8::1', tcpPort: 9222 })
+    expect(
+      readEntries(
+        new Map([
+          ['ip6', ip6],
+          ['tcp', tcp],
+          ['tcp6', Uint8Array.of(80)],
+        ]),
+      ),
+    ).toMatchObject({ tcpPort: 80 })
+  })
+
+  it('never throws, whatever stands in the entries', () => {
+    const keys = fc.constantFrom('ip', 'ip6', 'tcp', 'udp', 'tcp6', 'udp6', 'opstack')
+    fc.assert(
+      fc.property(fc.array(fc.tuple(keys, fc.uint8Array({ maxLength: 20 }))), (entries) => {
+        const { tcpPort = 1, udpPort = 1 } = readEntries(new Map(entries))
+        expect(tcpPort > 0 && tcpPort < 65_536 && udpPort > 0 && udpPort < 65_536).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('refusalOf', () => {
+  const record: NodeRecord = parseRecord(OP_NODE_ENR)
+  const options = { chainId: 901n, netrestrict: [] }
+  const refusal = (changes: Partial<NodeRecord>, ownIp?: string): string | undefined =>
+    refusalOf({ ...record, ...changes }, options, ownIp)
+
+  it('takes nodes of our chain with an address', () => {
+    expect(refusal({})).toBeUndefined()
+    expect(refusal({ ip: '2001:db8::1' })).toBeUndefined()
+  })
+
+  it.each<[string, Partial<NodeRecord>]>([
+    ['no-opstack-entry', { opstack: undefined }],
+    ['other-chain', { opstack: { chainId: 10n, version: 0n } }],
+    ['other-version', { opstack: { chainId: 901n, version: 1n } }],
+    ['no-address', { ip: undefined }],
+    ['no-address', { tcpPort: undefined }],
+    ['bad-address', { ip: '0.0.0.0' }],
+    ['bad-address', { ip: '224.0.0.1' }],
+    ['bad-address', { ip: '255.255.255.255' }],
+    ['bad-address', { ip: '::' }],
+    ['bad-address', { ip: 'ff02::1' }],
+  ])('%s', (reason, changes) => {
+    expect(refusal(changes)).toBe(reason)
+  })
+
+  it('takes local addresses while this node is local itself, or does not know where it is', () => {
+    for (const ip of [
+      '127.0.0.1',
+      '10.1.2.3',
+      '172.31.0.1',
+      '192.168.0.9',
+      '169.254.1.1',
+      '::1',
+      'fd00::1',
+      'fe80::1',
+    ]) {
+      expect(refusal({ ip }, undefined)).toBeUndefined()
+      expect(refusal({ ip }, '192.168.0.1')).toBeUndefined()
+      expect(refusal({ ip }, '203.0.113.1')).toBe('bad-address')
+    }
+    for (const ip of ['172.32.0.1', '192.169.0.1', '2001:db8::1'])
+      expect(refusal({ ip }, '203.0.113.1')).toBeUndefined()
+  })
+
+  it('takes only what netrestrict allows', () => {
+    const restricted = { ...options, netrestrict: [parseCidr('10.0.0.0/8'), parseCidr('fd00::/8')] }
+    expect(refusalOf({ ...record, ip: '10.9.9.9' }, restricted, undefined)).toBeUndefined()
+    expect(refusalOf({ ...record, ip: 'fd00::5' }, restricted, undefined)).toBeUndefined()
+    expect(refusalOf({ ...record, ip: '11.9.9.9' }, restricted, undefined)).toBe('bad-address')
+  })
+})

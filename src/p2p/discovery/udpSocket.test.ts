@@ -1,0 +1,85 @@
+import { createSocket } from 'node:dgram'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
+
+const clock = new ManualClock(1)
+const open: UdpSocket[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((socket) => socket.close()))
+})
+
+async function bound(port = 0, isAllowed = (_ip: string): boolean => true): Promise<UdpSocket> {
+  const socket = await openUdpSocket({ clock }, { ip: '127.0.0.1', port, isAllowed })
+  open.push(socket)
+  return socket
+}
+
+/** Resolves when the socket has received one packet that ends in `last`; gives all sizes up to it. */
+function until(socket: UdpSocket, last: number): Promise<number[]> {
+  const sizes: number[] = []
+  return new Promise((resolve) => {
+    socket.onPacket((packet) => {
+      sizes.push(packet.length)
+      if (packet.at(-1) === last) resolve(sizes)
+    })
+  })
+}
+
+describe('openUdpSocket', () => {
+  it('tells its port and passes packets on with where they come from', async () => {
+    const a = await bound()
+    const b = await bound()
+    const arrived = new Promise((resolve) => b.onPacket((packet, ip, port) => resolve([[...packet], ip, port])))
+    a.send('127.0.0.1', b.port, Uint8Array.of(1, 2))
+    expect(await arrived).toEqual([[1, 2], '127.0.0.1', a.port])
+  })
+
+  it('drops packets over 1280 bytes, and from whom it may not talk to', async () => {
+    const b = await bound()
+    const a = await bound()
+    const sizes = until(b, 9)
+    a.send('127.0.0.1', b.port, new Uint8Array(1281))
+    a.send('127.0.0.1', b.port, new Uint8Array(1280).fill(9))
+    expect(await sizes).toEqual([1280])
+
+    const picky = await bound(0, (ip) => ip !== '127.0.0.1')
+    const others: number[] = []
+    picky.onPacket((packet) => others.push(packet.length))
+    const echo = until(b, 7)
+    picky.send('127.0.0.1', b.port, new Uint8Array(3).fill(7))
+    a.send('127.0.0.1', picky.port, Uint8Array.of(1))
+    a.send('127.0.0.1', b.port, Uint8Array.of(7))
+    expect(await echo).toEqual([1])
+    expect(others).toEqual([])
+  })
+
+  it('takes no more packets from one address than its limit', async () => {
+    const b = await bound()
+    let count = 0
+    b.onPacket(() => count++)
+    const sender = createSocket('udp4')
+    const send = (): Promise<void> =>
+      new Promise((resolve) => sender.send(Uint8Array.of(1), b.port, '127.0.0.1', () => resolve()))
+    for (let i = 0; i < 400; i++) await send()
+    expect(count).toBeLessThanOrEqual(300)
+    let isThere = false
+    const arrived = until(b, 5).then(() => {
+      isThere = true
+    })
+    // What still waits in the socket's buffer takes of the new tokens first.
+    while (!isThere) {
+      await clock.advance(1_000)
+      await new Promise<void>((resolve) => sender.send(Uint8Array.of(5), b.port, '127.0.0.1', () => resolve()))
+    }
+    await arrived
+    sender.close()
+  })
+
+  it('says which flags a taken port belongs to', async () => {
+    const { port } = await bound()
+    await expect(bound(port)).rejects.toThrow(UsageError)
+    await expect(bound(port)).rejects.toThrow('--p2p.listen.udp')
+  })
+})
