@@ -91,6 +91,142 @@ export interface PeerStats {
   known: number
 }
 
+/** What can change a peer's score or standing. */
+export type PeerEventKind =
+  | 'connected'
+  | 'disconnected'
+  | 'graft'
+  | 'prune'
+  | 'reject'
+  | 'ignore'
+  | 'behaviour'
+  | 'response'
+  | 'ban'
+  | 'unban'
+  | 'block'
+  | 'unblock'
+
+/** One thing that happened, or several like it within a minute of each other. */
+export interface PeerEvent {
+  kind: PeerEventKind
+  /** A short stable name: a reason of rejection, what the penalty is for, the cause of an end. */
+  reason: string
+  detail?: string
+  /** The block that it was about, as its sender named it. */
+  block?: { number: number; hash: string }
+  /** Payload versions (1 to 4) of the topics concerned. */
+  topics?: number[]
+  count: number
+  /** Unix milliseconds of the first and of the last of them. */
+  firstMs: number
+  lastMs: number
+  /** The peer's total when the last of them was written down, before its effect. */
+  score: number
+}
+
+/** Oldest first. */
+export interface PeerHistory {
+  peerID: string
+  events: PeerEvent[]
+}
+
+/** A count, what it weighs, and what that makes. */
+export interface ScoreTerm {
+  value: number
+  weight: number
+  score: number
+}
+
+/** One topic that is scored. */
+export interface TopicScorePart {
+  topic: string
+  version: number
+  inMesh: boolean
+  topicWeight: number
+  /** Value: quanta of time in the mesh, up to the cap. */
+  timeInMesh: ScoreTerm
+  firstDeliveries: ScoreTerm
+  /** Value: the shortfall, squared. */
+  meshDeficit: ScoreTerm
+  /** Value: what was missing when it left the mesh, squared. */
+  meshFailures: ScoreTerm
+  /** Value: invalid messages, squared. */
+  invalidMessages: ScoreTerm
+  /** Sum of the terms by the topic's weight. */
+  score: number
+}
+
+export interface IpScorePart {
+  ip: string
+  /** Peers on this IP, this one included. */
+  peers: string[]
+  /** Peers that may share an IP without loss. */
+  threshold: number
+  /** Of how many peers above the threshold, squared. */
+  value: number
+  weight: number
+  score: number
+  /** In a range that `--p2p.score.ip-exempt` names: costs nothing. */
+  exempt: boolean
+}
+
+/** Gossipsub's thresholds and what is withheld below each; `ban` is ours. */
+export interface ScoreThreshold {
+  name: 'mesh' | 'gossip' | 'publish' | 'graylist' | 'ban'
+  value: number
+  /** The total is below: this is in force. */
+  below: boolean
+  effect: string
+  /** Seconds until that changes if nothing happens but decay; null: not within `forecastHorizonS`. */
+  changesInS: number | null
+}
+
+/** Why a peer has the score that it has. The total is the sum of the parts. */
+export interface PeerScoreReport {
+  peerID: string
+  /** False with `--p2p.scoring none`. */
+  scored: boolean
+  connected: boolean
+  /** Static peers are never banned for their score. */
+  static: boolean
+  protected: boolean
+  total: number
+  topics: { score: number /** 0: none. */; cap: number; parts: TopicScorePart[] }
+  application: {
+    score: number
+    validResponses: ScoreTerm
+    errorResponses: ScoreTerm
+    rejectedPayloads: ScoreTerm
+  }
+  ipColocation: { score: number; parts: IpScorePart[] }
+  behaviour: {
+    score: number
+    penalties: number
+    /** Penalties that cost nothing. */
+    threshold: number
+    /** What is above, squared. */
+    value: number
+    weight: number
+  }
+  thresholds: ScoreThreshold[]
+  /** Seconds that were looked ahead; 0 for a peer that is not connected, whose score stands still. */
+  forecastHorizonS: number
+  ban: BanRecord | null
+  /** On the operator's block list. */
+  blocked: boolean
+}
+
+/** A time-limited ban that stands. */
+export interface BanRecord {
+  /** A peer id, or an IP. */
+  subject: string
+  kind: 'peer' | 'ip'
+  reason: string
+  /** Unix milliseconds. */
+  untilMs: number
+  remainingS: number
+}
+
 /**
  * Errors: `DecodeError` when an argument is no peer id, IP or subnet (JSON-RPC -32602), `P2pError` for the rest
  * (-32000). Unblocking, unprotecting or disconnecting what is not there succeeds.
@@ -126,4 +262,11 @@ export interface P2pApi {
   connectPeer(multiaddr: string): Promise<void>
   /** Closes all connections, forgets the peer and lifts its block, as op-node does. */
   disconnectPeer(peerId: string): Promise<void>
+
+  /** One peer, known or not, or all that are connected. */
+  peerScore(peerId?: string): Promise<PeerScoreReport[]>
+  /** One peer, or all of whom anything is written down. */
+  peerHistory(peerId?: string): Promise<PeerHistory[]>
+  /** Time-limited bans that stand, soonest to end first; the operator's block lists are not among them. */
+  bans(): Promise<BanRecord[]>
 }

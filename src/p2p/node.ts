@@ -16,7 +16,7 @@ import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.
 import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
 import { createConnections } from './host/connections.ts'
 import { createConnectionTrimmer } from './host/connectionTrimmer.ts'
-import { createGater } from './host/gater.ts'
+import { createGater, type GaterMetrics } from './host/gater.ts'
 import { createHost, startHost } from './host/host.ts'
 import { loadIdentity } from './host/identity.ts'
 import { createLatencyTracker } from './host/latency.ts'
@@ -29,6 +29,9 @@ import { createOperatorApi } from './operatorApi.ts'
 import type { P2pChain, P2pOptions } from './options.ts'
 import { createAppScores } from './score/appScores.ts'
 import { createBanMonitor } from './score/banMonitor.ts'
+import { recordPeerEvents } from './score/peerEvents.ts'
+import { openPeerHistories } from './score/peerHistory.ts'
+import { createPeerReasons } from './score/peerReasons.ts'
 import { createPeerScoreReader } from './score/peerScores.ts'
 import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
 import { createBlockSync } from './sync/blockSync.ts'
@@ -64,7 +67,15 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     logger.info('Static peer list contains this node itself, ignoring it')
     return false
   })
-  const appScores = createAppScores()
+  const histories = await openPeerHistories(
+    { clock, logger, score: (peer) => router.score(peer) },
+    store.datastore,
+  ).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  const events = recordPeerEvents(histories)
+  const appScores = createAppScores(events.onResponse)
   const scoring = gossipScoring(options, {
     blockTimeS: config.blockTime,
     appScore: (peer) => appScores.score(peer),
@@ -89,13 +100,20 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     },
     { maxAgeS: options.gossip.maxAgeS },
   )
+  const logRejection = createRejectionLog({ logger, clock })
   const router = createGossipRouter(
     {
       logger,
       ids: createMessageIds(),
       scoring,
       validate,
-      onVerdict: createRejectionLog({ logger, clock }),
+      onVerdict(from, version, verdict) {
+        logRejection(from, version, verdict)
+        events.onVerdict(from, version, verdict)
+      },
+      onRejectedAgain: events.onVerdict,
+      onMesh: events.onMesh,
+      onPenalty: events.onPenalty,
       onBlock(envelope, from) {
         metrics.onUnsafePayload(unixSeconds(clock))
         sync.onTrustedBlock(envelope)
@@ -110,10 +128,17 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     topics,
     options.gossip,
   )
+  const gaterMetrics: GaterMetrics = {
+    ...metrics.gater,
+    onPeerUnban(peer, cause) {
+      metrics.gater.onPeerUnban(peer, cause)
+      events.onUnban(peer, cause)
+    },
+  }
   const host = await createHost(
     {
       identity,
-      gater: createGater({ lists: access.lists, clock, metrics: metrics.gater }),
+      gater: createGater({ lists: access.lists, clock, metrics: gaterMetrics }),
       datastore: store.datastore,
       pubsub: router.service,
     },
@@ -126,12 +151,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     onOpen: () => metrics.onConnectionOpen(),
     onClose: () => metrics.onConnectionClose(),
     onAnother: (others) => others.forEach((connection) => void liveness.check(connection)),
-    onPeer(peer, address) {
+    onPeer(peer, address, direction) {
+      events.onConnected(peer, address, direction)
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')
       statics.onConnected(peer)
     },
-    onPeerGone(peer) {
+    onPeerGone(peer, end) {
+      events.onDisconnected(peer, end)
       logger.debug('Disconnected from peer', { peer })
       metrics.onGossipEvent('REMOVE_PEER')
       latency.forget(peer)
@@ -189,6 +216,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       isStatic: statics.has,
       async ban(peer, ban) {
         access.lists.banPeer(peer, ban)
+        events.onBan(peer, ban)
         connections.abort(peer, 'banned')
         await access.save()
       },
@@ -199,7 +227,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     {
       clock,
       logger,
-      close: (peer) => connections.close(peer),
+      close: (peer) => connections.close(peer, 'trimmed: more peers than --p2p.peers.hi'),
       peers: () => {
         const mesh = new Set(PAYLOAD_VERSIONS.flatMap((version) => router.meshPeers(version)))
         return connections.peers().map((id) => ({
@@ -241,10 +269,30 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       scores,
       isProtected,
       discovery,
-      metrics: metrics.gater,
+      onBlock: events.onBlock,
+      metrics: gaterMetrics,
       logger,
     },
     { dialTimeoutMs: options.dialTimeoutMs },
+  )
+
+  const reasons = createPeerReasons(
+    {
+      clock,
+      router,
+      versionOf: (topic) => PAYLOAD_VERSIONS.find((version) => topics.get(version) === topic),
+      appScores,
+      scoring,
+      histories,
+      lists: access.lists,
+      connected: connections.peers,
+      isStatic: statics.has,
+      isProtected,
+    },
+    {
+      scored: options.scoring !== 'none',
+      banThreshold: options.ban.enabled && options.scoring !== 'none' ? options.ban.threshold : undefined,
+    },
   )
 
   let state: 'new' | 'started' | 'stopped' = 'new'
@@ -258,6 +306,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     upkeeps += 1
     if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
       metrics.observeScores(connected.map(scores.of))
+      void histories.flush()
       metrics.setStreams(host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0))
     }
     cancelUpkeep = clock.setTimeout(upkeep, slotMs)
@@ -280,12 +329,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     await sync.stop()
     await host.stop()
     await access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
+    await histories.flush()
     await store.close()
     logger.debug('Stopped p2p host')
   }
 
   return {
     ...operator,
+    ...reasons,
     peerId,
     async start() {
       if (state !== 'new') throw new P2pError('not-running', `the p2p node was ${state} before`)

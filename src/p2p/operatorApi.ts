@@ -13,6 +13,7 @@ import type { LatencyTracker } from './host/latency.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import type { StaticPeers } from './host/staticPeers.ts'
 import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
+import type { PeerReasons } from './score/peerReasons.ts'
 
 export interface OperatorApiModules {
   host: Host
@@ -25,14 +26,19 @@ export interface OperatorApiModules {
   isProtected(peerId: string): boolean
   /** Undefined when discovery is off. */
   discovery: { localEnr(): string; table(): string[] } | undefined
+  /** The operator put a peer on the block list, or took it off. */
+  onBlock(change: 'block' | 'unblock', peerId: string): void
   metrics: Pick<GaterMetrics, 'onPeerUnban'>
   logger: Logger
 }
 
+/** What is told of scores and their reasons is another part's business. */
+export type OperatorApi = Omit<P2pApi, keyof PeerReasons>
+
 /** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000
 
-export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): P2pApi {
+export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): OperatorApi {
   const { host, router, access, connections, statics, latency, scores, logger } = modules
   const { lists } = access
   const selfId = host.peerId.toString()
@@ -75,8 +81,8 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     for (const id of statics.ids()) if (!connections.isConnected(id)) statics.retryNow(id)
   }
   const unblock = async (peerId: string): Promise<void> => {
-    lists.blockedPeers.delete(peerId)
-    if (lists.unbanPeer(peerId)) modules.metrics.onPeerUnban()
+    if (lists.blockedPeers.delete(peerId)) modules.onBlock('unblock', peerId)
+    if (lists.unbanPeer(peerId)) modules.metrics.onPeerUnban(peerId, 'lifted')
     await access.save()
     statics.retryNow(peerId)
   }
@@ -147,6 +153,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     async blockPeer(peerId) {
       const id = parsePeerId(peerId).toString()
       lists.blockedPeers.add(id)
+      modules.onBlock('block', id)
       connections.abort(id, 'peer is blocked')
       await access.save()
       logger.info('Blocked peer', { peer: id })
@@ -206,7 +213,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     },
     async disconnectPeer(peerId) {
       const id = parsePeerId(peerId)
-      await connections.close(id.toString())
+      await connections.close(id.toString(), 'disconnected by the operator')
       await host.peerStore.delete(id)
       await unblock(id.toString())
     },

@@ -3,7 +3,7 @@ import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
-import { booleanParam, objectParam, type Param, textParam } from './params.ts'
+import { booleanParam, objectParam, optionalParam, type Param, textParam } from './params.ts'
 
 /**
  * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), and which
@@ -55,7 +55,39 @@ const SUBNET: Param<string> = objectParam('subnet', 'CIDR text such as "10.1.0.0
 
 /** `deviump2p_*` and `opp2p_*`, answered from the running host. */
 export function p2pMethods(p2p: P2pApi): RpcMethod[] {
-  return [...dialectMethods(p2p, DEVIUM), ...dialectMethods(p2p, OP_NODE)]
+  return [...dialectMethods(p2p, DEVIUM), ...dialectMethods(p2p, OP_NODE), ...reasonMethods(p2p)]
+}
+
+/** What op-node has no method for. */
+function reasonMethods(p2p: P2pApi): RpcMethod[] {
+  const peer = optionalParam(PEER_ID)
+  return [
+    defineMethod({
+      name: 'deviump2p_peerScore',
+      params: [peer],
+      result: 'score report; without a peer id an array of those of all connected peers',
+      description: 'What a score is made of, the thresholds it stands against, when that changes, and a standing ban',
+      handle: async ([id]) => oneOrAll(id, await p2p.peerScore(id)),
+    }),
+    defineMethod({
+      name: 'deviump2p_peerHistory',
+      params: [peer],
+      result: 'object: peerID, events, oldest first; without a peer id an array of those',
+      description: 'What a peer did, and what was done to it, that bears on its score',
+      handle: async ([id]) => oneOrAll(id, await p2p.peerHistory(id)),
+    }),
+    defineMethod({
+      name: 'deviump2p_bans',
+      params: [],
+      result: 'array of objects: subject, kind (peer or ip), reason, untilMs, remainingS',
+      description: 'Time-limited bans that stand, soonest to end first',
+      handle: () => p2p.bans(),
+    }),
+  ]
+}
+
+function oneOrAll<T>(id: string | undefined, all: T[]): T | T[] | undefined {
+  return id === undefined ? all : all[0]
 }
 
 function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {

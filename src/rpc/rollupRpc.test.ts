@@ -162,6 +162,9 @@ function recorder() {
     unprotectPeer: note('unprotectPeer'),
     connectPeer: note('connectPeer'),
     disconnectPeer: note('disconnectPeer'),
+    peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
+    peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
+    bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
   return { asked, node, p2p }
 }
@@ -296,6 +299,26 @@ describe('p2p methods', () => {
     expect(fixture.asked).toContainEqual(['peers', true])
   })
 
+  it('answers why a peer has its score: one report, or a list of all', async () => {
+    const id = RECORD.peerID
+    expect(await call('deviump2p_peerScore', [id])).toEqual({ result: { peerID: id, total: -12 } })
+    expect(await call('deviump2p_peerScore')).toEqual({ result: [{ peerID: id, total: -12 }] })
+    expect(await call('deviump2p_peerHistory', [id])).toEqual({ result: { peerID: id, events: [] } })
+    expect(await call('deviump2p_peerHistory', [null])).toEqual({ result: [{ peerID: id, events: [] }] })
+    expect(fixture.asked).toEqual([
+      ['peerScore', id],
+      ['peerScore', undefined],
+      ['peerHistory', id],
+      ['peerHistory', undefined],
+    ])
+    expect((await call('deviump2p_bans')).result).toEqual([
+      { subject: id, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 },
+    ])
+    expect(await call('deviump2p_peerScore', [5])).toMatchObject({ error: { code: -32602 } })
+    for (const method of ['peerScore', 'peerHistory', 'bans']) {
+      expect(await call(`opp2p_${method}`)).toMatchObject({ error: { code: -32601 } })
+    }
+  })
   it.each(['deviump2p', 'opp2p'])('%s_blockSubnet reads both forms', async (namespace) => {
     expect(await call(`${namespace}_blockSubnet`, ['10.1.0.0/16'])).toEqual({ result: null })
     expect(await call(`${namespace}_blockSubnet`, [{ IP: '10.1.0.0', Mask: '//8AAA==' }])).toEqual({ result: null })

@@ -9,6 +9,10 @@ export interface TopicCounters {
   meshTime: number
   firstMessageDeliveries: number
   meshMessageDeliveries: number
+  /** The delivery rate counts: it has been in the mesh for long enough. */
+  meshMessageDeliveriesActive: boolean
+  /** Squared shortfalls of the times that it left the mesh. */
+  meshFailurePenalty: number
   invalidMessageDeliveries: number
 }
 
@@ -41,6 +45,7 @@ export interface GossipInternals {
     readonly peerStats: Map<string, PeerCounters>
     readonly peerIPs: Map<string, Set<string>>
     score(peerId: string): number
+    addPenalty(peerId: string, penalty: number, label: string): void
     duplicateMessage(from: string, id: string, topic: string): void
   }
   readonly gossipTracer: {
@@ -79,6 +84,7 @@ export function gossipInternals(instance: object): GossipInternals {
     internals.score.peerIPs instanceof Map &&
     typeof internals.score.score === 'function' &&
     typeof internals.score.duplicateMessage === 'function' &&
+    typeof internals.score.addPenalty === 'function' &&
     internals.gossipTracer?.promises instanceof Map &&
     typeof internals.gossipTracer.deliverMessage === 'function' &&
     internals.idontwants instanceof Map &&

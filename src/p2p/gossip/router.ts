@@ -8,6 +8,7 @@ import {
 } from '@chainsafe/libp2p-gossipsub'
 import type { Connection, PeerId } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
@@ -21,7 +22,7 @@ import {
   type PeerCounters,
   speakBothDialects,
 } from './gossipInternals.ts'
-import { createIdDialects, type MessageNames } from './idDialects.ts'
+import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
   GOSSIP_PARAMS,
@@ -45,6 +46,9 @@ export type GossipEvent =
   | 'GRAFT'
   | 'PRUNE'
 
+/** `refused`: the peer wanted in and was not let. */
+export type MeshCause = 'by-us' | 'by-peer' | 'refused'
+
 export interface GossipRouterModules {
   logger: Logger
   ids: MessageIds
@@ -56,6 +60,12 @@ export interface GossipRouterModules {
   /** A new valid block of another node, after it was passed on. */
   onBlock(envelope: PayloadEnvelope, from: string): void
   onEvent(event: GossipEvent): void
+  /** A peer sent what was rejected already. */
+  onRejectedAgain(from: string, version: PayloadVersion, verdict: Verdict): void
+  /** A peer joined or left the mesh of a topic, by its own will or ours; or it was refused. */
+  onMesh(change: 'graft' | 'prune', peerId: string, version: PayloadVersion, cause: MeshCause): void
+  /** Gossipsub's name of what it blames the peer for. */
+  onPenalty(peerId: string, label: string): void
   /** Peers that get every block, in the mesh or not. */
   isAlwaysServed(peerId: string): boolean
   /** Open connections of a peer. */
@@ -75,9 +85,12 @@ export interface GossipRouter {
   isSubscribed(peerId: string): boolean
   score(peerId: string): number
   counters(peerId: string): PeerCounters | undefined
-  /** Peers known on the same IP, this one included. */
-  peersOnIp(ip: string): number
+  /** Peers known on an IP. */
+  peersOnIp(ip: string): string[]
 }
+
+/** Rejected messages whose copies are told apart from those of good ones. */
+const REJECTED_REMEMBERED = 512
 
 const RESULTS = {
   accept: TopicValidatorResult.Accept,
@@ -151,10 +164,20 @@ export function createGossipRouter(
       // After the library has passed the block on, which it does right after this event.
       queueMicrotask(() => modules.onBlock(envelope, from))
     })
-    gossip.addEventListener('gossipsub:graft', () => modules.onEvent('GRAFT'))
-    gossip.addEventListener('gossipsub:prune', () => modules.onEvent('PRUNE'))
+    gossip.addEventListener('gossipsub:graft', ({ detail: { peerId, topic, direction } }) => {
+      modules.onEvent('GRAFT')
+      const version = versions.get(topic)
+      if (version === undefined) return
+      const isIn = internals?.mesh.get(topic)?.has(peerId) === true
+      modules.onMesh('graft', peerId, version, !isIn ? 'refused' : direction === 'inbound' ? 'by-peer' : 'by-us')
+    })
+    gossip.addEventListener('gossipsub:prune', ({ detail: { peerId, topic, direction } }) => {
+      modules.onEvent('PRUNE')
+      const version = versions.get(topic)
+      if (version !== undefined) modules.onMesh('prune', peerId, version, direction === 'inbound' ? 'by-peer' : 'by-us')
+    })
     gossip.addEventListener('gossipsub:heartbeat', repairStreams)
-    countDuplicates(internals)
+    watchScores(internals)
     serveSmallNetworks(internals)
     keepConnectedPeers(internals)
     names = speakBothDialects(internals, dialects)
@@ -209,6 +232,7 @@ export function createGossipRouter(
     modules.onVerdict(from, version, verdict)
     // A block seen before in another message is as good as this one to those who tell of it.
     if (verdict.result === 'accept' || verdict.reason === 'already-seen') names?.onValid(both)
+    if (verdict.result === 'reject') rejected.set(idText(both.withTopic), { version, verdict })
     if (verdict.result === 'accept') {
       accepted.set(message, verdict.envelope)
       modules.onEvent('DELIVER_MESSAGE')
@@ -218,11 +242,20 @@ export function createGossipRouter(
     return RESULTS[verdict.result]
   }
 
-  const countDuplicates = ({ score }: GossipInternals): void => {
-    const original = score.duplicateMessage.bind(score)
+  /** Each copy of a rejected message counts against its sender, as gossipsub has it. */
+  const rejected = new LruMap<string, { version: PayloadVersion; verdict: Verdict }>(REJECTED_REMEMBERED)
+  const watchScores = ({ score }: GossipInternals): void => {
+    const duplicateMessage = score.duplicateMessage.bind(score)
     score.duplicateMessage = (from, id, topic) => {
       modules.onEvent('DUPLICATE_MESSAGE')
-      original(from, id, topic)
+      const known = rejected.get(id)
+      if (known !== undefined) modules.onRejectedAgain(from, known.version, known.verdict)
+      duplicateMessage(from, id, topic)
+    }
+    const addPenalty = score.addPenalty.bind(score)
+    score.addPenalty = (peerId, penalty, label) => {
+      addPenalty(peerId, penalty, label)
+      modules.onPenalty(peerId, label)
     }
   }
 
@@ -312,6 +345,6 @@ export function createGossipRouter(
     isSubscribed: (peerId) => [...topics.values()].some((topic) => internals?.topics.get(topic)?.has(peerId) === true),
     score: (peerId) => internals?.score.score(peerId) ?? 0,
     counters: (peerId) => internals?.score.peerStats.get(peerId),
-    peersOnIp: (ip) => internals?.score.peerIPs.get(ip)?.size ?? 0,
+    peersOnIp: (ip) => [...(internals?.score.peerIPs.get(ip) ?? [])],
   }
 }

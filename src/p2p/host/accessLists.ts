@@ -88,6 +88,10 @@ export class AccessLists {
     return [...this.peerBans]
   }
 
+  listIpBans(): [string, Ban][] {
+    return [...this.ipBans]
+  }
+
   toJson(): AccessListsJson {
     return {
       version: 1,

@@ -1,4 +1,5 @@
-import type { Connection, PeerId } from '@libp2p/interface'
+import { type Connection, type PeerId, StreamCloseEvent } from '@libp2p/interface'
+import { describeError } from '../../lib/errors.ts'
 import { DIRECTION, type Direction } from '../api.ts'
 import type { Host } from './host.ts'
 
@@ -13,9 +14,15 @@ export interface Connections {
   /** All, or those of one peer. */
   open(peerId?: string): Connection[]
   /** Orderly; resolves when closed, at the latest after a second. */
-  close(peerId: string): Promise<void>
+  close(peerId: string, reason: string): Promise<void>
   /** At once. */
   abort(peerId: string, reason: string): void
+}
+
+/** Who ended a peer's last connection, and why as far as is known. */
+export interface ConnectionEnd {
+  by: 'us' | 'peer'
+  cause: string
 }
 
 export interface ConnectionListener {
@@ -24,8 +31,8 @@ export interface ConnectionListener {
   /** A connected peer has opened, or answered, one more: the others may be dead. */
   onAnother(others: Connection[]): void
   /** First connection of a peer; last one gone. */
-  onPeer(peerId: string, address: string): void
-  onPeerGone(peerId: string): void
+  onPeer(peerId: string, address: string, direction: Connection['direction']): void
+  onPeerGone(peerId: string, end: ConnectionEnd): void
 }
 
 const CLOSE_TIMEOUT_MS = 1_000
@@ -34,17 +41,26 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
   /** First connection first. */
   const byPeer = new Map<string, { id: PeerId; connections: Connection[] }>()
 
+  const ends = new WeakMap<Connection, { isLocal: boolean; error?: string }>()
+  /** Of peers that we are closing. */
+  const reasons = new Map<string, string>()
+
   const onOpen = ({ detail: connection }: CustomEvent<Connection>): void => {
     const id = connection.remotePeer.toString()
     const entry = byPeer.get(id)
     listener.onOpen()
+    connection.addEventListener('close', (event) => {
+      if (!(event instanceof StreamCloseEvent)) return
+      const said = event.error === undefined ? {} : { error: describeError(event.error) }
+      ends.set(connection, { isLocal: event.local === true, ...said })
+    })
     if (entry !== undefined) {
       listener.onAnother([...entry.connections])
       entry.connections.push(connection)
       return
     }
     byPeer.set(id, { id: connection.remotePeer, connections: [connection] })
-    listener.onPeer(id, connection.remoteAddr.toString())
+    listener.onPeer(id, connection.remoteAddr.toString(), connection.direction)
   }
   const onClose = ({ detail: connection }: CustomEvent<Connection>): void => {
     const id = connection.remotePeer.toString()
@@ -56,7 +72,16 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     entry.connections = left
     if (left.length > 0) return
     byPeer.delete(id)
-    listener.onPeerGone(id)
+    // The connection's own listeners, which hear the cause, are called after this.
+    queueMicrotask(() => listener.onPeerGone(id, endOf(id, connection)))
+  }
+  const endOf = (id: string, connection: Connection): ConnectionEnd => {
+    const reason = reasons.get(id)
+    reasons.delete(id)
+    const end = ends.get(connection)
+    if (reason !== undefined) return { by: 'us', cause: reason }
+    if (end?.isLocal === true) return { by: 'us', cause: end.error ?? 'closed' }
+    return { by: 'peer', cause: end?.error ?? 'closed' }
   }
   return {
     start() {
@@ -76,11 +101,14 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     },
     sinceMs: (peerId) => byPeer.get(peerId)?.connections[0]?.timeline.open,
     open: (peerId) => (peerId === undefined ? host.getConnections() : [...(byPeer.get(peerId)?.connections ?? [])]),
-    async close(peerId) {
+    async close(peerId, reason) {
       const entry = byPeer.get(peerId)
-      if (entry !== undefined) await host.hangUp(entry.id, { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) })
+      if (entry === undefined) return
+      reasons.set(peerId, reason)
+      await host.hangUp(entry.id, { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) })
     },
     abort(peerId, reason) {
+      if (byPeer.has(peerId)) reasons.set(peerId, reason)
       for (const connection of byPeer.get(peerId)?.connections ?? []) connection.abort(new Error(reason))
     },
   }

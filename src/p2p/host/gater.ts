@@ -8,7 +8,7 @@ import { ipOf } from './multiaddrs.ts'
 export interface GaterMetrics {
   onDial(allowed: boolean): void
   onAccept(allowed: boolean): void
-  onPeerUnban(): void
+  onPeerUnban(peerId: string, cause: 'expired' | 'lifted'): void
   onIpUnban(): void
 }
 
@@ -25,7 +25,7 @@ export function createGater(modules: { lists: AccessLists; clock: Clock; metrics
     if (ban === undefined) return false
     if (ban.expiryMs > clock.now()) return true
     lists.unbanPeer(peerId)
-    metrics.onPeerUnban()
+    metrics.onPeerUnban(peerId, 'expired')
     return false
   }
   const isIpDenied = (ip: string | undefined): boolean => {

@@ -5,15 +5,16 @@ export type AppEvent = keyof ReqRespScores
 
 /** op-node's app_params.go: caps and weights of what happens in request/response sync. */
 const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
-const WEIGHTS: ReqRespScores = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
+export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
 const EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
 /** 10 epochs of 6 slots. */
-const DECAY = scoreDecay(60)
+export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01
 
 /** The application's part of a peer's score. */
 export interface AppScores {
-  record(peerId: string, event: AppEvent): void
+  /** `detail`: what went wrong, where something did. */
+  record(peerId: string, event: AppEvent, detail?: string): void
   counters(peerId: string): ReqRespScores
   /** Weighted sum. */
   score(peerId: string): number
@@ -23,10 +24,13 @@ export interface AppScores {
 
 const NONE: ReqRespScores = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
 
-export function createAppScores(): AppScores {
+export function createAppScores(
+  onRecord: (peerId: string, event: AppEvent, detail?: string) => void = () => {},
+): AppScores {
   const peers = new Map<string, ReqRespScores>()
   return {
-    record(peerId, event) {
+    record(peerId, event, detail) {
+      onRecord(peerId, event, detail)
       const counters = peers.get(peerId) ?? { ...NONE }
       counters[event] = Math.min(CAPS[event], counters[event] + 1)
       peers.set(peerId, counters)
@@ -36,7 +40,7 @@ export function createAppScores(): AppScores {
       const counters = peers.get(peerId)
       if (counters === undefined) return 0
       let total = 0
-      for (const event of EVENTS) total += counters[event] * WEIGHTS[event]
+      for (const event of EVENTS) total += counters[event] * APP_WEIGHTS[event]
       return total
     },
     decay(connected) {
@@ -44,7 +48,7 @@ export function createAppScores(): AppScores {
         const counters = peers.get(peerId)
         if (counters === undefined) continue
         for (const event of EVENTS) {
-          const next = counters[event] * DECAY
+          const next = counters[event] * APP_DECAY
           counters[event] = next < DECAY_TO_ZERO ? 0 : next
         }
         if (EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)

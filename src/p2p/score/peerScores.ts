@@ -16,7 +16,7 @@ export function createPeerScoreReader(
       let ipColocation = 0
       for (const ip of counters?.knownIPs ?? []) {
         if (params.IPColocationFactorWhitelist.has(ip)) continue
-        const surplus = router.peersOnIp(ip) - params.IPColocationFactorThreshold
+        const surplus = router.peersOnIp(ip).length - params.IPColocationFactorThreshold
         if (surplus > 0) ipColocation += surplus * surplus
       }
       return {

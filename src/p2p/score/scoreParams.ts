@@ -10,6 +10,28 @@ const SLOTS_PER_EPOCH = 6
 /** Block time that op-node takes when the chain has none. */
 const DEFAULT_SLOT_S = 2
 
+/** Gossipsub's parameters of one topic. Times in milliseconds. */
+export interface TopicParams {
+  topicWeight: number
+  timeInMeshWeight: number
+  timeInMeshQuantum: number
+  /** In quanta. */
+  timeInMeshCap: number
+  firstMessageDeliveriesWeight: number
+  firstMessageDeliveriesDecay: number
+  firstMessageDeliveriesCap: number
+  meshMessageDeliveriesWeight: number
+  meshMessageDeliveriesDecay: number
+  meshMessageDeliveriesCap: number
+  meshMessageDeliveriesThreshold: number
+  meshMessageDeliveriesWindow: number
+  meshMessageDeliveriesActivation: number
+  meshFailurePenaltyWeight: number
+  meshFailurePenaltyDecay: number
+  invalidMessageDeliveriesWeight: number
+  invalidMessageDeliveriesDecay: number
+}
+
 export interface GossipScoring {
   params: {
     topicScoreCap: number
@@ -24,7 +46,7 @@ export interface GossipScoring {
     decayInterval: number
     decayToZero: number
     retainScore: number
-    topics: Record<string, never>
+    topics: Record<string, TopicParams>
   }
   thresholds: {
     gossipThreshold: number

@@ -78,7 +78,7 @@ export function createBlockSync(
     onTrusted: (envelope, from) => modules.onBlock(envelope, from),
     onRejected(from, number) {
       logger.debug('Peer gave a false block', { peer: from, number })
-      appScores.record(from, 'rejectedPayloads')
+      appScores.record(from, 'rejectedPayloads', `block ${number} is none of the chain's`)
       client.enqueue(number, from)
     },
   })
@@ -97,9 +97,9 @@ export function createBlockSync(
       blocks.offer(envelope, from)
       metrics.setQuarantined(blocks.quarantined())
     },
-    onResult(peerId, outcome) {
+    onResult(peerId, outcome, detail) {
       if (outcome === 'valid') appScores.record(peerId, 'validResponses')
-      else if (outcome === 'error') appScores.record(peerId, 'errorResponses')
+      else if (outcome === 'error') appScores.record(peerId, 'errorResponses', detail)
     },
   })
 

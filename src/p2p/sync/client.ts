@@ -23,7 +23,8 @@ export interface BlockClientModules {
   candidates(): string[]
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
-  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found'): void
+  /** `detail`: what was asked for, and what went wrong. */
+  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found', detail?: string): void
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
@@ -117,7 +118,7 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       job.tried.add(peerId)
       bucketOf(peerId).take(ERROR_TOKENS)
       if (!stopped) {
-        modules.onResult(peerId, 'error')
+        modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
         logger.debug('Asking a peer for a block failed', {
           peer: peerId,
           number: job.number,

@@ -1,0 +1,180 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { PeerEvent } from './api.ts'
+import { gossipInternals } from './gossip/gossipInternals.ts'
+import { signedMessage } from './gossip/publisher.ts'
+import { blocksTopic } from './gossip/topics.ts'
+import { compressSnappy } from './snappyBlock.ts'
+import { startRawPeer } from './testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+const config = testConfig()
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((started) => started.stop()))
+})
+
+async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
+  const started = await startTestNode(...args)
+  running.push(started.node)
+  return started
+}
+async function startRaw() {
+  const raw = await startRawPeer([TOPIC])
+  running.push(raw)
+  return raw
+}
+async function eventsOf({ node }: TestNode, peerId: string): Promise<PeerEvent[]> {
+  const [history] = await node.peerHistory(peerId)
+  return history?.events ?? []
+}
+const has = async (test: TestNode, peerId: string, kind: string, reason?: string) =>
+  (await eventsOf(test, peerId)).some((event) => event.kind === kind && (reason ?? event.reason) === event.reason)
+
+describe('the history of a peer', () => {
+  it('has its connection, its place in the meshes and its rejected blocks with their reason', async () => {
+    const node = await start()
+    const raw = await startRaw()
+    await raw.connect(node.address)
+    await until('the mesh', () => node.node.meshSize() === 1)
+    const bad = testBlock(config, { blockNumber: 9, blockHash: `0x${'ab'.repeat(32)}` })
+    await raw.publish(TOPIC, compressSnappy(signedMessage(bad, 3, CHAIN_ID, SEQUENCER_KEY)))
+    await until('the verdict', () => has(node, raw.peerId, 'reject'))
+    const events = await eventsOf(node, raw.peerId)
+    expect(events[0]).toMatchObject({ kind: 'connected', reason: 'inbound', count: 1 })
+    expect(events[0]?.detail).toContain('/ip4/127.0.0.1/')
+    expect(events.find(({ kind }) => kind === 'graft')).toMatchObject({ topics: [3] })
+    expect(events.find(({ kind }) => kind === 'reject')).toMatchObject({
+      reason: 'wrong-hash',
+      block: { number: 9, hash: bad.payload.blockHash },
+      topics: [3],
+    })
+
+    // A second copy, from somebody else, is blamed on that one too.
+    const other = await startRaw()
+    await other.connect(node.address)
+    await other.publish(TOPIC, compressSnappy(signedMessage(bad, 3, CHAIN_ID, SEQUENCER_KEY)))
+    await until('the copy', () => has(node, other.peerId, 'reject', 'wrong-hash'))
+
+    await raw.stop()
+    await until('the end', () => has(node, raw.peerId, 'disconnected', 'by-peer'))
+  })
+
+  it('has the penalties for grafting too soon', async () => {
+    const node = await start()
+    const raw = await startRaw()
+    await raw.connect(node.address)
+    await until('the mesh', () => node.node.meshSize() === 1)
+    const pubsub = raw.host.services.pubsub as unknown as { sendRpc(id: string, rpc: object): boolean }
+    const control = (change: 'graft' | 'prune') => ({
+      subscriptions: [],
+      messages: [],
+      control: {
+        ihave: [],
+        iwant: [],
+        graft: [],
+        prune: [],
+        idontwant: [],
+        [change]: [{ topicID: TOPIC, peers: [], backoff: 60 }],
+      },
+    })
+    pubsub.sendRpc(node.node.peerId, control('prune'))
+    await until('the prune', () => has(node, raw.peerId, 'prune', 'by-peer'))
+    pubsub.sendRpc(node.node.peerId, control('graft'))
+    await until('the penalty', () => has(node, raw.peerId, 'behaviour', 'graft-too-soon'))
+    expect(await has(node, raw.peerId, 'graft', 'refused')).toBe(true)
+    const [report] = await node.node.peerScore(raw.peerId)
+    expect(report?.behaviour.penalties).toBeGreaterThan(1)
+    expect(report?.total).toBe(0)
+  })
+
+  it('has what became of requests, and survives a restart', async () => {
+    const chain = testBlocks(config, 995, 999)
+    const served = testChain(config, { payloadByNumber: async (n) => chain.find((b) => b.payload.blockNumber === n) })
+    const server = await start({ sequencerKey: SEQUENCER_KEY }, { chain: served })
+    const folder = await mkdtemp(join(tmpdir(), 'reasons-'))
+    const own = { privateKeyPath: join(folder, 'key'), peerStorePath: join(folder, 'peers') }
+    const asker = await startTestNode({ ...own, staticPeers: [server.address] })
+    running.push(asker.node)
+    await until('the mesh', () => server.node.meshSize() === 1)
+    const arrived = asker.block(chain[4]?.payload.blockHash ?? '')
+    const last = chain[4]
+    if (last === undefined) throw new Error('no block')
+    await server.node.publish(last)
+    await arrived
+    asker.node.requestRange(995, 999)
+    await until('the answers', async () => {
+      const event = (await eventsOf(asker, server.node.peerId)).find(({ kind }) => kind === 'response')
+      return event?.count === 4 && event.reason === 'valid-block'
+    })
+    const [report] = await asker.node.peerScore(server.node.peerId)
+    expect(report?.application.validResponses.score).toBeGreaterThan(1)
+    expect(report).toMatchObject({ connected: true, static: true, scored: true, ban: null, blocked: false })
+    expect(report?.total).toBe(report?.application.score)
+    await asker.node.stop()
+    running.splice(running.indexOf(asker.node), 1)
+
+    const again = await start(own)
+    const events = await eventsOf(again, server.node.peerId)
+    expect(events.map(({ kind }) => kind)).toContain('response')
+    expect((await again.node.peerHistory()).map(({ peerID }) => peerID)).toEqual([server.node.peerId])
+  })
+})
+
+describe('the score of a peer', () => {
+  it('is what gossipsub acts on, with the exemption of its IP', async () => {
+    const node = await start()
+    const raw = await startRaw()
+    await raw.connect(node.address)
+    const [report] = await node.node.peerScore()
+    const record = (await node.node.peers(true)).peers[raw.peerId]
+    expect(report).toMatchObject({ peerID: raw.peerId, connected: true, total: record?.scores.gossip.total })
+    expect(report?.ipColocation.parts).toEqual([
+      { ip: '127.0.0.1', peers: [raw.peerId], threshold: 10, value: 0, weight: -35, score: 0, exempt: true },
+    ])
+    expect(report?.thresholds.map(({ name, value, below }) => [name, value, below])).toEqual([
+      ['mesh', 0, false],
+      ['gossip', -10, false],
+      ['publish', -40, false],
+      ['graylist', -40, false],
+      ['ban', -100, false],
+    ])
+  })
+
+  it('below the ban threshold ends in a ban that says why and until when, and so does the history', async () => {
+    const node = await start({ ipColocationExempt: [], ban: { enabled: true, threshold: -30, durationMs: 60_000 } })
+    const crowd = await Promise.all(Array.from({ length: 11 }, startRaw))
+    const firstOf = crowd[0]
+    if (firstOf === undefined) throw new Error('no peer')
+    await Promise.all(crowd.slice(0, 10).map((raw) => raw.connect(node.address)))
+    expect((await node.node.peerScore(firstOf.peerId))[0]?.total).toBe(0)
+    await crowd[10]?.host.dial((await import('@multiformats/multiaddr')).multiaddr(node.address))
+    await until('a ban', async () => (await node.node.bans()).length > 0)
+    const [ban] = await node.node.bans()
+    expect(ban).toMatchObject({ kind: 'peer', reason: 'score -35.00 is below -30' })
+    expect(ban?.remainingS).toBeGreaterThan(50)
+    const banned = ban?.subject ?? ''
+    expect((await node.node.peerScore(banned))[0]?.ban).toMatchObject({ reason: 'score -35.00 is below -30' })
+    await until('its end', () => has(node, banned, 'disconnected', 'by-us'))
+    const end = (await eventsOf(node, banned)).find(({ kind }) => kind === 'disconnected')
+    expect(end?.detail).toBe('banned')
+    expect((await eventsOf(node, banned)).find(({ kind }) => kind === 'ban')).toMatchObject({ score: -35 })
+    await node.node.unblockPeer(banned)
+    expect((await node.node.peerScore(banned))[0]?.ban).toBeNull()
+    expect(await has(node, banned, 'unban', 'lifted')).toBe(true)
+  })
+
+  it('refuses what is no peer id, and knows nothing bad of strangers', async () => {
+    const node = await start()
+    await expect(node.node.peerScore('xx')).rejects.toThrow('peer')
+    await expect(node.node.peerHistory('xx')).rejects.toThrow('peer')
+    const stranger = await startRaw()
+    const [report] = await node.node.peerScore(stranger.peerId)
+    expect(report).toMatchObject({ connected: false, total: 0, ban: null, forecastHorizonS: 0 })
+    expect(gossipInternals(stranger.host.services.pubsub).peers.size).toBe(0)
+  })
+})

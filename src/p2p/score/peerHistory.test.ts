@@ -1,0 +1,109 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LevelDatastore } from 'datastore-level'
+import { type Datastore, Key } from 'interface-datastore'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { openPeerHistories } from './peerHistory.ts'
+
+const DAY_MS = 24 * 3_600_000
+let score = 0
+const open = (clock: ManualClock, datastore?: Datastore) =>
+  openPeerHistories({ clock, logger: silentLogger, score: () => score }, datastore)
+
+const opened: LevelDatastore[] = []
+afterEach(async () => {
+  for (const datastore of opened.splice(0)) await datastore.close()
+})
+async function openStore(): Promise<Datastore> {
+  const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'peer-history-')))
+  await datastore.open()
+  opened.push(datastore)
+  return datastore
+}
+
+describe('openPeerHistories', () => {
+  it('writes down what happened, and when, and at which score', async () => {
+    const clock = new ManualClock(1_000)
+    const histories = await open(clock)
+    score = -1.23456
+    histories.record('a', { kind: 'reject', reason: 'wrong-hash', block: { number: 5, hash: '0x12' }, topics: [3] })
+    expect(histories.of('a')).toEqual([
+      {
+        kind: 'reject',
+        reason: 'wrong-hash',
+        block: { number: 5, hash: '0x12' },
+        topics: [3],
+        count: 1,
+        firstMs: 1_000,
+        lastMs: 1_000,
+        score: -1.235,
+      },
+    ])
+    expect(histories.of('b')).toEqual([])
+    expect(histories.peers()).toEqual(['a'])
+  })
+  it('counts what repeats within a minute', async () => {
+    const clock = new ManualClock(0)
+    const histories = await open(clock)
+    for (const topic of [3, 1]) histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
+    histories.record('a', { kind: 'ban', reason: 'score' })
+    await clock.advance(60_000)
+    histories.record('a', { kind: 'graft', reason: 'by-us', topics: [4] })
+    await clock.advance(60_001)
+    histories.record('a', { kind: 'graft', reason: 'by-us', topics: [1] })
+    expect(histories.of('a').map(({ kind, count, topics, firstMs }) => [kind, count, topics, firstMs])).toEqual([
+      ['ban', 1, undefined, 0],
+      ['graft', 3, [1, 3, 4], 0],
+      ['graft', 1, [1], 120_001],
+    ])
+  })
+  it('is bounded: events, their texts and peers', async () => {
+    const clock = new ManualClock(0)
+    const histories = await open(clock)
+    for (let n = 0; n < 100; n++) histories.record('a', { kind: 'reject', reason: `r${n}`, detail: 'x'.repeat(5_000) })
+    expect(histories.of('a')).toHaveLength(64)
+    expect(histories.of('a').at(-1)?.detail).toHaveLength(200)
+    for (let n = 0; n < 1_100; n++) {
+      histories.record(`peer${n}`, { kind: 'connected', reason: 'inbound' })
+      if (n % 500 === 0) histories.record('a', { kind: 'reject', reason: 'again' })
+    }
+    expect(histories.peers()).toHaveLength(1_000)
+    expect(histories.of('peer0')).toEqual([])
+    expect(histories.of('a')).toHaveLength(64)
+  })
+  it('survives a restart, for a week', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(0)
+    const histories = await open(clock, datastore)
+    histories.record('old', { kind: 'ban', reason: 'score' })
+    await clock.advance(3 * DAY_MS)
+    histories.record('new', { kind: 'ban', reason: 'score' })
+    await histories.flush()
+    const again = await open(clock, datastore)
+    expect(again.peers()).toEqual(['old', 'new'])
+    expect(again.of('old')).toEqual(histories.of('old'))
+    await clock.advance(5 * DAY_MS)
+    expect((await open(clock, datastore)).peers()).toEqual(['new'])
+    await clock.advance(-5 * DAY_MS)
+    expect((await open(clock, datastore)).peers()).toEqual(['new'])
+  })
+  it('drops from the store what it forgets, and what it cannot read', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(0)
+    for (const text of ['no json', '[1]', '[{"kind":"ban"}]', '{}']) {
+      await datastore.put(new Key('/devium/peer-history/x'), Buffer.from(text))
+      expect((await open(clock, datastore)).peers()).toEqual([])
+      expect(await datastore.has(new Key('/devium/peer-history/x'))).toBe(false)
+    }
+    const histories = await open(clock, datastore)
+    histories.record('first', { kind: 'connected', reason: 'inbound' })
+    await histories.flush()
+    for (let n = 0; n < 1_000; n++) histories.record(`peer${n}`, { kind: 'connected', reason: 'inbound' })
+    await histories.flush()
+    expect((await open(clock, datastore)).of('first')).toEqual([])
+    expect(await datastore.has(new Key('/devium/peer-history/first'))).toBe(false)
+  })
+})

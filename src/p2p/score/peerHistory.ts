@@ -1,0 +1,133 @@
+import { type Datastore, Key } from 'interface-datastore'
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { PeerEvent } from '../api.ts'
+
+/** What the place that saw it happen says. */
+export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
+
+export interface PeerHistories {
+  record(peerId: string, event: NewPeerEvent): void
+  /** Oldest first. */
+  of(peerId: string): PeerEvent[]
+  peers(): string[]
+  /** Writes what is new. */
+  flush(): Promise<void>
+}
+
+const PREFIX = '/devium/peer-history/'
+const MAX_PEERS = 1_000
+const MAX_EVENTS = 64
+/** op-node keeps what it knows of a peer for 7 days. */
+const KEEP_MS = 7 * 24 * 3_600_000
+/** A like event within this time raises the count of the one before. */
+const MERGE_MS = 60_000
+/** How far back it is looked for: a peer that rotates its offences does not push its ban out of the list so soon. */
+const MERGE_DEPTH = 16
+const MAX_DETAIL = 200
+
+/**
+ * Opens the histories that the datastore holds, or keeps them in memory without one. Bounded: the peer that was quiet
+ * longest goes first, and of each peer the oldest events.
+ */
+export async function openPeerHistories(
+  modules: { clock: Clock; logger: Logger; score(peerId: string): number },
+  datastore: Datastore | undefined,
+): Promise<PeerHistories> {
+  const { clock, logger } = modules
+  const changed = new Set<string>()
+  const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
+
+  const record = (peerId: string, event: NewPeerEvent): void => {
+    const events = peers.get(peerId) ?? []
+    // Last in the map: who has been quiet longest is first.
+    peers.delete(peerId)
+    peers.set(peerId, events)
+    changed.add(peerId)
+    const nowMs = clock.now()
+    const score = round(modules.score(peerId))
+    const detail = event.detail === undefined ? {} : { detail: event.detail.slice(0, MAX_DETAIL) }
+    const before = events.findLastIndex((other, index) => {
+      const near = index >= events.length - MERGE_DEPTH && nowMs - other.lastMs <= MERGE_MS
+      return near && other.kind === event.kind && other.reason === event.reason
+    })
+    const known = events[before]
+    if (known === undefined) {
+      events.push({ ...event, ...detail, count: 1, firstMs: nowMs, lastMs: nowMs, score })
+      if (events.length > MAX_EVENTS) events.shift()
+    } else {
+      events.splice(before, 1)
+      const topics = event.topics === undefined ? {} : { topics: union(known.topics ?? [], event.topics) }
+      events.push({ ...known, ...event, ...detail, ...topics, count: known.count + 1, lastMs: nowMs, score })
+    }
+    if (peers.size <= MAX_PEERS) return
+    const quietest = peers.keys().next()
+    if (quietest.done === true) return
+    peers.delete(quietest.value)
+    changed.add(quietest.value)
+  }
+
+  return {
+    record,
+    of: (peerId) => structuredClone(peers.get(peerId) ?? []),
+    peers: () => [...peers.keys()],
+    async flush() {
+      const names = [...changed]
+      changed.clear()
+      if (datastore === undefined || names.length === 0) return
+      try {
+        const batch = datastore.batch()
+        for (const peerId of names) {
+          const events = peers.get(peerId)
+          if (events === undefined) batch.delete(keyOf(peerId))
+          else batch.put(keyOf(peerId), Buffer.from(JSON.stringify(events)))
+        }
+        await batch.commit()
+      } catch (error) {
+        logger.warn('Peer history could not be written', { err: describeError(error) })
+      }
+    },
+  }
+}
+
+async function load(datastore: Datastore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
+  const found: [string, PeerEvent[]][] = []
+  for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
+    const events = parseEvents(value)
+    const last = events?.at(-1)
+    if (events === undefined || last === undefined || nowMs - last.lastMs > KEEP_MS) await datastore.delete(key)
+    else found.push([key.name(), events])
+  }
+  found.sort(([, a], [, b]) => (a.at(-1)?.lastMs ?? 0) - (b.at(-1)?.lastMs ?? 0))
+  return new Map(found.slice(-MAX_PEERS))
+}
+
+/** Undefined when it is not what was written here: it is then dropped, nothing depends on it. */
+function parseEvents(bytes: Uint8Array): PeerEvent[] | undefined {
+  try {
+    const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    return Array.isArray(json) && json.length <= MAX_EVENTS && json.every(isEvent) ? json : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isEvent(value: unknown): value is PeerEvent {
+  if (typeof value !== 'object' || value === null) return false
+  const { kind, reason, count, firstMs, lastMs, score } = { ...value } as Record<string, unknown>
+  const texts = typeof kind === 'string' && typeof reason === 'string'
+  return texts && [count, firstMs, lastMs, score].every((number) => typeof number === 'number')
+}
+
+function keyOf(peerId: string): Key {
+  return new Key(PREFIX + peerId)
+}
+
+function union(a: readonly number[], b: readonly number[]): number[] {
+  return [...new Set([...a, ...b])].sort((x, y) => x - y)
+}
+
+function round(score: number): number {
+  return Math.round(score * 1000) / 1000
+}
