@@ -135,11 +135,6 @@ export function maybe<T>(value: JsonValue | undefined, read: (value: JsonValue) 
   return value === undefined || value === null ? undefined : read(value)
 }
 
-/** 32 bytes of hex as bigint's fixed-length text. */
-export function toWord(value: bigint): Hex {
-  return `0x${value.toString(16).padStart(64, '0')}`
-}
-
 function readBlockNumber(value: JsonValue): BlockSelector {
   const label = BLOCK_LABELS.find((known) => known === value)
   if (label !== undefined) return { kind: 'label', label }
