@@ -47,8 +47,13 @@ describe('traceTransaction', () => {
         if (steps.length > 0) traced++
         for (const [position, step] of steps.entries()) {
           const next = steps[position + 1]
-          // Within a frame gas only falls; a deeper frame begins with no more than there was.
-          if (next !== undefined && next.depth >= step.depth) expect(next.gas).toBeLessThanOrEqual(step.gas)
+          if (next?.depth === step.depth && !step.opcode.includes('CALL') && !step.opcode.startsWith('CREATE')) {
+            expect(step.gas - next.gas).toBe(step.gasCost)
+          }
+          // What a call passes on is part of its cost; a stipend comes on top.
+          if (next !== undefined && next.depth > step.depth && step.opcode.includes('CALL')) {
+            expect(next.gas).toBeLessThanOrEqual(step.gasCost + 2300n)
+          }
         }
       }
     }
@@ -59,10 +64,14 @@ describe('traceTransaction', () => {
     const block = await chain.blockByNumber(3)
     const steps: TraceStep[] = []
     await chain.traceTransaction(block?.transactions[0]?.hash ?? '0x', (step) => steps.push(step))
-    expect(steps.slice(0, 3).map(({ pc, opcode, depth, stack }) => ({ pc, opcode, depth, stack }))).toEqual([
-      { pc: 0, opcode: 'PUSH1', depth: 1, stack: [] },
-      { pc: 2, opcode: 'PUSH1', depth: 1, stack: [0x80n] },
-      { pc: 4, opcode: 'MSTORE', depth: 1, stack: [0x80n, 0x40n] },
+    const begin = steps
+      .slice(0, 3)
+      .map(({ pc, opcode, gasCost, depth, stack }) => ({ pc, opcode, gasCost, depth, stack }))
+    expect(begin).toEqual([
+      { pc: 0, opcode: 'PUSH1', gasCost: 3n, depth: 1, stack: [] },
+      { pc: 2, opcode: 'PUSH1', gasCost: 3n, depth: 1, stack: [0x80n] },
+      // 3, and 9 for three words of memory.
+      { pc: 4, opcode: 'MSTORE', gasCost: 12n, depth: 1, stack: [0x80n, 0x40n] },
     ])
     expect(steps.filter(({ opcode }) => opcode === 'SSTORE').length).toBeGreaterThan(3)
     expect(steps.at(-1)?.opcode).toBe('STOP')

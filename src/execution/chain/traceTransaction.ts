@@ -24,8 +24,10 @@ export async function traceTransaction(
   await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
   for (const earlier of transactions.slice(0, index)) await execution.add(earlier)
   const { evm } = lease.env.evm
-  evm.onStep = (frame) => onStep(toStep(frame))
+  const steps = new StepReporter(onStep)
+  evm.onStep = (frame) => steps.begin(frame)
   const { gasUsed, returnData, logs, failure } = await execution.add(transaction)
+  steps.finish()
   return {
     gasUsed,
     returnData,
@@ -35,14 +37,34 @@ export async function traceTransaction(
   }
 }
 
-function toStep(frame: Frame): TraceStep {
-  return {
-    pc: frame.pc,
-    opcode: opcodeName(frame.program.code[frame.pc] ?? 0),
-    gas: BigInt(frame.gas),
-    depth: frame.depth + 1,
-    stack: frame.stack.slice(0, frame.sp).map(BigInt),
-    memory: frame.memory.slice(0, frame.memorySize),
-    address: frame.addressHex,
+/** Tells of a step once its cost is known: when the next one begins, in whatever frame. */
+class StepReporter {
+  private readonly onStep: (step: TraceStep) => void
+  private pending: { frame: Frame; step: Omit<TraceStep, 'gasCost'>; gas: number } | undefined
+
+  constructor(onStep: (step: TraceStep) => void) {
+    this.onStep = onStep
+  }
+
+  begin(frame: Frame): void {
+    this.finish()
+    frame.opcodeCost = undefined
+    const step = {
+      pc: frame.pc,
+      opcode: opcodeName(frame.program.code[frame.pc] ?? 0),
+      gas: BigInt(frame.gas),
+      depth: frame.depth + 1,
+      stack: frame.stack.slice(0, frame.sp).map(BigInt),
+      memory: frame.memory.slice(0, frame.memorySize),
+      address: frame.addressHex,
+    }
+    this.pending = { frame, step, gas: frame.gas }
+  }
+
+  finish(): void {
+    if (this.pending === undefined) return
+    const { frame, step, gas } = this.pending
+    this.pending = undefined
+    this.onStep({ ...step, gasCost: BigInt(frame.opcodeCost ?? gas - frame.gas) })
   }
 }

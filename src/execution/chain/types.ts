@@ -328,7 +328,10 @@ export interface CallResult {
 export interface TraceStep {
   pc: number
   opcode: string
+  /** Before it. */
   gas: bigint
+  /** What it takes; for calls with the gas they pass on, as geth counts. */
+  gasCost: bigint
   depth: number
   stack: readonly bigint[]
   memory: Uint8Array

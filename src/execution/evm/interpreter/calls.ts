@@ -12,6 +12,7 @@ import {
   CALL_STIPEND,
   CALL_VALUE_GAS,
   COLD_ACCOUNT_GAS,
+  CREATE_GAS,
   INIT_CODE_WORD_GAS,
   KECCAK_WORD_GAS,
   NEW_ACCOUNT_GAS,
@@ -79,6 +80,7 @@ async function call(frame: Frame, context: CallContext, opcode: number): Promise
   // EIP-150: a 64th stays here.
   const available = frame.gas - Math.floor(frame.gas / 64)
   let gasLimit = requested < available ? Number(requested) : available
+  frame.opcodeCost = gas + gasLimit
   if (value !== 0) {
     gasLimit += CALL_STIPEND
     frame.gas += CALL_STIPEND
@@ -205,6 +207,7 @@ async function create(frame: Frame, context: CallContext, opcode: number): Promi
   if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
   frame.gas -= gas
   frame.grow(offset, size)
+  frame.opcodeCost = CREATE_GAS + gas
   const gasLimit = frame.gas - Math.floor(frame.gas / 64)
   frame.returned = EMPTY
   const account = host.world.account(frame.addressHex)

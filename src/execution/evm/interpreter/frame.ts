@@ -66,6 +66,8 @@ export class Frame {
   memoryCost = 0
   /** Of the last call. */
   returned: Uint8Array<ArrayBuffer> = NOTHING
+  /** Price of a call or creation under way, with what a call passes on: for traces. */
+  opcodeCost: number | undefined
   /** Why the program failed. */
   failure: Failure | undefined
   /** Of this program. */
