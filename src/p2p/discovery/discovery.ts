@@ -5,11 +5,11 @@ import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { type Bootnode, type Endpoint, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
-import { createDiscv5, type Discv5Service, type LocalRecord, parseRecord } from './discv5.ts'
+import { createDiscv5, type Discv5Service, type LocalRecord, parseRecord, type SeenEndpoint } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
-import { isAllowed, refusalOf } from './recordFilter.ts'
+import { isAllowed, isLocalIp, refusalOf } from './recordFilter.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 export interface DiscoveryModules {
@@ -56,6 +56,7 @@ export interface Discovery {
 /** The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are there. */
 const FIRST_ROUND_MS = 500
 const RESOLVE_AGAIN_MS = 60_000
+const PINGS_FOR_ADDRESS = 8
 const SAVE_INTERVAL_MS = 60_000
 const SILENT_BOOTNODES_MS = 60_000
 const KNOWN_RECORDS = 4096
@@ -71,6 +72,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const netrestrict = setup.netrestrict.map(parseCidr)
   const filter = { chainId: setup.chainId, netrestrict }
   const bootnodes = parseBootnodes(setup.bootnodes, parseRecord)
+  const enrBootnodes = enrsOf(bootnodes)
   const opstack = encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION })
   const store = openNodeStore(setup.storePath, { logger, clock })
   /** Sequence of each record seen, by node id. */
@@ -88,6 +90,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   let isRunning = false
   let isDirty = false
   let isLookingUp = false
+  let moving: Promise<void> | undefined
   let hasHeard = false
   let rounds = 0
 
@@ -125,6 +128,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     isLookingUp = true
     try {
       contactMissing()
+      if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
       await service.lookup()
     } finally {
       isLookingUp = false
@@ -182,14 +186,53 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     if (bootnodes.length === 0 || service === undefined || service.connected() > 0) return
     logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
   }
-  const localRecord = (reach: Reach, udpPort: number): LocalRecord => ({
-    // Later than any of an earlier run.
-    sequence: BigInt(clock.now()),
-    ip: reach.advertisedIp ?? specificIp(setup.listenIp),
-    tcpPort: reach.tcpPort,
-    udpPort: setup.advertiseUdpPort === 0 ? udpPort : setup.advertiseUdpPort,
-    opstack,
-  })
+  const startService = async (on: UdpSocket, reach: Reach, seen?: SeenEndpoint): Promise<void> => {
+    const local: LocalRecord = {
+      // Later than any of an earlier run.
+      sequence: BigInt(clock.now()),
+      ip: reach.advertisedIp ?? specificIp(setup.listenIp) ?? seen?.ip,
+      tcpPort: reach.tcpPort,
+      udpPort: setup.advertiseUdpPort === 0 ? (seen?.udpPort ?? on.port) : setup.advertiseUdpPort,
+      opstack,
+    }
+    service = createDiscv5(
+      {
+        socket: on,
+        privateKey: modules.privateKey,
+        listener: { onRecord, onSeen: (endpoint) => onSeen(on, reach, endpoint), onLocalChange: reportAddress },
+      },
+      local,
+      { fixedAddress: reach.advertisedIp !== undefined },
+    )
+    await service.start()
+  }
+  const reportAddress = (): void => logger.info('Discovery learned our address', { enr: service?.local().text })
+  /**
+   * Nobody lists a node whose record has no address, so the first word of a bootnode, or of a node on our own network,
+   * is taken for it; a majority corrects it later. Only a new session carries the new record to those that know us.
+   */
+  const onSeen = (on: UdpSocket, reach: Reach, endpoint: SeenEndpoint): void => {
+    const old = service
+    if (!isRunning || old === undefined || old.local().ip !== undefined || moving !== undefined) return
+    if (!isBootnode(endpoint.nodeIp) && !isLocalIp(endpoint.nodeIp)) return
+    const move = async (): Promise<void> => {
+      const table = old.table()
+      await old.stop()
+      if (!isRunning) return
+      await startService(on, reach, endpoint)
+      for (const record of table) service?.add(record)
+      reportAddress()
+      contactMissing()
+      after('lookup', 0, lookUp)
+    }
+    moving = move()
+      .catch((error: unknown) => logger.warn('Discovery could not take its new address', { err: describeError(error) }))
+      .finally(() => {
+        moving = undefined
+      })
+  }
+  const isBootnode = (ip: string): boolean =>
+    enodes.some((state) => state.endpoint?.ip === ip) || enrBootnodes.some((record) => record.ip === ip)
   const stored = async (): Promise<NodeRecord[]> =>
     (await store.load()).flatMap((text) => {
       try {
@@ -211,29 +254,17 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
           isAllowed: (ip) => isAllowed(parseIp(ip), netrestrict),
         },
       )
-      service = createDiscv5(
-        {
-          socket,
-          privateKey: modules.privateKey,
-          listener: {
-            onRecord,
-            onLocalChange: () => logger.info('Discovery learned our address', { enr: service?.local().text }),
-          },
-        },
-        localRecord(reach, socket.port),
-        { fixedAddress: reach.advertisedIp !== undefined },
-      )
-      await service.start()
+      await startService(socket, reach)
       isRunning = true
-      const first = [...earlier, ...enrsOf(bootnodes)].filter(
+      const first = [...earlier, ...enrBootnodes].filter(
         (record) => record.ip !== undefined && isAllowed(parseIp(record.ip), netrestrict),
       )
       for (const record of first) {
-        service.add(record)
+        service?.add(record)
         onRecord(record)
       }
       logger.info('Started discovery service', {
-        enr: service.local().text,
+        enr: service?.local().text,
         udp: socket.port,
         bootnodes: bootnodes.length,
         known: earlier.length,
@@ -245,6 +276,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     },
     async stop() {
       isRunning = false
+      await moving
       for (const cancel of timers.values()) cancel()
       await save().catch((error: unknown) =>
         logger.error('Saving the discovery store failed', { err: describeError(error) }),

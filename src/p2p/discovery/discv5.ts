@@ -32,9 +32,14 @@ export interface LocalRecord {
   opstack: Uint8Array | undefined
 }
 
+/** What an answer to a ping tells. */
 export interface SeenEndpoint {
+  /** Where the other node sees us. */
   ip: string
   udpPort: number
+  /** The node that says so. */
+  nodeId: string
+  nodeIp: string
 }
 
 /** discv5 as the rest of this folder sees it: records and endpoints, no type of the library. */
@@ -48,10 +53,10 @@ export interface Discv5Service {
   /** Those of the table that answer. */
   connected(): number
   add(record: NodeRecord): void
-  /** Asks a node without a record for it; it joins the table once it has answered. */
+  /** Asks a node without a record for it, and where it sees us; it joins the table once it has answered. */
   contact(endpoint: Endpoint): void
-  /** Where the node sees us; rejects when it does not answer. */
-  ping(record: NodeRecord): Promise<SeenEndpoint>
+  /** Asks a node where it sees us. */
+  ping(record: NodeRecord): void
   /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
   lookup(): Promise<void>
 }
@@ -59,6 +64,8 @@ export interface Discv5Service {
 export interface Discv5Listener {
   /** A record was heard of or has joined the table; the same one may come often. */
   onRecord(record: NodeRecord): void
+  /** A node has answered a ping. */
+  onSeen(endpoint: SeenEndpoint): void
   /** Enough nodes agree on where they see us: the local record has changed. */
   onLocalChange(): void
 }
@@ -79,7 +86,9 @@ const CONFIG = {
   // As go-ethereum: whoever stands behind NAT may ask us, though only those with a true address join the table.
   allowUnverifiedSessions: true,
 }
-/** FINDNODE at distance 0 asks a node for its own record. */
+const PING = 1
+const PONG = 2
+/** At distance 0 it asks a node for its own record. */
 const FINDNODE = 3
 const RAW_CONTACT = 1
 
@@ -136,6 +145,15 @@ export function createDiscv5(
   events.on('discovered', onEnr)
   events.on('enrAdded', onEnr)
   events.on('multiaddrUpdated', () => listener.onLocalChange())
+  eventsOf(session).on('response', (from: Sender, response: Response) => {
+    if (response.type !== PONG || response.addr === undefined) return
+    listener.onSeen({
+      ip: formatIp(response.addr.ip.octets),
+      udpPort: response.addr.port,
+      nodeId: from.nodeId,
+      nodeIp: formatIp(multiaddrToSocketAddress(from.socketAddr).ip.octets),
+    })
+  })
 
   return {
     start: () => service.start(),
@@ -147,18 +165,18 @@ export function createDiscv5(
     contact({ publicKey, ip, udpPort }) {
       // Not through the service's own methods: those take multiaddresses with a peer id, and then find that the answer
       // comes from an address without one.
-      session.sendRequest(
-        {
-          type: RAW_CONTACT,
-          publicKey: createKeypair({ type: 'secp256k1', publicKey }),
-          nodeAddress: { socketAddr: socketMultiaddr(ip, udpPort), nodeId: nodeIdOfKey(publicKey) },
-        },
-        { type: FINDNODE, id: randomBytes(8).readBigUInt64BE(), distances: [0] },
-      )
+      const node = {
+        type: RAW_CONTACT,
+        publicKey: createKeypair({ type: 'secp256k1', publicKey }),
+        nodeAddress: { socketAddr: socketMultiaddr(ip, udpPort), nodeId: nodeIdOfKey(publicKey) },
+      }
+      session.sendRequest(node, { type: FINDNODE, id: requestId(), distances: [0] })
+      session.sendRequest(node, { type: PING, id: requestId(), enrSeq: enr.seq })
     },
-    async ping(record) {
-      const { addr } = await service.sendPing(parseEnr(record.text))
-      return { ip: formatIp(addr.ip.octets), udpPort: addr.port }
+    ping(record) {
+      service.sendPing(parseEnr(record.text)).catch(() => {
+        // It does not answer: others will.
+      })
     },
     async lookup() {
       if (service.kadValues().length > 0) await service.findRandomNode()
@@ -170,6 +188,20 @@ export function createDiscv5(
 function eventsOf(service: unknown): EventEmitter {
   if (service instanceof EventEmitter) return service
   throw new TypeError('discv5 is no event emitter')
+}
+
+/** As the library's session reports them. */
+interface Sender {
+  nodeId: string
+  socketAddr: Parameters<ITransportService['send']>[0]
+}
+interface Response {
+  type: number
+  addr?: { ip: { octets: Uint8Array }; port: number }
+}
+
+function requestId(): bigint {
+  return randomBytes(8).readBigUInt64BE()
 }
 
 function localEnr(local: LocalRecord, privateKey: Uint8Array): SignableENR {

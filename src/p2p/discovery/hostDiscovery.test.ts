@@ -62,6 +62,17 @@ describe('discovery', () => {
     expect((await a.node.self()).nodeID).toBe(self.nodeId)
   })
 
+  it('learns its address from the bootnode when it listens on all and advertises none', async () => {
+    const anywhere = { options: { listenIp: '0.0.0.0' } }
+    const boot = await start({ bootnodes: [] }, anywhere)
+    expect(parseRecord(await enrOf(boot)).ip).toBeUndefined()
+    const bootnodes = [await enodeOf(boot, '127.0.0.1')]
+    const a = await start({ bootnodes }, anywhere)
+    const b = await start({ bootnodes }, anywhere)
+    await until('all connected', () => isConnected(a, b) && isConnected(a, boot) && isConnected(b, boot), 20_000)
+    for (const node of [a, b, boot]) expect(parseRecord(await enrOf(node)).ip).toBe('127.0.0.1')
+  })
+
   it('connects five nodes that know only one bootnode, all with all', async () => {
     const boot = await start({ bootnodes: [] }, { options: { peersLow: 1, peersHigh: 30 } })
     const bootnodes = [await enrOf(boot)]

@@ -40,6 +40,11 @@ function isNobody(ip: Uint8Array): boolean {
   return first === 0xff || ip.every((byte) => byte === 0)
 }
 
+/** As isLocal, of an IP's text. */
+export function isLocalIp(ip: string): boolean {
+  return isLocal(parseIp(ip))
+}
+
 /** Loopback, link-local and private ranges (RFC 1918, RFC 4193). */
 function isLocal(ip: Uint8Array): boolean {
   const [a = 0, b = 0] = ip
