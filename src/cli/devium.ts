@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, type JsonValue, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import { formatExplanation } from './explainView.ts'
 import { formatPeers, formatStatus } from './nodeViews.ts'
 import { runProgram } from './program.ts'
 import { VERSION } from './version.ts'
@@ -50,6 +51,22 @@ function createDeviumCommand(): Command {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
         if (options.json) return print(dump)
         console.log(formatPeers(dump))
+      })
+    })
+
+  nodeCommand(
+    'explain <peer>',
+    'Why a peer has its score: what it is made of, when that changes, bans, and what it did',
+  )
+    .option('--json', 'Print the raw answers')
+    .action(async (peer: string, options: Options) => {
+      await withNode(options.rpc, async (node) => {
+        const [score, history] = await Promise.all([
+          node.request('deviump2p_peerScore', [peer]),
+          node.request('deviump2p_peerHistory', [peer]),
+        ])
+        if (options.json) return print({ score, history })
+        console.log(formatExplanation(score, history))
       })
     })
 
