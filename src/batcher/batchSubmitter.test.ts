@@ -67,6 +67,15 @@ describe('posting', () => {
     expect(setup.log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
   })
 
+  it('puts a backlog into one channel, not into one for each handful of blocks loaded', async () => {
+    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 24
+    setup.create().start()
+    await until(async () => (await node.safeNumber()) === 24)
+    expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([[1, 24]])
+  })
+
   it('continues at the safe head after a restart of the program', async () => {
     setup = await setUpSubmitter('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup

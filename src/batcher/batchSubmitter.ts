@@ -336,7 +336,7 @@ export class BatchSubmitter {
           time: block.timestamp,
         })
       }
-      if (range.end - start >= LOAD_CONCURRENCY) publisher.request()
+      if (range.end - start >= LOAD_CONCURRENCY) publisher.request({ moreToCome: true })
     }
   }
 

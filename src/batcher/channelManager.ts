@@ -21,6 +21,14 @@ export interface ChannelManagerOptions {
   rollupConfig: RollupConfig
 }
 
+/** When the open channel is closed, besides when it is full. */
+export interface FillOptions {
+  /** Now, so that everything held leaves. */
+  force: boolean
+  /** When its deadline has passed. Default true. */
+  deadlines?: boolean
+}
+
 /**
  * Holds the L2 blocks that are not yet safe and the channels made of them. Blocks stay until they are safe, channels
  * until their last block is: only then is it certain that nothing has to be sent again.
@@ -115,10 +123,9 @@ export class ChannelManager {
   }
 
   /**
-   * The next frame to send, or undefined when there is none yet. With `force` the open channel is closed now, so that
-   * everything held leaves.
+   * The next frame to send, or undefined when there is none yet.
    */
-  nextTxData(l1Head: number, options: { force: boolean }): Promise<TxData | undefined> {
+  nextTxData(l1Head: number, options: FillOptions): Promise<TxData | undefined> {
     return this.lock.run(async () => {
       const channel = this.queue.find((candidate) => candidate.hasTxData) ?? (await this.fillChannel(l1Head, options))
       if (channel === undefined) return undefined
@@ -163,7 +170,7 @@ export class ChannelManager {
   }
 
   /** Blocks go into the open channel until there are none left or it is full. */
-  private async fillChannel(l1Head: number, { force }: { force: boolean }): Promise<Channel | undefined> {
+  private async fillChannel(l1Head: number, { force, deadlines = true }: FillOptions): Promise<Channel | undefined> {
     while (this.cursor < this.held.length) {
       const channel = this.openChannel(l1Head)
       const block = this.held[this.cursor]
@@ -175,7 +182,7 @@ export class ChannelManager {
     const channel = this.current
     if (channel === undefined || channel.blocks.length === 0) return undefined
     // Even when the deadline has passed it is better to have taken all waiting blocks in first.
-    channel.checkDeadline(l1Head)
+    if (deadlines) channel.checkDeadline(l1Head)
     if (force) channel.setFull('terminated')
     const closing = await channel.outputFrames()
     if (closing !== undefined) {

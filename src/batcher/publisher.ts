@@ -4,7 +4,7 @@ import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
 import type { TxData } from './channel.ts'
-import type { ChannelManager } from './channelManager.ts'
+import type { ChannelManager, FillOptions } from './channelManager.ts'
 import type { L1Endpoint, TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
@@ -44,6 +44,7 @@ export class Publisher {
   /** Cancels the sends that go together. */
   private group = new AbortController()
   private forceNext = false
+  private deadlinesNext = false
   private readonly wakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
   private closedNoted = false
@@ -56,9 +57,13 @@ export class Publisher {
     this.warnings = new RepeatedWarnings(modules)
   }
 
-  /** There may be something to send. With `force` the open channel is closed for it. */
-  request(options: { force: boolean } = { force: false }): void {
-    if (options.force) this.forceNext = true
+  /**
+   * There may be something to send. With `force` the open channel is closed for it; with `moreToCome` it stays open even
+   * when its deadline has passed, unless it is full.
+   */
+  request(options: { force?: boolean; moreToCome?: boolean } = {}): void {
+    if (options.force === true) this.forceNext = true
+    if (options.moreToCome !== true) this.deadlinesNext = true
     this.wakeUp.wake()
   }
 
@@ -67,9 +72,10 @@ export class Publisher {
     for (;;) {
       await this.wakeUp.wait(stop)
       if (stop.aborted) return
-      const force = this.forceNext
+      const options = { force: this.forceNext, deadlines: this.deadlinesNext }
       this.forceNext = false
-      await this.publishAll(force, stop)
+      this.deadlinesNext = false
+      await this.publishAll(options, stop)
     }
   }
 
@@ -80,7 +86,7 @@ export class Publisher {
     try {
       for (;;) {
         signal.throwIfAborted()
-        await this.publishAll(true, signal)
+        await this.publishAll({ force: true, deadlines: true }, signal)
         if (this.inFlight.size > 0) await Promise.race(this.inFlight)
         else if (this.modules.sender.isClosed || !this.hasUnsent()) return
         else await sleep(this.modules.clock, this.options.retryMs, signal)
@@ -108,7 +114,7 @@ export class Publisher {
     )
   }
 
-  private async publishAll(force: boolean, stop: AbortSignal): Promise<void> {
+  private async publishAll(options: FillOptions, stop: AbortSignal): Promise<void> {
     const { manager, l1, sender, logger, metrics } = this.modules
     const signal = AbortSignal.any([this.kill.signal, stop])
     while (this.hasRoom() && !signal.aborted) {
@@ -128,7 +134,7 @@ export class Publisher {
       }
       let data: TxData | undefined
       try {
-        data = await manager.nextTxData(l1Head, { force })
+        data = await manager.nextTxData(l1Head, options)
       } catch (error) {
         logger.error('Unable to get tx data', { err: error })
         return
