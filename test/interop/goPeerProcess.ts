@@ -16,6 +16,7 @@ export interface GoPeerConfig {
   idForm: 'with-topic' | 'without-topic'
   scoring: 'none' | 'global' | 'silent-topic'
   spellings: ('' | '/')[]
+  discovery?: { bootnodes: string[]; dial: boolean }
 }
 
 /** One line of the peer that is no reply; the members beside `event` depend on it. */
@@ -32,6 +33,7 @@ export interface GoPeerEvent {
   protocols?: string[]
   addresses?: string[]
   address?: string
+  record?: string
   protocol?: string
   number?: number
   error?: string
@@ -72,6 +74,8 @@ export interface GoPeer {
   readonly peerId: string
   /** `/ip4/127.0.0.1/tcp/…/p2p/…` */
   readonly address: string
+  /** ENR text, empty without discovery. */
+  readonly record: string
   readonly events: readonly GoPeerEvent[]
   /** The first event of this kind that fits, past or to come; fails after 15 s. */
   event(kind: string, fits?: (event: GoPeerEvent) => boolean): Promise<GoPeerEvent>
@@ -155,6 +159,7 @@ export async function startGoPeer(path: string, config: GoPeerConfig): Promise<G
   return {
     peerId: ready.peer ?? '',
     address: ready.address ?? '',
+    record: ready.record ?? '',
     events,
     event,
     connect: async (address) => void (await run('connect', { address })),

@@ -52,6 +52,7 @@ export function setStage(): Stage {
   const running: (() => Promise<void>)[] = []
   beforeAll(async () => {
     binary = await buildGoPeer()
+    if ('skip' in binary) console.warn(`Tests with the Go peer are skipped: ${binary.skip}`)
   }, 400_000)
   beforeEach((context) => {
     if ('skip' in binary) context.skip(binary.skip)

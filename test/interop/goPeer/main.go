@@ -45,7 +45,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	emit(map[string]any{"event": "ready", "peer": p.host.ID().String(), "address": p.address()})
+	emit(map[string]any{"event": "ready", "peer": p.host.ID().String(), "address": p.address(), "record": p.record()})
 
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 64<<20)

@@ -35,6 +35,8 @@ type config struct {
 	Scoring string `json:"scoring"`
 	// Spellings are the ends of the protocol id under which blocks are served: "" and "/".
 	Spellings []string `json:"spellings"`
+	// Discovery starts discv5.
+	Discovery *discoveryConfig `json:"discovery"`
 }
 
 // gossipPeer is a host with its parts.
@@ -44,6 +46,7 @@ type gossipPeer struct {
 	topics [payloadVersions]*pubsub.Topic
 	blocks *blockExchange
 	scores *scoreBook
+	disc   *discovery
 }
 
 func startPeer(ctx context.Context, cfg config) (*gossipPeer, error) {
@@ -72,11 +75,24 @@ func startPeer(ctx context.Context, cfg config) (*gossipPeer, error) {
 	if err := p.joinGossip(ctx); err != nil {
 		return nil, err
 	}
+	if cfg.Discovery != nil {
+		if p.disc, err = startDiscovery(ctx, cfg, h); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
 func (p *gossipPeer) address() string {
 	return fmt.Sprintf("%s/p2p/%s", p.host.Addrs()[0], p.host.ID())
+}
+
+// record is the ENR text, empty without discovery.
+func (p *gossipPeer) record() string {
+	if p.disc == nil {
+		return ""
+	}
+	return p.disc.record()
 }
 
 func (p *gossipPeer) connect(ctx context.Context, address string) error {

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_DISCOVERY_OPTIONS } from '../../src/p2p/options.ts'
+import { until } from '../../src/p2p/testUtils/testNode.ts'
+import { expectFromGo, expectFromUs, meshed, setStage } from './goPeerSetup.ts'
+
+const discoverWith = (bootnodes: string[]) => ({
+  discovery: { ...DEFAULT_DISCOVERY_OPTIONS, path: 'memory', bootnodes },
+})
+
+describe('discv5 with go-ethereum', () => {
+  const stage = setStage()
+
+  it('is found by a peer, and finds it', async () => {
+    const ours = await stage.ours('holocene', discoverWith([]))
+    const { ENR } = await ours.node.self()
+    const go = await stage.go({ discovery: { bootnodes: [ENR], dial: false } })
+    expect((await go.event('found', ({ peer }) => peer === ours.node.peerId)).record).toBe(ENR)
+    expect((await go.event('connected')).inbound).toBe(true)
+    await until('the connection', () => ours.node.connectedPeers().length > 0)
+    const known = (await ours.node.peers(true)).peers[go.peerId]
+    expect(known).toMatchObject({ ENR: go.record, chainID: 901, direction: 2 })
+    expect(await ours.node.discoveryTable()).toEqual([go.record])
+
+    await meshed(ours, [go], 3)
+    await expectFromUs(ours, go)
+    await expectFromGo(go, ours, 3)
+  })
+
+  it('is the bootnode through which two others meet', async () => {
+    const ours = await stage.ours('holocene', discoverWith([]))
+    const discovery = { bootnodes: [(await ours.node.self()).ENR], dial: true }
+    const [one, other] = await Promise.all([stage.go({ discovery }), stage.go({ discovery })])
+    await one.event('found', ({ peer }) => peer === other.peerId)
+    await other.event('found', ({ peer }) => peer === one.peerId)
+    await one.event('connected', ({ peer }) => peer === other.peerId)
+    await until('both with us', () => ours.node.connectedPeers().length === 2)
+  })
+})
