@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { P2pNode, P2pOptions } from '../p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline } from '../rollup/derive/index.ts'
 import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
+import { bootnodesOf } from '../rollup/networks/bootnodes.ts'
 import {
   createNodeMetrics,
   createRollupNode,
@@ -41,7 +42,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const config = await loadRollupConfig(values, logger)
   checkBlobSource(values, config, logger)
   const sequencing = await readSequencing(values, logger)
-  const p2pOptions = p2pOptionsFromFlags(values)
+  const p2pOptions = withKnownBootnodes(p2pOptionsFromFlags(values), config)
   const registry = new Registry()
   if (values.metricsEnabled) collectDefaultMetrics({ register: registry })
 
@@ -233,4 +234,10 @@ function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPor
     onPayload: (listener) => void p2p.onPayload(listener),
     requestRange: (start, end) => p2p.requestRange(start, end),
   }
+}
+
+/** Without a choice of the operator's: the well-known bootnodes, where the L1 is a public network. */
+function withKnownBootnodes(options: P2pOptions | undefined, config: RollupConfig): P2pOptions | undefined {
+  if (options?.discovery === undefined || options.discovery.bootnodes !== undefined) return options
+  return { ...options, discovery: { ...options.discovery, bootnodes: bootnodesOf(config.l1ChainId) } }
 }

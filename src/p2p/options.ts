@@ -77,7 +77,7 @@ export interface DiscoveryOptions {
   listenUdpPort: number
   /** 0: the port listened on. */
   advertiseUdpPort: number
-  /** `enr:…` or `enode://…`; undefined: the well-known ones of the L1, where that is a public network. */
+  /** `enr:…` or `enode://…`; undefined, what nobody chose: none, unless the program knows those of the network. */
   bootnodes: string[] | undefined
   /** Folder of the known nodes, or `memory`. */
   path: string

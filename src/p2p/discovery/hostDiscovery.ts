@@ -4,7 +4,6 @@ import { multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { bootnodesOf } from '../../rollup/networks/bootnodes.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { type Host, resolveIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
@@ -98,7 +97,7 @@ export function createHostDiscovery(
       listenIp: options.listenIp,
       listenUdpPort: options.discovery.listenUdpPort,
       advertiseUdpPort: options.discovery.advertiseUdpPort,
-      bootnodes: options.discovery.bootnodes ?? bootnodesOf(config.l1ChainId),
+      bootnodes: options.discovery.bootnodes ?? [],
       storePath: options.discovery.path,
       netrestrict: options.discovery.netrestrict,
     },
