@@ -239,5 +239,5 @@ function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPor
 /** Without a choice of the operator's: the well-known bootnodes, where the L1 is a public network. */
 function withKnownBootnodes(options: P2pOptions | undefined, config: RollupConfig): P2pOptions | undefined {
   if (options?.discovery === undefined || options.discovery.bootnodes !== undefined) return options
-  return { ...options, discovery: { ...options.discovery, bootnodes: bootnodesOf(config.l1ChainId) } }
+  return { ...options, discovery: { ...options.discovery, bootnodes: [...bootnodesOf(config.l1ChainId)] } }
 }
