@@ -1,8 +1,10 @@
+import { equalBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { formatCidr, parseCidr, parseIp } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
+import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { type Bootnode, type Endpoint, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
 import { createDiscv5, type Discv5Service, type LocalRecord, parseRecord, type SeenEndpoint } from './discv5.ts'
@@ -71,7 +73,13 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const logger = modules.logger.child({ module: 'discovery' })
   const netrestrict = setup.netrestrict.map(parseCidr)
   const filter = { chainId: setup.chainId, netrestrict }
-  const bootnodes = parseBootnodes(setup.bootnodes, parseRecord)
+  const ownKey = publicKeyOf(modules.privateKey)
+  const bootnodes = parseBootnodes(setup.bootnodes, parseRecord).filter((bootnode) => {
+    const key = bootnode.kind === 'enode' ? bootnode.publicKey : parseRecord(bootnode.text).publicKey
+    if (!equalBytes(key, ownKey)) return true
+    logger.info('Bootnode list contains this node itself, ignoring it')
+    return false
+  })
   const enrBootnodes = enrsOf(bootnodes)
   const opstack = encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION })
   const store = openNodeStore(setup.storePath, { logger, clock })

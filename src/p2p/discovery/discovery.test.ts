@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
+import { decompressPublicKey } from '../../lib/secp256k1.ts'
+import { until } from '../testUtils/testNode.ts'
+import { createDiscovery, type Discovery } from './discovery.ts'
+import { parseRecord } from './discv5.ts'
+import type { NodeRecord } from './nodeRecord.ts'
+import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
+
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((part) => part.stop()))
+})
+
+interface Started {
+  discovery: Discovery
+  record: NodeRecord
+  found: NodeRecord[]
+}
+
+async function start(
+  bootnodes: string[],
+  options: { privateKey?: Uint8Array; logger?: Logger } = {},
+): Promise<Started> {
+  const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger } = options
+  const found: NodeRecord[] = []
+  const discovery = createDiscovery(
+    { clock: systemClock, logger, privateKey, onPeer: (peer) => found.push(peer), isSatisfied: () => false },
+    {
+      chainId: 901n,
+      listenIp: '127.0.0.1',
+      listenUdpPort: 0,
+      advertiseUdpPort: 0,
+      bootnodes,
+      storePath: 'memory',
+      netrestrict: [],
+    },
+  )
+  await discovery.start({ advertisedIp: undefined, tcpPort: 4000 })
+  running.push(discovery)
+  return { discovery, found, record: parseRecord(discovery.localEnr()) }
+}
+
+async function socket(): Promise<UdpSocket> {
+  const opened = await openUdpSocket({ clock: systemClock }, { ip: '127.0.0.1', port: 0, isAllowed: () => true })
+  running.push({ stop: () => opened.close() })
+  return opened
+}
+
+function enodeOf(record: NodeRecord, udpPort = record.udpPort): string {
+  const key = Buffer.from(decompressPublicKey(record.publicKey).subarray(1)).toString('hex')
+  return `enode://${key}@127.0.0.1:0?discport=${udpPort}`
+}
+
+describe('discovery under attack', () => {
+  it('lives through garbage, and through every packet of a handshake with bytes changed', async () => {
+    const victim = await start([])
+    const { udpPort: victimPort = 0 } = victim.record
+    // Stands between the two, passing each packet on, and changed copies of it before and after.
+    const relay = await socket()
+    let passed = 0
+    let clientPort = 0
+    relay.onPacket((packet, _ip, port) => {
+      if (port !== victimPort) clientPort = port
+      const to = port === victimPort ? clientPort : victimPort
+      for (const at of [0, 15, 16, 23, 24, 38, 55, 71, 100, packet.length - 1]) {
+        const changed = Uint8Array.from(packet)
+        const index = Math.min(at, packet.length - 1)
+        changed[index] = (changed[index] ?? 0) ^ 0x11
+        relay.send('127.0.0.1', to, changed)
+      }
+      relay.send('127.0.0.1', to, packet)
+      relay.send('127.0.0.1', to, packet.subarray(0, packet.length >> 1))
+      passed += 1
+    })
+    await start([enodeOf(victim.record, relay.port)])
+    await until('a handshake through the relay', () => passed >= 6)
+
+    const stranger = await socket()
+    for (let size = 0; size < 200; size++) stranger.send('127.0.0.1', victimPort, randomBytes(size * 6))
+
+    const honest = await start([enodeOf(victim.record)])
+    await until('found each other', () =>
+      [honest.found, victim.found].every((found, i) =>
+        found.some((peer) => peer.nodeId === (i === 0 ? victim : honest).record.nodeId),
+      ),
+    )
+  })
+})
+
+describe('discovery', () => {
+  it('ignores itself among the bootnodes', async () => {
+    const privateKey = new Uint8Array(randomBytes(32))
+    const first = await start([], { privateKey })
+    const texts = [first.discovery.localEnr(), enodeOf(first.record)]
+    await running.pop()?.stop()
+    const lines: string[] = []
+    const write = (line: string): number => lines.push(line)
+    const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
+    const again = await start(texts, { privateKey, logger })
+    expect(lines.filter((line) => line.includes('contains this node itself'))).toHaveLength(2)
+    expect(again.discovery.table()).toEqual([])
+    expect(again.found).toEqual([])
+  })
+
+  it('announces a later record after each start, so that others replace the old one', async () => {
+    const privateKey = new Uint8Array(randomBytes(32))
+    const first = await start([], { privateKey })
+    await running.pop()?.stop()
+    const second = await start([], { privateKey })
+    expect(second.record.nodeId).toBe(first.record.nodeId)
+    expect(second.record.sequence).toBeGreaterThan(first.record.sequence)
+  })
+})
