@@ -26,6 +26,17 @@ describe('discv5 with go-ethereum', () => {
     await expectFromGo(go, ours, 3)
   })
 
+  // The bootnode has to know the other from its own list: go-ethereum of this release keeps nobody who comes by.
+  it('hears of a peer from a bootnode of another chain, and leaves the bootnode alone', async () => {
+    const go = await stage.go({ discovery: { bootnodes: [], dial: false } })
+    const boot = await stage.go({ chainId: 902, discovery: { bootnodes: [go.record], dial: false } })
+    const ours = await stage.ours('holocene', discoverWith([boot.record]))
+    expect((await go.event('connected')).inbound).toBe(true)
+    await until('the connection', () => ours.node.connectedPeers().length > 0)
+    expect(ours.node.connectedPeers()).toEqual([go.peerId])
+    expect((await ours.node.discoveryTable()).sort()).toEqual([boot.record, go.record].sort())
+  })
+
   it('is the bootnode through which two others meet', async () => {
     const ours = await stage.ours('holocene', discoverWith([]))
     const discovery = { bootnodes: [(await ours.node.self()).ENR], dial: true }

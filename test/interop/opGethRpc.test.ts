@@ -39,6 +39,29 @@ let ours: ExecutionNode
 let emitter: Hex
 let head: Hex
 let directory: string
+let traced: Hex[]
+
+/** Transactions with storage, memory, calls, a revert and a failure in them, mined by both. */
+async function mineTraced(build: () => Promise<unknown>): Promise<Hex[]> {
+  const programs = [
+    // SLOAD and SSTORE of two slots, then a call of the emitter and memory.
+    `6001546001016001556002546003600255600054506020600060206000600073${emitter.slice(2)}620186a0f15060aa60405260006000fd`,
+    `60016000556000546000f3`,
+    // A creation within, which stores and returns code.
+    '6a6005600055600160005360f3600052600b6015600034f06000553b600155',
+    '60fe600053600160006000f060ff60005360016000f3',
+    '5b6000610fff56',
+    '60056000556000600055fe',
+  ]
+  const hashes: Hex[] = []
+  for (const [index, code] of programs.entries()) {
+    const { raw, hash } = signTransaction(KEY, { nonce: 3 + index, to: null, data: fromHex(code), gasLimit: 400_000n })
+    for (const client of [geth.eth, ours.eth]) await client.request('eth_sendRawTransaction', [toHex(raw)])
+    hashes.push(hash)
+  }
+  await build()
+  return hashes
+}
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -102,11 +125,14 @@ async function expectSame(calls: readonly Call[], port: 'eth' | 'engine' = 'eth'
   }
 }
 
-/** Members that this op-geth has and the Engine API has dropped again. */
+/** Without the members that this op-geth has and the Engine API has dropped again. */
 function withoutWitness(answer: unknown): unknown {
   if (Array.isArray(answer)) return answer.map(withoutWitness)
   if (typeof answer !== 'object' || answer === null) return answer
-  const entries = Object.entries(answer).filter(([name]) => name !== 'witness' && name !== 'depositRequests')
+  const dropped = ['witness', 'depositRequests']
+  // In traces the reason of a failed inner call.
+  if ('op' in answer && 'depth' in answer && answer.depth !== 1) dropped.push('error')
+  const entries = Object.entries(answer).filter(([name]) => !dropped.includes(name))
   return Object.fromEntries(entries.map(([name, value]) => [name, withoutWitness(value)]))
 }
 
@@ -149,6 +175,8 @@ describe.skipIf(binary === undefined)(title, () => {
       for (const client of [geth.eth, ours.eth]) await client.request('eth_sendRawTransaction', [toHex(raw)])
     }
     head = (await build()).blockHash as Hex
+    traced = [...(await mineTraced(build)), deploy.hash, emit.hash]
+    head = ours.chain.head().hash
   })
 
   afterAll(async () => {
@@ -277,6 +305,13 @@ describe.skipIf(binary === undefined)(title, () => {
     ]
     await expectSame(sends.map((raw): Call => ['eth_sendRawTransaction', toHex(raw)]))
     await expectSame([['txpool_status'], ['txpool_content'], ['eth_getTransactionCount', THIRD, 'pending']])
+  })
+
+  it('traces', async () => {
+    for (const hash of traced) {
+      const variants = [{}, { enableMemory: true }, { disableStack: true, disableStorage: true }, { limit: 3 }]
+      await expectSame(variants.map((options): Call => ['debug_traceTransaction', hash, options]))
+    }
   })
 
   it('logs, fees and the rest', async () => {

@@ -40,7 +40,7 @@ export async function traceTransaction(
 /** Tells of a step once its cost is known: when the next one begins, in whatever frame. */
 class StepReporter {
   private readonly onStep: (step: TraceStep) => void
-  private pending: { frame: Frame; step: Omit<TraceStep, 'gasCost'>; gas: number } | undefined
+  private pending: { frame: Frame; step: Omit<TraceStep, 'gasCost' | 'refund'>; gas: number } | undefined
 
   constructor(onStep: (step: TraceStep) => void) {
     this.onStep = onStep
@@ -65,6 +65,6 @@ class StepReporter {
     if (this.pending === undefined) return
     const { frame, step, gas } = this.pending
     this.pending = undefined
-    this.onStep({ ...step, gasCost: BigInt(frame.opcodeCost ?? gas - frame.gas) })
+    this.onStep({ ...step, gasCost: BigInt(frame.opcodeCost ?? gas - frame.gas), refund: BigInt(frame.gasRefund) })
   }
 }

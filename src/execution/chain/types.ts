@@ -332,6 +332,8 @@ export interface TraceStep {
   gas: bigint
   /** What it takes; for calls with the gas they pass on, as geth counts. */
   gasCost: bigint
+  /** Of the transaction so far, with what this opcode added. */
+  refund: bigint
   depth: number
   stack: readonly bigint[]
   memory: Uint8Array

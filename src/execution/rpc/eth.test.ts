@@ -167,6 +167,20 @@ describe('contracts', () => {
     })
   })
 
+  it('debug_traceTransaction tells every opcode, in the form of geth', async () => {
+    const trace = await askJson('debug_traceTransaction', emitted.transactionHash)
+    expect(trace).toMatchObject({ gas: Number(emitted.gasUsed), failed: false, returnValue: '' })
+    const logs = trace.structLogs as Json[]
+    expect(logs.map(({ op }) => op)).toEqual(['PUSH1', 'CALLDATALOAD', 'PUSH1', 'PUSH1', 'LOG1', 'STOP'])
+    expect(logs[4]).toMatchObject({ pc: 7, depth: 1, gasCost: 750, stack: [TOPIC, '0x0', '0x0'] })
+    const short = await askJson('debug_traceTransaction', emitted.transactionHash, { disableStack: true, limit: 2 })
+    expect(short.structLogs).toEqual(logs.slice(0, 2).map(({ stack: _, ...rest }) => rest))
+    await expect(ask('debug_traceTransaction', TOPIC)).rejects.toMatchObject({ message: 'transaction not found' })
+    await expect(ask('debug_traceTransaction', TOPIC, { tracer: 'callTracer' })).rejects.toMatchObject({
+      rpcCode: -32602,
+    })
+  })
+
   it('eth_getProof starts at the state root', async () => {
     const block = await askJson('eth_getBlockByNumber', 'latest', false)
     const proof = await askJson('eth_getProof', SENDER, ['0x1', `0x${'2'.padStart(64, '0')}`], 'latest')
@@ -285,7 +299,7 @@ describe('any parameters', () => {
     ...['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getBlockReceipts', 'eth_getProof', 'eth_getStorageAt'],
     ...['eth_getBalance', 'eth_getTransactionCount', 'eth_sendRawTransaction', 'eth_getTransactionByHash'],
     ...['eth_getFilterChanges', 'eth_getTransactionByBlockNumberAndIndex', 'txpool_contentFrom', 'web3_sha3'],
-    ...['debug_getRawBlock', 'debug_getRawReceipts', 'eth_getHeaderByNumber'],
+    ...['debug_getRawBlock', 'debug_getRawReceipts', 'eth_getHeaderByNumber', 'debug_traceTransaction'],
   ]
   const ENGINE_METHODS = [
     ...[1, 2, 3].map((version) => `engine_forkchoiceUpdatedV${version}`),

@@ -7,6 +7,7 @@ import { createLogMethods } from './logMethods.ts'
 import { createMinerMethods } from './minerMethods.ts'
 import { createNodeMethods } from './nodeMethods.ts'
 import { createStateMethods } from './stateMethods.ts'
+import { createTraceMethods } from './traceMethods.ts'
 import { createTransactionMethods } from './transactionMethods.ts'
 import { createTxPoolMethods } from './txPoolMethods.ts'
 
@@ -25,6 +26,7 @@ export function createEthMethods(modules: RpcModules, options: RpcOptions): Meth
     ...createLogMethods(modules, options),
     ...createTxPoolMethods(modules),
     ...createDebugMethods(modules),
+    ...createTraceMethods(modules),
     ...createMinerMethods(modules),
   }
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p/discover"
@@ -107,15 +108,20 @@ func startDiscovery(ctx context.Context, cfg config, h host.Host) (*discovery, e
 
 func (d *discovery) record() string { return d.local.Node().String() }
 
-// search tells of each node of the chain, as often as it is met.
+// searchPause keeps a network of three from asking each other without end.
+const searchPause = 100 * time.Millisecond
+
+// search tells of each node of the chain, once for each record it has.
 func (d *discovery) search(ctx context.Context) {
-	nodes := enode.Filter(d.udp.RandomNodes(), func(n *enode.Node) bool {
-		var entry opstackEntry
-		return n.Load(&entry) == nil && entry.chainID == d.cfg.ChainID && entry.version == 0
-	})
+	nodes := d.udp.RandomNodes()
 	defer nodes.Close()
-	for nodes.Next() {
+	told := map[string]bool{}
+	for ; nodes.Next(); time.Sleep(searchPause) {
 		node := nodes.Node()
+		if !d.isOfChain(node) || told[node.String()] {
+			continue
+		}
+		told[node.String()] = true
 		info, err := addressOf(node)
 		if err != nil {
 			continue
@@ -127,6 +133,11 @@ func (d *discovery) search(ctx context.Context) {
 			}
 		}
 	}
+}
+
+func (d *discovery) isOfChain(node *enode.Node) bool {
+	var entry opstackEntry
+	return node.Load(&entry) == nil && entry.chainID == d.cfg.ChainID && entry.version == 0
 }
 
 func addressOf(node *enode.Node) (*peer.AddrInfo, error) {

@@ -1,0 +1,141 @@
+import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import type { CallResult, TraceStep } from '../chain/types.ts'
+import { serverError } from './blockLookup.ts'
+import type { MethodTable, RpcModules } from './context.ts'
+import { hash, type JsonObject, maybe, method, type Param, readObject } from './params.ts'
+
+/** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
+const MAX_STEPS = 100_000
+
+interface TraceOptions {
+  showStack: boolean
+  showStorage: boolean
+  showMemory: boolean
+  /** Steps to show; the others are run all the same. */
+  limit: number | undefined
+}
+
+/** geth's TraceConfig of the struct logger. */
+const traceOptions: Param<TraceOptions> = {
+  parse: (value) => readOptions(readObject(value, 'trace options')),
+  fallback: () => readOptions({}),
+}
+
+/** debug_trace*: every opcode of a mined transaction, in the form of geth's struct logger. */
+export function createTraceMethods({ chain }: Pick<RpcModules, 'chain'>): MethodTable {
+  return {
+    debug_traceTransaction: method([hash, traceOptions], async ([wanted, options]) => {
+      const logger = new StructLogger(options)
+      const result = await chain.traceTransaction(wanted, (step) => logger.add(step))
+      if (result === undefined) throw serverError('transaction not found')
+      return {
+        gas: Number(result.gasUsed),
+        failed: result.failure !== undefined,
+        // Without 0x, as geth has it.
+        returnValue: toHex(result.returnData).slice(2),
+        structLogs: logger.finish(result.failure),
+      }
+    }),
+  }
+}
+
+type StructLog = Record<string, number | string | string[] | Record<string, string>>
+
+/** Collects steps. The value that SLOAD reads shows only on the stack of the step after it. */
+class StructLogger {
+  private readonly options: TraceOptions
+  private readonly logs: StructLog[] = []
+  /** Slots that each contract has touched so far. */
+  private readonly storages = new Map<Hex, Record<string, string>>()
+  private isComplete = true
+  private loading: { log: StructLog; slot: string; address: Hex; depth: number } | undefined
+
+  constructor(options: TraceOptions) {
+    this.options = options
+  }
+
+  add(step: TraceStep): void {
+    this.settleLoad(step)
+    const { limit, showStack, showMemory } = this.options
+    if (limit !== undefined && this.logs.length >= limit) {
+      this.isComplete = false
+      return
+    }
+    if (this.logs.length >= MAX_STEPS) {
+      throw serverError(`the trace has more than ${MAX_STEPS} steps: ask for fewer with "limit"`)
+    }
+    const log: StructLog = {
+      pc: step.pc,
+      op: step.opcode,
+      gas: Number(step.gas),
+      gasCost: Number(step.gasCost),
+      depth: step.depth,
+    }
+    if (step.refund !== 0n) log.refund = Number(step.refund)
+    if (showStack) log.stack = step.stack.map(toQuantity)
+    if (showMemory) log.memory = words(step.memory)
+    this.addStorage(step, log)
+    this.logs.push(log)
+  }
+
+  /** geth names at a step what kept it from being taken; inner calls that failed do not tell their reason here. */
+  finish(failure: CallResult['failure']): StructLog[] {
+    const last = this.logs.at(-1)
+    const isBefore = failure !== undefined && /^(out of gas|stack )/.test(failure.message)
+    if (isBefore && last?.depth === 1 && this.isComplete) last.error = failure.message
+    return this.logs
+  }
+
+  private addStorage({ opcode, stack, address, depth }: TraceStep, log: StructLog): void {
+    const slot = stack.at(-1)
+    if (!this.options.showStorage || slot === undefined) return
+    if (opcode === 'SLOAD') {
+      this.loading = { log, slot: word(slot), address, depth }
+    } else if (opcode === 'SSTORE') {
+      const value = stack.at(-2)
+      if (value !== undefined) log.storage = this.remember(address, word(slot), word(value))
+    }
+  }
+
+  private settleLoad({ depth, stack }: TraceStep): void {
+    const { loading } = this
+    this.loading = undefined
+    const value = stack.at(-1)
+    if (loading === undefined || value === undefined || depth !== loading.depth) return
+    loading.log.storage = this.remember(loading.address, loading.slot, word(value))
+  }
+
+  private remember(address: Hex, slot: string, value: string): Record<string, string> {
+    const storage = { ...this.storages.get(address), [slot]: value }
+    this.storages.set(address, storage)
+    return storage
+  }
+}
+
+function readOptions(json: JsonObject): TraceOptions {
+  if (json.tracer !== undefined && json.tracer !== null && json.tracer !== '') {
+    throw new TypeError(`tracer ${JSON.stringify(json.tracer)} is not supported: only struct logs are`)
+  }
+  const flag = (name: string) => json[name] === true
+  const limit = maybe(json.limit, (value) => {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+      throw new TypeError('limit: expected a whole number')
+    }
+    return value
+  })
+  return {
+    showStack: !flag('disableStack'),
+    showStorage: !flag('disableStorage'),
+    showMemory: flag('enableMemory'),
+    limit: limit === 0 ? undefined : limit,
+  }
+}
+
+function word(value: bigint): string {
+  return value.toString(16).padStart(64, '0')
+}
+
+function words(memory: Uint8Array): string[] {
+  const text = toHex(memory).slice(2)
+  return Array.from({ length: Math.floor(text.length / 64) }, (_, index) => text.slice(index * 64, index * 64 + 64))
+}
