@@ -97,7 +97,12 @@ export function sequencerNode(options: NodeCallOptions, signerKey: string): Prog
   }
 }
 
-export function batchSubmitter(ports: TestnetPorts, host: string, batcherKey: string): ProgramCall {
+export function batchSubmitter(
+  ports: TestnetPorts,
+  host: string,
+  batcherKey: string,
+  { resumed }: { resumed: boolean },
+): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
   const to = reachableHost(host)
@@ -112,6 +117,9 @@ export function batchSubmitter(ports: TestnetPorts, host: string, batcherKey: st
       '--poll-interval=500ms',
       '--num-confirmations=1',
       '--txmgr.receipt-query-interval=200ms',
+      '--txmgr.rebroadcast-interval=2s',
+      // What L1 holds already is derived first, or it would be posted again.
+      ...(resumed ? ['--wait-node-sync'] : []),
       '--sub-safety-margin=4',
       '--batch-type=1',
       '--compression-algo=brotli',

@@ -91,7 +91,9 @@ export class Testnet {
     if (first === undefined) throw new RangeError('a testnet has a sequencer')
     await this.waitFor(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
-    this.batcher = this.launch('batcher', batchSubmitter(setup.ports, setup.host, roles.batcher.privateKey))
+    const { ports, host, resumed } = setup
+    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed })
+    this.batcher = this.launch('batcher', submitter)
     await this.waitUntilReady(signal)
   }
 
