@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import { until } from '../testUtils/testNode.ts'
@@ -22,12 +22,12 @@ interface Started {
 
 async function start(
   bootnodes: string[],
-  options: { privateKey?: Uint8Array; logger?: Logger } = {},
+  options: { privateKey?: Uint8Array; logger?: Logger; clock?: Clock } = {},
 ): Promise<Started> {
-  const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger } = options
+  const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
   const found: NodeRecord[] = []
   const discovery = createDiscovery(
-    { clock: systemClock, logger, privateKey, onPeer: (peer) => found.push(peer), isSatisfied: () => false },
+    { clock, logger, privateKey, onPeer: (peer) => found.push(peer), isSatisfied: () => false },
     {
       chainId: 901n,
       listenIp: '127.0.0.1',
@@ -103,6 +103,31 @@ describe('discovery', () => {
     expect(lines.filter((line) => line.includes('contains this node itself'))).toHaveLength(2)
     expect(again.discovery.table()).toEqual([])
     expect(again.found).toEqual([])
+  })
+
+  it('tells of known peers again before the peer store forgets them', async () => {
+    const other = await start([])
+    const clock = new ManualClock(Date.now())
+    const { found } = await start([other.discovery.localEnr()], { clock })
+    expect(found.map((peer) => peer.nodeId)).toEqual([other.record.nodeId])
+    await clock.advance(6 * 3_600_000)
+    expect(found.map((peer) => peer.nodeId)).toEqual([other.record.nodeId, other.record.nodeId])
+  })
+
+  it('warns when no bootnode answers', async () => {
+    const gone = await start([])
+    const lines: string[] = []
+    const write = (line: string): number => lines.push(line)
+    const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write })
+    const text = gone.discovery.localEnr()
+    await running.pop()?.stop()
+    const clock = new ManualClock(Date.now())
+    await start([text], { clock, logger })
+    await clock.advance(59_000)
+    expect(lines).toEqual([])
+    await clock.advance(1_000)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('No bootnode answers')
   })
 
   it('announces a later record after each start, so that others replace the old one', async () => {

@@ -19,7 +19,7 @@ export interface DiscoveryModules {
   logger: Logger
   /** 32 bytes, the key of the peer id. */
   privateKey: Uint8Array
-  /** A node of our chain with an address was found, or its record has changed. */
+  /** A node of our chain with an address was found, or its record has changed; known ones are told again every 6 h. */
   onPeer(record: NodeRecord): void
   /** Enough peers are connected: looking goes on slowly. */
   isSatisfied(): boolean
@@ -59,6 +59,8 @@ export interface Discovery {
 const FIRST_ROUND_MS = 500
 const RESOLVE_AGAIN_MS = 60_000
 const PINGS_FOR_ADDRESS = 8
+/** Well before the peer store forgets an address. */
+const TELL_AGAIN_MS = 6 * 60 * 60_000
 const SAVE_INTERVAL_MS = 60_000
 const SILENT_BOOTNODES_MS = 60_000
 const KNOWN_RECORDS = 4096
@@ -190,6 +192,10 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     after('save', SAVE_INTERVAL_MS, saveRegularly)
     await save()
   }
+  const tellAgain = (): void => {
+    after('tell again', TELL_AGAIN_MS, tellAgain)
+    for (const record of ours.values()) modules.onPeer(record)
+  }
   const reportSilence = (): void => {
     if (bootnodes.length === 0 || service === undefined || service.connected() > 0) return
     logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
@@ -280,6 +286,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       })
       after('lookup', 0, lookUp)
       after('save', SAVE_INTERVAL_MS, saveRegularly)
+      after('tell again', TELL_AGAIN_MS, tellAgain)
       after('silence', SILENT_BOOTNODES_MS, reportSilence)
     },
     async stop() {
