@@ -77,8 +77,8 @@ export interface GoPeer {
   /** ENR text, empty without discovery. */
   readonly record: string
   readonly events: readonly GoPeerEvent[]
-  /** The first event of this kind that fits, past or to come; fails after 15 s. */
-  event(kind: string, fits?: (event: GoPeerEvent) => boolean): Promise<GoPeerEvent>
+  /** The first event of this kind that fits, past or to come; fails after 15 s, or the time given. */
+  event(kind: string, fits?: (event: GoPeerEvent) => boolean, timeoutMs?: number): Promise<GoPeerEvent>
   connect(address: string): Promise<void>
   /** The id under which it travels. */
   publish(what: Publication): Promise<Hex>
@@ -124,7 +124,7 @@ export async function startGoPeer(path: string, config: GoPeerConfig): Promise<G
     for (const { reject } of replies.values()) reject(new Error(`the Go peer has ended: ${complaints}`))
   })
 
-  const event = (kind: string, fits: Waiter['fits'] = () => true): Promise<GoPeerEvent> => {
+  const event: GoPeer['event'] = (kind, fits = () => true, timeoutMs = EVENT_TIMEOUT_MS) => {
     const past = events.find((known) => known.event === kind && fits(known))
     if (past !== undefined) return Promise.resolve(past)
     return new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ export async function startGoPeer(path: string, config: GoPeerConfig): Promise<G
         waiters.delete(waiter)
         const seen = events.slice(-12).map((known) => JSON.stringify(known).slice(0, 200))
         reject(new Error(`no event "${kind}" of the Go peer; last: ${seen.join('\n')} ${complaints}`))
-      }, EVENT_TIMEOUT_MS)
+      }, timeoutMs)
       waiters.add(waiter)
     })
   }

@@ -97,7 +97,12 @@ func startDiscovery(ctx context.Context, cfg config, h host.Host) (*discovery, e
 	local.SetFallbackUDP(bound.Port)
 	local.Set(enr.TCP(tcp))
 	local.Set(opstackEntry{chainID: cfg.ChainID})
-	udp, err := discover.ListenV5(conn, local, discover.Config{PrivateKey: key, Bootnodes: bootnodes})
+	udp, err := discover.ListenV5(conn, local, discover.Config{
+		PrivateKey: key,
+		Bootnodes:  bootnodes,
+		// Names a node before it has answered a ping, which may take some seconds.
+		NoFindnodeLivenessCheck: true,
+	})
 	if err != nil {
 		return nil, err
 	}
