@@ -91,14 +91,14 @@ function headline(report: Score): string {
 function partsOf(report: Score): string {
   const rows: string[][] = []
   const add = (name: string, { value, weight, score }: Term, factor = 1): void => {
-    if (value !== 0) rows.push([name, number(value), number(weight * factor), number(score * factor)])
+    if (value * weight !== 0) rows.push([name, number(value), number(weight * factor), number(score * factor)])
   }
   for (const part of report.topics.parts) {
     const name = (what: string) => `blocks v${part.version}: ${what}`
     add(name('time in mesh'), part.timeInMesh, part.topicWeight)
     add(name('first to bring a block'), part.firstDeliveries, part.topicWeight)
     add(name('too few blocks brought (squared)'), part.meshDeficit, part.topicWeight)
-    add(name('too few when it left the mesh'), part.meshFailures, part.topicWeight)
+    add(name('blocks that it had and did not bring'), part.meshFailures, part.topicWeight)
     add(name('invalid messages (squared)'), part.invalidMessages, part.topicWeight)
   }
   add('requests answered with a good block', report.application.validResponses)

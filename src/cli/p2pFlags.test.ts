@@ -47,6 +47,7 @@ describe('p2pOptionsFromFlags', () => {
     const key = '46'.repeat(32)
     const flags: Record<string, string> = {
       'p2p.scoring': 'none',
+      'p2p.score.blocks': 'op-node-2024',
       'p2p.score.ip-exempt': '10.0.0.0/8',
       'p2p.ban.peers': 'false',
       'p2p.ban.threshold': '-50.5',
@@ -100,6 +101,7 @@ describe('p2pOptionsFromFlags', () => {
       sequencerKey: new Uint8Array(32).fill(0x46),
       gossip: { meshD: 5, meshLow: 4, meshHigh: 7, meshLazy: 2, floodPublish: true, maxAgeS: 90 },
       scoring: 'none',
+      scoreBlocks: 'op-node-2024',
       ban: { enabled: false, threshold: -50.5, durationMs: 1_800_000 },
       ipColocationExempt: ['10.0.0.0/8'],
       sync: { enabled: false, onlyStatic: true },
@@ -125,6 +127,7 @@ describe('p2pOptionsFromFlags', () => {
     [['--p2p.listen.tcp=65536'], 'port out of range: 65536'],
     [['--p2p.listen.tcp=80'], 'port is reserved for system: 80'],
     [['--p2p.scoring=heavy'], 'unknown p2p scoring level: heavy'],
+    [['--p2p.score.blocks=all'], 'expected current, none or op-node-2024, got "all"'],
     [['--p2p.mux=spdy'], 'could not recognize mux spdy'],
     [['--p2p.security=rot13'], 'could not recognize security rot13'],
     [['--p2p.security=none,noise'], 'cannot mix secure transport protocols with no-security'],

@@ -1,5 +1,6 @@
 import { describeError, UsageError } from '../lib/errors.ts'
 import {
+  type BlockScoring,
   DEFAULT_P2P_OPTIONS,
   type Muxer,
   type P2pOptions,
@@ -36,6 +37,11 @@ function parseScoring(text: string): ScoringLevel | undefined {
   if (text === 'light' || text === 'none') return text
   if (text === '') return undefined
   throw new UsageError(`unknown p2p scoring level: ${text}`)
+}
+
+function parseBlockScoring(text: string): BlockScoring {
+  if (text === 'current' || text === 'none' || text === 'op-node-2024') return text
+  throw new UsageError(`expected current, none or op-node-2024, got "${text}"`)
 }
 
 function scoring(
@@ -79,6 +85,15 @@ export const p2pFlags = {
   p2pScoringPeers: scoring('p2p.scoring.peers', undefined, 'Deprecated: use p2p.scoring', { hidden: true }),
   p2pScoringTopics: scoring('p2p.scoring.topics', undefined, 'Deprecated: use p2p.scoring', { hidden: true }),
   p2pScoreBands: flag.optional(GROUP, 'p2p.score.bands', 'Deprecated, has no effect', { ignored: true }),
+  p2pScoreBlocks: {
+    group: GROUP,
+    name: 'p2p.score.blocks',
+    description:
+      'Topics that peers are scored by: the one with blocks, none, or the oldest (current, none, op-node-2024)',
+    default: 'current' as BlockScoring,
+    placeholder: '<which>',
+    parse: parseBlockScoring,
+  },
   p2pScoreExempt: {
     ...flag.list(GROUP, 'p2p.score.ip-exempt', 'Ranges (CIDR) whose peers may share an IP without losing score'),
     default: DEFAULT_P2P_OPTIONS.ipColocationExempt,
@@ -226,6 +241,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     },
     // As in op-node, the old flags count only where the new one is empty.
     scoring: values.p2pScoring ?? values.p2pScoringPeers ?? values.p2pScoringTopics ?? 'light',
+    scoreBlocks: values.p2pScoreBlocks,
     ban: {
       enabled: values.p2pBanPeers,
       threshold: values.p2pBanThreshold,

@@ -148,7 +148,10 @@ export interface TopicScorePart {
   firstDeliveries: ScoreTerm
   /** Value: the shortfall, squared. */
   meshDeficit: ScoreTerm
-  /** Value: what was missing when it left the mesh, squared. */
+  /**
+   * Value: blocks that it had and left to others to bring, lately. With `op-node-2024` what was missing when it left the
+   * mesh, squared.
+   */
   meshFailures: ScoreTerm
   /** Value: invalid messages, squared. */
   invalidMessages: ScoreTerm

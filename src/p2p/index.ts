@@ -29,6 +29,7 @@ export {
   type ScoringLevel,
   type Security,
 } from './options.ts'
+export type { BlockScoring } from './score/topicScores.ts'
 export type { P2pNode, PayloadListener } from './types.ts'
 
 /**

@@ -76,9 +76,12 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   })
   const events = recordPeerEvents(histories)
   const appScores = createAppScores(events.onResponse)
+  const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
   const scoring = gossipScoring(options, {
     blockTimeS: config.blockTime,
     appScore: (peer) => appScores.score(peer),
+    topics,
+    version: gossipVersionAt(config, unixSeconds(clock)),
   })
   const listeners = new Set<PayloadListener>()
   const deliver: PayloadListener = (envelope, from) => {
@@ -90,7 +93,6 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       }
     }
   }
-  const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
   const validate = createBlockValidator(
     {
       config,
@@ -303,6 +305,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const upkeep = (): void => {
     const connected = connections.peers()
     appScores.decay(connected)
+    router.setCarrier(gossipVersionAt(config, unixSeconds(clock)))
     upkeeps += 1
     if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
       metrics.observeScores(connected.map(scores.of))

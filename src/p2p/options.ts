@@ -1,5 +1,6 @@
 import type { Hex } from '../lib/hex.ts'
 import type { PayloadEnvelope, RollupConfig } from '../rollup/protocol/types.ts'
+import type { BlockScoring } from './score/topicScores.ts'
 
 /** The chain as the p2p node asks for it: it knows neither L1 nor the engine. */
 export interface P2pChain {
@@ -59,6 +60,11 @@ export interface P2pOptions {
     maxAgeS: number
   }
   scoring: ScoringLevel
+  /**
+   * `current`: the topic that carries the chain's blocks now, by our rules. `none`: no topic, as op-node since 2025.
+   * `op-node-2024`: the pre-Canyon topic, which is silent: after 48 s every peer loses its place in the mesh.
+   */
+  scoreBlocks: BlockScoring
   ban: { enabled: boolean; threshold: number; durationMs: number }
   /** CIDR ranges whose peers are not punished for sharing an IP. */
   ipColocationExempt: string[]
@@ -114,6 +120,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   ping: true,
   gossip: { meshD: 8, meshLow: 6, meshHigh: 12, meshLazy: 6, floodPublish: false, maxAgeS: 60 },
   scoring: 'light',
+  scoreBlocks: 'current',
   ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
   ipColocationExempt: ['127.0.0.0/8', '::1/128'],
   sync: { enabled: true, onlyStatic: false },

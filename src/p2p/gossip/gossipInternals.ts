@@ -1,5 +1,7 @@
 import type { Connection, PeerId } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
+import type { TopicParams } from '../score/topicScores.ts'
+import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
 import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
 
 /** Counters of one peer on one scored topic, as the library keeps them. */
@@ -44,6 +46,7 @@ export interface GossipInternals {
   readonly score: {
     readonly peerStats: Map<string, PeerCounters>
     readonly peerIPs: Map<string, Set<string>>
+    readonly params: { topics: Record<string, TopicParams> }
     score(peerId: string): number
     addPenalty(peerId: string, penalty: number, label: string): void
     duplicateMessage(from: string, id: string, topic: string): void
@@ -53,6 +56,7 @@ export interface GossipInternals {
     readonly promises: Map<string, Map<string, number>>
     deliverMessage(id: string): void
   }
+  readonly heartbeatTicks: number
   /** Peer → ids as inside → heartbeat of its word. */
   readonly idontwants: Map<string, Map<string, number>>
   handleIHave(peerId: string, ihave: MessageIdList[]): MessageIdList[]
@@ -82,7 +86,9 @@ export function gossipInternals(instance: object): GossipInternals {
     internals.streamsOutbound instanceof Map &&
     internals.score?.peerStats instanceof Map &&
     internals.score.peerIPs instanceof Map &&
+    typeof internals.score.params?.topics === 'object' &&
     typeof internals.score.score === 'function' &&
+    typeof internals.heartbeatTicks === 'number' &&
     typeof internals.score.duplicateMessage === 'function' &&
     typeof internals.score.addPenalty === 'function' &&
     internals.gossipTracer?.promises instanceof Map &&
@@ -102,6 +108,27 @@ export function gossipInternals(instance: object): GossipInternals {
     })
   }
   return internals
+}
+
+/**
+ * A block that `from` has brought, and that mesh peers said long before they have: counted where gossipsub counts what
+ * was missing of a peer, if the topic is scored for it.
+ */
+export function countMissed(
+  target: Pick<GossipInternals, 'mesh' | 'idontwants' | 'heartbeatTicks'> & {
+    score: Pick<GossipInternals['score'], 'peerStats'>
+  },
+  topic: string,
+  id: Uint8Array,
+  from: string,
+): void {
+  for (const peerId of target.mesh.get(topic) ?? []) {
+    const saidAt = target.idontwants.get(peerId)?.get(idText(id))
+    if (peerId === from || saidAt === undefined) continue
+    if (target.heartbeatTicks - saidAt < MISSED_AFTER_HEARTBEATS) continue
+    const counters = target.score.peerStats.get(peerId)?.topics[topic]
+    if (counters !== undefined) counters.meshFailurePenalty += 1
+  }
 }
 
 type DialectInternals = Pick<GossipInternals, 'idontwants' | 'handleIHave' | 'handleIdontwant' | 'pushGossip'> &

@@ -16,6 +16,7 @@ import type { GossipScoring } from '../score/scoreParams.ts'
 import type { Verdict } from './blockValidator.ts'
 import { createFairTurns } from './fairTurns.ts'
 import {
+  countMissed,
   type DialectHooks,
   type GossipInternals,
   gossipInternals,
@@ -85,6 +86,8 @@ export interface GossipRouter {
   isSubscribed(peerId: string): boolean
   score(peerId: string): number
   counters(peerId: string): PeerCounters | undefined
+  /** The topic of this version carries the chain's blocks from now on: scores go by it. */
+  setCarrier(version: PayloadVersion): void
   /** Peers known on an IP. */
   peersOnIp(ip: string): string[]
 }
@@ -111,6 +114,7 @@ export function createGossipRouter(
   const turns = createFairTurns()
   const dialects = createIdDialects()
   let names: DialectHooks | undefined
+  let carrier: PayloadVersion | undefined
   const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
 
   const create = (components: GossipSubComponents): GossipSub => {
@@ -222,6 +226,10 @@ export function createGossipRouter(
     const done = (final: Verdict) => settle(from, version, message, final, identified.names)
     return verdict instanceof Promise ? verdict.then(done) : done(verdict)
   }
+  const isMissedCounted = (topic: string): boolean => {
+    const params = scoring.params.topics[topic]
+    return params !== undefined && params.meshMessageDeliveriesWeight === 0 && params.meshFailurePenaltyWeight !== 0
+  }
   const settle = (
     from: string,
     version: PayloadVersion,
@@ -239,6 +247,12 @@ export function createGossipRouter(
     } else {
       modules.onEvent('REJECT_MESSAGE')
     }
+    if (verdict.result === 'accept') {
+      const topic = topicOf(version)
+      if (internals !== undefined && isMissedCounted(topic)) countMissed(internals, topic, both.withTopic, from)
+    }
+    // Not accepted either way; gossipsub's scores make the difference.
+    if (verdict.result === 'reject' && !scoring.blames(verdict.reason)) return RESULTS.ignore
     return RESULTS[verdict.result]
   }
 
@@ -345,6 +359,15 @@ export function createGossipRouter(
     isSubscribed: (peerId) => [...topics.values()].some((topic) => internals?.topics.get(topic)?.has(peerId) === true),
     score: (peerId) => internals?.score.score(peerId) ?? 0,
     counters: (peerId) => internals?.score.peerStats.get(peerId),
+    setCarrier(version) {
+      if (version === carrier) return
+      carrier = version
+      const params = scoring.topicsFor(version)
+      if (params === undefined) return
+      // The library weighs with a copy of its own.
+      Object.assign(scoring.params.topics, params)
+      if (internals !== undefined) Object.assign(internals.score.params.topics, structuredClone(params))
+    },
     peersOnIp: (ip) => [...(internals?.score.peerIPs.get(ip) ?? [])],
   }
 }

@@ -1,5 +1,5 @@
 import type { ReqRespScores } from '../api.ts'
-import { scoreDecay } from './scoreParams.ts'
+import { scoreDecay } from './topicScores.ts'
 
 export type AppEvent = keyof ReqRespScores
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { PeerCounters, TopicCounters } from '../gossip/gossipInternals.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
-import { gossipScoring, type TopicParams } from './scoreParams.ts'
+import { gossipScoring } from './scoreParams.ts'
+import type { TopicParams } from './topicScores.ts'
 
 const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
 const TOPIC = '/optimism/901/0/blocks'
@@ -26,8 +27,8 @@ const TOPIC_PARAMS: TopicParams = {
   invalidMessageDeliveriesDecay: 0.98476665,
 }
 const { params } = gossipScoring(
-  { scoring: 'light', ipColocationExempt: ['127.0.0.0/8'] },
-  { blockTimeS: 2, appScore: () => 0 },
+  { scoring: 'light', scoreBlocks: 'none', ipColocationExempt: ['127.0.0.0/8'] },
+  { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
 )
 const withTopic = { ...params, topicScoreCap: 34, topics: { [TOPIC]: TOPIC_PARAMS } }
 

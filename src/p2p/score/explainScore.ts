@@ -1,7 +1,8 @@
 import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScorePart } from '../api.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/gossipInternals.ts'
 import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
-import type { GossipScoring, TopicParams } from './scoreParams.ts'
+import type { GossipScoring } from './scoreParams.ts'
+import type { TopicParams } from './topicScores.ts'
 
 type Params = GossipScoring['params']
 

@@ -1,36 +1,19 @@
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
+import type { RejectReason } from '../gossip/blockValidator.ts'
+import type { PayloadVersion } from '../gossip/topics.ts'
 import type { P2pOptions } from '../options.ts'
-
-/** What a counter is multiplied with each slot so that it falls to 1 % in `slots` slots. */
-export function scoreDecay(slots: number): number {
-  return 0.01 ** (1 / slots)
-}
+import {
+  blockTopicParams,
+  isBlamed,
+  opNode2024Params,
+  scoreDecay,
+  TOPIC_SCORE_CAP,
+  type TopicParams,
+} from './topicScores.ts'
 
 const SLOTS_PER_EPOCH = 6
 /** Block time that op-node takes when the chain has none. */
 const DEFAULT_SLOT_S = 2
-
-/** Gossipsub's parameters of one topic. Times in milliseconds. */
-export interface TopicParams {
-  topicWeight: number
-  timeInMeshWeight: number
-  timeInMeshQuantum: number
-  /** In quanta. */
-  timeInMeshCap: number
-  firstMessageDeliveriesWeight: number
-  firstMessageDeliveriesDecay: number
-  firstMessageDeliveriesCap: number
-  meshMessageDeliveriesWeight: number
-  meshMessageDeliveriesDecay: number
-  meshMessageDeliveriesCap: number
-  meshMessageDeliveriesThreshold: number
-  meshMessageDeliveriesWindow: number
-  meshMessageDeliveriesActivation: number
-  meshFailurePenaltyWeight: number
-  meshFailurePenaltyDecay: number
-  invalidMessageDeliveriesWeight: number
-  invalidMessageDeliveriesDecay: number
-}
 
 export interface GossipScoring {
   params: {
@@ -55,23 +38,40 @@ export interface GossipScoring {
     acceptPXThreshold: number
     opportunisticGraftThreshold: number
   }
+  /** Whether a rejected message counts against its sender. */
+  blames(reason: RejectReason): boolean
+  /** The parameters of each topic when this one carries the chain's blocks; undefined when they never change. */
+  topicsFor(carrying: PayloadVersion): Record<string, TopicParams> | undefined
 }
 
-/**
- * op-node's global parameters (peer_params.go). No topic is scored, as op-node has it since 2025: a topic that stays
- * silent, or a sequencer that stops, costs no honest peer anything.
- */
+/** op-node's global parameters (peer_params.go), with the topics that `scoreBlocks` chooses. */
 export function gossipScoring(
-  options: Pick<P2pOptions, 'scoring' | 'ipColocationExempt'>,
-  chain: { blockTimeS: number; appScore: (peerId: string) => number },
+  options: Pick<P2pOptions, 'scoring' | 'ipColocationExempt' | 'scoreBlocks'>,
+  chain: {
+    blockTimeS: number
+    appScore: (peerId: string) => number
+    topics: ReadonlyMap<PayloadVersion, string>
+    /** Of the topic that carries blocks now. */
+    version: PayloadVersion
+  },
 ): GossipScoring {
   const light = options.scoring === 'light'
   const slotMs = slotMilliseconds(chain.blockTimeS)
   const epochMs = SLOTS_PER_EPOCH * slotMs
+  const scored = light ? options.scoreBlocks : 'none'
+  const topicsFor = (carrying: PayloadVersion): Record<string, TopicParams> =>
+    Object.fromEntries([...chain.topics].map(([v, topic]) => [topic, blockTopicParams(slotMs, v === carrying)]))
+  const oldest = chain.topics.get(1)
+  const topics =
+    scored === 'current'
+      ? topicsFor(chain.version)
+      : scored === 'op-node-2024' && oldest !== undefined
+        ? { [oldest]: opNode2024Params(slotMs) }
+        : {}
   return {
     params: {
-      topics: {},
-      topicScoreCap: 0,
+      topics,
+      topicScoreCap: scored === 'none' ? 0 : TOPIC_SCORE_CAP,
       appSpecificScore: light ? chain.appScore : () => 0,
       appSpecificWeight: 1,
       IPColocationFactorWeight: light ? -35 : 0,
@@ -91,6 +91,8 @@ export function gossipScoring(
       acceptPXThreshold: 20,
       opportunisticGraftThreshold: 0.05,
     },
+    blames: (reason) => isBlamed(scored, reason),
+    topicsFor: (carrying) => (scored === 'current' ? topicsFor(carrying) : undefined),
   }
 }
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { blocksTopic, PAYLOAD_VERSIONS } from '../gossip/topics.ts'
 import { createAppScores } from './appScores.ts'
 import { createBanMonitor } from './banMonitor.ts'
-import { gossipScoring, IpRangeSet, scoreDecay, slotMilliseconds } from './scoreParams.ts'
+import { gossipScoring, IpRangeSet, slotMilliseconds } from './scoreParams.ts'
+import { scoreDecay } from './topicScores.ts'
 
 describe('scoreDecay', () => {
   // facts: op-node's values at 2 s blocks.
@@ -18,9 +20,11 @@ describe('scoreDecay', () => {
 })
 
 describe('gossipScoring', () => {
-  const chain = { blockTimeS: 2, appScore: () => 4 }
-  it("has op-node's parameters, and scores no topic", () => {
-    const { params, thresholds } = gossipScoring({ scoring: 'light', ipColocationExempt: [] }, chain)
+  const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
+  const chain = { blockTimeS: 2, appScore: () => 4, topics, version: 3 as const }
+  it("has op-node's parameters", () => {
+    const options = { scoring: 'light', scoreBlocks: 'none', ipColocationExempt: [] } as const
+    const { params, thresholds } = gossipScoring({ ...options, ipColocationExempt: [] }, chain)
     expect(params).toMatchObject({
       topics: {},
       appSpecificWeight: 1,
@@ -43,7 +47,8 @@ describe('gossipScoring', () => {
     })
   })
   it('weighs nothing at level none', () => {
-    const { params } = gossipScoring({ scoring: 'none', ipColocationExempt: [] }, chain)
+    const { params } = gossipScoring({ scoring: 'none', scoreBlocks: 'current', ipColocationExempt: [] }, chain)
+    expect(params.topics).toEqual({})
     expect(params.IPColocationFactorWeight).toBe(0)
     expect(params.behaviourPenaltyWeight).toBe(0)
     expect(params.appSpecificScore('peer')).toBe(0)
