@@ -105,6 +105,17 @@ describe('beside go-libp2p', () => {
       expect(go.events.filter(({ event }) => event === 'refused')).toEqual([])
     })
 
+    it('carries blocks of Jovian, whose blob gas is not zero', async () => {
+      const [ours, go] = await Promise.all([stage.ours('jovian'), stage.go()])
+      await go.connect(ours.address)
+      await meshed(ours, [go], 4)
+      const block = nextBlock(ours, { blobGasUsed: 4_000n })
+      const arrived = ours.block(block.payload.blockHash)
+      await go.publish(signed(block, 4))
+      expect(await arrived).toEqual(block)
+      await expectFromUs(ours, go, { blobGasUsed: 5_000n })
+    })
+
     it('hears from us that a large block need not be sent again', async () => {
       const [ours, go, third] = await Promise.all([stage.ours('holocene'), stage.go(), stage.go()])
       await Promise.all([go.connect(ours.address), third.connect(ours.address)])

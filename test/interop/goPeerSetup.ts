@@ -134,8 +134,12 @@ export async function expectFromGo(go: GoPeer, ours: OurNode, version: PayloadVe
 }
 
 /** A block of ours arrives with the Go peer; returns its event there. */
-export async function expectFromUs(ours: OurNode, go: GoPeer): Promise<GoPeerEvent & { data: Hex; messageId: Hex }> {
-  const block = nextBlock(ours)
+export async function expectFromUs(
+  ours: OurNode,
+  go: GoPeer,
+  changes: Parameters<typeof testBlock>[1] = {},
+): Promise<GoPeerEvent & { data: Hex; messageId: Hex }> {
+  const block = nextBlock(ours, changes)
   await ours.node.publish(block)
   const event = await go.event('message', ({ block: got }) => got?.payload.blockHash === block.payload.blockHash)
   const { data, messageId } = event
