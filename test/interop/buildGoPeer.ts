@@ -70,6 +70,7 @@ interface BuildFault {
 function skipReason({ code, killed, output }: BuildFault): string {
   if (code === 'ENOENT') return 'go is not installed'
   if (killed) return `building took more than ${BUILD_TIMEOUT_MS / 1000} s`
+  if (/requires go >= /.test(output)) return `go is too old: ${output.trim()}`
   if (UNREACHABLE.test(output)) return `modules cannot be fetched: ${output.trim().split('\n')[0]}`
   throw new Error(`go build failed: ${output}`)
 }
