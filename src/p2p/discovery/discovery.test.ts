@@ -114,6 +114,17 @@ describe('discovery', () => {
     expect(found.map((peer) => peer.nodeId)).toEqual([other.record.nodeId, other.record.nodeId])
   })
 
+  it('shakes hands anew while peers are wanted, under the same record', async () => {
+    const other = await start([])
+    const clock = new ManualClock(Date.now())
+    const { discovery, record } = await start([other.discovery.localEnr()], { clock })
+    await clock.advance(0)
+    await until('known to the other', () => other.discovery.table().length === 1)
+    await clock.advance(30_000)
+    await until('the same table', () => discovery.table()[0]?.nodeId === other.record.nodeId)
+    expect(discovery.localEnr()).toBe(record.text)
+  })
+
   it('warns when no bootnode answers', async () => {
     const gone = await start([])
     const lines: string[] = []

@@ -59,6 +59,9 @@ export interface Discovery {
 const FIRST_ROUND_MS = 500
 const RESOLVE_AGAIN_MS = 60_000
 const PINGS_FOR_ADDRESS = 8
+const FIRST_RENEW_MS = 30_000
+const SECOND_RENEW_MS = 5 * 60_000
+const MAX_RENEW_MS = 6 * 60 * 60_000
 /** Well before the peer store forgets an address. */
 const TELL_AGAIN_MS = 6 * 60 * 60_000
 const SAVE_INTERVAL_MS = 60_000
@@ -200,13 +203,13 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     if (bootnodes.length === 0 || service === undefined || service.connected() > 0) return
     logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
   }
-  const startService = async (on: UdpSocket, reach: Reach, seen?: SeenEndpoint): Promise<void> => {
+  const startService = async (on: UdpSocket, reach: Reach, learned: KnownSelf = {}): Promise<void> => {
     const local: LocalRecord = {
       // Later than any of an earlier run.
-      sequence: BigInt(clock.now()),
-      ip: reach.advertisedIp ?? specificIp(setup.listenIp) ?? seen?.ip,
+      sequence: learned.sequence ?? BigInt(clock.now()),
+      ip: reach.advertisedIp ?? learned.ip ?? specificIp(setup.listenIp),
       tcpPort: reach.tcpPort,
-      udpPort: setup.advertiseUdpPort === 0 ? (seen?.udpPort ?? on.port) : setup.advertiseUdpPort,
+      udpPort: setup.advertiseUdpPort === 0 ? (learned.udpPort ?? on.port) : setup.advertiseUdpPort,
       opstack,
     }
     service = createDiscv5(
@@ -229,21 +232,35 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     const old = service
     if (!isRunning || old === undefined || old.local().ip !== undefined || moving !== undefined) return
     if (!isBootnode(endpoint.nodeIp) && !isLocalIp(endpoint.nodeIp)) return
-    const move = async (): Promise<void> => {
+    moving = restart(old, on, reach, { ip: endpoint.ip, udpPort: endpoint.udpPort }).finally(() => {
+      moving = undefined
+    })
+  }
+  /** With new sessions and the same table. */
+  const restart = async (old: Discv5Service, on: UdpSocket, reach: Reach, learned: KnownSelf): Promise<void> => {
+    try {
       const table = old.table()
       await old.stop()
       if (!isRunning) return
-      await startService(on, reach, endpoint)
+      await startService(on, reach, learned)
       for (const record of table) service?.add(record)
-      reportAddress()
-      contactMissing()
+      if (old.local().ip !== service?.local().ip) reportAddress()
       after('lookup', 0, lookUp)
+    } catch (error) {
+      logger.warn('Discovery could not begin new sessions', { err: describeError(error) })
     }
-    moving = move()
-      .catch((error: unknown) => logger.warn('Discovery could not take its new address', { err: describeError(error) }))
-      .finally(() => {
-        moving = undefined
-      })
+  }
+  /**
+   * A node lists others when they shake hands. One that was not ready for it then (go-ethereum's for its first seconds)
+   * would never list us while the session lasts, and nobody would hear of us.
+   */
+  const renewSessions = (on: UdpSocket, reach: Reach, nextMs: number): void => {
+    after('renew', nextMs, () => renewSessions(on, reach, Math.min(MAX_RENEW_MS, nextMs * 2)))
+    const old = service
+    if (old === undefined || moving !== undefined || modules.isSatisfied()) return
+    moving = restart(old, on, reach, old.local()).finally(() => {
+      moving = undefined
+    })
   }
   const isBootnode = (ip: string): boolean =>
     enodes.some((state) => state.endpoint?.ip === ip) || enrBootnodes.some((record) => record.ip === ip)
@@ -287,6 +304,8 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       after('lookup', 0, lookUp)
       after('save', SAVE_INTERVAL_MS, saveRegularly)
       after('tell again', TELL_AGAIN_MS, tellAgain)
+      const on = socket
+      after('renew', FIRST_RENEW_MS, () => renewSessions(on, reach, SECOND_RENEW_MS))
       after('silence', SILENT_BOOTNODES_MS, reportSilence)
     },
     async stop() {
@@ -303,6 +322,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     table: () => service?.table() ?? [],
   }
 }
+
+/** What was learned of this node itself; with the sequence when nothing has changed since. */
+type KnownSelf = { [K in 'ip' | 'udpPort' | 'sequence']?: NodeRecord[K] | undefined }
 
 interface EnodeState {
   bootnode: Bootnode & { kind: 'enode' }
