@@ -25,149 +25,71 @@ export type FlagValues<T extends FlagTable> = { [K in keyof T]: T[K] extends Fla
 
 type FlagDetails<T> = Partial<Pick<FlagSpec<T>, 'placeholder' | 'env' | 'hidden' | 'repeatable' | 'ignored'>>
 
-/** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
-export const flag = {
-  string: (
-    group: string,
-    name: string,
-    defaultValue: string,
-    description: string,
-    details: FlagDetails<string> = {},
-  ): FlagSpec<string> => ({
+type FlagBuilder<T> = (
+  group: string,
+  name: string,
+  defaultValue: T,
+  description: string,
+  details?: FlagDetails<T>,
+) => FlagSpec<T>
+
+function builder<T>(placeholder: string, parse: (text: string) => T): FlagBuilder<T> {
+  return (group, name, defaultValue, description, details = {}) => ({
     group,
     name,
     description,
     default: defaultValue,
-    parse: (text) => text,
-    placeholder: '<text>',
+    parse,
+    placeholder,
     ...details,
-  }),
+  })
+}
+
+const text = (value: string): string => value
+
+/** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
+export const flag = {
+  string: builder<string>('<text>', text),
   /** A value that has no default: undefined when not given. */
-  optional: (
-    group: string,
-    name: string,
-    description: string,
-    details: FlagDetails<string | undefined> = {},
-  ): FlagSpec<string | undefined> => ({
-    group,
-    name,
-    description,
-    default: undefined,
-    parse: (text) => text,
-    placeholder: '<text>',
-    ...details,
-  }),
+  optional: (group: string, name: string, description: string, details?: FlagDetails<string | undefined>) =>
+    builder<string | undefined>('<text>', text)(group, name, undefined, description, details),
   boolean: (
     group: string,
     name: string,
     description: string,
     details: FlagDetails<boolean> & { default?: boolean } = {},
-  ): FlagSpec<boolean> => ({
-    group,
-    name,
-    description,
-    parse: parseBoolean,
-    default: false,
-    ...details,
-  }),
+  ): FlagSpec<boolean> => ({ group, name, description, parse: parseBoolean, default: false, ...details }),
   integer: (
     group: string,
     name: string,
     defaultValue: number,
     description: string,
-    range: { min?: number; max?: number } = {},
-    details: FlagDetails<number> = {},
-  ): FlagSpec<number> => ({
-    group,
-    name,
-    description,
-    default: defaultValue,
-    parse: (text) => parseInteger(text, range.min ?? 0, range.max ?? Number.MAX_SAFE_INTEGER),
-    placeholder: '<number>',
-    ...details,
-  }),
+    { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
+    details?: FlagDetails<number>,
+  ) => builder('<number>', (value) => parseInteger(value, min, max))(group, name, defaultValue, description, details),
   /** 0 lets the system choose. */
-  port: (
-    group: string,
-    name: string,
-    defaultValue: number,
-    description: string,
-    details: FlagDetails<number> = {},
-  ): FlagSpec<number> => ({
-    group,
-    name,
-    description,
-    default: defaultValue,
-    parse: (text) => parseInteger(text, 0, 65535),
-    placeholder: '<port>',
-    ...details,
-  }),
-  number: (
-    group: string,
-    name: string,
-    defaultValue: number,
-    description: string,
-    details: FlagDetails<number> = {},
-  ): FlagSpec<number> => ({
-    group,
-    name,
-    description,
-    default: defaultValue,
-    parse: parseNumber,
-    placeholder: '<number>',
-    ...details,
-  }),
+  port: builder<number>('<port>', (value) => parseInteger(value, 0, 65535)),
+  number: builder<number>('<number>', parseNumber),
   /** Go's duration text (`1h30m`, `500ms`), kept in milliseconds. */
-  durationMs: (
-    group: string,
-    name: string,
-    defaultMs: number,
-    description: string,
-    details: FlagDetails<number> = {},
-  ): FlagSpec<number> => ({
-    group,
-    name,
-    description,
-    default: defaultMs,
-    parse: parseDurationMs,
-    placeholder: '<duration>',
-    ...details,
-  }),
-  list: (
-    group: string,
-    name: string,
-    description: string,
-    details: FlagDetails<string[]> = {},
-  ): FlagSpec<string[]> => ({
-    group,
-    name,
-    description,
-    default: [],
-    parse: parseList,
-    placeholder: '<a,b,…>',
-    repeatable: true,
-    ...details,
-  }),
+  durationMs: builder<number>('<duration>', parseDurationMs),
+  list: (group: string, name: string, description: string, details?: FlagDetails<string[]>) =>
+    builder<string[]>('<a,b,…>', parseList)(group, name, [], description, { repeatable: true, ...details }),
   choice: <C extends string>(
     group: string,
     name: string,
     choices: readonly C[],
     defaultValue: C,
     description: string,
-    details: FlagDetails<C> = {},
-  ): FlagSpec<C> => ({
-    group,
-    name,
-    description: `${description} (${choices.join(', ')})`,
-    default: defaultValue,
-    parse: (text) => {
-      const found = choices.find((choice) => choice === text)
-      if (found === undefined) throw new UsageError(`expected one of ${choices.join(', ')}`)
+    details?: FlagDetails<C>,
+  ) => {
+    const expected = choices.join(', ')
+    const parse = (value: string): C => {
+      const found = choices.find((choice) => choice === value)
+      if (found === undefined) throw new UsageError(`expected one of ${expected}`)
       return found
-    },
-    placeholder: '<choice>',
-    ...details,
-  }),
+    }
+    return builder('<choice>', parse)(group, name, defaultValue, `${description} (${expected})`, details)
+  },
 }
 
 function parseBoolean(text: string): boolean {

@@ -1,7 +1,7 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { describeError, UsageError } from '../../lib/errors.ts'
+import { join } from 'node:path'
+import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 
 /** Records of known nodes across restarts. */
 export interface NodeStore {
@@ -13,6 +13,7 @@ export interface NodeStore {
 export const MAX_STORED_RECORDS = 512
 const FILE = 'nodes.json'
 const VERSION = 1
+const DAMAGED = 'Discovery store was damaged: set aside, starting with an empty one'
 
 /**
  * A JSON file in the folder, replaced as a whole (write, sync, rename); `memory` keeps nothing. A damaged file is set
@@ -21,27 +22,12 @@ const VERSION = 1
 export function openNodeStore(folder: string, modules: { logger: Logger; clock: { now(): number } }): NodeStore {
   if (folder === 'memory') return { load: async () => [], save: async () => {} }
   const path = join(folder === '' ? DEFAULT_FOLDER : folder, FILE)
-  const { logger, clock } = modules
   return {
     async load() {
-      let text: string
       try {
-        text = await readFile(path, 'utf8')
+        return (await readWholeJson(path, parse, { ...modules, complaint: DAMAGED })) ?? []
       } catch (cause) {
-        if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
         throw new UsageError(`cannot read the discovery store ${path} (--p2p.discovery.path)`, { cause })
-      }
-      try {
-        return parse(text)
-      } catch (error) {
-        const aside = `${path}.corrupt-${clock.now()}`
-        await rename(path, aside)
-        logger.error('Discovery store was damaged: set aside, starting with an empty one', {
-          path,
-          aside,
-          err: describeError(error),
-        })
-        return []
       }
     },
     save: (records) => writeWhole(path, JSON.stringify({ version: VERSION, records }, null, 1)),
@@ -50,23 +36,9 @@ export function openNodeStore(folder: string, modules: { logger: Logger; clock: 
 
 export const DEFAULT_FOLDER = 'opnode_discovery_db'
 
-function parse(text: string): string[] {
-  const json: unknown = JSON.parse(text)
+function parse(json: unknown): string[] {
   if (typeof json !== 'object' || json === null) throw new TypeError('not an object')
   if (!('version' in json) || json.version !== VERSION) throw new TypeError('unknown version')
   if (!('records' in json) || !Array.isArray(json.records)) throw new TypeError('no list of records')
   return json.records.filter((record): record is string => typeof record === 'string').slice(0, MAX_STORED_RECORDS)
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
 }

@@ -1,7 +1,5 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { AccessLists } from './accessLists.ts'
 
 /** Keeps the access lists; `save` resolves when they are on disk. */
@@ -22,7 +20,9 @@ export async function openAccessListFile(
   path: string,
   modules: { logger: Logger; clock: { now(): number } },
 ): Promise<AccessListStore> {
-  const lists = await load(path, modules)
+  const complaint = 'Block list file was damaged: set aside, starting with empty lists'
+  const saved = await readWholeJson(path, (json) => AccessLists.fromJson(json), { ...modules, complaint })
+  const lists = saved ?? new AccessLists()
   let running: Promise<void> | undefined
   let again: Promise<void> | undefined
 
@@ -47,39 +47,4 @@ export async function openAccessListFile(
       return again
     },
   }
-}
-
-async function load(path: string, { logger, clock }: { logger: Logger; clock: { now(): number } }) {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new AccessLists()
-    throw error
-  }
-  try {
-    return AccessLists.fromJson(JSON.parse(text))
-  } catch (error) {
-    const aside = `${path}.corrupt-${clock.now()}`
-    await rename(path, aside)
-    logger.error('Block list file was damaged: set aside, starting with empty lists', {
-      path,
-      aside,
-      err: describeError(error),
-    })
-    return new AccessLists()
-  }
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
 }

@@ -1,5 +1,6 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { describeError, UsageError } from '../../lib/errors.ts'
+import { writeWhole } from '../../lib/wholeFile.ts'
 
 /** op-node's `rpc.admin-state` file: whether the sequencer was started when it was last changed. */
 export interface SequencerState {
@@ -24,18 +25,7 @@ export function createSequencerState(path: string): SequencerState {
       }
       return started
     },
-    async write(sequencerStarted) {
-      const temporary = `${path}.tmp`
-      const file = await open(temporary, 'w', 0o600)
-      try {
-        await file.writeFile(JSON.stringify({ sequencerStarted }))
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      // The rename is atomic: after a crash the file is the old one or the new one.
-      await rename(temporary, path)
-    },
+    write: (sequencerStarted) => writeWhole(path, JSON.stringify({ sequencerStarted })),
   }
 }
 
