@@ -183,7 +183,8 @@ describe('sending', () => {
   it('sends all again that a reorg dropped while they waited for confirmations', async () => {
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 100 })
     const sends = [1, 2, 3].map((value) => manager.send(data(value), never))
-    await log.seen('Transaction is in a block', 2)
+    // All three: a block that the manager has not seen yet would go without a word of it.
+    await log.seen('Transaction is in a block', 3)
     await rpc.request('anvil_reorg', [2, []])
     await log.seen('Transaction left the L1 chain', 2)
     const mining = setInterval(() => mine().catch(() => {}), 100)
