@@ -214,7 +214,9 @@ describe('devium', () => {
       args: ['status', '--rpc', 'http://127.0.0.1:1'],
       stderr: 'devium: devium_syncStatus: request to http://127.0.0.1:1 failed: connect ECONNREFUSED 127.0.0.1:1\n',
     },
-    { args: ['stauts'], stderr: "devium: unknown command 'stauts'\n(Did you mean status?)\n" },
+    { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean status?)\n" },
+    { args: ['p2p', 'explan'], stderr: "devium: unknown command 'explan' (Did you mean explain?)\n" },
+    { args: ['p2p', 'peers', '--al'], stderr: "devium: unknown option '--al' (Did you mean --all?)\n" },
   ])('$args ends with one clear line and exit code 1', async ({ args, stderr }) => {
     expect(await devium(...args)).toEqual({ code: 1, stdout: '', stderr })
   })

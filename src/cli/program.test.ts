@@ -67,7 +67,7 @@ describe('createProgram', () => {
   })
 
   it.each([
-    { argv: ['--p2p.statc=a'], error: "unknown option '--p2p.statc=a'\n(Did you mean --p2p.static?)" },
+    { argv: ['--p2p.statc=a'], error: "unknown option '--p2p.statc=a' (Did you mean --p2p.static?)" },
     { argv: ['--p2p.listen.tcp=65536'], error: 'expected a whole number from 0 to 65535' },
     { argv: ['--l1.http-poll-interval=12'], error: 'expected a duration such as' },
     { argv: ['--syncmode=snap'], error: 'expected one of consensus-layer, execution-layer' },

@@ -60,7 +60,7 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
     .showSuggestionAfterError(true)
     // Without commander's own note on what a flag without value stands for.
     .configureHelp({ sortOptions: false, optionDescription: (option) => option.description })
-    .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${text.replace(/^error: /, '')}`) })
+    .configureOutput({ outputError: (text, write) => write(`${spec.name}: ${onOneLine(text)}`) })
     .allowExcessArguments(false)
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
   command.action(async () => {
@@ -68,6 +68,14 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
     await runUntilStopped(spec.name, (context) => spec.run(values, { ...context, given, warnings }))
   })
   return command
+}
+
+/** commander's error text: its suggestion comes on a line of its own otherwise. */
+export function onOneLine(text: string): string {
+  return `${text
+    .replace(/^error: /, '')
+    .trimEnd()
+    .replaceAll('\n', ' ')}\n`
 }
 
 /** Parses the command line and runs; never rejects. */

@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { UsageError } from '../lib/errors.ts'
+import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+
+const DEFAULT_RPC = 'http://127.0.0.1:9545'
+
+/** What every command that asks a running node takes. */
+export interface NodeOptions {
+  rpc: string
+  json?: true
+}
+
+/** A sub-command that asks a running rollup node; its address comes from `--rpc` or `DEVIUM_RPC`. */
+export function nodeCommand(parent: Command, signature: string, description: string): Command {
+  return parent
+    .command(signature)
+    .description(description)
+    .helpOption('--help', 'Show this help')
+    .option('--rpc <url>', "The rollup node's RPC address", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
+}
+
+/** Throws UsageError when the address is none. */
+export async function withNode(url: string, use: (node: RpcClient) => Promise<unknown>): Promise<void> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`--rpc: expected an http address, got "${url}"`)
+  const node = createRpcClient({ url })
+  try {
+    await use(node)
+  } finally {
+    await node.close()
+  }
+}
+
+/** Undefined when the server does not have the method (p2p disabled, or an older node). */
+export async function ifServed(node: RpcClient, method: string, params: unknown[]): Promise<unknown> {
+  try {
+    return await node.request(method, params)
+  } catch (error) {
+    if (error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND) return undefined
+    throw error
+  }
+}
+
+export function printJson(value: unknown): void {
+  console.log(JSON.stringify(value, null, 2))
+}
