@@ -1,5 +1,4 @@
 import type { Peer, PeerId } from '@libp2p/interface'
-import { describeError } from '../lib/errors.ts'
 import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './api.ts'
@@ -7,6 +6,7 @@ import { P2pError } from './errors.ts'
 import type { GossipRouter } from './gossip/router.ts'
 import type { AccessListStore } from './host/accessListStore.ts'
 import type { Connections } from './host/connections.ts'
+import { classifyDialFailure } from './host/dialFailure.ts'
 import type { GaterMetrics } from './host/gater.ts'
 import type { Host } from './host/host.ts'
 import type { LatencyTracker } from './host/latency.ts'
@@ -207,7 +207,11 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       try {
         await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
       } catch (cause) {
-        throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${describeError(cause)}`)
+        const { reason, text } = classifyDialFailure(cause)
+        throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${text}`, {
+          cause,
+          details: { reason },
+        })
       }
       await identified(peerId, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS))
     },

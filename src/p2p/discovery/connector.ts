@@ -3,6 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { classifyDialFailure } from '../host/dialFailure.ts'
 
 /** The host as the connect loop needs it; peers are named by their ids. */
 export interface ConnectorHost {
@@ -89,7 +90,10 @@ export function createConnector(
     } catch (error) {
       const count = (failures.get(peerId)?.count ?? 0) + 1
       failures.set(peerId, { count, retryAtMs: clock.now() + retryAfterMs(count) })
-      if (isRunning) logger.debug('Discovered peer dial failed', { peer: peerId, err: describeError(error) })
+      if (isRunning) {
+        const { reason, text } = classifyDialFailure(error)
+        logger.debug('Discovered peer dial failed', { peer: peerId, reason, err: text })
+      }
     } finally {
       cancelTimeout()
       dialling.delete(peerId)

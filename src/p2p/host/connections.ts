@@ -80,7 +80,9 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     reasons.delete(id)
     const end = ends.get(connection)
     if (reason !== undefined) return { by: 'us', cause: reason }
-    if (end?.isLocal === true) return { by: 'us', cause: end.error ?? 'closed' }
+    // A reset by the other side counts as an error of our socket.
+    if (end?.isLocal === true && !/ECONNRESET|EPIPE/.test(end.error ?? ''))
+      return { by: 'us', cause: end.error ?? 'closed' }
     return { by: 'peer', cause: end?.error ?? 'closed' }
   }
   return {

@@ -9,13 +9,15 @@ const ID = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const clock = new ManualClock(0)
   const lines: string[] = []
+  const reasons: unknown[] = []
   const state = { connected: false, reachable: false, dials: [] as { atMs: number; addresses: number }[] }
   const logger = createLogger({
     level: 'info',
     format: 'json',
     color: false,
     write: (line) => {
-      const { lvl, msg } = JSON.parse(line)
+      const { lvl, msg, reason } = JSON.parse(line)
+      reasons.push(reason)
       lines.push(`${lvl}: ${msg}`)
     },
   })
@@ -27,7 +29,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
         isConnected: () => state.connected,
         async dial(peers) {
           state.dials.push({ atMs: clock.now(), addresses: peers.length })
-          if (!state.reachable) throw new Error('refused')
+          if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
           state.connected = true
           statics.onConnected(ID)
         },
@@ -35,11 +37,11 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     },
     addresses.map(parsePeerAddress),
   )
-  const fall = () => {
+  const fall = (by: 'us' | 'peer' = 'peer') => {
     state.connected = false
-    statics.onDisconnected(ID)
+    statics.onDisconnected(ID, { by, cause: 'closed' })
   }
-  return { clock, lines, state, statics, fall }
+  return { clock, lines, reasons, state, statics, fall }
 }
 
 describe('createStaticPeers', () => {
@@ -86,7 +88,7 @@ describe('createStaticPeers', () => {
   })
 
   it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
-    const { clock, lines, statics } = setUp()
+    const { clock, lines, reasons, statics } = setUp()
     statics.start()
     for (let second = 0; second < 150; second++) await clock.advance(1_000)
     expect(lines).toEqual([
@@ -94,6 +96,23 @@ describe('createStaticPeers', () => {
       'warn: Static peer is away, still trying',
       'warn: Static peer is away, still trying',
     ])
+    expect(reasons).toEqual(['refused', 'refused', 'refused'])
+  })
+
+  it('says that a peer closes right after connecting, unless it was us', async () => {
+    for (const [by, said] of [
+      ['peer', ['closed-early']],
+      ['us', []],
+    ] as const) {
+      const { clock, reasons, state, statics, fall } = setUp()
+      state.reachable = true
+      statics.start()
+      await clock.advance(0)
+      await clock.advance(20)
+      fall(by)
+      expect(reasons).toEqual(said)
+      statics.stop()
+    }
   })
 
   it('dials all addresses of a peer together', async () => {

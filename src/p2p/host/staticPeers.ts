@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { classifyDialFailure } from './dialFailure.ts'
 import type { PeerAddress } from './multiaddrs.ts'
 
 /** The host as the static peers need it. */
@@ -18,7 +18,7 @@ export interface StaticPeers {
   ids(): string[]
   /** Tell it of every connection and disconnection. */
   onConnected(peerId: string): void
-  onDisconnected(peerId: string): void
+  onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void
   /** Dials again at once, for example after a block was lifted. */
   retryNow(peerId: string): void
 }
@@ -86,7 +86,10 @@ export function createStaticPeers(
     try {
       await dialer.dial(entry.addresses, AbortSignal.any([controller.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]))
     } catch (error) {
-      if (running) report(entry, error)
+      if (running) {
+        const { reason, text } = classifyDialFailure(error)
+        report(entry, { reason, err: text })
+      }
     } finally {
       entry.dialing = false
     }
@@ -96,8 +99,8 @@ export function createStaticPeers(
     }
   }
 
-  const report = (entry: Entry, error: unknown): void => {
-    const fields = { peer: entry.id, addr: entry.addresses[0]?.address.toString(), err: describeError(error) }
+  const report = (entry: Entry, why: { reason: string; err: string }): void => {
+    const fields = { peer: entry.id, addr: entry.addresses[0]?.address.toString(), ...why }
     const nowMs = clock.now()
     if (nowMs - entry.reportedAtMs >= REPORT_INTERVAL_MS) {
       entry.reportedAtMs = nowMs
@@ -135,7 +138,7 @@ export function createStaticPeers(
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
     },
-    onDisconnected(peerId) {
+    onDisconnected(peerId, end) {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
       const stoodMs = entry.connectedAtMs === undefined ? 0 : clock.now() - entry.connectedAtMs
@@ -147,6 +150,12 @@ export function createStaticPeers(
         logger.info('Static peer disconnected, reconnecting', { peer: peerId })
         schedule(entry, 0)
       } else {
+        if (end?.by === 'peer') {
+          report(entry, {
+            reason: 'closed-early',
+            err: `it closed the connection ${stoodMs} ms after it stood: it has blocked or banned us, or is full`,
+          })
+        }
         entry.failures += 1
         schedule(entry, backoff(entry.failures))
       }

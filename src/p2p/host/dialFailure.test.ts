@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { noise } from '@chainsafe/libp2p-noise'
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import type { ConnectionGater } from '@libp2p/interface'
+import { mplex } from '@libp2p/mplex'
+import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { tcp } from '@libp2p/tcp'
+import { tls } from '@libp2p/tls'
+import { yamux } from '@libp2p/yamux'
+import { multiaddr } from '@multiformats/multiaddr'
+import { createLibp2p, type Libp2p, type Libp2pOptions } from 'libp2p'
+import { afterEach, describe, expect, it } from 'vitest'
+import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
+import { silentComponentLogger } from './libp2pLogger.ts'
+
+const cleanUps: (() => unknown)[] = []
+afterEach(async () => {
+  await Promise.all(cleanUps.splice(0).map((clean) => clean()))
+})
+
+async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
+  const started = await createLibp2p({
+    privateKey: await generateKeyPair('secp256k1'),
+    logger: silentComponentLogger,
+    addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
+    transports: [tcp()],
+    connectionEncrypters: [noise()],
+    streamMuxers: [yamux()],
+    connectionMonitor: { enabled: false },
+    ...options,
+  })
+  cleanUps.push(() => started.stop())
+  return started
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanUps.push(() => server.close())
+  return `/ip4/127.0.0.1/tcp/${(server.address() as AddressInfo).port}`
+}
+
+function rawServer(onSocket: (socket: Socket) => void): Promise<string> {
+  return listen(
+    createServer((socket) => {
+      socket.on('error', () => {})
+      cleanUps.push(() => socket.destroy())
+      onSocket(socket)
+    }),
+  )
+}
+
+const someId = async (): Promise<string> => peerIdFromPrivateKey(await generateKeyPair('secp256k1')).toString()
+const addressOf = (of: Libp2p): string => of.getMultiaddrs()[0]?.toString() ?? ''
+
+async function failureOf(addresses: string[], from?: Libp2p, timeoutMs = 5_000): Promise<DialFailure> {
+  const dialer = from ?? (await host())
+  const error = await dialer
+    .dial(
+      addresses.map((text) => multiaddr(text)),
+      { signal: AbortSignal.timeout(timeoutMs) },
+    )
+    .then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+  expect(error).toBeDefined()
+  return classifyDialFailure(error)
+}
+
+const gated = (gater: ConnectionGater) => host({ connectionGater: gater })
+
+describe('classifyDialFailure', () => {
+  it('tells a closed port, and names it', async () => {
+    const server = createServer()
+    const address = await listen(server)
+    server.close()
+    const id = await someId()
+    const [, port] = /tcp\/(\d+)/.exec(address) ?? []
+    expect(await failureOf([`${address}/p2p/${id}`])).toEqual({
+      reason: 'refused',
+      text: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${port})`,
+    })
+    expect(await failureOf([`${address}/p2p/${id}`, `/ip4/127.0.0.1/tcp/1/p2p/${id}`])).toEqual({
+      reason: 'refused',
+      text: 'connection refused: the host answers, but nothing listens on that port (2 addresses)',
+    })
+  })
+
+  it('tells a port that says nothing', async () => {
+    const address = await rawServer(() => {})
+    expect((await failureOf([`${address}/p2p/${await someId()}`], undefined, 300)).reason).toBe('timeout')
+  })
+
+  it('tells a peer that closes in the handshake', async () => {
+    const address = await rawServer((socket) => socket.once('data', () => socket.end()))
+    expect((await failureOf([address])).reason).toBe('closed')
+  })
+
+  it('tells a web server', async () => {
+    const address = await listen(createHttpServer((_, response) => response.end()))
+    expect((await failureOf([address])).reason).toBe('not-libp2p')
+  })
+
+  it('tells that there is no common security or multiplexer', async () => {
+    const tlsOnly = await host({ connectionEncrypters: [tls()] })
+    expect((await failureOf([addressOf(tlsOnly)])).reason).toBe('no-security')
+    const mplexOnly = await host({ streamMuxers: [mplex()] })
+    expect((await failureOf([addressOf(mplexOnly)])).reason).toBe('no-muxer')
+  })
+
+  it('names the peer that is there instead', async () => {
+    const other = await host()
+    const expected = await someId()
+    const failure = await failureOf([addressOf(other).replace(/\/p2p\/.*/, `/p2p/${expected}`)])
+    expect(failure).toEqual({
+      reason: 'other-peer',
+      text: `another peer answers there: ${other.peerId} instead of ${expected}`,
+      foundPeerId: other.peerId.toString(),
+    })
+  })
+
+  it('tells our own refusals apart', async () => {
+    const other = await host()
+    const address = addressOf(other)
+    for (const rule of ['denyDialPeer', 'denyDialMultiaddr', 'denyOutboundEncryptedConnection'] as const) {
+      const dialer = await gated({ [rule]: () => true })
+      expect((await failureOf([address], dialer)).reason).toBe('blocked-by-us')
+    }
+    expect((await failureOf([address], other)).reason).toBe('self')
+  })
+
+  it('tells a name that does not resolve, and an address without TCP', async () => {
+    const id = await someId()
+    expect((await failureOf([`/dns4/nobody.invalid/tcp/9222/p2p/${id}`])).reason).toBe('name-not-found')
+    expect((await failureOf([`/dnsaddr/nobody.invalid/p2p/${id}`])).reason).toBe('name-not-found')
+    expect((await failureOf([`/ip4/127.0.0.1/udp/9222/quic-v1/p2p/${id}`])).reason).toBe('no-address')
+  })
+
+  it('goes by the address that came farthest', async () => {
+    const closes = await rawServer((socket) => socket.once('data', () => socket.end()))
+    const id = await someId()
+    const failure = await failureOf([`/ip4/127.0.0.1/tcp/1/p2p/${id}`, `${closes}/p2p/${id}`])
+    expect(failure.reason).toBe('closed')
+    expect(failure.text).toMatch(/refused.*; the other side closed/)
+  })
+
+  it('reads what the system says of routes, and keeps what it does not know', () => {
+    const system = (code: string) => Object.assign(new Error(`connect ${code}`), { code, address: '::1', port: 7 })
+    expect(classifyDialFailure(system('ENETUNREACH'))).toEqual({
+      reason: 'unreachable',
+      text: 'no route to that host from here ([::1]:7)',
+    })
+    expect(classifyDialFailure(system('EADDRNOTAVAIL')).reason).toBe('local')
+    expect(classifyDialFailure(new Error('boom'))).toEqual({ reason: 'unknown', text: 'the dial failed: boom' })
+    expect(classifyDialFailure('boom').text).toBe('the dial failed: boom')
+    expect(classifyDialFailure(new AggregateError([], 'none')).text).toBe('the dial failed: none')
+  })
+})

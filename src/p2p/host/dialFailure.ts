@@ -1,0 +1,155 @@
+import { describeError } from '../../lib/errors.ts'
+
+/** Where a dial ended, in the order in which a dial gets there. */
+export const DIAL_FAILURES = [
+  'no-address',
+  'name-not-found',
+  'local',
+  'unreachable',
+  'timeout',
+  'refused',
+  'reset',
+  'closed',
+  'not-libp2p',
+  'no-security',
+  'handshake',
+  'no-muxer',
+  'other-peer',
+  'blocked-by-us',
+  'self',
+  'unknown',
+] as const
+export type DialFailureReason = (typeof DIAL_FAILURES)[number]
+
+/** Why a dial came to nothing. */
+export interface DialFailure {
+  reason: DialFailureReason
+  /** One line for people, without a full stop. */
+  text: string
+  /** `other-peer`: who answers there. */
+  foundPeerId?: string
+}
+
+/** What each reason means for whoever looks for the fault. */
+export const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
+  'no-address': 'no address that can be dialled over TCP',
+  'name-not-found': 'the host name does not resolve',
+  local: 'this machine cannot dial that address',
+  unreachable: 'no route to that host from here',
+  timeout: 'no answer in time: the host is down, the address is wrong, or a firewall drops our packets',
+  refused: 'connection refused: the host answers, but nothing listens on that port',
+  reset: 'connection reset as soon as it stood, as by a node that has blocked our address or has no place left',
+  closed: 'the other side closed the connection during the handshake',
+  'not-libp2p': 'what answers on that port does not speak libp2p',
+  'no-security': 'it offers no transport security that we speak (--p2p.security)',
+  handshake: 'the security handshake failed',
+  'no-muxer': 'it offers no stream multiplexer that we speak (--p2p.mux)',
+  'other-peer': 'another peer answers there',
+  'blocked-by-us': 'our own block list, or a ban of ours that stands, forbids it',
+  self: 'it is this node itself',
+  unknown: 'the dial failed',
+}
+
+/** Node's codes of sockets and of name resolution. */
+const BY_CODE: Readonly<Record<string, DialFailureReason>> = {
+  ENOTFOUND: 'name-not-found',
+  EAI_AGAIN: 'name-not-found',
+  ENODATA: 'name-not-found',
+  ESERVFAIL: 'name-not-found',
+  EADDRNOTAVAIL: 'local',
+  EAFNOSUPPORT: 'local',
+  EACCES: 'local',
+  EPERM: 'local',
+  EINVAL: 'local',
+  EMFILE: 'local',
+  ENFILE: 'local',
+  ENETUNREACH: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETDOWN: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  ETIMEDOUT: 'timeout',
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'reset',
+  EPIPE: 'reset',
+}
+/** libp2p 3's error classes. */
+const BY_NAME: Readonly<Record<string, DialFailureReason>> = {
+  TimeoutError: 'timeout',
+  AbortError: 'timeout',
+  NoValidAddressesError: 'no-address',
+  DNSQueryFailedError: 'name-not-found',
+  DialDeniedError: 'blocked-by-us',
+  ConnectionInterceptedError: 'blocked-by-us',
+}
+/** libp2p wraps what goes wrong in a handshake and keeps the text only (17 of noise, 3 of libp2p). */
+const BY_TEXT: readonly [RegExp, DialFailureReason][] = [
+  [/dial(?: to)? self/i, 'self'],
+  [/does not match expected remote identity key/, 'other-peer'],
+  [/no common muxers/, 'no-muxer'],
+  [/could not negotiate .*\/(?:yamux|mplex)\//, 'no-muxer'],
+  [/could not negotiate/, 'no-security'],
+  [/Missing newline|while reading [1-9]\d*\/|message length|data length/i, 'not-libp2p'],
+  [/aborted|timed? ?out/i, 'timeout'],
+  [/Unexpected EOF|closed|reset|ended/i, 'closed'],
+]
+/** Addresses of one peer that are told apart in a text. */
+const MAX_TOLD = 3
+
+/** Reads what libp2p or node:net throws from a dial. Never throws. */
+export function classifyDialFailure(error: unknown): DialFailure {
+  if (error instanceof AggregateError) {
+    if (error.errors.length === 1) return classifyDialFailure(error.errors[0])
+    if (error.errors.length > 1) return classifySeveral(error.errors)
+  }
+  const reason = reasonOf(error)
+  const detail = describeError(error)
+  if (reason === 'other-peer') {
+    const [, found, expected] = /key (\S+) does not match expected remote identity key (\S+)/.exec(detail) ?? []
+    if (found !== undefined && expected !== undefined) {
+      return { reason, text: `another peer answers there: ${found} instead of ${expected}`, foundPeerId: found }
+    }
+  }
+  if (reason === 'handshake' || reason === 'unknown' || reason === 'local') {
+    return { reason, text: `${DIAL_FAILURE_TEXT[reason]}: ${detail}` }
+  }
+  const at = endpointOf(error)
+  return { reason, text: DIAL_FAILURE_TEXT[reason] + (at === undefined ? '' : ` (${at})`) }
+}
+
+/** The reason is that of the address that came farthest. */
+function classifySeveral(errors: readonly unknown[]): DialFailure {
+  const all = errors.map(classifyDialFailure)
+  const farthest = all.reduce((best, next) => (rankOf(next) > rankOf(best) ? next : best))
+  if (all.every(({ reason }) => reason === farthest.reason) && farthest.reason !== 'other-peer') {
+    return { ...farthest, text: `${DIAL_FAILURE_TEXT[farthest.reason]} (${all.length} addresses)` }
+  }
+  const texts = [...new Set(all.map(({ text }) => text))]
+  const more = texts.length > MAX_TOLD ? `; ${texts.length - MAX_TOLD} more` : ''
+  return { ...farthest, text: texts.slice(0, MAX_TOLD).join('; ') + more }
+}
+
+function rankOf({ reason }: DialFailure): number {
+  return reason === 'unknown' ? -1 : DIAL_FAILURES.indexOf(reason)
+}
+
+function reasonOf(error: unknown): DialFailureReason {
+  if (!(error instanceof Error)) return 'unknown'
+  const byCode = 'code' in error && typeof error.code === 'string' ? BY_CODE[error.code] : undefined
+  if (byCode !== undefined) return byCode
+  const byName = BY_NAME[error.name]
+  if (byName !== undefined) return byName
+  const byText = BY_TEXT.find(([pattern]) => pattern.test(error.message))?.[1]
+  if (byText !== undefined) return byText
+  if (error.name === 'EncryptionFailedError') return 'handshake'
+  if (error.name === 'MuxerUnavailableError') return 'no-muxer'
+  return error.cause === undefined ? 'unknown' : reasonOf(error.cause)
+}
+
+/** As node:net notes it on its errors. */
+function endpointOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return undefined
+  const { address, port } = error
+  if (typeof address !== 'string' || typeof port !== 'number') return undefined
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+}
