@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
+import { createMetricMakers } from '../lib/metricMakers.ts'
 import type { BatcherBlock } from './l2Block.ts'
 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
@@ -47,17 +48,14 @@ export const noBatcherMetrics: BatcherMetrics = {
   balance: nothing,
 }
 
+const PREFIX = 'op_batcher_default_'
+
 /** op-batcher's buckets: 0.1, 0.2, then 0.30 to 0.95. */
 const RATIO_BUCKETS = [0.1, 0.2, ...Array.from({ length: 14 }, (_, index) => (30 + 5 * index) / 100)]
 
 /** Metrics under op-batcher's names. */
 export function createBatcherMetrics(registry: Registry, now: () => number = Date.now): BatcherMetrics {
-  const registers = [registry]
-  const name = (suffix: string) => `op_batcher_default_${suffix}`
-  const gauge = <L extends string>(suffix: string, help: string, labelNames: readonly L[] = []) =>
-    new Gauge<L>({ name: name(suffix), help, registers, labelNames: [...labelNames] })
-  const counter = <L extends string>(suffix: string, help: string, labelNames: readonly L[] = []) =>
-    new Counter<L>({ name: name(suffix), help, registers, labelNames: [...labelNames] })
+  const { gauge, counter, histogram } = createMetricMakers(registry, PREFIX)
 
   const info = gauge('info', 'Version of the program', ['version'])
   const up = gauge('up', '1 while batches are submitted')
@@ -79,12 +77,7 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
   const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of the blocks that are not safe')
   const queueLength = gauge('channel_queue_length', 'Channels that are not safe')
-  const ratio = new Histogram({
-    name: name('channel_compr_ratio'),
-    help: 'Compression ratio of channels',
-    buckets: RATIO_BUCKETS,
-    registers,
-  })
+  const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
   const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
     refNumber.set({ layer, type }, number)
     refTime.set({ layer, type }, timestamp)
@@ -128,9 +121,9 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
     },
     balance(read) {
       new Gauge({
-        name: name('balance'),
+        name: `${PREFIX}balance`,
         help: 'Balance of the batch sender in ether',
-        registers,
+        registers: [registry],
         async collect() {
           try {
             this.set(await read())

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { createMetricMakers } from '../lib/metricMakers.ts'
 
 export interface RpcMetrics {
   observe(method: string, durationMs: number, errorCode: number | undefined): void
@@ -6,24 +7,15 @@ export interface RpcMetrics {
 
 /** op-node's metrics of its RPC server (label `rpc` is `main`, as since 2026), so that its dashboards work. */
 export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics {
-  const requests = new Counter({
-    name: `${prefix}_rpc_server_requests_total`,
-    help: 'Total requests to the RPC server',
+  const { counter, histogram } = createMetricMakers(registry, `${prefix}_rpc_server_`)
+  const requests = counter('requests_total', 'Total requests to the RPC server', ['rpc', 'method'])
+  const responses = counter('responses_total', 'Total responses of the RPC server, by error code', [
+    'rpc',
+    'method',
+    'error',
+  ])
+  const durations = histogram('request_duration_seconds', 'Duration of calls to the RPC server', {
     labelNames: ['rpc', 'method'],
-    registers: [registry],
-  })
-  const responses = new Counter({
-    name: `${prefix}_rpc_server_responses_total`,
-    help: 'Total responses of the RPC server, by error code',
-    labelNames: ['rpc', 'method', 'error'],
-    registers: [registry],
-  })
-  const durations = new Histogram({
-    name: `${prefix}_rpc_server_request_duration_seconds`,
-    help: 'Duration of calls to the RPC server',
-    labelNames: ['rpc', 'method'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
   })
   return {
     observe(method, durationMs, errorCode) {

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { createMetricMakers } from '../../lib/metricMakers.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
 export type L1RefName = 'l1_head' | 'l1_safe' | 'l1_finalized' | 'l1_derived'
@@ -11,30 +12,12 @@ export type NodeMetrics = ReturnType<typeof createNodeMetrics>
  * counted by the p2p room.
  */
 export function createNodeMetrics(registry: Registry) {
-  const registers = [registry]
-  const name = (suffix: string) => `op_node_default_${suffix}`
-  const counter = (suffix: string, help: string) => new Counter({ name: name(suffix), help, registers })
-  const gauge = (suffix: string, help: string) => new Gauge({ name: name(suffix), help, registers })
-  const labels = ['layer', 'type'] as const
-  const refNumber = new Gauge({
-    name: name('refs_number'),
-    help: 'Number of a tracked block',
-    labelNames: labels,
-    registers,
-  })
-  const refTime = new Gauge({
-    name: name('refs_time'),
-    help: 'Timestamp of a tracked block',
-    labelNames: labels,
-    registers,
-  })
-  const refSequence = new Gauge({
-    name: name('refs_seqnr'),
-    help: 'Sequence number of a tracked L2 block',
-    labelNames: labels,
-    registers,
-  })
-  const info = new Gauge({ name: name('info'), help: 'Version of the node', labelNames: ['version'], registers })
+  const { counter, gauge } = createMetricMakers(registry, 'op_node_default_')
+  const refLabels = ['layer', 'type'] as const
+  const refNumber = gauge('refs_number', 'Number of a tracked block', refLabels)
+  const refTime = gauge('refs_time', 'Timestamp of a tracked block', refLabels)
+  const refSequence = gauge('refs_seqnr', 'Sequence number of a tracked L2 block', refLabels)
+  const info = gauge('info', 'Version of the node', ['version'])
   const up = gauge('up', '1 once the node has started')
   const idle = gauge('derivation_idle', '1 while derivation waits for a new L1 block')
   const resets = counter('pipeline_resets_total', 'Resets of the derivation pipeline')
