@@ -186,3 +186,38 @@ describe('p2pOptionsFromFlags', () => {
     expect(context.warnings).toEqual(['--p2p.score.bands has no effect any more and is ignored'])
   })
 })
+
+describe('the flags of the remote signer', () => {
+  const signer = ['--signer.endpoint=https://signer.example.org:8000/', `--signer.address=0x${'Ab'.repeat(20)}`]
+
+  it('make one when endpoint and address are given', async () => {
+    expect((await options(signer))?.remoteSigner).toEqual({
+      endpoint: 'https://signer.example.org:8000/',
+      address: `0x${'ab'.repeat(20)}`,
+      headers: {},
+      tls: { caPath: 'tls/ca.crt', certPath: 'tls/tls.crt', keyPath: 'tls/tls.key' },
+    })
+    const env = {
+      OP_NODE_SIGNER_ENDPOINT: 'http://127.0.0.1:8000',
+      OP_NODE_SIGNER_ADDRESS: 'ab'.repeat(20),
+      OP_NODE_SIGNER_HEADER: 'x-api-key=a=b,x-other=c',
+      OP_NODE_SIGNER_TLS_ENABLED: 'false',
+    }
+    expect((await options([], env))?.remoteSigner).toEqual({
+      endpoint: 'http://127.0.0.1:8000',
+      address: `0x${'ab'.repeat(20)}`,
+      headers: { 'x-api-key': 'a=b', 'x-other': 'c' },
+    })
+  })
+
+  it.each([
+    [signer.slice(0, 1), '--signer.endpoint and --signer.address must both be set or not set'],
+    [signer.slice(1), '--signer.endpoint and --signer.address must both be set or not set'],
+    [['--signer.endpoint=signer:8000', ...signer.slice(1)], '--signer.endpoint: expected an address that begins with'],
+    [['--signer.address=0x12'], 'expected an address of 20 bytes in hex'],
+    [[...signer, '--signer.header=secret'], 'expected name=value'],
+    [[...signer, '--signer.tls.key='], '--signer.tls.ca, --signer.tls.cert and --signer.tls.key must all be set'],
+  ])('refuse %j', async (args, message) => {
+    await expect(options(args)).rejects.toThrow(message)
+  })
+})

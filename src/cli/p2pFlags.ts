@@ -9,6 +9,7 @@ import {
   type Security,
 } from '../p2p/index.ts'
 import { type FlagSpec, type FlagTable, type FlagValues, flag, parseList } from './flags.ts'
+import { remoteSignerFromFlags, signerFlags } from './signerFlags.ts'
 
 const GROUP = 'Peer-to-peer'
 
@@ -200,6 +201,7 @@ export const p2pFlags = {
   }),
   p2pSyncOnlyReqToStatic: flag.boolean(GROUP, 'p2p.sync.onlyreqtostatic', 'Ask static peers only for missing blocks'),
   p2pPing: flag.boolean(GROUP, 'p2p.ping', 'Measure the latency of peers', { default: true, hidden: true }),
+  ...signerFlags,
 } satisfies FlagTable
 
 /** Undefined when p2p is disabled. Throws UsageError on what contradicts itself. */
@@ -208,6 +210,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
   const { p2pPeersLo: low, p2pPeersHi: high } = values
   if (low === 0 || high === 0 || low > high) throw new UsageError(`peers lo/hi tides are invalid: ${low}, ${high}`)
   const security = values.p2pSecurity
+  const remoteSigner = remoteSignerFromFlags(values)
   if (security.includes('none') && security.length > 1) {
     throw new UsageError('cannot mix secure transport protocols with no-security')
   }
@@ -231,6 +234,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     nat: values.p2pNat,
     ping: values.p2pPing,
     ...(isSet(values.p2pSequencerKey) ? { sequencerKey: readKey('p2p.sequencer.key', values.p2pSequencerKey) } : {}),
+    ...(remoteSigner === undefined ? {} : { remoteSigner }),
     gossip: {
       meshD: values.p2pMeshD,
       meshLow: values.p2pMeshLo,

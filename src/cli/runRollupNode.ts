@@ -100,7 +100,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         ...(sequencing === undefined ? {} : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(p2p === undefined
           ? {}
-          : { p2p: publishingPort(p2p, sequencing !== undefined && p2pOptions?.sequencerKey === undefined, logger) }),
+          : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
         metrics,
         clock,
         logger,
@@ -221,6 +221,10 @@ async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Prom
     payloadByNumber: (number: number) => engine.payloadByNumber(number),
   }
   return createP2pNode({ logger, clock, registry, chain }, options)
+}
+
+function canSign(options: P2pOptions | undefined): boolean {
+  return options?.sequencerKey !== undefined || options?.remoteSigner !== undefined
 }
 
 /** A sequencer without a key cannot publish: it says so once and not with every block. */

@@ -12,6 +12,9 @@ export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
   if (options.security.includes('none') && options.security.length > 1) {
     throw new UsageError('cannot mix secure transport protocols with no-security')
   }
+  if (options.sequencerKey !== undefined && options.remoteSigner !== undefined) {
+    throw new UsageError('cannot specify both a private key and a remote signer for sequencer p2p')
+  }
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
   for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))
   return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))

@@ -8,6 +8,8 @@ export type P2pErrorCode =
   /** A payload was to be published, but the node has no signing key. */
   | 'no-signer'
   | 'publish-failed'
+  /** The remote signer did not answer, or with something else than the block's signature. */
+  | 'signing-failed'
   /** The node is not started, or already stopped. */
   | 'not-running'
   /** A request for a block failed: stream, time-out, error code of the peer, or an answer that does not verify. */

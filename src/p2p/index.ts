@@ -26,6 +26,7 @@ export {
   type Muxer,
   type P2pChain,
   type P2pOptions,
+  type RemoteSignerOptions,
   type ScoringLevel,
   type Security,
 } from './options.ts'

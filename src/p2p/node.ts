@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client'
 import { type Clock, unixSeconds } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { publicKeyOf, publicKeyToAddress } from '../lib/secp256k1.ts'
 import { checkP2pOptions } from './checkOptions.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import { P2pError } from './errors.ts'
@@ -34,6 +33,7 @@ import { openPeerHistories } from './score/peerHistory.ts'
 import { createPeerReasons } from './score/peerReasons.ts'
 import { createPeerScoreReader } from './score/peerScores.ts'
 import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
+import { createSigner } from './signer/createSigner.ts'
 import { createBlockSync } from './sync/blockSync.ts'
 import type { P2pNode, PayloadListener } from './types.ts'
 
@@ -50,6 +50,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const logger = modules.logger.child({ module: 'p2p' })
   const { config } = chain
   const parsedStatics = checkP2pOptions(options)
+  const signer = await createSigner({ logger }, config.l2ChainId, options)
   const metrics = createP2pMetrics(modules.registry)
   const identity = await loadIdentity({
     ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
@@ -243,10 +244,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     },
     { low: options.peersLow, high: options.peersHigh, graceMs: options.peersGraceMs },
   )
-  const publisher = createPublisher(
-    { config, router, clock, metrics, logger },
-    options.sequencerKey === undefined ? {} : { key: options.sequencerKey },
-  )
+  const publisher = createPublisher({ config, router, clock, metrics, logger, signer })
   const discovery = await createDiscoveryOf(options, {
     host,
     clock,
@@ -334,6 +332,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     await access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
     await histories.flush()
     await store.close()
+    await signer?.stop()
     logger.debug('Stopped p2p host')
   }
 
@@ -345,6 +344,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       if (state !== 'new') throw new P2pError('not-running', `the p2p node was ${state} before`)
       state = 'started'
       try {
+        await signer?.start()
         connections.start()
         await startHost(host, options)
         await sync.start()
@@ -361,10 +361,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       trimmer.start()
       upkeep()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
-      if (options.sequencerKey !== undefined) {
-        const signer = publicKeyToAddress(publicKeyOf(options.sequencerKey, false).subarray(1))
-        logger.info('Signing published blocks', { signer })
-      }
+      if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
     },
     stop,
     async publish(envelope) {

@@ -49,6 +49,8 @@ export interface P2pOptions {
   ping: boolean
   /** 32 bytes: signs the blocks of this node's sequencer. */
   sequencerKey?: Uint8Array
+  /** Signs them instead. */
+  remoteSigner?: RemoteSignerOptions
   gossip: {
     meshD: number
     meshLow: number
@@ -76,6 +78,16 @@ export interface P2pOptions {
     /** Ask static peers only. */
     onlyStatic: boolean
   }
+}
+
+export interface RemoteSignerOptions {
+  /** http or https. */
+  endpoint: string
+  /** The key to sign with; every signature is checked against it. */
+  address: Hex
+  headers: Record<string, string>
+  /** PEM files: the service's authority, and this client's certificate and key. */
+  tls?: { caPath: string; certPath: string; keyPath: string }
 }
 
 export interface DiscoveryOptions {

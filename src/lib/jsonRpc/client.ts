@@ -33,6 +33,8 @@ export interface RpcClientOptions {
   /** Signs each request as the Engine API demands. */
   jwtSecret?: Uint8Array
   headers?: Record<string, string>
+  /** PEM texts: whom to trust instead of the system's authorities, and who this client is. */
+  tls?: { ca: string; cert: string; key: string }
   timeoutMs?: number
   /** Bytes of an answer that are read before it is refused. */
   maxResponseBytes?: number
@@ -50,6 +52,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     connections: 32,
     pipelining: 1,
     maxResponseSize: options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    ...(options.tls === undefined ? {} : { connect: options.tls }),
   })
   let nextId = 1
   let token: { value: string; issuedAt: number } | undefined

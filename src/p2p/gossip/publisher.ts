@@ -1,10 +1,11 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import { keccak256 } from '../../lib/hash.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { signHash } from '../../lib/secp256k1.ts'
-import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
+import { type BlockSigner, signPayloadHash } from '../signer/blockSigner.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import type { GossipRouter } from './router.ts'
 import { gossipVersionAt, type PayloadVersion } from './topics.ts'
@@ -14,26 +15,26 @@ export interface Publisher {
 }
 
 /** Signs, compresses and publishes on the topic that the block's time chooses. */
-export function createPublisher(
-  modules: {
-    config: RollupConfig
-    router: Pick<GossipRouter, 'publish'>
-    clock: Clock
-    logger: Logger
-    metrics: { onPublishingError(nowS: number): void }
-  },
-  options: { key?: Uint8Array },
-): Publisher {
-  const { config, router, clock, logger, metrics } = modules
+export function createPublisher(modules: {
+  config: RollupConfig
+  router: Pick<GossipRouter, 'publish'>
+  clock: Clock
+  logger: Logger
+  metrics: { onPublishingError(nowS: number): void }
+  /** Undefined: nothing can be published. */
+  signer: BlockSigner | undefined
+}): Publisher {
+  const { config, router, clock, logger, metrics, signer } = modules
   return {
     async publish(envelope) {
       const { blockHash, blockNumber, timestamp } = envelope.payload
       try {
-        if (options.key === undefined) {
+        if (signer === undefined) {
           throw new P2pError('no-signer', `node has no p2p signer, payload ${blockHash} cannot be published`)
         }
         const version = gossipVersionAt(config, timestamp)
-        const message = signedMessage(envelope, version, config.l2ChainId, options.key)
+        const body = encodePayloadEnvelope(envelope, version)
+        const message = concatBytes(await signer.sign(keccak256(body)), body)
         const peers = await router.publish(version, compressSnappy(message))
         logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
       } catch (error) {
@@ -53,6 +54,5 @@ export function signedMessage(
   key: Uint8Array,
 ): Uint8Array {
   const body = encodePayloadEnvelope(envelope, version)
-  const { r, s, yParity } = signHash(payloadSigningHashOfBody(chainId, body), key)
-  return concatBytes(r, s, Uint8Array.of(yParity), body)
+  return concatBytes(signPayloadHash(chainId, keccak256(body), key), body)
 }

@@ -1,0 +1,34 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
+import { payloadSigningHash } from '../../rollup/protocol/index.ts'
+
+/** Signs the blocks of this node's sequencer. */
+export interface BlockSigner {
+  /** Whose signature it is: peers compare it with the one that L1 names. */
+  readonly address: Hex
+  /** Throws UsageError when the signer cannot be used. */
+  start(): Promise<void>
+  /**
+   * r ‖ s ‖ yParity (65 bytes, yParity 0 or 1) over the domain, the chain id and this keccak256 of the gossip body.
+   * Rejects with P2pError `signing-failed`.
+   */
+  sign(payloadHash: Uint8Array): Promise<Uint8Array>
+  stop(): Promise<void>
+}
+
+/** Signs with a key in memory: 32 bytes. */
+export function createLocalSigner(chainId: bigint, key: Uint8Array): BlockSigner {
+  return {
+    address: privateKeyToAddress(key),
+    start: async () => {},
+    sign: async (payloadHash) => signPayloadHash(chainId, payloadHash, key),
+    stop: async () => {},
+  }
+}
+
+/** As `BlockSigner.sign`. */
+export function signPayloadHash(chainId: bigint, payloadHash: Uint8Array, key: Uint8Array): Uint8Array {
+  const { r, s, yParity } = signHash(payloadSigningHash(chainId, payloadHash), key)
+  return concatBytes(r, s, Uint8Array.of(yParity))
+}

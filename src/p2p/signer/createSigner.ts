@@ -1,0 +1,14 @@
+import type { Logger } from '../../lib/logger.ts'
+import type { P2pOptions } from '../options.ts'
+import { type BlockSigner, createLocalSigner } from './blockSigner.ts'
+import { createRemoteSigner } from './remoteSigner.ts'
+
+/** The signer that the options ask for; undefined: none. Throws UsageError. */
+export async function createSigner(
+  modules: { logger: Logger },
+  chainId: bigint,
+  options: Pick<P2pOptions, 'sequencerKey' | 'remoteSigner'>,
+): Promise<BlockSigner | undefined> {
+  if (options.remoteSigner !== undefined) return createRemoteSigner(modules, chainId, options.remoteSigner)
+  return options.sequencerKey === undefined ? undefined : createLocalSigner(chainId, options.sequencerKey)
+}

@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { UsageError } from '../../lib/errors.ts'
+import { privateKeyToAddress } from '../../lib/secp256k1.ts'
+import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { startTestSigner, TEST_SIGNER_KEY } from '../testUtils/testSigner.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
+  const started = await startTestNode(...args)
+  closing.push(() => started.node.stop())
+  return started
+}
+
+async function publishingErrors({ registry }: TestNode): Promise<number> {
+  const metric = await registry.getSingleMetric('op_node_default_publishing_errors_total')?.get()
+  return metric?.values[0]?.value ?? Number.NaN
+}
+
+const config = testConfig()
+
+describe('publishing with a remote signer', () => {
+  it('brings its blocks to peers, and goes on after a block that it did not sign', async () => {
+    const signer = await startTestSigner(SEQUENCER_KEY)
+    closing.push(signer.close)
+    const sequencer = await start({
+      remoteSigner: { endpoint: signer.url, address: SEQUENCER_ADDRESS, headers: {} },
+    })
+    const follower = await start({ staticPeers: [sequencer.address] })
+    await until('a mesh', () => sequencer.node.meshSize() === 1)
+
+    signer.next.push({ error: { code: -32000, message: 'key store is sealed' } })
+    const lost = sequencer.node.publish(testBlock(config, { blockNumber: 1 }))
+    await expect(lost).rejects.toMatchObject({ code: 'signing-failed' })
+    expect(await publishingErrors(sequencer)).toBe(1)
+
+    const block = testBlock(config, { blockNumber: 2 })
+    const arrived = follower.block(block.payload.blockHash)
+    await sequencer.node.publish(block)
+    expect(await arrived).toEqual(block)
+    expect(await publishingErrors(sequencer)).toBe(1)
+    expect(follower.received).toHaveLength(1)
+  })
+
+  it('does not start without its signer', async () => {
+    const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
+    const started = start({ remoteSigner })
+    await expect(started).rejects.toThrow(UsageError)
+    await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used')
+  })
+
+  it('takes a key or a remote signer, not both', async () => {
+    const both = start({
+      sequencerKey: TEST_SIGNER_KEY,
+      remoteSigner: { endpoint: 'http://127.0.0.1:1', address: privateKeyToAddress(TEST_SIGNER_KEY), headers: {} },
+    })
+    await expect(both).rejects.toThrow('cannot specify both a private key and a remote signer for sequencer p2p')
+  })
+})

@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import { toHex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { privateKeyToAddress } from '../../lib/secp256k1.ts'
+import { P2pError } from '../errors.ts'
+import type { RemoteSignerOptions } from '../options.ts'
+import certificates from '../testUtils/signerCertificates.json' with { type: 'json' }
+import { startTestSigner, TEST_SIGNER_KEY, type TestSigner } from '../testUtils/testSigner.ts'
+import { type BlockSigner, signPayloadHash } from './blockSigner.ts'
+import { createRemoteSigner } from './remoteSigner.ts'
+
+const ADDRESS = privateKeyToAddress(TEST_SIGNER_KEY)
+const HASH = new Uint8Array(32).fill(7)
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function serve(options: { tls?: boolean } = {}): Promise<TestSigner> {
+  const server = await startTestSigner(TEST_SIGNER_KEY, options)
+  closing.push(server.close)
+  return server
+}
+
+async function client(options: Partial<RemoteSignerOptions>, timeoutMs?: number): Promise<BlockSigner> {
+  const signer = await createRemoteSigner(
+    { logger: silentLogger, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+    901n,
+    { endpoint: 'http://127.0.0.1:1', address: ADDRESS, headers: {}, ...options },
+  )
+  closing.push(signer.stop)
+  return signer
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<{ error: unknown; text: string }> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return { error, text: describeError(error) }
+}
+
+describe('remote signer', () => {
+  it('asks as op-node does, and returns the signature that the key itself would make', async () => {
+    const server = await serve()
+    const signer = await client({ endpoint: server.url, headers: { 'x-api-key': 'secret' } })
+    await signer.start()
+    expect(toHex(await signer.sign(HASH))).toBe(toHex(signPayloadHash(901n, HASH, TEST_SIGNER_KEY)))
+    expect(server.requests.map(({ method, params }) => ({ method, params }))).toEqual([
+      { method: 'health_status', params: [] },
+      {
+        method: 'opsigner_signBlockPayload',
+        params: [
+          {
+            domain: new Array(32).fill(0),
+            chainId: 901,
+            payloadHash: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=',
+            senderAddress: ADDRESS,
+          },
+        ],
+      },
+    ])
+    for (const { headers } of server.requests) expect(headers['x-api-key']).toBe('secret')
+  })
+
+  it('does not start with a service that is not there, ill or silent', async () => {
+    const away = await failureOf((await client({})).start())
+    expect(away.error).toBeInstanceOf(UsageError)
+    expect(away.text).toContain('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
+
+    const server = await serve()
+    server.isIll = true
+    const ill = await failureOf((await client({ endpoint: server.url })).start())
+    expect(ill.text).toContain('key store is sealed')
+  })
+
+  it.each([
+    ['an error', { error: { code: -32000, message: 'unauthorized' } }, 'unauthorized'],
+    ['no text', { result: { signature: '0x' } }, 'signature is no hex text'],
+    ['too few bytes', { result: `0x${'00'.repeat(64)}` }, 'signature has 64 bytes, expected 65'],
+    ['a recovery id of another kind', { result: `0x${'01'.repeat(64)}1b` }, 'signature ends in 27, expected 0 or 1'],
+    ['no signature', { result: `0x${'00'.repeat(65)}` }, 'no public key can be recovered'],
+    [
+      "another key's signature",
+      { result: toHex(signPayloadHash(901n, HASH, new Uint8Array(32).fill(1))) },
+      `, not ${ADDRESS}`,
+    ],
+    [
+      'the signature of another block',
+      { result: toHex(signPayloadHash(901n, new Uint8Array(32), TEST_SIGNER_KEY)) },
+      `, not ${ADDRESS}`,
+    ],
+  ])('refuses %s', async (_what, next, expected) => {
+    const server = await serve()
+    const signer = await client({ endpoint: server.url })
+    server.next.push(next)
+    const { error, text } = await failureOf(signer.sign(HASH))
+    expect(error).toBeInstanceOf(P2pError)
+    expect(error).toMatchObject({ code: 'signing-failed' })
+    expect(text).toContain(expected)
+    await expect(signer.sign(HASH)).resolves.toHaveLength(65)
+  })
+
+  it('waits no longer than its limit', async () => {
+    const server = await serve()
+    const signer = await client({ endpoint: server.url }, 200)
+    server.next.push('hang')
+    expect((await failureOf(signer.sign(HASH))).text).toContain('no answer within 200 ms')
+  })
+
+  it('tries once more when the connection falls', async () => {
+    const server = await serve()
+    const signer = await client({ endpoint: server.url })
+    server.next.push('drop')
+    await expect(signer.sign(HASH)).resolves.toHaveLength(65)
+    server.next.push('drop', 'drop')
+    expect((await failureOf(signer.sign(HASH))).error).toMatchObject({ code: 'signing-failed' })
+  })
+
+  it('shows its certificate, checks the other one, and reads renewed files', async () => {
+    const server = await serve({ tls: true })
+    const folder = await mkdtemp(join(tmpdir(), 'signer-'))
+    closing.push(() => rm(folder, { recursive: true }))
+    const tls = { caPath: join(folder, 'ca.crt'), certPath: join(folder, 'tls.crt'), keyPath: join(folder, 'tls.key') }
+    const write = async (who: { cert: string; key: string }, authority = certificates.ca.cert): Promise<void> => {
+      await writeFile(tls.caPath, authority)
+      await writeFile(tls.certPath, who.cert)
+      await writeFile(tls.keyPath, who.key)
+    }
+    await expect(client({ endpoint: server.url, tls })).rejects.toThrow(/cannot read .*ca\.crt \(--signer\.tls\.ca/)
+
+    await write(certificates.stranger)
+    const signer = await client({ endpoint: server.url, tls })
+    expect((await failureOf(signer.start())).error).toBeInstanceOf(UsageError)
+    await write(certificates.client)
+    await signer.start()
+    await expect(signer.sign(HASH)).resolves.toHaveLength(65)
+
+    await write(certificates.client, certificates.stranger.cert)
+    expect((await failureOf((await client({ endpoint: server.url, tls })).start())).text).toMatch(/certificate/)
+    expect((await failureOf((await client({ endpoint: server.url })).start())).error).toBeInstanceOf(UsageError)
+  })
+
+  it('takes no chain id that JSON cannot carry', async () => {
+    const made = createRemoteSigner({ logger: silentLogger }, 2n ** 53n, {
+      endpoint: 'http://127.0.0.1:1',
+      address: ADDRESS,
+      headers: {},
+    })
+    await expect(made).rejects.toThrow('too large for a remote signer')
+  })
+})

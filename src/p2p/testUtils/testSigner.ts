@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { fromHex, toHex } from '../../lib/hex.ts'
+import { signPayloadHash } from '../signer/blockSigner.ts'
+import certificates from './signerCertificates.json' with { type: 'json' }
+
+export interface TestSigner {
+  url: string
+  /** What was asked, with the headers of each request. */
+  requests: { method: string; params: unknown[]; headers: NodeJS.Dict<string | string[]> }[]
+  /** Answers of the next signatures: JSON-RPC members, or `hang`; without one, the signature. */
+  next: ({ result: unknown } | { error: { code: number; message: string } } | 'hang' | 'drop')[]
+  /** `health_status` fails. */
+  isIll: boolean
+  close(): Promise<void>
+}
+
+/** A service that speaks op-signer's JSON-RPC on a loopback port; with `tls` it asks for a client certificate. */
+export async function startTestSigner(key: Uint8Array, options: { tls?: boolean } = {}): Promise<TestSigner> {
+  const signer: TestSigner = { url: '', requests: [], next: [], isIll: false, close: async () => {} }
+  const answer: RequestListener = (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
+      signer.requests.push({ method, params, headers: request.headers })
+      const send = (members: object): void => {
+        response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, ...members }))
+      }
+      if (method === 'health_status') {
+        return send(signer.isIll ? { error: { code: -32000, message: 'key store is sealed' } } : { result: 'v1.2.3' })
+      }
+      const next = signer.next.shift()
+      if (next === 'hang') return
+      if (next === 'drop') return void request.socket.destroy()
+      if (next !== undefined) return send(next)
+      const { chainId, payloadHash } = params[0]
+      send({ result: toHex(signPayloadHash(BigInt(chainId), Buffer.from(payloadHash, 'base64'), key)) })
+    })
+  }
+  const { ca, server: own } = certificates
+  const server =
+    options.tls === true
+      ? createHttpsServer({ ...own, ca: ca.cert, requestCert: true, rejectUnauthorized: true }, answer)
+      : createHttpServer(answer)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  signer.url = `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${address.port}`
+  signer.close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return signer
+}
+
+export const TEST_SIGNER_KEY = fromHex('47'.repeat(32))
