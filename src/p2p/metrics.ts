@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { createMetricMakers } from '../lib/metricMakers.ts'
 import type { PeerScores } from './api.ts'
 import type { GossipEvent } from './gossip/router.ts'
 import type { GaterMetrics } from './host/gater.ts'
@@ -13,35 +14,26 @@ const SCORE_BUCKETS = [-100, -40, -20, -10, -5, -2, -1, -0.5, -0.05, 0, 0.05, 0.
 export type P2pMetrics = ReturnType<typeof createP2pMetrics>
 
 export function createP2pMetrics(registry: Registry) {
-  const registers = [registry]
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name: PREFIX + name, help, labelNames, registers })
-  const counter = (name: string, help: string, labelNames: string[] = []) =>
-    new Counter({ name: PREFIX + name, help, labelNames, registers })
+  const { gauge, counter, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
 
   const peerCount = gauge('p2p_peer_count', 'Connected peers, one for each connection')
-  const streamCount = gauge('p2p_stream_count', 'Open streams')
-  const gossipEvents = counter('p2p_gossip_events_total', 'Gossip events by type', ['type'])
+  /** Several for each message and peer: handed over when metrics are read. */
+  const gossipEvents: { [event in GossipEvent]?: number } = {}
+  watchedByLabel('counter', 'p2p_gossip_events_total', 'Gossip events by type', 'type', () => gossipEvents)
   const peerUnbans = counter('p2p_peer_unbans', 'Bans of peers lifted')
   const ipUnbans = counter('p2p_ip_unbans', 'Bans of IPs lifted')
   const dials = counter('p2p_dials', 'Dials by the gater’s decision', ['allow'])
   const accepts = counter('p2p_accepts', 'Incoming connections by the gater’s decision', ['allow'])
-  const requestLabels = ['p2p_role', 'p2p_method', 'result_code']
-  const requestDuration = new Histogram({
-    name: `${PREFIX}p2p_req_duration_seconds`,
-    help: 'Duration of requests for blocks',
+  const requestLabels = ['p2p_role', 'p2p_method', 'result_code'] as const
+  const requestDuration = histogram('p2p_req_duration_seconds', 'Duration of requests for blocks', {
     labelNames: requestLabels,
-    registers,
   })
   const requests = counter('p2p_req_total', 'Requests for blocks', requestLabels)
   const payloadByNumber = gauge('p2p_payload_by_number', 'Block number last asked for', ['p2p_role'])
   const quarantine = gauge('p2p_payloads_quarantine_total', 'Blocks received on request whose hash is not yet trusted')
-  const peerScores = new Histogram({
-    name: `${PREFIX}peer_scores`,
-    help: 'Scores of connected peers by part',
+  const peerScores = histogram('peer_scores', 'Scores of connected peers by part', {
     labelNames: ['type'],
     buckets: SCORE_BUCKETS,
-    registers,
   })
   const unsafePayloads = counter('unsafe_payloads_total', 'Unsafe payloads received by gossip')
   const lastUnsafePayload = gauge('last_unsafe_payloads_unix', 'Time of the last unsafe payload, Unix seconds')
@@ -58,19 +50,18 @@ export function createP2pMetrics(registry: Registry) {
     gater,
     onConnectionOpen: () => peerCount.inc(),
     onConnectionClose: () => peerCount.dec(),
-    setStreams: (count: number) => streamCount.set(count),
-    /** A gauge that op-node does not have: asked for when metrics are read. */
-    watchMesh(size: () => number) {
-      new Gauge({
-        name: `${PREFIX}p2p_mesh_peers`,
-        help: 'Peers in the gossip mesh of the topic that carries blocks now',
-        registers,
-        collect() {
-          this.set(size())
-        },
-      })
+    /** What is asked for when metrics are read. */
+    watch(read: { streams(): number; meshPeers(): number; bandwidth(): { in: number; out: number } }) {
+      watched('p2p_stream_count', 'Open streams', read.streams)
+      watched('p2p_mesh_peers', 'Peers in the gossip mesh of the topic that carries blocks now', read.meshPeers)
+      // A gauge in op-node too. It counts what streams carry; here it is what passes the sockets.
+      watchedByLabel('gauge', 'p2p_bandwidth_bytes_total', 'Bytes over TCP by direction', 'direction', () => ({
+        ...read.bandwidth(),
+      }))
     },
-    onGossipEvent: (event: GossipEvent) => gossipEvents.inc({ type: event }),
+    onGossipEvent(event: GossipEvent, count = 1) {
+      gossipEvents[event] = (gossipEvents[event] ?? 0) + count
+    },
     onRequest(role: 'client' | 'server', number: number, resultCode: number, seconds: number) {
       const labels = { p2p_role: role, p2p_method: 'payload_by_number', result_code: String(resultCode) }
       requests.inc(labels)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -117,6 +118,29 @@ describe('gossip', () => {
     expect(got).toContain('op_node_default_p2p_gossip_events_total{type="DELIVER_MESSAGE"} 1')
     expect(got).toContain('op_node_default_unsafe_payloads_total 1')
     expect(got).toContain('op_node_default_p2p_dials{allow="true"}')
+    for (const type of ['RECV_RPC', 'SEND_RPC', 'JOIN', 'GRAFT', 'ADD_PEER']) {
+      expect(got).toMatch(new RegExp(`p2p_gossip_events_total\\{type="${type}"\\} [1-9]`))
+    }
+    expect(got).toMatch(/p2p_stream_count [1-9]/)
+  })
+
+  it('is measured where bytes pass: what one node sends the other receives, after the connection has ended too', async () => {
+    const [sequencer, follower] = await network(1)
+    const noise = randomBytes(100_000)
+    const block = testBlock(config, { transactions: [noise] })
+    const arrived = follower?.block(block.payload.blockHash)
+    await sequencer.node.publish(block)
+    await arrived
+    const bandwidth = async (node: TestNode | undefined, direction: string) => {
+      const text = (await node?.registry.metrics()) ?? ''
+      return Number(new RegExp(`p2p_bandwidth_bytes_total\\{direction="${direction}"\\} (\\d+)`).exec(text)?.[1])
+    }
+    expect(await bandwidth(follower, 'in')).toBeGreaterThan(noise.length)
+    expect(await bandwidth(follower, 'out')).toBeLessThan(noise.length)
+    await sequencer.node.disconnectPeer(follower?.node.peerId ?? '')
+    await until('the end of the connection', () => follower?.node.connectedPeers().length === 0)
+    expect(await bandwidth(sequencer, 'out')).toBeGreaterThan(noise.length)
+    expect(await bandwidth(follower, 'in')).toBeGreaterThan(noise.length)
   })
 })
 

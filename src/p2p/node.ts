@@ -13,6 +13,7 @@ import { createSeenBlocks } from './gossip/seenBlocks.ts'
 import { createSigners } from './gossip/signers.ts'
 import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.ts'
 import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
+import { createBandwidth } from './host/bandwidth.ts'
 import { createConnections } from './host/connections.ts'
 import { createConnectionTrimmer } from './host/connectionTrimmer.ts'
 import { createGater, type GaterMetrics } from './host/gater.ts'
@@ -138,10 +139,11 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       events.onUnban(peer, cause)
     },
   }
+  const bandwidth = createBandwidth()
   const host = await createHost(
     {
       identity,
-      gater: createGater({ lists: access.lists, clock, metrics: gaterMetrics }),
+      gater: createGater({ lists: access.lists, clock, metrics: gaterMetrics, onConnection: bandwidth.add }),
       datastore: store.datastore,
       pubsub: router.service,
     },
@@ -308,17 +310,21 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
       metrics.observeScores(connected.map(scores.of))
       void histories.flush()
-      metrics.setStreams(host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0))
     }
     cancelUpkeep = clock.setTimeout(upkeep, slotMs)
   }
   const meshSize = (): number => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length
-  metrics.watchMesh(meshSize)
+  metrics.watch({
+    streams: () => host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0),
+    meshPeers: meshSize,
+    bandwidth: bandwidth.total,
+  })
   const multiaddrs = (): string[] => host.getMultiaddrs().map((address) => withPeerId(address, host.peerId))
 
   const stop = async (): Promise<void> => {
     if (state === 'stopped') return
     state = 'stopped'
+    router.leave()
     banMonitor.stop()
     trimmer.stop()
     statics.stop()

@@ -63,7 +63,10 @@ export interface GossipInternals {
   handleIdontwant(peerId: string, idontwant: MessageIdList[]): void
   /** Queues one IHAVE for the peer. */
   pushGossip(peerId: string, ihave: MessageIdList): void
-  /** Sends IDONTWANT. */
+  handleReceivedRpc(from: PeerId, rpc: OutgoingRpc): Promise<void>
+  /** False when it could not be sent. */
+  sendRpc(peerId: string, rpc: OutgoingRpc): boolean
+  /** Sends IDONTWANT and what is published. Takes out of the set those that it could not be sent to. */
   sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
@@ -97,6 +100,8 @@ export function gossipInternals(instance: object): GossipInternals {
     typeof internals.handleIHave === 'function' &&
     typeof internals.handleIdontwant === 'function' &&
     typeof internals.pushGossip === 'function' &&
+    typeof internals.handleReceivedRpc === 'function' &&
+    typeof internals.sendRpc === 'function' &&
     typeof internals.sendRpcInBatch === 'function' &&
     typeof internals.publish === 'function' &&
     typeof internals.selectPeersToForward === 'function' &&

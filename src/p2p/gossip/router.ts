@@ -32,6 +32,7 @@ import {
   MAX_TOPIC_BYTES_PER_PEER,
   RPC_LIMITS,
 } from './params.ts'
+import { countRpcs } from './rpcCounts.ts'
 import type { PayloadVersion } from './topics.ts'
 
 /** op-node's names of what its pubsub tracer counts. */
@@ -42,6 +43,9 @@ export type GossipEvent =
   | 'DELIVER_MESSAGE'
   | 'ADD_PEER'
   | 'REMOVE_PEER'
+  | 'RECV_RPC'
+  | 'SEND_RPC'
+  | 'DROP_RPC'
   | 'JOIN'
   | 'LEAVE'
   | 'GRAFT'
@@ -60,7 +64,7 @@ export interface GossipRouterModules {
   onVerdict(from: string, version: PayloadVersion, verdict: Verdict): void
   /** A new valid block of another node, after it was passed on. */
   onBlock(envelope: PayloadEnvelope, from: string): void
-  onEvent(event: GossipEvent): void
+  onEvent(event: GossipEvent, count?: number): void
   /** A peer sent what was rejected already. */
   onRejectedAgain(from: string, version: PayloadVersion, verdict: Verdict): void
   /** A peer joined or left the mesh of a topic, by its own will or ours; or it was refused. */
@@ -79,6 +83,8 @@ export interface GossipRouter {
   readonly service: (components: GossipSubComponents) => GossipSub
   /** Joins the topics; the host must be started. */
   join(): void
+  /** The host is about to stop, and with it the topics are left. */
+  leave(): void
   /** Number of peers it was sent to. */
   publish(version: PayloadVersion, data: Uint8Array): Promise<number>
   meshPeers(version: PayloadVersion): string[]
@@ -115,6 +121,7 @@ export function createGossipRouter(
   const dialects = createIdDialects()
   let names: DialectHooks | undefined
   let carrier: PayloadVersion | undefined
+  let isJoined = false
   const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
 
   const create = (components: GossipSubComponents): GossipSub => {
@@ -157,6 +164,7 @@ export function createGossipRouter(
       scoreThresholds: scoring.thresholds,
     })(components)
     internals = gossipInternals(gossip)
+    countRpcs(internals, modules.onEvent)
     instance = gossip
     for (const [topic, version] of versions) {
       gossip.topicValidators.set(topic, (from, message) => judge(from.toString(), version, message))
@@ -343,6 +351,11 @@ export function createGossipRouter(
         gossip.subscribe(topic)
         modules.onEvent('JOIN')
       }
+      isJoined = true
+    },
+    leave() {
+      if (isJoined) modules.onEvent('LEAVE', topics.size)
+      isJoined = false
     },
     async publish(version, data) {
       const { internals: target } = running()

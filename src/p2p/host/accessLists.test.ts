@@ -101,6 +101,7 @@ describe('createGater', () => {
     const gater = createGater({
       lists,
       clock,
+      onConnection: () => {},
       metrics: {
         onDial: (allowed) => {
           counts[allowed ? 'dialed' : 'refusedDials'] += 1

@@ -16,8 +16,14 @@ export interface GaterMetrics {
  * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
  * at accept, after the handshake of an inbound connection). A ban that has run out is removed on the way.
  */
-export function createGater(modules: { lists: AccessLists; clock: Clock; metrics: GaterMetrics }): ConnectionGater {
-  const { lists, clock, metrics } = modules
+export function createGater(modules: {
+  lists: AccessLists
+  clock: Clock
+  metrics: GaterMetrics
+  /** Hears of each connection as soon as it stands. */
+  onConnection(connection: MultiaddrConnection): void
+}): ConnectionGater {
+  const { lists, clock, metrics, onConnection } = modules
 
   const isPeerDenied = (peerId: string): boolean => {
     if (lists.blockedPeers.has(peerId)) return true
@@ -49,7 +55,14 @@ export function createGater(modules: { lists: AccessLists; clock: Clock; metrics
   return {
     denyDialPeer: (peerId) => dial(isPeerDenied(peerId.toString())),
     denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
-    denyInboundConnection: (connection: MultiaddrConnection) => accept(isIpDenied(ipOf(connection.remoteAddr))),
+    denyInboundConnection(connection: MultiaddrConnection) {
+      onConnection(connection)
+      return accept(isIpDenied(ipOf(connection.remoteAddr)))
+    },
+    denyOutboundConnection(_, connection: MultiaddrConnection) {
+      onConnection(connection)
+      return false
+    },
     denyInboundEncryptedConnection: (peerId) => isPeerDenied(peerId.toString()),
     // A name that resolves to a blocked address is only known after the connection stands.
     denyOutboundEncryptedConnection: (peerId, connection) =>

@@ -1,0 +1,41 @@
+import { Socket } from 'node:net'
+import type { MultiaddrConnection } from '@libp2p/interface'
+
+export interface Bytes {
+  in: number
+  out: number
+}
+
+/** Bytes that passed the TCP sockets of a host, from its start on; those of closed connections included. */
+export interface Bandwidth {
+  /** Tell it of each connection, as early as possible; twice does no harm. */
+  add(connection: MultiaddrConnection): void
+  total(): Bytes
+}
+
+/** The sockets count for themselves: a connection costs an entry in a set, a packet nothing. */
+export function createBandwidth(): Bandwidth {
+  const open = new Set<Socket>()
+  const closed: Bytes = { in: 0, out: 0 }
+  return {
+    add(connection) {
+      // libp2p's TCP connections carry their socket, though its types do not say so.
+      const socket = 'socket' in connection ? connection.socket : undefined
+      if (!(socket instanceof Socket) || socket.destroyed || open.has(socket)) return
+      open.add(socket)
+      socket.once('close', () => {
+        open.delete(socket)
+        closed.in += socket.bytesRead
+        closed.out += socket.bytesWritten
+      })
+    },
+    total() {
+      const sum = { ...closed }
+      for (const socket of open) {
+        sum.in += socket.bytesRead
+        sum.out += socket.bytesWritten
+      }
+      return sum
+    },
+  }
+}
