@@ -33,6 +33,8 @@ import { recordPeerEvents } from './score/peerEvents.ts'
 import { openPeerHistories } from './score/peerHistory.ts'
 import { createPeerReasons } from './score/peerReasons.ts'
 import { createPeerScoreReader } from './score/peerScores.ts'
+import { openScoreBook } from './score/scoreBook.ts'
+import { createScoreKeeping } from './score/scoreKeeping.ts'
 import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
 import { createSigner } from './signer/createSigner.ts'
 import { createBlockSync } from './sync/blockSync.ts'
@@ -85,6 +87,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     topics,
     version: gossipVersionAt(config, unixSeconds(clock)),
   })
+  const scoreBook = await openScoreBook(
+    { clock, logger },
+    options.scoring === 'none' ? undefined : store.datastore,
+    { retainMs: scoring.params.retainScore },
+  ).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
   const listeners = new Set<PayloadListener>()
   const deliver: PayloadListener = (envelope, from) => {
     for (const listener of listeners) {
@@ -118,6 +128,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       onRejectedAgain: events.onVerdict,
       onMesh: events.onMesh,
       onPenalty: events.onPenalty,
+      onLeave: (peer) => keeping.onLeave(peer),
       onBlock(envelope, from) {
         metrics.onUnsafePayload(unixSeconds(clock))
         sync.onTrustedBlock(envelope)
@@ -198,6 +209,11 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   })
   const isProtected = (peer: string): boolean => statics.has(peer) || access.lists.protectedPeers.has(peer)
   const scores = createPeerScoreReader({ router, appScores }, scoring.params)
+  const keeping = createScoreKeeping(
+    { book: scoreBook, router, appScores, scores, connected: connections.peers, clock },
+    scoring.params,
+  )
+  keeping.restore()
   const sync = createBlockSync(
     {
       host,
@@ -268,7 +284,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       connections,
       statics,
       latency,
-      scores,
+      scores: keeping,
       isProtected,
       discovery,
       onBlock: events.onBlock,
@@ -309,6 +325,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     upkeeps += 1
     if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
       metrics.observeScores(connected.map(scores.of))
+      void keeping.save()
       void histories.flush()
     }
     cancelUpkeep = clock.setTimeout(upkeep, slotMs)
@@ -324,6 +341,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const stop = async (): Promise<void> => {
     if (state === 'stopped') return
     state = 'stopped'
+    // While the peers are still in the meshes.
+    await keeping.close()
     router.leave()
     banMonitor.stop()
     trimmer.stop()

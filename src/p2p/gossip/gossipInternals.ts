@@ -7,6 +7,8 @@ import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
 /** Counters of one peer on one scored topic, as the library keeps them. */
 export interface TopicCounters {
   inMesh: boolean
+  /** Unix milliseconds of the last time that it came into the mesh. */
+  graftTime: number
   /** Milliseconds. */
   meshTime: number
   firstMessageDeliveries: number
@@ -20,6 +22,8 @@ export interface TopicCounters {
 
 export interface PeerCounters {
   connected: boolean
+  /** Unix milliseconds: of a peer that is gone, until when its counters are kept. */
+  expire: number
   topics: Record<string, TopicCounters>
   knownIPs: Set<string>
   behaviourPenalty: number
@@ -48,6 +52,10 @@ export interface GossipInternals {
     readonly peerIPs: Map<string, Set<string>>
     readonly params: { topics: Record<string, TopicParams> }
     score(peerId: string): number
+    addPeer(peerId: string): void
+    removePeer(peerId: string): void
+    removeIP(peerId: string, ip: string): void
+    graft(peerId: string, topic: string): void
     addPenalty(peerId: string, penalty: number, label: string): void
     duplicateMessage(from: string, id: string, topic: string): void
   }
@@ -94,6 +102,10 @@ export function gossipInternals(instance: object): GossipInternals {
     typeof internals.heartbeatTicks === 'number' &&
     typeof internals.score.duplicateMessage === 'function' &&
     typeof internals.score.addPenalty === 'function' &&
+    typeof internals.score.addPeer === 'function' &&
+    typeof internals.score.removePeer === 'function' &&
+    typeof internals.score.removeIP === 'function' &&
+    typeof internals.score.graft === 'function' &&
     internals.gossipTracer?.promises instanceof Map &&
     typeof internals.gossipTracer.deliverMessage === 'function' &&
     internals.idontwants instanceof Map &&

@@ -32,6 +32,7 @@ import {
   MAX_TOPIC_BYTES_PER_PEER,
   RPC_LIMITS,
 } from './params.ts'
+import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countRpcs } from './rpcCounts.ts'
 import type { PayloadVersion } from './topics.ts'
 
@@ -71,6 +72,8 @@ export interface GossipRouterModules {
   onMesh(change: 'graft' | 'prune', peerId: string, version: PayloadVersion, cause: MeshCause): void
   /** Gossipsub's name of what it blames the peer for. */
   onPenalty(peerId: string, label: string): void
+  /** A peer is gone: called before its counters are settled, and what it returns after. */
+  onLeave(peerId: string): () => void
   /** Peers that get every block, in the mesh or not. */
   isAlwaysServed(peerId: string): boolean
   /** Open connections of a peer. */
@@ -92,6 +95,8 @@ export interface GossipRouter {
   isSubscribed(peerId: string): boolean
   score(peerId: string): number
   counters(peerId: string): PeerCounters | undefined
+  /** Gives a peer that is not connected the counters that it had; the host must have been created. */
+  restore: RetainedScores['restore']
   /** The topic of this version carries the chain's blocks from now on: scores go by it. */
   setCarrier(version: PayloadVersion): void
   /** Peers known on an IP. */
@@ -116,6 +121,7 @@ export function createGossipRouter(
   const { ids, logger, scoring } = modules
   let instance: GossipSub | undefined
   let internals: GossipInternals | undefined
+  let retained: RetainedScores | undefined
   const accepted = new WeakMap<Message, PayloadEnvelope>()
   const turns = createFairTurns()
   const dialects = createIdDialects()
@@ -190,6 +196,7 @@ export function createGossipRouter(
     })
     gossip.addEventListener('gossipsub:heartbeat', repairStreams)
     watchScores(internals)
+    retained = retainScores(internals, modules.onLeave)
     serveSmallNetworks(internals)
     keepConnectedPeers(internals)
     names = speakBothDialects(internals, dialects)
@@ -372,6 +379,7 @@ export function createGossipRouter(
     isSubscribed: (peerId) => [...topics.values()].some((topic) => internals?.topics.get(topic)?.has(peerId) === true),
     score: (peerId) => internals?.score.score(peerId) ?? 0,
     counters: (peerId) => internals?.score.peerStats.get(peerId),
+    restore: (peerId, saved, forMs) => retained?.restore(peerId, saved, forMs),
     setCarrier(version) {
       if (version === carrier) return
       carrier = version

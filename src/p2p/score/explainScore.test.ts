@@ -41,6 +41,7 @@ function topicState(changes: Partial<TopicCounters>): ScoreState['topics'][numbe
     version: 1,
     counters: {
       inMesh: false,
+      graftTime: 0,
       meshTime: 0,
       firstMessageDeliveries: 0,
       meshMessageDeliveries: 0,
@@ -112,6 +113,7 @@ describe('scoreState', () => {
     const { counters: topic } = topicState({ firstMessageDeliveries: 5 })
     const counters: PeerCounters = {
       connected: true,
+      expire: 0,
       topics: { [TOPIC]: topic },
       knownIPs: new Set(['1.2.3.4']),
       behaviourPenalty: 3,

@@ -1,0 +1,129 @@
+import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
+import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
+import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { gossipScoring } from '../score/scoreParams.ts'
+import { retainScores, savedCounters } from './retainedScores.ts'
+import { blocksTopic, PAYLOAD_VERSIONS } from './topics.ts'
+
+const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
+const TOPIC = topics.get(3) ?? ''
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
+afterEach(() => vi.useRealTimers())
+
+/** Gossipsub's own score keeper under our parameters. */
+function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current') {
+  const { params } = gossipScoring(
+    { scoring: 'light', scoreBlocks, ipColocationExempt: [] },
+    { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
+  )
+  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
+  const left: [string, number | undefined, number | undefined][] = []
+  const penaltyOf = (peerId: string) => score.peerStats.get(peerId)?.behaviourPenalty
+  const retained = retainScores({ score }, (peerId) => {
+    const before = penaltyOf(peerId)
+    return () => left.push([peerId, before, penaltyOf(peerId)])
+  })
+  return { score, retained, left, topics: Object.keys(params.topics) }
+}
+
+describe('retainScores', () => {
+  it('leaves a peer no way to wipe out a bad score by coming back', () => {
+    const { score } = keeper()
+    score.addPeer('bad')
+    score.addIP('bad', '1.2.3.4')
+    for (let n = 0; n < 3; n++) score.rejectMessage('bad', `m${n}`, TOPIC, RejectReason.Reject)
+    score.addPenalty('bad', 9, ScorePenalty.BrokenPromise)
+    const before = score.score('bad')
+    expect(before).toBeLessThan(-150)
+    score.removePeer('bad')
+    score.addPeer('bad')
+    score.addIP('bad', '5.6.7.8')
+    expect(score.score('bad')).toBe(before)
+    expect(score.peerStats.get('bad')).toMatchObject({ connected: true, knownIPs: new Set(['5.6.7.8']) })
+    expect(score.peerIPs.has('1.2.3.4')).toBe(false)
+  })
+
+  it('tells of a peer that leaves, before and after', () => {
+    const { score, left } = keeper()
+    score.addPeer('good')
+    score.deliverMessage('good', 'm', TOPIC)
+    score.removePeer('good')
+    score.addPeer('bad')
+    score.addPenalty('bad', 9, ScorePenalty.BrokenPromise)
+    score.removePeer('bad')
+    expect(left).toEqual([
+      ['good', 0, undefined],
+      ['bad', 9, 9],
+    ])
+  })
+
+  it('gives back what was saved, and lets the time in the mesh go on', () => {
+    const first = keeper()
+    first.score.addPeer('a')
+    first.score.graft('a', TOPIC)
+    for (let n = 0; n < 5; n++) first.score.deliverMessage('a', `m${n}`, TOPIC)
+    vi.setSystemTime(Date.now() + 600_000)
+    first.score.refreshScores()
+    const counters = first.score.peerStats.get('a')
+    if (counters === undefined) throw new Error('no counters')
+    const saved = savedCounters(counters)
+    expect(saved.topics[TOPIC]?.meshTime).toBe(600_000)
+    const earned = first.score.score('a')
+
+    const { score, retained } = keeper()
+    retained.restore('a', saved, 60_000)
+    score.addPeer('a')
+    // 0.8 · 0 for the mesh it is not in yet.
+    expect(score.score('a')).toBeCloseTo(earned - (0.8 * 10 * 300) / 1800, 6)
+    score.graft('a', TOPIC)
+    expect(score.score('a')).toBeCloseTo(earned, 6)
+    vi.setSystemTime(Date.now() + 2_000)
+    score.refreshScores()
+    expect(score.peerStats.get('a')?.topics[TOPIC]?.meshTime).toBe(602_000)
+    // Only once: who leaves the mesh begins anew, as ever.
+    score.prune('a', TOPIC)
+    score.graft('a', TOPIC)
+    expect(score.peerStats.get('a')?.topics[TOPIC]?.meshTime).toBe(0)
+  })
+
+  it('does not count a delivery deficit from before a restart', () => {
+    const { score, retained, topics: scored } = keeper('op-node-2024')
+    const topic = scored[0] ?? ''
+    const saved = {
+      meshTime: 600_000,
+      firstMessageDeliveries: 0,
+      meshMessageDeliveries: 0,
+      meshFailurePenalty: 0,
+      invalidMessageDeliveries: 0,
+    }
+    retained.restore('a', { topics: { [topic]: saved }, behaviourPenalty: 0 }, 60_000)
+    score.addPeer('a')
+    score.graft('a', topic)
+    vi.setSystemTime(Date.now() + 2_000)
+    score.refreshScores()
+    expect(score.score('a')).toBeGreaterThan(0)
+  })
+
+  it('forgets who does not come back in time, and topics that are not scored', () => {
+    const { score, retained } = keeper()
+    const bad = {
+      meshTime: 0,
+      firstMessageDeliveries: 0,
+      meshMessageDeliveries: 0,
+      meshFailurePenalty: 0,
+      invalidMessageDeliveries: 4,
+    }
+    retained.restore('a', { topics: { [TOPIC]: bad, other: bad }, behaviourPenalty: 0 }, 60_000)
+    expect(Object.keys(score.peerStats.get('a')?.topics ?? {})).toEqual([TOPIC])
+    vi.setSystemTime(Date.now() + 59_000)
+    score.refreshScores()
+    expect(score.score('a')).toBeCloseTo(-51.2, 6)
+    vi.setSystemTime(Date.now() + 2_000)
+    score.refreshScores()
+    score.addPeer('a')
+    expect(score.score('a')).toBe(0)
+  })
+})

@@ -1,0 +1,106 @@
+import type { GossipInternals, PeerCounters, TopicCounters } from './gossipInternals.ts'
+
+/** What gossipsub counted of a peer on one topic. Time in the mesh in milliseconds; 0 when it was in none. */
+export type SavedTopic = Pick<
+  TopicCounters,
+  'meshTime' | 'firstMessageDeliveries' | 'meshMessageDeliveries' | 'meshFailurePenalty' | 'invalidMessageDeliveries'
+>
+
+/** What gossipsub counted of a peer, without what only makes sense while it runs. */
+export interface SavedCounters {
+  topics: Record<string, SavedTopic>
+  behaviourPenalty: number
+}
+
+export interface RetainedScores {
+  /**
+   * As if the peer had been here before and left: it finds its counters again when it connects within `forMs`. On
+   * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
+   */
+  restore(peerId: string, saved: SavedCounters, forMs: number): void
+}
+
+type Scored = Pick<GossipInternals, 'score'>
+
+export function savedCounters(counters: PeerCounters): SavedCounters {
+  const topics: SavedCounters['topics'] = {}
+  for (const [topic, of] of Object.entries(counters.topics)) {
+    const { firstMessageDeliveries, meshMessageDeliveries, meshFailurePenalty, invalidMessageDeliveries } = of
+    const meshTime = of.inMesh ? of.meshTime : 0
+    const saved = {
+      meshTime,
+      firstMessageDeliveries,
+      meshMessageDeliveries,
+      meshFailurePenalty,
+      invalidMessageDeliveries,
+    }
+    if (Object.values(saved).some((count) => count > 0)) topics[topic] = saved
+  }
+  return { topics, behaviourPenalty: counters.behaviourPenalty }
+}
+
+/**
+ * Gossipsub keeps the bad score of a peer that leaves so that coming back does not wipe it out, but release 17.1 starts
+ * a peer that comes back anew all the same (go-libp2p-pubsub does not). This gives it its counters back.
+ * `onLeave` runs around the peer's removal: once before, and what it returns after.
+ */
+export function retainScores({ score }: Scored, onLeave: (peerId: string) => () => void): RetainedScores {
+  const meshTimes = new Map<string, Map<string, number>>()
+
+  const addPeer = score.addPeer.bind(score)
+  score.addPeer = (peerId) => {
+    const before = score.peerStats.get(peerId)
+    // It may come from elsewhere now; the library adds the IP of the new connection.
+    for (const ip of before?.knownIPs ?? []) score.removeIP(peerId, ip)
+    addPeer(peerId)
+    const now = score.peerStats.get(peerId)
+    if (before === undefined || now === undefined) return
+    now.topics = before.topics
+    now.behaviourPenalty = before.behaviourPenalty
+  }
+  const removePeer = score.removePeer.bind(score)
+  score.removePeer = (peerId) => {
+    const after = onLeave(peerId)
+    removePeer(peerId)
+    after()
+  }
+  const graft = score.graft.bind(score)
+  score.graft = (peerId, topic) => {
+    graft(peerId, topic)
+    const times = meshTimes.get(peerId)
+    const meshTime = times?.get(topic)
+    const counters = score.peerStats.get(peerId)?.topics[topic]
+    if (times === undefined || meshTime === undefined || counters === undefined) return
+    times.delete(topic)
+    if (times.size === 0) meshTimes.delete(peerId)
+    counters.meshTime = meshTime
+    counters.graftTime -= meshTime
+  }
+
+  return {
+    restore(peerId, saved, forMs) {
+      const topics: PeerCounters['topics'] = {}
+      const times = new Map<string, number>()
+      for (const [topic, counters] of Object.entries(saved.topics)) {
+        const params = score.params.topics[topic]
+        if (params === undefined) continue
+        topics[topic] = {
+          ...counters,
+          inMesh: false,
+          graftTime: 0,
+          meshTime: 0,
+          meshMessageDeliveriesActive: false,
+        }
+        if (counters.meshTime > 0 && params.meshMessageDeliveriesWeight === 0) times.set(topic, counters.meshTime)
+      }
+      if (times.size > 0) meshTimes.set(peerId, times)
+      score.peerStats.set(peerId, {
+        connected: false,
+        expire: Date.now() + forMs,
+        topics,
+        knownIPs: new Set(),
+        behaviourPenalty: saved.behaviourPenalty,
+      })
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { blocksTopic } from './gossip/topics.ts'
+import { openPeerDatastore } from './host/peerStore.ts'
+import { ZERO_SCORES } from './peerRecords.ts'
+import { openScoreBook } from './score/scoreBook.ts'
+import { startRawPeer } from './testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const undo: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'score-restart-'))
+  undo.push(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+/** A node on this folder, whose clock stands `laterMs` after the real one. */
+async function startAt(path: string, laterMs = 0, staticPeers: string[] = []): Promise<TestNode> {
+  const clock: Clock = { now: () => Date.now() + laterMs, setTimeout: systemClock.setTimeout }
+  const own = { privateKeyPath: join(path, 'key'), peerStorePath: join(path, 'peers'), staticPeers }
+  const started = await startTestNode(own, { clock })
+  undo.push(() => started.node.stop())
+  return started
+}
+const totalOf = async ({ node }: TestNode, peerId: string) => (await node.peerScore(peerId))[0]?.total ?? 0
+
+describe('a restart', () => {
+  it('does not forgive a hostile peer, but what decays goes on doing so', async () => {
+    const path = await folder()
+    const first = await startAt(path)
+    const raw = await startRawPeer([TOPIC])
+    undo.push(() => raw.stop())
+    await raw.connect(first.address)
+    for (let n = 0; n < 4; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
+    await until('its price', async () => (await totalOf(first, raw.peerId)) < -40)
+    await first.node.stop()
+
+    const second = await startAt(path)
+    expect(await totalOf(second, raw.peerId)).toBeLessThan(-40)
+    const shown = (await second.node.peers(false)).peers[raw.peerId]
+    expect(shown?.connectedness).toBe(0)
+    expect(shown?.scores.gossip.total).toBeLessThan(-40)
+    expect(shown?.scores.gossip.blocks.invalidMessageDeliveries).toBeGreaterThan(3.5)
+    await raw.connect(second.address)
+    await until('its return', () => second.node.connectedPeers().includes(raw.peerId))
+    expect(await totalOf(second, raw.peerId)).toBeLessThan(-35)
+    expect(second.node.meshSize()).toBe(0)
+    await second.node.stop()
+
+    // 4 · 0.98476665^150 = 0.4 invalid messages are left after 150 slots of a second.
+    const third = await startAt(path, 150_000)
+    expect(await totalOf(third, raw.peerId)).toBeLessThan(-0.1)
+    expect(await totalOf(third, raw.peerId)).toBeGreaterThan(-1)
+    await third.node.stop()
+
+    // 100 epochs of 6 slots.
+    const last = await startAt(path, 610_000)
+    expect(await totalOf(last, raw.peerId)).toBe(0)
+    expect((await last.node.peers(false)).peers[raw.peerId]?.scores ?? ZERO_SCORES).toEqual(ZERO_SCORES)
+  })
+
+  it('does not make a good peer start from nothing', async () => {
+    const path = await folder()
+    const source = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+    undo.push(() => source.node.stop())
+    const first = await startAt(path, 0, [source.address])
+    await until('the mesh', () => source.node.meshSize() === 1 && first.node.meshSize() === 1)
+    const config = testConfig()
+    for (let blockNumber = 1; blockNumber <= 5; blockNumber++) {
+      const block = testBlock(config, { blockNumber })
+      await source.node.publish(block)
+      await first.block(block.payload.blockHash)
+    }
+    const earned = await totalOf(first, source.node.peerId)
+    expect(earned).toBeGreaterThan(3)
+    await first.node.stop()
+
+    const second = await startAt(path, 0, [source.address])
+    await until('its return', () => second.node.connectedPeers().includes(source.node.peerId))
+    expect(await totalOf(second, source.node.peerId)).toBeGreaterThan(earned / 2)
+  })
+
+  it('by kill -9 loses nothing that was written', async () => {
+    const path = join(await folder(), 'peers')
+    const script = `
+      const { openPeerDatastore } = await import('./host/peerStore.ts')
+      const { openScoreBook } = await import('./score/scoreBook.ts')
+      const { ZERO_SCORES } = await import('./peerRecords.ts')
+      const modules = { logger: console, clock: { now: Date.now } }
+      const { datastore } = await openPeerDatastore(process.argv[1], modules)
+      const book = await openScoreBook(modules, datastore, { retainMs: 600_000 })
+      const lastUpdate = Math.floor(Date.now() / 1000)
+      const counters = { topics: {}, behaviourPenalty: 9 }
+      for (let round = 0; ; round++) {
+        for (let n = 0; n < 50; n++) {
+          book.put('peer' + n, { lastUpdate, peerScores: ZERO_SCORES, connected: true, counters })
+        }
+        await book.flush()
+        if (round === 3) console.log('written')
+      }`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script, path], {
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await ended
+    const modules = { logger: silentLogger, clock: systemClock }
+    const { datastore, close } = await openPeerDatastore(path, modules)
+    undo.push(close)
+    const book = await openScoreBook(modules, datastore, { retainMs: 600_000 })
+    expect(book.entries()).toHaveLength(50)
+    expect(book.get('peer7')?.counters.behaviourPenalty).toBe(9)
+  })
+})
