@@ -236,7 +236,7 @@ function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPor
   return {
     publish: async () => {},
     onPayload: (listener) => void p2p.onPayload(listener),
-    requestRange: (start, end) => p2p.requestRange(start, end),
+    requestRange: (start, end, above) => p2p.requestRange(start, end, above),
   }
 }
 

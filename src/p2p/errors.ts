@@ -5,6 +5,8 @@ export type P2pErrorCode =
   | 'bad-peer-address'
   | 'dial-failed'
   | 'discovery-disabled'
+  /** The connection that a request went over has ended. */
+  | 'connection-lost'
   /** A payload was to be published, but the node has no signing key. */
   | 'no-signer'
   | 'publish-failed'

@@ -196,7 +196,7 @@ describe('static peers', () => {
 })
 
 describe('a broken link', () => {
-  const liveness = { intervalMs: 300, timeoutMs: 300 }
+  const liveness = { silentMs: 300, answerMs: 300, closeMs: 2_000 }
 
   /** A sequencer and a follower that reaches it through a proxy only. */
   async function linked() {

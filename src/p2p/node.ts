@@ -87,11 +87,9 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     topics,
     version: gossipVersionAt(config, unixSeconds(clock)),
   })
-  const scoreBook = await openScoreBook(
-    { clock, logger },
-    options.scoring === 'none' ? undefined : store.datastore,
-    { retainMs: scoring.params.retainScore },
-  ).catch(async (error: unknown) => {
+  const scoreBook = await openScoreBook({ clock, logger }, options.scoring === 'none' ? undefined : store.datastore, {
+    retainMs: scoring.params.retainScore,
+  }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
@@ -166,7 +164,11 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const connections = createConnections(host, {
     onOpen: () => metrics.onConnectionOpen(),
     onClose: () => metrics.onConnectionClose(),
-    onAnother: (others) => others.forEach((connection) => void liveness.check(connection)),
+    onAnother(newest, others) {
+      router.streams.moveTo(newest)
+      others.forEach(liveness.check)
+    },
+    onFewer: (peer) => router.streams.repair(peer),
     onPeer(peer, address, direction) {
       events.onConnected(peer, address, direction)
       logger.debug('Connected to peer', { peer, addr: address })
@@ -178,7 +180,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       logger.debug('Disconnected from peer', { peer })
       metrics.onGossipEvent('REMOVE_PEER')
       latency.forget(peer)
-      statics.onDisconnected(peer)
+      statics.onDisconnected(peer, end)
     },
   })
   const statics = createStaticPeers(
@@ -187,18 +189,23 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       logger,
       dialer: {
         isConnected: connections.isConnected,
-        async dial(peers, signal) {
-          await host.dial(
-            peers.map((peer) => peer.address),
-            { signal },
-          )
+        async dial(peers, signal, { beside }) {
+          const addresses = peers.map((peer) => peer.address)
+          await host.dial(addresses, { signal, force: beside })
         },
+        closeOlder: connections.closeOlder,
       },
     },
     staticAddresses,
   )
   const liveness = createLivenessMonitor(
-    { clock, logger, watched: () => statics.ids().flatMap((peer) => connections.open(peer)) },
+    {
+      clock,
+      logger,
+      watched: () => statics.ids().flatMap((peer) => connections.open(peer)),
+      onSuspect: statics.onSuspect,
+      onAlive: statics.onAlive,
+    },
     options.liveness,
   )
   const latency = createLatencyTracker({
@@ -223,6 +230,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       metrics,
       appScores,
       connected: connections.peers,
+      connection: connections.newest,
       isStatic: statics.has,
       onBlock: deliver,
     },
@@ -398,7 +406,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    requestRange: (start, end) => sync.requestRange(start, end),
+    requestRange: sync.requestRange,
     meshSize,
     connectedPeers: connections.peers,
     multiaddrs,

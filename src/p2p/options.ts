@@ -1,5 +1,6 @@
 import type { Hex } from '../lib/hex.ts'
 import type { PayloadEnvelope, RollupConfig } from '../rollup/protocol/types.ts'
+import type { LivenessOptions } from './host/liveness.ts'
 import type { BlockScoring } from './score/topicScores.ts'
 
 /** The chain as the p2p node asks for it: it knows neither L1 nor the engine. */
@@ -41,8 +42,8 @@ export interface P2pOptions {
   peersHigh: number
   peersGraceMs: number
   dialTimeoutMs: number
-  /** A static peer's connection is asked for a sign of life each interval, and closed when none comes in time. */
-  liveness: { intervalMs: number; timeoutMs: number }
+  /** When a static peer's connection counts as dead. */
+  liveness: LivenessOptions
   /** Maps ports by UPnP or NAT-PMP. */
   nat: boolean
   /** Measures latencies every 3 minutes. */
@@ -127,7 +128,7 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   peersHigh: 30,
   peersGraceMs: 30_000,
   dialTimeoutMs: 10_000,
-  liveness: { intervalMs: 10_000, timeoutMs: 5_000 },
+  liveness: { silentMs: 2_000, answerMs: 1_000, closeMs: 8_000 },
   nat: false,
   ping: true,
   gossip: { meshD: 8, meshLow: 6, meshHigh: 12, meshLazy: 6, floodPublish: false, maxAgeS: 60 },

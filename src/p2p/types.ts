@@ -15,8 +15,11 @@ export interface P2pNode extends P2pApi {
   publish(envelope: PayloadEnvelope): Promise<void>
   /** The returned function ends it. */
   onPayload(listener: PayloadListener): () => void
-  /** Asks peers for the blocks from `start` (inclusive) to `end` (exclusive); those that fit arrive through `onPayload`. */
-  requestRange(start: number, end: number): void
+  /**
+   * Asks peers for the blocks from `start` (inclusive) to `end` (exclusive); those that fit arrive through `onPayload`.
+   * They are checked by the block at `end`: `above`, or else one that gossip has brought.
+   */
+  requestRange(start: number, end: number, above?: PayloadEnvelope): void
   /** Peers in the mesh of the topic that carries the chain's blocks now. */
   meshSize(): number
   connectedPeers(): string[]

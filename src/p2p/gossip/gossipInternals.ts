@@ -1,4 +1,4 @@
-import type { Connection, PeerId } from '@libp2p/interface'
+import type { PeerId } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
 import type { TopicParams } from '../score/topicScores.ts'
 import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
@@ -78,10 +78,6 @@ export interface GossipInternals {
   sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
-  /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
-  handlePeerReadStreamError(error: Error, peerId: PeerId): void
-  /** As on a new connection: opens the stream to the peer when there is none. */
-  onPeerConnected(peerId: PeerId, connection: Connection): void
 }
 
 /**
@@ -116,9 +112,7 @@ export function gossipInternals(instance: object): GossipInternals {
     typeof internals.sendRpc === 'function' &&
     typeof internals.sendRpcInBatch === 'function' &&
     typeof internals.publish === 'function' &&
-    typeof internals.selectPeersToForward === 'function' &&
-    typeof internals.handlePeerReadStreamError === 'function' &&
-    typeof internals.onPeerConnected === 'function'
+    typeof internals.selectPeersToForward === 'function'
   if (!present) {
     throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the adapter knows', {
       severity: 'critical',

@@ -23,6 +23,7 @@ import {
   type PeerCounters,
   speakBothDialects,
 } from './gossipInternals.ts'
+import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
@@ -99,6 +100,8 @@ export interface GossipRouter {
   restore: RetainedScores['restore']
   /** The topic of this version carries the chain's blocks from now on: scores go by it. */
   setCarrier(version: PayloadVersion): void
+  /** For those who know of connections: a peer has one more, or one less. */
+  readonly streams: GossipStreams
   /** Peers known on an IP. */
   peersOnIp(ip: string): string[]
 }
@@ -118,10 +121,11 @@ export function createGossipRouter(
   topics: ReadonlyMap<PayloadVersion, string>,
   options: P2pOptions['gossip'],
 ): GossipRouter {
-  const { ids, logger, scoring } = modules
+  const { ids, scoring } = modules
   let instance: GossipSub | undefined
   let internals: GossipInternals | undefined
   let retained: RetainedScores | undefined
+  let streams: GossipStreams | undefined
   const accepted = new WeakMap<Message, PayloadEnvelope>()
   const turns = createFairTurns()
   const dialects = createIdDialects()
@@ -194,11 +198,10 @@ export function createGossipRouter(
       const version = versions.get(topic)
       if (version !== undefined) modules.onMesh('prune', peerId, version, direction === 'inbound' ? 'by-peer' : 'by-us')
     })
-    gossip.addEventListener('gossipsub:heartbeat', repairStreams)
     watchScores(internals)
     retained = retainScores(internals, modules.onLeave)
     serveSmallNetworks(internals)
-    keepConnectedPeers(internals)
+    streams = manageGossipStreams(gossip, modules)
     names = speakBothDialects(internals, dialects)
     return gossip
   }
@@ -306,44 +309,6 @@ export function createGossipRouter(
     }
   }
 
-  /**
-   * A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one must
-   * not wipe them out. A peer without connection is removed by the library's own disconnect handler.
-   */
-  const keepConnectedPeers = (target: GossipInternals): void => {
-    const original = target.handlePeerReadStreamError.bind(target)
-    target.handlePeerReadStreamError = (error, peerId) => {
-      if (modules.connectionsOf(peerId).some((connection) => connection.status === 'open')) return
-      original(error, peerId)
-    }
-  }
-
-  /**
-   * When two nodes dial each other at once and one of the two connections closes, it may take the gossip stream with
-   * it, and the library opens no other on the connection that is left.
-   */
-  const mute = new Set<string>()
-  const repairStreams = (): void => {
-    if (internals === undefined) return
-    for (const [id, peerId] of internals.peers) {
-      if (internals.streamsOutbound.has(id)) {
-        mute.delete(id)
-        continue
-      }
-      // A second heartbeat without stream: opening one takes less than that.
-      if (!mute.has(id)) {
-        mute.add(id)
-        continue
-      }
-      mute.delete(id)
-      const open = modules.connectionsOf(peerId).find((connection) => connection.status === 'open')
-      if (open === undefined) continue
-      logger.debug('Opening a gossip stream again', { peer: id })
-      internals.onPeerConnected(peerId, open)
-    }
-    for (const id of mute) if (!internals.peers.has(id)) mute.delete(id)
-  }
-
   const running = (): { gossip: GossipSub; internals: GossipInternals } => {
     if (instance === undefined || internals === undefined) throw new P2pError('not-running', 'gossip is not running')
     return { gossip: instance, internals }
@@ -388,6 +353,10 @@ export function createGossipRouter(
       // The library weighs with a copy of its own.
       Object.assign(scoring.params.topics, params)
       if (internals !== undefined) Object.assign(internals.score.params.topics, structuredClone(params))
+    },
+    streams: {
+      moveTo: (connection) => streams?.moveTo(connection),
+      repair: (peerId) => streams?.repair(peerId),
     },
     peersOnIp: (ip) => [...(internals?.score.peerIPs.get(ip) ?? [])],
   }

@@ -17,6 +17,10 @@ export interface Connections {
   close(peerId: string, reason: string): Promise<void>
   /** At once. */
   abort(peerId: string, reason: string): void
+  /** The newest that is open. */
+  newest(peerId: string): Connection | undefined
+  /** Closes all but the newest. */
+  closeOlder(peerId: string): void
 }
 
 /** Who ended a peer's last connection, and why as far as is known. */
@@ -29,7 +33,9 @@ export interface ConnectionListener {
   onOpen(): void
   onClose(): void
   /** A connected peer has opened, or answered, one more: the others may be dead. */
-  onAnother(others: Connection[]): void
+  onAnother(newest: Connection, others: Connection[]): void
+  /** One of a peer's connections is gone, others are left. */
+  onFewer(peerId: string): void
   /** First connection of a peer; last one gone. */
   onPeer(peerId: string, address: string, direction: Connection['direction']): void
   onPeerGone(peerId: string, end: ConnectionEnd): void
@@ -55,8 +61,9 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
       ends.set(connection, { isLocal: event.local === true, ...said })
     })
     if (entry !== undefined) {
-      listener.onAnother([...entry.connections])
+      const others = [...entry.connections]
       entry.connections.push(connection)
+      listener.onAnother(connection, others)
       return
     }
     byPeer.set(id, { id: connection.remotePeer, connections: [connection] })
@@ -70,7 +77,11 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     if (left.length === entry.connections.length) return
     listener.onClose()
     entry.connections = left
-    if (left.length > 0) return
+    if (left.length > 0) {
+      // The streams of the connection hear of its end after this.
+      queueMicrotask(() => listener.onFewer(id))
+      return
+    }
     byPeer.delete(id)
     // The connection's own listeners, which hear the cause, are called after this.
     queueMicrotask(() => listener.onPeerGone(id, endOf(id, connection)))
@@ -85,7 +96,17 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
       return { by: 'us', cause: end.error ?? 'closed' }
     return { by: 'peer', cause: end?.error ?? 'closed' }
   }
+  const newest = (peerId: string): Connection | undefined =>
+    byPeer.get(peerId)?.connections.findLast((connection) => connection.status === 'open')
   return {
+    newest,
+    closeOlder(peerId) {
+      const kept = newest(peerId)
+      for (const connection of byPeer.get(peerId)?.connections ?? []) {
+        // Closing one that may be dead in order would wait for it, and with it all requests on it.
+        if (connection !== kept) connection.abort(new Error('replaced by a newer connection'))
+      }
+    },
     start() {
       host.addEventListener('connection:open', onOpen)
       host.addEventListener('connection:close', onClose)

@@ -3,31 +3,123 @@ import type { Connection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readFirst } from '../streams.ts'
+import { socketOf } from './socketOf.ts'
 
 /** libp2p's ping (specs: ping). */
 const PING_PROTOCOL = '/ipfs/ping/1.0.0'
 const PING_BYTES = 32
+/** Looks in the time that silence is allowed to last. */
+const LOOKS = 4
+/** A connection beside which its peer has opened another has this many answer times to prove itself. */
+const RIVAL_ANSWERS = 3
 
-/** Closes connections whose other end has silently gone: the system itself notices after a quarter of an hour. */
+export interface LivenessOptions {
+  /** Nothing came for this long: the peer is asked for a sign of life. */
+  silentMs: number
+  /** It has not answered for this long: another connection is tried beside the silent one. */
+  answerMs: number
+  /** Silent for this long: closed. */
+  closeMs: number
+}
+
+/** Notices connections whose other end has silently gone: the system itself does after a quarter of an hour. */
 export interface LivenessMonitor {
   start(): void
   stop(): void
   /** Looks at one connection now, for example because its peer has opened another. */
-  check(connection: Connection): Promise<void>
+  check(connection: Connection): void
 }
 
-/** Asks each of the watched connections for a sign of life, and closes those that give none in time. */
+interface Watched {
+  bytesRead: number
+  lifeAtMs: number
+  asking: boolean
+  suspected: boolean
+  closeAtMs: number | undefined
+}
+
+/**
+ * Any byte is a sign of life, as the socket counts them, so a slow link is not taken for a dead one, and a busy one
+ * costs nothing. Silent ones are asked by a ping.
+ */
 export function createLivenessMonitor(
-  modules: { watched(): Connection[]; clock: Clock; logger: Logger },
-  options: { intervalMs: number; timeoutMs: number },
+  modules: {
+    watched(): Connection[]
+    /** None of the connections of this peer gives a sign of life. */
+    onSuspect(peerId: string): void
+    /** One does again. */
+    onAlive(peerId: string): void
+    clock: Clock
+    logger: Logger
+  },
+  options: LivenessOptions,
 ): LivenessMonitor {
   const { clock, logger } = modules
   const controller = new AbortController()
+  const states = new WeakMap<Connection, Watched>()
+  /** Checked although nobody watches them. */
+  const checked = new Set<Connection>()
+  const intervalMs = options.silentMs / LOOKS
+  let lookedAtMs = 0
   let cancel: (() => void) | undefined
 
-  const check = async (connection: Connection): Promise<void> => {
-    if (await answers(connection, options.timeoutMs, controller.signal)) return
-    if (controller.signal.aborted || connection.status !== 'open') return
+  const stateOf = (connection: Connection): Watched => {
+    let state = states.get(connection)
+    if (state === undefined) {
+      state = { bytesRead: 0, lifeAtMs: clock.now(), asking: false, suspected: false, closeAtMs: undefined }
+      states.set(connection, state)
+    }
+    return state
+  }
+  const ask = async (connection: Connection, state: Watched): Promise<void> => {
+    if (state.asking) return
+    state.asking = true
+    if (await answers(connection, options.closeMs, controller.signal)) state.lifeAtMs = clock.now()
+    state.asking = false
+  }
+  /** Milliseconds since the last sign of life. */
+  const silence = (connection: Connection, nowMs: number): number => {
+    const state = stateOf(connection)
+    const bytesRead = socketOf(connection)?.bytesRead ?? 0
+    if (bytesRead !== state.bytesRead) {
+      state.bytesRead = bytesRead
+      state.lifeAtMs = nowMs
+      state.closeAtMs = undefined
+    }
+    return nowMs - state.lifeAtMs
+  }
+  const look = (): void => {
+    const nowMs = clock.now()
+    const watched = modules.watched()
+    // This process slept, or was too busy to read: what came meanwhile has not been counted.
+    const isBehind = nowMs - lookedAtMs > options.silentMs + intervalMs
+    lookedAtMs = nowMs
+    const peers = new Map<string, boolean>()
+    for (const connection of new Set([...watched, ...checked])) {
+      if (connection.status !== 'open') {
+        checked.delete(connection)
+        continue
+      }
+      const state = stateOf(connection)
+      if (isBehind) {
+        state.lifeAtMs = nowMs
+        if (state.closeAtMs !== undefined) state.closeAtMs = nowMs + RIVAL_ANSWERS * options.answerMs
+      }
+      const silentMs = silence(connection, nowMs)
+      if (silentMs >= options.closeMs || (state.closeAtMs !== undefined && nowMs >= state.closeAtMs)) {
+        close(connection)
+        continue
+      }
+      if (silentMs >= options.silentMs) void ask(connection, state)
+      if (state.closeAtMs === undefined) checked.delete(connection)
+      const isSilent = silentMs >= options.silentMs + options.answerMs
+      const peer = connection.remotePeer.toString()
+      peers.set(peer, (peers.get(peer) ?? true) && isSilent)
+    }
+    for (const [peer, isSilent] of peers) (isSilent ? modules.onSuspect : modules.onAlive)(peer)
+  }
+  const close = (connection: Connection): void => {
+    checked.delete(connection)
     logger.info('Connection gives no sign of life, closing it', {
       peer: connection.remotePeer.toString(),
       addr: connection.remoteAddr.toString(),
@@ -36,18 +128,29 @@ export function createLivenessMonitor(
   }
   const schedule = (): void => {
     cancel = clock.setTimeout(() => {
-      void Promise.all(modules.watched().map(check)).then(() => {
-        if (!controller.signal.aborted) schedule()
-      })
-    }, options.intervalMs)
+      look()
+      schedule()
+    }, intervalMs)
   }
   return {
-    start: schedule,
+    start() {
+      lookedAtMs = clock.now()
+      schedule()
+    },
     stop() {
       cancel?.()
       controller.abort(new Error('stopping'))
     },
-    check,
+    check(connection) {
+      if (connection.status !== 'open') return
+      const state = stateOf(connection)
+      silence(connection, clock.now())
+      state.closeAtMs = clock.now() + RIVAL_ANSWERS * options.answerMs
+      checked.add(connection)
+      void ask(connection, state).then(() => {
+        if (clock.now() - state.lifeAtMs < options.answerMs) state.closeAtMs = undefined
+      })
+    },
   }
 }
 
@@ -56,7 +159,7 @@ async function answers(connection: Connection, timeoutMs: number, stop: AbortSig
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   try {
-    const stream = await connection.newStream(PING_PROTOCOL, { signal })
+    const stream = await connection.newStream([PING_PROTOCOL], { signal })
     const reading = readFirst(stream, PING_BYTES, signal)
     stream.send(new Uint8Array(randomBytes(PING_BYTES)))
     await reading.finally(() => stream.abort(new Error('ping is over')))

@@ -10,7 +10,14 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const clock = new ManualClock(0)
   const lines: string[] = []
   const reasons: unknown[] = []
-  const state = { connected: false, reachable: false, dials: [] as { atMs: number; addresses: number }[] }
+  const state = {
+    connected: false,
+    reachable: false,
+    /** As a network that swallows everything. */
+    silent: false,
+    closedOlder: 0,
+    dials: [] as { atMs: number; addresses: number; beside?: true }[],
+  }
   const logger = createLogger({
     level: 'info',
     format: 'json',
@@ -27,11 +34,15 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
       logger,
       dialer: {
         isConnected: () => state.connected,
-        async dial(peers) {
-          state.dials.push({ atMs: clock.now(), addresses: peers.length })
+        async dial(peers, signal, { beside }) {
+          state.dials.push({ atMs: clock.now(), addresses: peers.length, ...(beside ? { beside } : {}) })
+          if (state.silent) await new Promise((_, reject) => signal.addEventListener('abort', reject))
           if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+          if (!state.connected) statics.onConnected(ID)
           state.connected = true
-          statics.onConnected(ID)
+        },
+        closeOlder() {
+          state.closedOlder += 1
         },
       },
     },
@@ -73,6 +84,56 @@ describe('createStaticPeers', () => {
     fall()
     await clock.advance(0)
     expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
+  })
+
+  it('is there soon after a short outage, however it looks', async () => {
+    for (const looks of ['refused', 'silent'] as const) {
+      const { clock, state, statics, fall } = setUp()
+      state.reachable = true
+      statics.start()
+      await clock.advance(10_000)
+      fall()
+      state.reachable = false
+      state.silent = looks === 'silent'
+      for (let step = 0; step < 30; step++) await clock.advance(100)
+      state.reachable = true
+      state.silent = false
+      for (let step = 0; step < 12 && !state.connected; step++) await clock.advance(100)
+      expect(state.connected, looks).toBe(true)
+    }
+  })
+
+  it('tries another connection while one is silent, and closes the silent one when it stands', async () => {
+    const { clock, state, statics } = setUp()
+    state.reachable = true
+    statics.start()
+    await clock.advance(10_000)
+    state.silent = true
+    statics.onSuspect(ID)
+    for (let step = 0; step < 30; step++) await clock.advance(100)
+    expect(state.dials.length).toBeGreaterThan(2)
+    expect(state.closedOlder).toBe(0)
+    state.silent = false
+    for (let step = 0; step < 15; step++) await clock.advance(100)
+    expect(state.dials.at(-1)).toMatchObject({ beside: true })
+    expect(state.closedOlder).toBe(1)
+    const dials = state.dials.length
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(dials)
+  })
+
+  it('stops trying when the silent connection gives a sign of life', async () => {
+    const { clock, state, statics } = setUp()
+    state.reachable = true
+    statics.start()
+    await clock.advance(10_000)
+    state.reachable = false
+    statics.onSuspect(ID)
+    await clock.advance(0)
+    statics.onAlive(ID)
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(2)
+    expect(state.closedOlder).toBe(0)
   })
 
   it('does not hammer a peer that closes right after connecting', async () => {

@@ -7,8 +7,10 @@ import type { PeerAddress } from './multiaddrs.ts'
 /** The host as the static peers need it. */
 export interface Dialer {
   isConnected(peerId: string): boolean
-  /** Dials all addresses of one peer; resolves when connected. */
-  dial(peers: readonly PeerAddress[], signal: AbortSignal): Promise<void>
+  /** Dials all addresses of one peer; resolves when connected. `beside`: although it is connected already. */
+  dial(peers: readonly PeerAddress[], signal: AbortSignal, options: { beside: boolean }): Promise<void>
+  /** Closes what connected the peer before its newest connection. */
+  closeOlder(peerId: string): void
 }
 
 export interface StaticPeers {
@@ -21,20 +23,37 @@ export interface StaticPeers {
   onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void
   /** Dials again at once, for example after a block was lifted. */
   retryNow(peerId: string): void
+  /** It is connected, but nothing comes: tries for a new connection until there is one, or `onAlive`. */
+  onSuspect(peerId: string): void
+  onAlive(peerId: string): void
 }
 
 /** op-node gives a dial 30 s, and looks after its static peers once a minute. */
 const DIAL_TIMEOUT_MS = 30_000
 const REPORT_INTERVAL_MS = 60_000
-/** First retry after half a second; a peer that stays away is tried every 5 s, one SYN each. */
-const backoff = exponentialBackoff(500, 5_000, 250)
+/** The pause between dials is a tenth of the time that the peer is away: short outages end soon, long ones cost little. */
+const PAUSE_PART = 10
+const MIN_PAUSE_MS = 250
+const MAX_PAUSE_MS = 5_000
+/** Of a peer that was connected: a dial into a network that swallows everything is given up soon, and made anew. */
+const DIAL_TIMEOUT_PART = 3
+const MIN_DIAL_TIMEOUT_MS = 1_000
 /** A connection that falls sooner does not count: a peer that refuses us closes right after connecting. */
-const STABLE_MS = 5_000
+const STABLE_MS = 2_000
+/** Of such a peer. */
+const refusedBackoff = exponentialBackoff(500, MAX_PAUSE_MS, 250)
+/** Peers that are away are tried at once when another has come back, but no more often than this. */
+const TOGETHER_INTERVAL_MS = 1_000
 
 interface Entry {
   id: string
   addresses: PeerAddress[]
+  /** Dials that failed since it was connected last. */
   failures: number
+  /** Connections that fell right away. */
+  refusals: number
+  wasConnected: boolean
+  suspected: boolean
   connectedAtMs: number | undefined
   /** Since when it is missing, for the log. */
   awaySinceMs: number
@@ -62,6 +81,9 @@ export function createStaticPeers(
       id,
       addresses: [],
       failures: 0,
+      refusals: 0,
+      wasConnected: false,
+      suspected: false,
       connectedAtMs: undefined,
       awaySinceMs: clock.now(),
       reportedAtMs: clock.now(),
@@ -72,6 +94,17 @@ export function createStaticPeers(
     entries.set(id, entry)
   }
 
+  const isMissing = (entry: Entry): boolean => entry.suspected || !dialer.isConnected(entry.id)
+  const pauseMs = (entry: Entry): number => {
+    const awayMs = clock.now() - entry.awaySinceMs
+    const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, awayMs / PAUSE_PART))
+    return entry.refusals === 0 ? pause : Math.max(pause, refusedBackoff(entry.refusals))
+  }
+  const dialTimeoutMs = (entry: Entry): number => {
+    if (!entry.wasConnected) return DIAL_TIMEOUT_MS
+    const awayMs = clock.now() - entry.awaySinceMs
+    return Math.min(DIAL_TIMEOUT_MS, Math.max(MIN_DIAL_TIMEOUT_MS, awayMs / DIAL_TIMEOUT_PART))
+  }
   const schedule = (entry: Entry, delayMs: number): void => {
     entry.cancelTimer?.()
     entry.cancelTimer = clock.setTimeout(() => {
@@ -81,21 +114,38 @@ export function createStaticPeers(
   }
 
   const dial = async (entry: Entry): Promise<void> => {
-    if (!running || entry.dialing || dialer.isConnected(entry.id)) return
+    if (!running || entry.dialing || !isMissing(entry)) return
     entry.dialing = true
+    const beside = entry.suspected
+    const giveUp = new AbortController()
+    const cancelTimeout = clock.setTimeout(() => giveUp.abort(new Error('timed out')), dialTimeoutMs(entry))
     try {
-      await dialer.dial(entry.addresses, AbortSignal.any([controller.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]))
+      const signal = AbortSignal.any([controller.signal, giveUp.signal])
+      await dialer.dial(entry.addresses, signal, { beside })
+      entry.suspected = false
+      if (beside) dialer.closeOlder(entry.id)
     } catch (error) {
       if (running) {
         const { reason, text } = classifyDialFailure(error)
         report(entry, { reason, err: text })
       }
     } finally {
+      cancelTimeout()
       entry.dialing = false
     }
-    if (running && !dialer.isConnected(entry.id)) {
-      entry.failures += 1
-      schedule(entry, backoff(entry.failures))
+    // A connection that fell while this was under way has set its own time.
+    if (!running || !isMissing(entry) || entry.cancelTimer !== undefined) return
+    entry.failures += 1
+    schedule(entry, pauseMs(entry))
+  }
+
+  let togetherAtMs = Number.NEGATIVE_INFINITY
+  /** One has come back: so may the network have. */
+  const tryOthers = (back: Entry): void => {
+    if (clock.now() - togetherAtMs < TOGETHER_INTERVAL_MS) return
+    togetherAtMs = clock.now()
+    for (const entry of entries.values()) {
+      if (entry !== back && entry.failures > 0 && entry.refusals === 0 && isMissing(entry)) schedule(entry, 0)
     }
   }
 
@@ -134,17 +184,22 @@ export function createStaticPeers(
     onConnected(peerId) {
       const entry = entries.get(peerId)
       if (entry === undefined) return
+      const wasAway = entry.failures > 0
       entry.connectedAtMs = clock.now()
+      entry.wasConnected = true
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
+      if (running && wasAway) tryOthers(entry)
     },
     onDisconnected(peerId, end) {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
       const stoodMs = entry.connectedAtMs === undefined ? 0 : clock.now() - entry.connectedAtMs
       entry.connectedAtMs = undefined
+      entry.suspected = false
       if (stoodMs >= STABLE_MS) {
         entry.failures = 0
+        entry.refusals = 0
         entry.awaySinceMs = clock.now()
         entry.reportedAtMs = clock.now()
         logger.info('Static peer disconnected, reconnecting', { peer: peerId })
@@ -157,14 +212,31 @@ export function createStaticPeers(
           })
         }
         entry.failures += 1
-        schedule(entry, backoff(entry.failures))
+        entry.refusals += 1
+        schedule(entry, pauseMs(entry))
       }
     },
     retryNow(peerId) {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
       entry.failures = 0
+      entry.refusals = 0
       schedule(entry, 0)
+    },
+    onSuspect(peerId) {
+      const entry = entries.get(peerId)
+      if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
+      entry.suspected = true
+      entry.awaySinceMs = clock.now()
+      logger.debug('Static peer is silent, trying another connection', { peer: peerId })
+      schedule(entry, 0)
+    },
+    onAlive(peerId) {
+      const entry = entries.get(peerId)
+      if (entry?.suspected !== true) return
+      entry.suspected = false
+      entry.cancelTimer?.()
+      entry.cancelTimer = undefined
     },
   }
 }

@@ -1,11 +1,12 @@
+import type { Connection, Stream } from '@libp2p/interface'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import { payloadBlockHash } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import type { Host } from '../host/host.ts'
-import { parsePeerId } from '../host/multiaddrs.ts'
 import type { P2pMetrics } from '../metrics.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import type { AppScores } from '../score/appScores.ts'
@@ -28,7 +29,11 @@ export interface BlockSync {
   stop(): Promise<void>
   /** A block that gossip brought and validation accepted, or that this node's sequencer made. */
   onTrustedBlock(envelope: PayloadEnvelope): void
-  requestRange(start: number, end: number): void
+  /**
+   * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
+   * without it the gap is asked for only where gossip has brought the block above.
+   */
+  requestRange(start: number, end: number, above?: PayloadEnvelope): void
 }
 
 /** op-node: a gap whose first block is older is left to derivation. */
@@ -48,6 +53,7 @@ export function createBlockSync(
     metrics: P2pMetrics
     appScores: AppScores
     connected(): string[]
+    connection(peerId: string): Connection | undefined
     isStatic(peerId: string): boolean
     onBlock: PayloadListener
   },
@@ -59,8 +65,17 @@ export function createBlockSync(
   const controller = new AbortController()
 
   const ask = async (peerId: string, number: number): Promise<Answer> => {
+    const connection = modules.connection(peerId)
+    if (connection === undefined) throw new P2pError('connection-lost', 'not connected')
     const signal = (ms: number): AbortSignal => AbortSignal.any([controller.signal, AbortSignal.timeout(ms)])
-    const stream = await host.dialProtocol(parsePeerId(peerId), protocols, { signal: signal(OPEN_TIMEOUT_MS) })
+    try {
+      return await askOn(await connection.newStream(protocols, { signal: signal(OPEN_TIMEOUT_MS) }), number, signal)
+    } catch (error) {
+      if (connection.status === 'open') throw error
+      throw new P2pError('connection-lost', `connection lost: ${describeError(error)}`, { cause: error })
+    }
+  }
+  const askOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Answer> => {
     try {
       const transfer = signal(TRANSFER_TIMEOUT_MS)
       // The reader listens before the request is out: an answer may come with the next packet.
@@ -106,7 +121,7 @@ export function createBlockSync(
   return {
     async start() {
       if (!options.enabled) return
-      await host.handle(protocols, createPayloadServer({ chain, clock, logger, metrics }), {
+      await host.handle(protocols, createPayloadServer({ chain, recent: blocks.recent, clock, logger, metrics }), {
         maxInboundStreams: MAX_INBOUND_STREAMS,
       })
     },
@@ -119,8 +134,10 @@ export function createBlockSync(
       blocks.trust(envelope)
       metrics.setQuarantined(blocks.quarantined())
     },
-    requestRange(start, end) {
+    requestRange(start, end, above) {
       if (!options.enabled || end <= start) return
+      if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)
+      client.dropBelow(start)
       if (unixSeconds(clock) - l2BlockTime(config, start) > MAX_RANGE_AGE_S) {
         logger.debug('Gap is too old to be asked for', { start, end })
         return

@@ -9,8 +9,15 @@ import { TokenBucket } from './tokenBucket.ts'
 
 /** op-node's queue of a peer; here the queue of all. */
 const MAX_QUEUED = 128
-/** Tokens that a failure costs: some four seconds of pause. */
-const ERROR_TOKENS = 15
+/** After a failure a peer is left alone for as long as op-node leaves it: 15 tokens at 4 a second. */
+const FAILURE_REST_MS = 3_750
+/** After "not found" or a lost connection: the block may be there soon, so the rest is short at first. */
+const MISS_REST_MS = 250
+const MAX_MISS_REST_MS = 2_000
+/** A block that a peer has not brought by then is asked of another as well: one slow peer must not hold up a gap. */
+const SLOW_AFTER_MS = 500
+/** Nobody had it for so long: whoever still wants it asks again. */
+const JOB_LIFE_MS = 20_000
 /** Answers other than success above this are counted as one (op-node's metric). */
 const MAX_RESULT_LABEL = 5
 
@@ -21,10 +28,11 @@ export interface BlockClientModules {
   logger: Logger
   /** Peers that may be asked. */
   candidates(): string[]
+  /** Throws P2pError `connection-lost` where the link, not the peer, is to blame. */
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
   /** `detail`: what was asked for, and what went wrong. */
-  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found', detail?: string): void
+  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found' | 'lost', detail?: string): void
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
@@ -35,71 +43,107 @@ export interface BlockClient {
    * out. False when the queue is full.
    */
   enqueue(number: number, except?: string): boolean
+  /** What is below is not wanted any more. */
+  dropBelow(number: number): void
   stop(): void
 }
 
 interface Job {
   number: number
-  /** Peers that could not help. */
-  tried: Set<string>
+  /** Peers that failed, or gave a false block. */
+  failed: Set<string>
+  /** Whom it is asked of now, and since when. */
+  asking: Map<string, number>
+  endsAtMs: number
+}
+
+interface PeerState {
+  bucket: TokenBucket
+  isBusy: boolean
+  restsUntilMs: number
+  /** "Not found" in a row. */
+  misses: number
+  /** What the last answer took. */
+  tookMs: number
 }
 
 export function createBlockClient(modules: BlockClientModules): BlockClient {
   const { clock, logger } = modules
   const jobs = new Map<number, Job>()
-  const active = new Set<number>()
-  const busy = new Set<string>()
+  const peers = new Map<string, PeerState>()
   const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
-  const buckets = new Map<string, TokenBucket>()
   let cancelTimer: (() => void) | undefined
   let stopped = false
 
-  const bucketOf = (peerId: string): TokenBucket => {
-    let bucket = buckets.get(peerId)
-    if (bucket === undefined) {
-      bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
-      buckets.set(peerId, bucket)
+  const stateOf = (peerId: string): PeerState => {
+    let state = peers.get(peerId)
+    if (state === undefined) {
+      const bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
+      state = { bucket, isBusy: false, restsUntilMs: 0, misses: 0, tookMs: 0 }
+      peers.set(peerId, state)
     }
-    return bucket
+    return state
   }
-  const nextJob = (peerId: string): Job | undefined => {
+  /** The highest that nobody is asked for; else the one that another peer is slowest with, when that is due. */
+  const nextJob = (peerId: string, nowMs: number): { job: Job; dueInMs: number } | undefined => {
     let best: Job | undefined
+    let slowest: { job: Job; sinceMs: number } | undefined
     for (const job of jobs.values()) {
-      if (active.has(job.number) || job.tried.has(peerId)) continue
-      if (best === undefined || job.number > best.number) best = job
+      if (job.failed.has(peerId)) continue
+      const [sinceMs] = job.asking.values()
+      if (sinceMs === undefined) {
+        if (best === undefined || job.number > best.number) best = job
+      } else if (job.asking.size === 1 && !job.asking.has(peerId)) {
+        if (slowest === undefined || sinceMs < slowest.sinceMs) slowest = { job, sinceMs }
+      }
     }
-    return best
+    if (best !== undefined) return { job: best, dueInMs: 0 }
+    if (slowest === undefined) return undefined
+    return { job: slowest.job, dueInMs: Math.max(0, slowest.sinceMs + SLOW_AFTER_MS - nowMs) }
+  }
+  const dropHopeless = (candidates: readonly string[], nowMs: number): void => {
+    for (const job of jobs.values()) {
+      if (job.asking.size > 0) continue
+      const isRefused = candidates.length > 0 && candidates.every((peerId) => job.failed.has(peerId))
+      if (isRefused || nowMs >= job.endsAtMs) jobs.delete(job.number)
+    }
   }
   const pump = (): void => {
     cancelTimer?.()
     cancelTimer = undefined
     if (stopped || jobs.size === 0) return
+    const nowMs = clock.now()
     const candidates = modules.candidates()
     const present = new Set(candidates)
-    for (const peerId of buckets.keys()) if (!present.has(peerId)) buckets.delete(peerId)
-    for (const job of jobs.values()) {
-      if (!active.has(job.number) && candidates.every((peerId) => job.tried.has(peerId))) jobs.delete(job.number)
-    }
-    let soonestMs = Number.POSITIVE_INFINITY
+    for (const [peerId, { isBusy }] of peers) if (!present.has(peerId) && !isBusy) peers.delete(peerId)
+    dropHopeless(candidates, nowMs)
+    let soonestMs = jobs.size === 0 ? Number.POSITIVE_INFINITY : JOB_LIFE_MS
+    candidates.sort((a, b) => stateOf(a).tookMs - stateOf(b).tookMs)
     for (const peerId of candidates) {
-      if (busy.has(peerId)) continue
-      const job = nextJob(peerId)
-      if (job === undefined) continue
-      const waitMs = Math.max(everyone.waitMs(), bucketOf(peerId).waitMs())
+      const state = stateOf(peerId)
+      if (state.isBusy) continue
+      const next = nextJob(peerId, nowMs)
+      if (next === undefined) continue
+      const restMs = state.restsUntilMs - nowMs
+      const waitMs = Math.max(everyone.waitMs(), state.bucket.waitMs(), restMs, next.dueInMs)
       if (waitMs > 0) {
         soonestMs = Math.min(soonestMs, waitMs)
         continue
       }
       everyone.take()
-      bucketOf(peerId).take()
-      void run(peerId, job)
+      state.bucket.take()
+      void run(peerId, state, next.job)
     }
     if (Number.isFinite(soonestMs)) cancelTimer = clock.setTimeout(pump, soonestMs)
   }
-  const run = async (peerId: string, job: Job): Promise<void> => {
+  const rest = (state: PeerState): void => {
+    state.restsUntilMs = clock.now() + Math.min(MAX_MISS_REST_MS, MISS_REST_MS * 2 ** Math.min(state.misses, 10))
+    state.misses += 1
+  }
+  const run = async (peerId: string, state: PeerState, job: Job): Promise<void> => {
     const startMs = clock.now()
-    busy.add(peerId)
-    active.add(job.number)
+    state.isBusy = true
+    job.asking.set(peerId, startMs)
     let code: number = RESULT.unknownError
     try {
       const answer = await modules.ask(peerId, job.number)
@@ -107,18 +151,27 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       if (!('envelope' in answer)) {
         if (code !== RESULT.notFound) throw new P2pError('request-failed', `peer answered with code ${code}`)
         modules.onResult(peerId, 'not-found')
-        job.tried.add(peerId)
+        rest(state)
       } else {
-        jobs.delete(job.number)
+        state.misses = 0
         modules.onResult(peerId, 'valid')
-        modules.onBlock(answer.envelope, peerId)
+        // Unless another was faster.
+        if (jobs.get(job.number) === job) {
+          jobs.delete(job.number)
+          modules.onBlock(answer.envelope, peerId)
+        }
       }
     } catch (error) {
       if (error instanceof DecodeError || code === RESULT.ok) code = MAX_RESULT_LABEL
-      job.tried.add(peerId)
-      bucketOf(peerId).take(ERROR_TOKENS)
+      const isLost = error instanceof P2pError && error.code === 'connection-lost'
+      if (isLost) {
+        rest(state)
+      } else {
+        job.failed.add(peerId)
+        state.restsUntilMs = clock.now() + FAILURE_REST_MS
+      }
       if (!stopped) {
-        modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
+        modules.onResult(peerId, isLost ? 'lost' : 'error', `block ${job.number}: ${describeError(error)}`)
         logger.debug('Asking a peer for a block failed', {
           peer: peerId,
           number: job.number,
@@ -126,25 +179,39 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
         })
       }
     } finally {
-      busy.delete(peerId)
-      active.delete(job.number)
-      modules.metrics.onRequest('client', job.number, Math.min(code, MAX_RESULT_LABEL), (clock.now() - startMs) / 1000)
+      state.isBusy = false
+      state.tookMs = clock.now() - startMs
+      job.asking.delete(peerId)
+      modules.metrics.onRequest('client', job.number, Math.min(code, MAX_RESULT_LABEL), state.tookMs / 1000)
     }
     pump()
+  }
+  let isPumpQueued = false
+  /** After the caller has queued all it wants, so that the highest goes first. */
+  const pumpSoon = (): void => {
+    if (isPumpQueued) return
+    isPumpQueued = true
+    queueMicrotask(() => {
+      isPumpQueued = false
+      pump()
+    })
   }
   return {
     enqueue(number, except) {
       const known = jobs.get(number)
+      const endsAtMs = clock.now() + JOB_LIFE_MS
       if (known !== undefined) {
-        if (except !== undefined) known.tried.add(except)
+        known.endsAtMs = endsAtMs
+        if (except !== undefined) known.failed.add(except)
         return true
       }
       if (jobs.size >= MAX_QUEUED) return false
-      jobs.set(number, { number, tried: new Set(except === undefined ? [] : [except]) })
-      // After the caller has queued all it wants, so that the highest goes first.
-      if (jobs.size === 1) queueMicrotask(pump)
-      else cancelTimer ??= clock.setTimeout(pump, 0)
+      jobs.set(number, { number, failed: new Set(except === undefined ? [] : [except]), asking: new Map(), endsAtMs })
+      pumpSoon()
       return true
+    },
+    dropBelow(number) {
+      for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)
     },
     stop() {
       stopped = true

@@ -4,6 +4,7 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { P2pChain } from '../options.ts'
 import { readFirst, writeAll } from '../streams.ts'
 import {
@@ -16,14 +17,20 @@ import {
 } from './payloadByNumber.ts'
 import { TokenBucket } from './tokenBucket.ts'
 
-/** op-node's limits (sync.go): all peers together, each peer, and how long a request may wait for its turn. */
-export const GLOBAL_LIMIT = { perSecond: 20, burst: 40 } as const
-export const PEER_LIMIT = { perSecond: 4, burst: 15 } as const
+/**
+ * op-node's rates (sync.go): all peers together, each peer, and how long a request may wait for its turn. Its bursts, 40
+ * and 15, do not last for the gap of a minute's outage at a block a second; ours do. An op-node that is asked faster
+ * than it likes lets the request wait, and nobody asks it for more than one block at a time.
+ */
+export const GLOBAL_LIMIT = { perSecond: 20, burst: 256 } as const
+export const PEER_LIMIT = { perSecond: 4, burst: 64 } as const
 const MAX_WAIT_MS = 20_000
 const PEERS_REMEMBERED = 1000
 
 export interface PayloadServerModules {
   chain: P2pChain
+  /** A block known to be good that the chain does not have yet. */
+  recent(number: number): PayloadEnvelope | undefined
   clock: Clock
   logger: Logger
   metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
@@ -63,7 +70,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
       throw new RequestFailure(RESULT.invalidRequest, `no block ${number} at this time`)
     }
-    const envelope = await chain.payloadByNumber(number)
+    const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
     return encodeResponse(envelope, config)
   }

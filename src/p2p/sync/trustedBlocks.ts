@@ -6,6 +6,11 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 const MAX_TRUSTED_HASHES = 10_000
 const MAX_QUARANTINED = 100
 const MAX_LINKS = 1_000
+/** Good blocks kept for peers that ask before the engine has them. */
+const MAX_RECENT = 256
+const MAX_RECENT_BYTES = 32 * 1024 * 1024
+/** Of a block beside its transactions. */
+const BLOCK_BYTES = 1_000
 
 interface Waiting {
   envelope: PayloadEnvelope
@@ -24,6 +29,8 @@ export interface TrustedBlocks {
   has(number: number): boolean
   /** Takes an answer in; releases, in order downwards, what is now known to be good. */
   offer(envelope: PayloadEnvelope, from: string): void
+  /** A block of late that is known to be good. */
+  recent(number: number): PayloadEnvelope | undefined
   quarantined(): number
 }
 
@@ -34,16 +41,31 @@ export function createTrustedBlocks(listener: {
   onRejected(from: string, number: number): void
 }): TrustedBlocks {
   const trusted = new LruMap<Hex, true>(MAX_TRUSTED_HASHES)
-  /** Height → hash of the trusted block there. */
-  const links = new LruMap<number, Hex>(MAX_LINKS)
+  /** Height → hash of the trusted block there; the one set longest ago first. */
+  const links = new Map<number, Hex>()
   const waiting = new Map<Hex, Waiting>()
+  const recent = createRecentBlocks()
 
+  const link = (number: number, hash: Hex): void => {
+    const before = links.get(number)
+    if (before !== undefined && before !== hash) {
+      // Another branch: what is known of the heights below is of the one that was left.
+      for (const other of links.keys()) if (other < number) links.delete(other)
+    }
+    links.delete(number)
+    links.set(number, hash)
+    for (const oldest of links.keys()) {
+      if (links.size <= MAX_LINKS) break
+      links.delete(oldest)
+    }
+  }
   const vouch = (envelope: PayloadEnvelope): void => {
     const { blockHash, blockNumber, parentHash } = envelope.payload
     trusted.set(blockHash, true)
     trusted.set(parentHash, true)
-    links.set(blockNumber, blockHash)
-    links.set(blockNumber - 1, parentHash)
+    link(blockNumber, blockHash)
+    link(blockNumber - 1, parentHash)
+    recent.add(envelope)
   }
   /** Walks down through quarantine as long as the parent waits there. */
   const release = (from: Hex): void => {
@@ -91,6 +113,37 @@ export function createTrustedBlocks(listener: {
         listener.onRejected(entry.from, entry.envelope.payload.blockNumber)
       }
     },
+    recent(number) {
+      const envelope = recent.get(number)
+      return envelope !== undefined && envelope.payload.blockHash === links.get(number) ? envelope : undefined
+    },
     quarantined: () => waiting.size,
+  }
+}
+
+/** The blocks added last, one a height, bounded in number and memory. */
+function createRecentBlocks(): {
+  add(envelope: PayloadEnvelope): void
+  get(number: number): PayloadEnvelope | undefined
+} {
+  const blocks = new Map<number, { envelope: PayloadEnvelope; bytes: number }>()
+  let total = 0
+  const drop = (number: number): void => {
+    total -= blocks.get(number)?.bytes ?? 0
+    blocks.delete(number)
+  }
+  return {
+    add(envelope) {
+      const { blockNumber, transactions } = envelope.payload
+      drop(blockNumber)
+      const bytes = transactions.reduce((sum, transaction) => sum + transaction.length, BLOCK_BYTES)
+      blocks.set(blockNumber, { envelope, bytes })
+      total += bytes
+      for (const oldest of blocks.keys()) {
+        if (blocks.size <= MAX_RECENT && total <= MAX_RECENT_BYTES) break
+        drop(oldest)
+      }
+    },
+    get: (number) => blocks.get(number)?.envelope,
   }
 }

@@ -1,61 +1,168 @@
 import { connect, createServer, type Socket } from 'node:net'
 
+/** What a link does to the bytes that pass it. */
+export interface LinkQuality {
+  /** Each way. */
+  delayMs: number
+  /** Each way; undefined: no limit. */
+  bytesPerSecond?: number | undefined
+}
+
 /** A link that a test can break: everything between two hosts passes through it. */
 export interface TcpProxy {
   port: number
-  /** What is connected now passes nothing on any more, and is not closed either: as when a cable is pulled. */
+  /** What is connected now passes nothing on any more, and is not closed either: as when a router forgets it. */
   freeze(): void
-  /** Closes what is connected, and refuses more until `allow`. */
+  /** Resets what is connected, and resets what connects until `allow`. */
   cut(): void
+  /** Nothing passes and nothing is closed until `allow`: as when a cable is pulled. What waits then passes. */
+  pause(): void
   allow(): void
+  set(quality: LinkQuality): void
+  /** Connections that stand now. */
+  connections(): number
   close(): Promise<void>
 }
 
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
-  const pairs = new Set<[Socket, Socket]>()
-  let isCut = false
-  const server = createServer((client) => {
+/** Bytes that wait in the proxy for one way of one connection; more stay with the sender. */
+const MAX_WAITING_BYTES = 256 * 1024
+
+export async function startTcpProxy(targetPort: number, listenPort = 0): Promise<TcpProxy> {
+  const links = new Set<Link>()
+  let state: 'open' | 'cut' | 'paused' = 'open'
+  let quality: LinkQuality = { delayMs: 0 }
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on('error', () => {})
-    if (isCut) {
-      client.destroy()
+    if (state === 'cut') {
+      client.resetAndDestroy()
       return
     }
-    const target = connect(targetPort, '127.0.0.1')
-    target.on('error', () => client.destroy())
-    const pair: [Socket, Socket] = [client, target]
-    pairs.add(pair)
-    client.pipe(target)
-    target.pipe(client)
-    client.on('close', () => {
-      pairs.delete(pair)
-      if (!target.isPaused()) target.destroy()
-    })
-    target.on('close', () => {
-      if (!client.isPaused()) client.destroy()
-    })
+    const link = createLink(client, targetPort, () => quality)
+    links.add(link)
+    client.once('close', () => links.delete(link))
+    link.hold(state === 'paused')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(listenPort, '127.0.0.1', resolve)
+  })
   const address = server.address()
+  const each = (action: (link: Link) => void): void => {
+    for (const link of [...links]) action(link)
+  }
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    freeze() {
-      for (const sockets of pairs) {
-        for (const socket of sockets) {
-          socket.unpipe()
-          socket.pause()
-        }
-      }
-    },
+    freeze: () => each((link) => link.freeze()),
     cut() {
-      isCut = true
-      for (const sockets of pairs) for (const socket of sockets) socket.destroy()
+      state = 'cut'
+      each((link) => link.reset())
+    },
+    pause() {
+      state = 'paused'
+      each((link) => link.hold(true))
     },
     allow() {
-      isCut = false
+      state = 'open'
+      each((link) => link.hold(false))
     },
+    set(next) {
+      quality = next
+    },
+    connections: () => links.size,
     async close() {
-      for (const sockets of pairs) for (const socket of sockets) socket.destroy()
+      each((link) => link.reset())
       await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+interface Link {
+  hold(isHeld: boolean): void
+  freeze(): void
+  reset(): void
+}
+
+/** One connection through the proxy; the target is called once bytes may pass. */
+function createLink(client: Socket, targetPort: number, quality: () => LinkQuality): Link {
+  let target: Socket | undefined
+  let ways: Way[] = []
+  let isFrozen = false
+  const open = (): void => {
+    const socket = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    target = socket
+    ways = [createWay(client, socket, quality), createWay(socket, client, quality)]
+    socket.on('error', () => client.resetAndDestroy())
+    // The news of an end does not pass either while nothing does.
+    socket.once('close', () => !isFrozen && client.destroy())
+    client.once('close', () => !isFrozen && socket.destroy())
+  }
+  return {
+    hold(isHeld) {
+      if (isFrozen) return
+      if (!isHeld && target === undefined && !client.destroyed) open()
+      for (const way of ways) way.hold(isHeld)
+    },
+    freeze() {
+      isFrozen = true
+      for (const way of ways) way.hold(true)
+    },
+    reset() {
+      isFrozen = true
+      client.resetAndDestroy()
+      target?.resetAndDestroy()
+    },
+  }
+}
+
+interface Way {
+  hold(isHeld: boolean): void
+}
+
+function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
+  const waiting: { bytes: Buffer | undefined; atMs: number }[] = []
+  let waitingBytes = 0
+  let isHeld = false
+  /** When the last byte sent will have left at the link's rate. */
+  let freeAtMs = 0
+  let timer: NodeJS.Timeout | undefined
+  const pass = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    while (!isHeld) {
+      const next = waiting[0]
+      if (next === undefined || to.destroyed) break
+      const waitMs = Math.max(next.atMs, freeAtMs) - performance.now()
+      if (waitMs > 0) {
+        timer = setTimeout(pass, waitMs)
+        break
+      }
+      waiting.shift()
+      if (next.bytes === undefined) {
+        to.end()
+        continue
+      }
+      waitingBytes -= next.bytes.length
+      const { bytesPerSecond } = quality()
+      if (bytesPerSecond !== undefined) {
+        freeAtMs = Math.max(freeAtMs, performance.now()) + (next.bytes.length / bytesPerSecond) * 1000
+      }
+      to.write(next.bytes)
+    }
+    if (isHeld || waitingBytes > MAX_WAITING_BYTES) from.pause()
+    else from.resume()
+  }
+  const add = (bytes: Buffer | undefined): void => {
+    waiting.push({ bytes, atMs: performance.now() + quality().delayMs })
+    waitingBytes += bytes?.length ?? 0
+    pass()
+  }
+  from.on('data', add)
+  from.on('end', () => add(undefined))
+  from.once('close', () => clearTimeout(timer))
+  return {
+    hold(next) {
+      isHeld = next
+      pass()
     },
   }
 }

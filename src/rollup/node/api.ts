@@ -47,6 +47,9 @@ export interface P2pPort {
   publish(envelope: PayloadEnvelope): Promise<void>
   /** Blocks that passed gossip validation. */
   onPayload(listener: (envelope: PayloadEnvelope, from: string) => void): void
-  /** Asks peers for the blocks start (inclusive) to end (exclusive); they arrive through `onPayload`. */
-  requestRange?(start: number, end: number): void
+  /**
+   * Asks peers for the blocks start (inclusive) to end (exclusive), ancestors of `above`, the block at `end`; they
+   * arrive through `onPayload`.
+   */
+  requestRange?(start: number, end: number, above: PayloadEnvelope): void
 }

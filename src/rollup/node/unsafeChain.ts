@@ -15,8 +15,8 @@ export interface UnsafeChainModules {
     subscribe(listener: (heads: EngineHeads) => void): () => void
     insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
-  /** Asks peers for blocks start (inclusive) to end (exclusive); absent where there is no such way. */
-  requestRange?: ((start: number, end: number) => void) | undefined
+  /** Asks peers for the ancestors of `above` from start (inclusive) to end (exclusive); absent where there is no such way. */
+  requestRange?: ((start: number, end: number, above: PayloadEnvelope) => void) | undefined
   requestReset: () => Promise<void>
   metrics: NodeMetrics
   clock: Clock
@@ -34,7 +34,7 @@ export class UnsafeChain {
   private readonly config: RollupConfig
   private readonly queue = new UnsafeQueue()
   private readonly wakeUp: WakeUp
-  private requestedAtMs = Number.NEGATIVE_INFINITY
+  private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY }
   private failures = 0
 
   constructor(modules: UnsafeChainModules, config: RollupConfig) {
@@ -83,7 +83,7 @@ export class UnsafeChain {
         logger.debug('Dropped block at or below the unsafe head', { number: blockNumber, block: blockHash })
       return this.drop()
     }
-    if (blockNumber > unsafe.number + 1) return this.requestMissing(unsafe.number + 1, blockNumber)
+    if (blockNumber > unsafe.number + 1) return this.requestMissing(unsafe.number + 1, lowest)
     if (parentHash !== unsafe.hash) {
       logger.info('Dropped block that does not extend the unsafe head', {
         number: blockNumber,
@@ -125,16 +125,18 @@ export class UnsafeChain {
     return 0
   }
 
-  /** op-node's interval: twice the block time. */
-  private requestMissing(start: number, end: number): number | undefined {
+  /** A gap that is new, or smaller, is asked for at once; the same one again after op-node's interval, two block times. */
+  private requestMissing(start: number, above: PayloadEnvelope): number | undefined {
     const { requestRange, clock, logger } = this.modules
     if (requestRange === undefined) return undefined
+    const end = above.payload.blockNumber
     const intervalMs = 2000 * this.config.blockTime
-    const elapsedMs = clock.now() - this.requestedAtMs
-    if (elapsedMs < intervalMs) return intervalMs - elapsedMs
-    this.requestedAtMs = clock.now()
+    const elapsedMs = clock.now() - this.requested.atMs
+    const isSame = start === this.requested.start && end === this.requested.end
+    if (isSame && elapsedMs < intervalMs) return intervalMs - elapsedMs
+    this.requested = { start, end, atMs: clock.now() }
     logger.debug('Requesting missing unsafe blocks from peers', { start, end })
-    requestRange(start, end)
+    requestRange(start, end, above)
     return intervalMs
   }
 

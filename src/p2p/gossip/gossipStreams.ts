@@ -1,0 +1,143 @@
+import type { Connection, PeerId } from '@libp2p/interface'
+import { DeviumError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { GOSSIP_PARAMS } from './params.ts'
+
+/** What is touched of the library's class here. */
+interface StreamInternals {
+  readonly peers: Map<string, PeerId>
+  /** Topic → subscribed peers. */
+  readonly topics: Map<string, Set<string>>
+  readonly streamsOutbound: Map<string, { close(): Promise<void> }>
+  readonly mcache: {
+    /** Of each heartbeat, the newest first. */
+    readonly history: { msgId: Uint8Array; msgIdStr: string; topic: string }[][]
+    readonly msgs: Map<string, { validated: boolean }>
+  }
+  /** Called for one peer after the other, each when the one before is done. */
+  createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
+  /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
+  handlePeerReadStreamError(error: Error, peerId: PeerId): void
+  pushGossip(peerId: string, ihave: { topicID: string; messageIDs: Uint8Array[] }): void
+  sendRpc(peerId: string, rpc: { subscriptions: []; messages: [] }): boolean
+  addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
+  addEventListener(type: 'gossipsub:heartbeat', listener: () => void): void
+}
+
+/** Keeps a gossip stream to every connected peer, whatever becomes of its connections. */
+export interface GossipStreams {
+  /** The peer has one more connection: what is sent to it goes there, as the others may be dead. */
+  moveTo(connection: Connection): void
+  /** The peer has one connection less. */
+  repair(peerId: string): void
+}
+
+/** What a newcomer may have missed: all that mcache still holds for its IWANT when that comes, a second later. */
+const TOLD_HEARTBEATS = GOSSIP_PARAMS.historyLength - 2
+
+export function manageGossipStreams(
+  gossip: object,
+  modules: { logger: Logger; connectionsOf(peerId: PeerId): Connection[] },
+): GossipStreams {
+  const target = streamInternals(gossip)
+  const { logger } = modules
+  const openConnection = (peerId: PeerId): Connection | undefined =>
+    modules.connectionsOf(peerId).findLast((connection) => connection.status === 'open')
+
+  /**
+   * A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one must
+   * not wipe them out. A peer without connection is removed by the library's own disconnect handler.
+   */
+  const forget = target.handlePeerReadStreamError.bind(target)
+  target.handlePeerReadStreamError = (error, peerId) => {
+    if (openConnection(peerId) === undefined) forget(error, peerId)
+  }
+
+  /** Peers whose stream is being opened, each on its own: one that does not answer must not keep the others waiting. */
+  const opening = new Map<string, Promise<void>>()
+  const create = target.createOutboundStream.bind(target)
+  target.createOutboundStream = async (peerId, connection) => {
+    const id = peerId.toString()
+    const before = opening.get(id) ?? Promise.resolve()
+    const done = before
+      .then(() => create(peerId, connection))
+      .then(() => {
+        if (opening.get(id) === done) opening.delete(id)
+        greet(id)
+      })
+    opening.set(id, done)
+  }
+
+  /** Who has been told what it may have missed since its stream was opened. */
+  const greeted = new Map<string, object>()
+  /**
+   * A peer that has just come, or come back, hears of the blocks of the last seconds and may ask for them: otherwise it
+   * would wait for the next block, and those in between would have to be asked for by number.
+   */
+  const greet = (id: string): void => {
+    const stream = target.streamsOutbound.get(id)
+    if (stream === undefined || greeted.get(id) === stream) return
+    const messages = new Map<string, Uint8Array[]>()
+    for (const { msgId, msgIdStr, topic } of target.mcache.history.slice(0, TOLD_HEARTBEATS).flat()) {
+      if (target.topics.get(topic)?.has(id) !== true || target.mcache.msgs.get(msgIdStr)?.validated !== true) continue
+      messages.set(topic, [...(messages.get(topic) ?? []), msgId])
+    }
+    // It may not have told its topics yet.
+    if (![...target.topics.values()].some((peers) => peers.has(id))) return
+    greeted.set(id, stream)
+    if (messages.size === 0) return
+    for (const [topicID, messageIDs] of messages) target.pushGossip(id, { topicID, messageIDs })
+    // The list goes along with it.
+    target.sendRpc(id, { subscriptions: [], messages: [] })
+  }
+  target.addEventListener('subscription-change', ({ detail }) => greet(detail.peerId.toString()))
+
+  const reopen = (peerId: PeerId, connection: Connection): void => {
+    logger.debug('Opening a gossip stream again', { peer: peerId.toString() })
+    void target.createOutboundStream(peerId, connection)
+  }
+  const repair = (id: string): void => {
+    const peerId = target.peers.get(id)
+    if (peerId === undefined || target.streamsOutbound.has(id) || opening.has(id)) return
+    const connection = openConnection(peerId)
+    if (connection !== undefined) reopen(peerId, connection)
+  }
+  target.addEventListener('gossipsub:heartbeat', () => {
+    for (const id of target.peers.keys()) repair(id)
+    for (const id of greeted.keys()) if (!target.peers.has(id)) greeted.delete(id)
+  })
+
+  return {
+    moveTo(connection) {
+      const peerId = connection.remotePeer
+      const id = peerId.toString()
+      if (!target.peers.has(id)) return
+      const stream = target.streamsOutbound.get(id)
+      target.streamsOutbound.delete(id)
+      void stream?.close()
+      reopen(peerId, connection)
+    },
+    repair,
+  }
+}
+
+/** Checked at the start, so that a release that renames a member is noticed then. */
+function streamInternals(gossip: object): StreamInternals {
+  const internals = gossip as StreamInternals
+  const present =
+    internals.peers instanceof Map &&
+    internals.topics instanceof Map &&
+    internals.streamsOutbound instanceof Map &&
+    Array.isArray(internals.mcache?.history) &&
+    internals.mcache.msgs instanceof Map &&
+    typeof internals.createOutboundStream === 'function' &&
+    typeof internals.handlePeerReadStreamError === 'function' &&
+    typeof internals.pushGossip === 'function' &&
+    typeof internals.sendRpc === 'function'
+  if (!present) {
+    throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the adapter knows', {
+      severity: 'critical',
+    })
+  }
+  return internals
+}
