@@ -1,11 +1,12 @@
 import type { Logger } from '../../lib/logger.ts'
-import type { Batch, SingularBatch } from '../protocol/index.ts'
+import type { Batch } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { BatchSource, BatchStageLike, NextBatch } from './batchStages.ts'
 import { type BatchContext, type BatchVerdict, checkSingularBatch, PAST_REASON } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
 import type { L1Window } from './l1Window.ts'
+import { ReadySpan } from './readySpan.ts'
 import { checkSpanBatch, expandSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
@@ -32,12 +33,12 @@ export class BatchQueue implements BatchStageLike {
   /** Taken from the previous stage and not yet judged: a failed look-up must not lose it. */
   private incoming: QueuedBatch | undefined
   private queued: QueuedBatch[] = []
-  /** What remains of the span batch that was accepted last. */
-  private span: SingularBatch[] = []
+  private readonly span: ReadySpan
 
   constructor(modules: BatchStageModules, config: RollupConfig) {
     this.modules = modules
     this.config = config
+    this.span = new ReadySpan(modules.logger, config.blockTime)
   }
 
   get origin(): L1BlockRef {
@@ -62,26 +63,15 @@ export class BatchQueue implements BatchStageLike {
     const batch = await this.derive(parent, loaded === 'empty')
     if (batch === undefined) return loaded === 'empty' ? 'empty' : 'again'
     if (batch.type === 'singular') return { batch, isLastInSpan: true }
-    this.span = expandSpanBatch({ l1Blocks: window.blocks, parent }, batch) ?? []
+    this.span.set(expandSpanBatch({ l1Blocks: window.blocks, parent }, batch) ?? [])
     const first = this.nextOfSpan(parent)
     if (first !== undefined) return first
     throw new DerivationError('derivation-invariant', 'critical', 'accepted span batch does not hold the next block')
   }
 
   private nextOfSpan(parent: L2BlockRef): NextBatch | undefined {
-    const [next] = this.span
-    if (next === undefined) return undefined
-    if (next.timestamp !== parent.timestamp + this.config.blockTime) {
-      // The block made from the previous one was not accepted.
-      this.modules.logger.warn('Dropping the rest of a span batch', {
-        timestamp: next.timestamp,
-        parent: parent.number,
-      })
-      this.span = []
-      return undefined
-    }
-    this.span.shift()
-    return { batch: { ...next, parentHash: parent.hash }, isLastInSpan: this.span.length === 0 }
+    const batch = this.span.next(parent)
+    return batch && { batch, isLastInSpan: this.span.isEmpty }
   }
 
   /** Takes one more batch from the previous stage. */

@@ -5,6 +5,7 @@ import type { BatchStageLike, NextBatch } from './batchStages.ts'
 import { type BatchContext, checkSingularBatch } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
+import { ReadySpan } from './readySpan.ts'
 import { checkSpanBatchHolocene, expandSpanBatch } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
@@ -17,11 +18,12 @@ export class BatchStage implements BatchStageLike {
   private readonly config: RollupConfig
   /** A span batch whose look-ups have not succeeded yet. */
   private incoming: SpanBatch | undefined
-  private span: SingularBatch[] = []
+  private readonly span: ReadySpan
 
   constructor(modules: BatchStageModules, config: RollupConfig) {
     this.modules = modules
     this.config = config
+    this.span = new ReadySpan(modules.logger, config.blockTime)
   }
 
   get origin(): L1BlockRef {
@@ -30,7 +32,7 @@ export class BatchStage implements BatchStageLike {
 
   flushChannel(): void {
     this.incoming = undefined
-    this.span = []
+    this.span.clear()
     this.modules.prev.flushChannel()
   }
 
@@ -69,7 +71,7 @@ export class BatchStage implements BatchStageLike {
   }
 
   private async nextCandidate(parent: L2BlockRef): Promise<Pull<SingularBatch>> {
-    const cached = this.nextOfSpan(parent)
+    const cached = this.span.next(parent)
     if (cached !== undefined) return cached
     if (this.incoming === undefined) {
       const pulled = await this.modules.prev.next()
@@ -89,23 +91,8 @@ export class BatchStage implements BatchStageLike {
       this.drop('span', 'L1 origin of a block is not known')
       return 'again'
     }
-    this.span = blocks
-    return this.nextOfSpan(parent) ?? 'again'
-  }
-
-  private nextOfSpan(parent: L2BlockRef): SingularBatch | undefined {
-    const [next] = this.span
-    if (next === undefined) return undefined
-    if (next.timestamp !== parent.timestamp + this.config.blockTime) {
-      this.modules.logger.warn('Dropping the rest of a span batch', {
-        timestamp: next.timestamp,
-        parent: parent.number,
-      })
-      this.span = []
-      return undefined
-    }
-    this.span.shift()
-    return { ...next, parentHash: parent.hash }
+    this.span.set(blocks)
+    return this.span.next(parent) ?? 'again'
   }
 
   private drop(type: string, reason: string): void {
