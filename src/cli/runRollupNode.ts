@@ -237,6 +237,7 @@ function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPor
     publish: async () => {},
     onPayload: (listener) => void p2p.onPayload(listener),
     requestRange: (start, end, above) => p2p.requestRange(start, end, above),
+    headMoved: (news) => p2p.headMoved(news),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { HealthReport } from './health/types.ts'
+
 /**
  * What operators see and change: the `deviump2p` and `opp2p` namespaces are thin wrappers of `P2pApi`. All values are
  * plain JSON-ready data, so that the host may live in another thread.
@@ -270,6 +272,8 @@ export interface P2pApi {
   peerScore(peerId?: string): Promise<PeerScoreReport[]>
   /** One peer, or all of whom anything is written down. */
   peerHistory(peerId?: string): Promise<PeerHistory[]>
+  /** Whether blocks come by gossip, and if not, why. */
+  health(): Promise<HealthReport>
   /** Time-limited bans that stand, soonest to end first; the operator's block lists are not among them. */
   bans(): Promise<BanRecord[]>
 }

@@ -17,6 +17,8 @@ export {
   type TopicScores,
 } from './api.ts'
 export { P2pError, type P2pErrorCode } from './errors.ts'
+export type { HeadNews } from './health/healthRecord.ts'
+export type { HealthReport, HealthState } from './health/types.ts'
 export { parsePrivateKeyHex } from './host/privateKey.ts'
 export type { P2pModules } from './node.ts'
 export {

@@ -59,6 +59,11 @@ export function createP2pMetrics(registry: Registry) {
         ...read.bandwidth(),
       }))
     },
+    /** Metrics of our own. */
+    watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }) {
+      watchedByLabel('gauge', 'p2p_health', '1 at the state that gossip is in', 'state', read.states)
+      watched('p2p_last_gossip_block_unix', 'Time of the last block by gossip, Unix seconds; 0: none', read.lastBlockS)
+    },
     onGossipEvent(event: GossipEvent, count = 1) {
       gossipEvents[event] = (gossipEvents[event] ?? 0) + count
     },

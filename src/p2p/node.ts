@@ -12,10 +12,13 @@ import { createGossipRouter } from './gossip/router.ts'
 import { createSeenBlocks } from './gossip/seenBlocks.ts'
 import { createSigners } from './gossip/signers.ts'
 import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.ts'
+import { createHealthRecord } from './health/healthRecord.ts'
+import { createNodeHealth } from './health/nodeHealth.ts'
 import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
 import { createBandwidth } from './host/bandwidth.ts'
 import { createConnections } from './host/connections.ts'
 import { createConnectionTrimmer } from './host/connectionTrimmer.ts'
+import { classifyDialFailure } from './host/dialFailure.ts'
 import { createGater, type GaterMetrics } from './host/gater.ts'
 import { createHost, startHost } from './host/host.ts'
 import { loadIdentity } from './host/identity.ts'
@@ -93,6 +96,10 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     await store.close()
     throw error
   })
+  const record = createHealthRecord(
+    clock,
+    staticAddresses.map((peer) => peer.peerId.toString()),
+  )
   const listeners = new Set<PayloadListener>()
   const deliver: PayloadListener = (envelope, from) => {
     for (const listener of listeners) {
@@ -121,6 +128,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       validate,
       onVerdict(from, version, verdict) {
         logRejection(from, version, verdict)
+        record.onVerdict(from, verdict)
         events.onVerdict(from, version, verdict)
       },
       onRejectedAgain: events.onVerdict,
@@ -171,12 +179,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     onFewer: (peer) => router.streams.repair(peer),
     onPeer(peer, address, direction) {
       events.onConnected(peer, address, direction)
+      record.onConnected(peer)
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')
       statics.onConnected(peer)
     },
     onPeerGone(peer, end) {
       events.onDisconnected(peer, end)
+      record.onDisconnected(peer, end)
       logger.debug('Disconnected from peer', { peer })
       metrics.onGossipEvent('REMOVE_PEER')
       latency.forget(peer)
@@ -191,7 +201,13 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         isConnected: connections.isConnected,
         async dial(peers, signal, { beside }) {
           const addresses = peers.map((peer) => peer.address)
-          await host.dial(addresses, { signal, force: beside })
+          try {
+            await host.dial(addresses, { signal, force: beside })
+          } catch (error) {
+            for (const { peerId } of peers.slice(0, 1))
+              record.onDialFailed(peerId.toString(), classifyDialFailure(error))
+            throw error
+          }
         },
         closeOlder: connections.closeOlder,
       },
@@ -232,7 +248,10 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       connected: connections.peers,
       connection: connections.newest,
       isStatic: statics.has,
-      onBlock: deliver,
+      onBlock(envelope, from) {
+        record.onRequested(envelope)
+        deliver(envelope, from)
+      },
     },
     options.sync,
   )
@@ -338,6 +357,23 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     }
     cancelUpkeep = clock.setTimeout(upkeep, slotMs)
   }
+  const health = createNodeHealth(
+    {
+      clock,
+      logger,
+      record,
+      router,
+      carrier() {
+        const version = gossipVersionAt(config, unixSeconds(clock))
+        return { version, topic: topics.get(version) ?? '' }
+      },
+      connected: connections.peers,
+      protocolsOf: async (peer) =>
+        (await host.peerStore.get(parsePeerId(peer)).catch(() => undefined))?.protocols ?? [],
+      metrics,
+    },
+    { blockTimeS: config.blockTime },
+  )
   const meshSize = (): number => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length
   metrics.watch({
     streams: () => host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0),
@@ -358,6 +394,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     await discovery?.stop()
     liveness.stop()
     latency.stop()
+    health.stop()
     cancelUpkeep?.()
     connections.stop()
     await sync.stop()
@@ -392,6 +429,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       if (options.ping) latency.start()
       if (options.ban.enabled && options.scoring !== 'none') banMonitor.start()
       trimmer.start()
+      health.start()
       upkeep()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
       if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
@@ -407,6 +445,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       return () => listeners.delete(listener)
     },
     requestRange: sync.requestRange,
+    health: health.report,
+    headMoved: record.onHead,
     meshSize,
     connectedPeers: connections.peers,
     multiaddrs,

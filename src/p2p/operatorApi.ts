@@ -33,7 +33,7 @@ export interface OperatorApiModules {
 }
 
 /** What is told of scores and their reasons is another part's business. */
-export type OperatorApi = Omit<P2pApi, keyof PeerReasons>
+export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health'>
 
 /** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000

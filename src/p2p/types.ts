@@ -1,5 +1,6 @@
 import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
 import type { P2pApi } from './api.ts'
+import type { HeadNews } from './health/healthRecord.ts'
 
 /** Hears of each new valid block of another node; `from` is the peer that passed it on. */
 export type PayloadListener = (envelope: PayloadEnvelope, from: string) => void
@@ -20,6 +21,8 @@ export interface P2pNode extends P2pApi {
    * They are checked by the block at `end`: `above`, or else one that gossip has brought.
    */
   requestRange(start: number, end: number, above?: PayloadEnvelope): void
+  /** Tell it whenever the unsafe head has moved: health is judged by that. */
+  headMoved(news: HeadNews): void
   /** Peers in the mesh of the topic that carries the chain's blocks now. */
   meshSize(): number
   connectedPeers(): string[]

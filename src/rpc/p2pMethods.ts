@@ -77,6 +77,14 @@ function reasonMethods(p2p: P2pApi): RpcMethod[] {
       handle: async ([id]) => oneOrAll(id, await p2p.peerHistory(id)),
     }),
     defineMethod({
+      name: 'deviump2p_health',
+      params: [],
+      result:
+        'object: state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
+      description: 'Whether blocks come by gossip, and if not, why and what to do about it',
+      handle: () => p2p.health(),
+    }),
+    defineMethod({
       name: 'deviump2p_bans',
       params: [],
       result: 'array of objects: subject, kind (peer or ip), reason, untilMs, remainingS',

@@ -164,6 +164,7 @@ function recorder() {
     disconnectPeer: note('disconnectPeer'),
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
+    health: note('health', { state: 'no-peers', ok: false }),
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
   return { asked, node, p2p }
@@ -315,7 +316,8 @@ describe('p2p methods', () => {
       { subject: id, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 },
     ])
     expect(await call('deviump2p_peerScore', [5])).toMatchObject({ error: { code: -32602 } })
-    for (const method of ['peerScore', 'peerHistory', 'bans']) {
+    expect(await call('deviump2p_health')).toEqual({ result: { state: 'no-peers', ok: false } })
+    for (const method of ['peerScore', 'peerHistory', 'bans', 'health']) {
       expect(await call(`opp2p_${method}`)).toMatchObject({ error: { code: -32601 } })
     }
   })

@@ -33,6 +33,11 @@ export type AttributesOutcome =
   /** The pending safe head has moved on since they were derived. */
   | { kind: 'stale' }
 
+/** What moved a head: a block that came in, L1 data, the sequencer's own block, or heads found anew. */
+export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
+
+type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
+
 /** `unconnected`: the block's parent is not the unsafe head. */
 export type InsertOutcome = 'inserted' | 'unconnected' | 'invalid'
 
@@ -45,7 +50,7 @@ export class EngineController {
   private readonly logger: Logger
   private readonly config: RollupConfig
   private readonly lock = new SerialLock()
-  private readonly listeners = new Set<(heads: EngineHeads) => void>()
+  private readonly listeners = new Set<HeadsListener>()
   private current: EngineHeads = {
     unsafe: ZERO_L2_REF,
     pendingSafe: ZERO_L2_REF,
@@ -75,7 +80,7 @@ export class EngineController {
   }
 
   /** Calls back after every change of a head. */
-  subscribe(listener: (heads: EngineHeads) => void): () => void {
+  subscribe(listener: HeadsListener): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
@@ -90,7 +95,7 @@ export class EngineController {
       const heads = { unsafe, safe, pendingSafe: safe, finalized }
       await this.sendForkchoice(heads)
       this.isReady = true
-      this.move(heads)
+      this.move(heads, 'reset')
       return heads
     })
   }
@@ -104,7 +109,7 @@ export class EngineController {
       const valid = await this.executePayload(envelope)
       if (!valid) return 'invalid'
       await this.sendForkchoice({ ...this.current, unsafe: block })
-      this.move({ unsafe: block })
+      this.move({ unsafe: block }, 'payload')
       return 'inserted'
     })
   }
@@ -160,7 +165,7 @@ export class EngineController {
       })
       return
     }
-    if (block.hash !== finalized.hash) this.move({ finalized: block })
+    if (block.hash !== finalized.hash) this.move({ finalized: block }, 'derivation')
   }
 
   /** Starts a block of the sequencer's own on the unsafe head. */
@@ -188,7 +193,7 @@ export class EngineController {
       const valid = await this.executePayload(envelope)
       if (!valid) throw new EngineError('invalid-payload', `engine refuses the block ${block.hash} that it built`)
       await this.sendForkchoice({ ...this.current, unsafe: block })
-      this.move({ unsafe: block })
+      this.move({ unsafe: block }, 'sequencer')
       return block
     })
   }
@@ -214,7 +219,7 @@ export class EngineController {
         return { kind: 'replaced', block }
       }
       this.logger.warn('Derived block is invalid: batch dropped', fields)
-      this.move({ pendingSafe: this.current.safe })
+      this.move({ pendingSafe: this.current.safe }, 'derivation')
       await this.restoreBackupUnsafe()
       return { kind: 'dropped' }
     }
@@ -239,7 +244,7 @@ export class EngineController {
     const job = await startBlock(this.engine, forkchoiceState(onParent), parent, attributes)
     // From here on the engine's head is the parent, whatever becomes of the block.
     this.accepted = forkchoiceKey(onParent)
-    if (this.current.unsafe.hash !== parent.hash) this.move({ unsafe: parent })
+    if (this.current.unsafe.hash !== parent.hash) this.move({ unsafe: parent }, 'derivation')
     const envelope = await fetchBlock(this.engine, job)
     const valid = await this.executePayload(envelope)
     if (!valid)
@@ -247,13 +252,13 @@ export class EngineController {
     const block = payloadToL2BlockRef(envelope.payload, this.config)
     const heads = safeHeadsAfter(this.current, block, derived.isLastInSpan)
     await this.sendForkchoice({ ...heads, unsafe: block })
-    this.move({ ...heads, unsafe: block })
+    this.move({ ...heads, unsafe: block }, 'derivation')
     if (derived.isLastInSpan) this.backupUnsafe = undefined
     return block
   }
 
   private advanceSafe(block: L2BlockRef, isLastInSpan: boolean): void {
-    this.move(safeHeadsAfter(this.current, block, isLastInSpan))
+    this.move(safeHeadsAfter(this.current, block, isLastInSpan), 'derivation')
     if (isLastInSpan) this.backupUnsafe = undefined
   }
 
@@ -263,7 +268,7 @@ export class EngineController {
     if (backup === undefined || backup.hash === this.current.unsafe.hash) return
     this.logger.warn('Restoring the unsafe chain that the dropped batch had replaced', { unsafe: backup.number })
     await this.sendForkchoice({ ...this.current, unsafe: backup })
-    this.move({ unsafe: backup })
+    this.move({ unsafe: backup }, 'derivation')
   }
 
   private async readUnsafeBlock(number: number): Promise<PayloadEnvelope> {
@@ -336,9 +341,9 @@ export class EngineController {
     }
   }
 
-  private move(changes: Partial<EngineHeads>): void {
+  private move(changes: Partial<EngineHeads>, movedBy: HeadsMovedBy): void {
     this.current = { ...this.current, ...changes }
-    for (const listener of this.listeners) listener(this.current)
+    for (const listener of this.listeners) listener(this.current, movedBy)
   }
 }
 

@@ -1,7 +1,7 @@
 export { type AccountProof, verifyAccountProof } from './accountProof.ts'
 export type { BuildJob } from './blockBuilding.ts'
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
-export { type AttributesOutcome, EngineController, type InsertOutcome } from './engineController.ts'
+export { type AttributesOutcome, EngineController, type HeadsMovedBy, type InsertOutcome } from './engineController.ts'
 export { EngineError, type EngineErrorCode } from './engineErrors.ts'
 export { findStartHeads, type L1Lookup, type StartHeads, StartHeadsError } from './findStartHeads.ts'
 export { findMismatch } from './matchAttributes.ts'

@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import type { HeadNews } from '../../p2p/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
 
 /**
@@ -52,4 +53,6 @@ export interface P2pPort {
    * arrive through `onPayload`.
    */
   requestRange?(start: number, end: number, above: PayloadEnvelope): void
+  /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
+  headMoved?(news: HeadNews): void
 }

@@ -222,7 +222,12 @@ export function createRollupNode(
       metrics.l1Ref('l1_finalized', ref)
       void derivation.tryFinalize()
     })
-    controller.subscribe((heads) => {
+    let unsafe = controller.heads.unsafe.hash
+    controller.subscribe((heads, movedBy) => {
+      if (heads.unsafe.hash !== unsafe) {
+        unsafe = heads.unsafe.hash
+        p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
+      }
       metrics.l2Ref('l2_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)

@@ -1,0 +1,49 @@
+import { type HealthReport, type HealthState, isTrouble } from './types.ts'
+
+/** What the state is judged from. */
+export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text' | 'otherChains'> & {
+  nowMs: number
+  /** Unix milliseconds of the node's start. */
+  startedMs: number
+  /** Blocks accepted from gossip within `silentMs`. */
+  flow: number
+  /** Blocks refused within `silentMs`. */
+  refusals: number
+}
+
+export interface HealthLimits {
+  /** Without a block for this long gossip counts as silent. */
+  silentMs: number
+  /** So long after the start nothing is missed yet. */
+  graceMs: number
+}
+
+/** Blocks that must come before trouble counts as over: one may be an echo. */
+const RECOVERY_BLOCKS = 3
+/** Refused blocks that make a state: one may be an accident. */
+const MIN_REFUSALS = 2
+/** Advances through L1 alone, while blocks come, that make a state. */
+const MIN_L1_MOVES = 3
+
+/** `previous` is the state until now: getting well takes more than staying well. */
+export function assessHealth(facts: HealthFacts, previous: HealthState, limits: HealthLimits): HealthState {
+  const { nowMs, lastMoves, staticPeers } = facts
+  const made = lastMoves.sequencer
+  if (made !== null && nowMs - made.atMs < limits.silentMs) return 'sequencing'
+  if (facts.flow >= (isTrouble(previous) && previous !== 'l1-only' ? RECOVERY_BLOCKS : 1)) return flowing(facts, limits)
+  if (facts.lastBlock === null && nowMs - facts.startedMs < limits.graceMs) return 'starting'
+
+  const staticsDown = staticPeers.length > 0 && staticPeers.every(({ connected }) => !connected)
+  if (facts.connected === 0) return staticsDown ? 'static-peers-down' : 'no-peers'
+  if (facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
+  if (facts.subscribers === 0) return staticsDown ? 'static-peers-down' : 'no-subscriber'
+  // Peers that stand still with the chain have nothing to send; op-nodes of 2024 leave the mesh then.
+  if (facts.recent.headMoves.l1 === 0) return 'quiet'
+  return facts.mesh === 0 ? 'no-mesh' : 'gossip-silent'
+}
+
+function flowing({ nowMs, l1Only, lastBlock, head }: HealthFacts, limits: HealthLimits): HealthState {
+  const isL1Only = l1Only.count >= MIN_L1_MOVES && l1Only.sinceMs !== null && nowMs - l1Only.sinceMs >= limits.silentMs
+  if (!isL1Only) return 'ok'
+  return lastBlock !== null && head !== null && lastBlock.number > head.number + 1 ? 'catching-up' : 'l1-only'
+}

@@ -1,0 +1,278 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
+import type { RejectReason } from '../gossip/blockValidator.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
+import { createHealthRecord, type HealthRecord } from './healthRecord.ts'
+
+const START_MS = 1_700_000_000_000
+const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+const STATIC = '16Uiu2HAmTopic'
+const config = testConfig()
+
+let clock: ManualClock
+let record: HealthRecord
+let monitor: HealthMonitor
+let net: { connected: string[]; subscribers: number; mesh: number; chains: string[] }
+let lines: string[]
+let why: string
+
+function start(statics: string[] = []): void {
+  clock = new ManualClock(START_MS)
+  lines = []
+  const write = (level: string) => (message: string, fields?: LogFields) => {
+    why = String(fields?.why)
+    lines.push(`${level} ${message}: ${fields?.before} → ${fields?.state}`)
+  }
+  const logger: Logger = { ...silentLogger, info: write('info'), warn: write('warn'), error: write('error') }
+  net = { connected: [], subscribers: 0, mesh: 0, chains: [] }
+  record = createHealthRecord(clock, statics)
+  monitor = createHealthMonitor(
+    {
+      clock,
+      logger,
+      record,
+      connected: () => net.connected,
+      gossip: () => ({ topic: '/optimism/901/2/blocks', subscribers: net.subscribers, mesh: net.mesh }),
+      chainsOf: async () => net.chains,
+    },
+    healthLimits(1000),
+  )
+  monitor.start()
+}
+
+function connect(peer = PEER): void {
+  net = { connected: [peer], subscribers: 1, mesh: 1, chains: ['901'] }
+  record.onConnected(peer)
+}
+
+function disconnect(peer = PEER): void {
+  net = { connected: [], subscribers: 0, mesh: 0, chains: [] }
+  record.onDisconnected(peer, { by: 'peer', cause: 'closed' })
+}
+
+let height: number
+const nextBlock = () => testBlock(config, { blockNumber: ++height, timestamp: START_MS / 1000 })
+
+/** Seconds with one event each. */
+async function seconds(count: number, event: () => void = () => {}): Promise<void> {
+  for (let passed = 0; passed < count; passed++) {
+    event()
+    await clock.advance(1000)
+  }
+}
+
+/** A block that gossip brings and that becomes the head. */
+const byGossip = (): void => {
+  const envelope = nextBlock()
+  const { blockNumber: number, blockHash: hash } = envelope.payload
+  record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
+  record.onHead({ number, hash, movedBy: 'payload' })
+}
+const byL1 = (): void => record.onHead({ number: ++height, hash: `l1 ${height}`, movedBy: 'derivation' })
+const rejected = (reason: RejectReason) => (): void => {
+  const block = { number: ++height, hash: `0x${'ab'.repeat(32)}` as const }
+  record.onVerdict(PEER, { result: 'reject', reason, detail: 'so', block })
+}
+
+/** Up for long, and following. */
+async function followFor(count: number): Promise<void> {
+  connect()
+  await seconds(count, byGossip)
+  expect(monitor.state()).toBe('ok')
+}
+
+beforeEach(() => {
+  height = 0
+  start()
+})
+
+describe('a healthy node', () => {
+  it('says nothing while blocks come, with outages of 3 s in 10 and of 20 s', async () => {
+    await followFor(30)
+    for (let round = 0; round < 10; round++) {
+      disconnect()
+      await seconds(3)
+      connect()
+      await seconds(7, byGossip)
+    }
+    disconnect()
+    await seconds(20)
+    connect()
+    await seconds(10, byGossip)
+    const report = await monitor.report()
+    expect(report).toMatchObject({ state: 'ok', ok: true, mesh: 1, connected: 1, staticPeers: [] })
+    expect(report.text).toBe(`blocks come by gossip: block ${height} 1 s ago`)
+    expect(report.lastBlock).toMatchObject({ number: height, peerID: PEER })
+    expect(report.recent).toMatchObject({ accepted: height, refused: {}, headMoves: { gossip: height, l1: 0 } })
+    expect(lines).toEqual([])
+  })
+
+  it('that is a sequencer says nothing without peers, and tells when none takes its blocks', async () => {
+    await seconds(300, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
+    const report = await monitor.report()
+    expect(report).toMatchObject({ state: 'sequencing', ok: true })
+    expect(report.text).toContain('no connected peer takes them by gossip')
+    expect(lines).toEqual([])
+  })
+
+  it('waits for a minute after its start before it misses anything', async () => {
+    await seconds(59)
+    expect(monitor.state()).toBe('starting')
+    await seconds(15)
+    expect(monitor.state()).toBe('no-peers')
+  })
+
+  it('misses nothing while the chain stands still', async () => {
+    await followFor(30)
+    await seconds(600)
+    expect(await monitor.report()).toMatchObject({ state: 'quiet', ok: true })
+    net.mesh = 0
+    await seconds(600)
+    await seconds(5, byGossip)
+    expect(monitor.state()).toBe('ok')
+    expect(lines).toEqual([])
+  })
+
+  it('that closes a gap through L1 while blocks come is catching up', async () => {
+    connect()
+    await seconds(60, () => {
+      const envelope = testBlock(config, { blockNumber: 10_000 + height, timestamp: START_MS / 1000 })
+      record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
+      byL1()
+    })
+    expect(await monitor.report()).toMatchObject({ state: 'catching-up', ok: true, l1Only: { count: 60 } })
+    expect(lines).toEqual([])
+  })
+
+  it('that gets the blocks of a gap by request is well', async () => {
+    connect()
+    await seconds(90, () => {
+      byGossip()
+      const missed = nextBlock()
+      record.onRequested(missed)
+      record.onHead({ number: missed.payload.blockNumber, hash: missed.payload.blockHash, movedBy: 'payload' })
+    })
+    const report = await monitor.report()
+    expect(report).toMatchObject({ state: 'ok', recent: { headMoves: { gossip: 90, request: 90, posted: 0 } } })
+    expect(report.lastMoves.request).toMatchObject({ number: height })
+  })
+})
+
+describe('trouble is told once, with its reason, and when it is over', () => {
+  it('no peers', async () => {
+    await followFor(100)
+    disconnect()
+    await seconds(120, byL1)
+    expect(monitor.state()).toBe('no-peers')
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → no-peers'])
+    expect(why).toMatch(/^no peer is connected.*\(the head advanced \d+ times that way in \d+ s, to \d+\)/)
+    connect()
+    await seconds(2, byGossip)
+    expect(monitor.state()).toBe('no-peers')
+    await seconds(8, byGossip)
+    expect(monitor.state()).toBe('ok')
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → no-peers', 'info Gossip is well again: no-peers → ok'])
+  })
+
+  it('all static peers down, each with what its dial ended with', async () => {
+    start([PEER, STATIC])
+    await followFor(100)
+    disconnect()
+    record.onDialFailed(PEER, { reason: 'refused', text: 'connection refused' })
+    record.onDialFailed(STATIC, { reason: 'timeout', text: 'no answer in time' })
+    await seconds(60)
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → static-peers-down'])
+    expect(why).toContain(`(${PEER}: connection refused; ${STATIC}: no answer in time)`)
+    const { staticPeers } = await monitor.report()
+    expect(staticPeers[0]).toEqual({
+      peerID: PEER,
+      connected: false,
+      sinceMs: START_MS + 100_000,
+      failure: { reason: 'refused', text: 'connection refused', atMs: START_MS + 100_000 },
+    })
+  })
+
+  it('peers of another chain', async () => {
+    net = { connected: [PEER], subscribers: 0, mesh: 0, chains: ['10'] }
+    await seconds(80)
+    expect(lines).toEqual(['warn Gossip brings no blocks: starting → no-subscriber'])
+    expect(why).toContain('1 peer connected, but none takes part in /optimism/901/2/blocks (they follow chain 10)')
+    expect((await monitor.report()).otherChains).toEqual([{ peerID: PEER, chainIDs: ['10'] }])
+  })
+
+  it('no mesh while the head moves through L1', async () => {
+    await followFor(100)
+    net.mesh = 0
+    await seconds(60, byL1)
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → no-mesh'])
+  })
+
+  it('every block rejected, with counts by reason and the last one', async () => {
+    await followFor(100)
+    await seconds(60, () => {
+      rejected('wrong-signer')()
+      record.onVerdict(PEER, { result: 'ignore', reason: 'already-seen' })
+    })
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → blocks-rejected'])
+    expect(why).toContain('(wrong-signer: 40)')
+    expect(why).toContain("compare the rollup config with the peers'")
+    const report = await monitor.report()
+    expect(report.recent.refused).toEqual({ 'wrong-signer': 60 })
+    expect(report.lastRefused).toMatchObject({ reason: 'wrong-signer', detail: 'so', number: height, peerID: PEER })
+  })
+
+  it('silence in a standing mesh while the head moves through L1; it ends with the chain standing still', async () => {
+    await followFor(100)
+    await seconds(100, byL1)
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
+    await seconds(400)
+    expect(lines.slice(1)).toEqual(['info Gossip is not missed any more: gossip-silent → quiet'])
+  })
+
+  it('blocks that come but do not become the head', async () => {
+    connect()
+    await seconds(20, byGossip)
+    await seconds(60, () => {
+      byL1()
+      record.onVerdict(PEER, {
+        result: 'accept',
+        envelope: testBlock(config, { blockNumber: height }),
+        signer: 'current',
+      })
+    })
+    expect(lines).toEqual(['warn Gossip does not move the head: ok → l1-only'])
+    byGossip()
+    await seconds(10, byGossip)
+    expect(lines.at(-1)).toBe('info Gossip is well again: l1-only → ok')
+  })
+
+  it('is not told again when its kind changes back and forth', async () => {
+    await followFor(100)
+    disconnect()
+    await seconds(60, byL1)
+    for (let round = 0; round < 20; round++) {
+      connect()
+      await seconds(6, byL1)
+      disconnect()
+      await seconds(6, byL1)
+    }
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → no-peers'])
+  })
+})
+
+it('does not take heads that are found anew, or taken back, for blocks from L1', async () => {
+  await followFor(20)
+  record.onHead({ number: 5, hash: 'found', movedBy: 'reset' })
+  record.onHead({ number: 4, hash: 'parent', movedBy: 'derivation' })
+  expect(await monitor.report()).toMatchObject({ head: { number: 4 }, lastMoves: { l1: null }, l1Only: { count: 0 } })
+  record.onHead({ number: 5, hash: 'posted', movedBy: 'payload' })
+  expect((await monitor.report()).lastMoves.posted).toMatchObject({ number: 5 })
+})
+
+it('stops with the node', async () => {
+  monitor.stop()
+  await seconds(200)
+  expect(monitor.state()).toBe('starting')
+})

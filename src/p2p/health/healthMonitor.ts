@@ -1,0 +1,122 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { assessHealth, type HealthFacts, type HealthLimits } from './assessHealth.ts'
+import type { HealthRecord } from './healthRecord.ts'
+import { healthText } from './healthText.ts'
+import { type HealthReport, type HealthState, isTrouble } from './types.ts'
+
+export interface HealthMonitorModules {
+  clock: Clock
+  logger: Logger
+  record: HealthRecord
+  connected(): readonly string[]
+  /** Of the topic that carries blocks now. */
+  gossip(): { topic: string; subscribers: number; mesh: number }
+  /** Chains whose blocks a peer serves, as far as is known. */
+  chainsOf(peerId: string): Promise<string[]>
+}
+
+/** Says by itself when blocks no longer come by gossip, and why. */
+export interface HealthMonitor {
+  start(): void
+  stop(): void
+  state(): HealthState
+  report(): Promise<HealthReport>
+}
+
+/** A node that lacks blocks for half a minute, or for 15 of them, is not following by gossip. */
+const SILENT_MS = 30_000
+const SILENT_BLOCKS = 15
+/** Dials, handshakes, discovery and the mesh take their time after a start. */
+const GRACE_MS = 60_000
+const INTERVAL_MS = 5_000
+/** So long another state must hold before it is told: a peer that comes back passes through several. */
+const CONFIRM_MS = 10_000
+const CONFIRM_BLOCKS = 4
+/** Peers that are asked for their chains in a report. */
+const MAX_ASKED = 16
+
+export function healthLimits(blockTimeMs: number): HealthLimits & { confirmMs: number } {
+  const silentMs = Math.max(SILENT_MS, SILENT_BLOCKS * blockTimeMs)
+  const confirmMs = Math.max(CONFIRM_MS, CONFIRM_BLOCKS * blockTimeMs)
+  return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs }
+}
+
+export function createHealthMonitor(
+  modules: HealthMonitorModules,
+  limits: ReturnType<typeof healthLimits>,
+): HealthMonitor {
+  const { clock, logger, record } = modules
+  let startedMs = clock.now()
+  let state: HealthState = 'starting'
+  let sinceMs = startedMs
+  let candidate: { state: HealthState; sinceMs: number } | undefined
+  let cancel: (() => void) | undefined
+
+  const facts = (): HealthFacts => {
+    const nowMs = clock.now()
+    const silentSinceMs = nowMs - limits.silentMs
+    return {
+      ...modules.gossip(),
+      ...record.facts(),
+      connected: modules.connected().length,
+      nowMs,
+      startedMs,
+      flow: record.acceptedSince(silentSinceMs),
+      refusals: record.refusedSince(silentSinceMs),
+    }
+  }
+  const otherChains = async (): Promise<HealthReport['otherChains']> => {
+    if (state !== 'no-subscriber') return []
+    const asked = modules.connected().slice(0, MAX_ASKED)
+    return Promise.all(asked.map(async (peerID) => ({ peerID, chainIDs: await modules.chainsOf(peerID) })))
+  }
+  const report = async (): Promise<HealthReport> => {
+    const known = { ...facts(), otherChains: await otherChains() }
+    const { nowMs: _, startedMs: __, flow: ___, refusals: ____, ...told } = known
+    return { state, ok: !isTrouble(state), sinceMs, text: healthText(state, known), ...told }
+  }
+
+  const judge = (): void => {
+    const next = assessHealth(facts(), state, limits)
+    if (next === state) {
+      candidate = undefined
+      return
+    }
+    if (candidate?.state !== next) candidate = { state: next, sinceMs: clock.now() }
+    const isAtOnce = !isTrouble(next) && (!isTrouble(state) || next !== 'quiet')
+    if (!isAtOnce && clock.now() - candidate.sinceMs < limits.confirmMs) return
+    const before = { state, sinceMs }
+    state = next
+    sinceMs = candidate.sinceMs
+    candidate = undefined
+    tell(before).catch((error: unknown) => logger.error('Health not told', { err: describeError(error) }))
+  }
+  const tell = async (before: { state: HealthState; sinceMs: number }): Promise<void> => {
+    const { state: now, text } = await report()
+    const fields = { state: now, before: before.state, why: text }
+    if (isTrouble(now)) {
+      logger.warn(now === 'l1-only' ? 'Gossip does not move the head' : 'Gossip brings no blocks', fields)
+    } else if (isTrouble(before.state)) {
+      const message = now === 'quiet' ? 'Gossip is not missed any more' : 'Gossip is well again'
+      logger.info(message, { ...fields, afterSeconds: Math.round((sinceMs - before.sinceMs) / 1000) })
+    } else {
+      logger.debug('Gossip has changed', fields)
+    }
+  }
+  const tick = (): void => {
+    judge()
+    cancel = clock.setTimeout(tick, INTERVAL_MS)
+  }
+  return {
+    start() {
+      startedMs = clock.now()
+      sinceMs = startedMs
+      cancel = clock.setTimeout(tick, INTERVAL_MS)
+    },
+    stop: () => cancel?.(),
+    state: () => state,
+    report,
+  }
+}

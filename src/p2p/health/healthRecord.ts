@@ -1,0 +1,120 @@
+import type { Clock } from '../../lib/clock.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { Verdict } from '../gossip/blockValidator.ts'
+import type { DialFailure } from '../host/dialFailure.ts'
+import { createRecentCounts } from './recentCounts.ts'
+import type { GossipBlock, HeadMove, HeadSource, HealthReport, RefusedBlock, StaticPeerHealth } from './types.ts'
+
+/** What the node says of its unsafe head: `payload` is a block that it got from here, or by RPC. */
+export interface HeadNews {
+  number: number
+  hash: string
+  movedBy: 'payload' | 'derivation' | 'sequencer' | 'reset'
+}
+
+/** What came, what was refused, and what moved the head: written by the parts of the node, read by the health report. */
+export type HealthRecord = ReturnType<typeof createHealthRecord>
+
+/** "The last minutes" of a report. */
+const RECENT_MS = 5 * 60_000
+/** Blocks whose way to this node is remembered: more than the queue of a gap holds by number. */
+const REMEMBERED_BLOCKS = 1_024
+/** Times of the last events that are kept: all that a judgement asks for. */
+const KEPT_TIMES = 3
+const NO_MOVES: Record<HeadSource, null> = { gossip: null, request: null, posted: null, l1: null, sequencer: null }
+const SOURCES: readonly HeadSource[] = ['gossip', 'request', 'posted', 'l1', 'sequencer']
+
+export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
+  const refused = createRecentCounts(clock, RECENT_MS)
+  const events = createRecentCounts(clock, RECENT_MS)
+  const ways = new LruMap<string, 'gossip' | 'request'>(REMEMBERED_BLOCKS)
+  const acceptedAtMs: number[] = []
+  const refusedAtMs: number[] = []
+  const statics = new Map<string, StaticPeerHealth>(
+    staticIds.map((peerID) => [peerID, { peerID, connected: false, sinceMs: clock.now(), failure: null }]),
+  )
+  const lastMoves: Record<HeadSource, HeadMove | null> = { ...NO_MOVES }
+  const l1Only: HealthReport['l1Only'] = { count: 0, sinceMs: null }
+  let head: HeadMove | null = null
+  let lastBlock: GossipBlock | null = null
+  let lastRefused: RefusedBlock | null = null
+
+  const keepTime = (times: number[], atMs: number): void => {
+    times.push(atMs)
+    if (times.length > KEPT_TIMES) times.shift()
+  }
+  const sourceOf = ({ movedBy, hash }: HeadNews): HeadSource => {
+    if (movedBy === 'payload') return ways.get(hash) ?? 'posted'
+    return movedBy === 'sequencer' ? 'sequencer' : 'l1'
+  }
+  const onStatic = (peerID: string, connected: boolean, failure: StaticPeerHealth['failure']): void => {
+    const known = statics.get(peerID)
+    if (known === undefined) return
+    const sinceMs = known.connected === connected ? known.sinceMs : clock.now()
+    statics.set(peerID, { peerID, connected, sinceMs, failure })
+  }
+
+  return {
+    /** Of gossip. */
+    onVerdict(from: string, verdict: Verdict): void {
+      const atMs = clock.now()
+      if (verdict.result === 'accept') {
+        const { blockNumber: number, blockHash: hash } = verdict.envelope.payload
+        lastBlock = { number, hash, peerID: from, atMs }
+        keepTime(acceptedAtMs, atMs)
+        events.add('accepted')
+        if (ways.get(hash) === undefined) ways.set(hash, 'gossip')
+        return
+      }
+      // The block itself was accepted before.
+      if (verdict.reason === 'already-seen') return
+      const detail = 'detail' in verdict ? (verdict.detail ?? null) : null
+      const { number = null, hash = null } = verdict.block ?? {}
+      lastRefused = { reason: verdict.reason, detail, number, hash, peerID: from, atMs }
+      keepTime(refusedAtMs, atMs)
+      refused.add(verdict.reason)
+    },
+    /** A block that a peer gave on request. */
+    onRequested({ payload }: PayloadEnvelope): void {
+      if (ways.get(payload.blockHash) === undefined) ways.set(payload.blockHash, 'request')
+    },
+    onHead(news: HeadNews): void {
+      const move = { number: news.number, hash: news.hash, atMs: clock.now() }
+      const isAdvance = head === null || news.number > head.number
+      head = move
+      // Heads found anew, or taken back, are no way for blocks to come.
+      if (news.movedBy === 'reset' || !isAdvance) return
+      const source = sourceOf(news)
+      lastMoves[source] = move
+      events.add(source)
+      l1Only.count = source === 'l1' ? l1Only.count + 1 : 0
+      l1Only.sinceMs = source === 'l1' ? (l1Only.sinceMs ?? move.atMs) : null
+    },
+    onConnected: (peerId: string): void => onStatic(peerId, true, null),
+    onDisconnected(peerId: string, end: { by: 'us' | 'peer'; cause: string }): void {
+      const text = `${end.by === 'us' ? 'this node' : 'the peer'} ended the connection: ${end.cause}`
+      onStatic(peerId, false, { reason: 'disconnected', text, atMs: clock.now() })
+    },
+    onDialFailed(peerId: string, { reason, text }: Pick<DialFailure, 'reason' | 'text'>): void {
+      if (statics.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })
+    },
+    lastBlock: () => lastBlock,
+    /** Blocks accepted, or refused, since then; no more than `KEPT_TIMES`. */
+    acceptedSince: (sinceMs: number): number => acceptedAtMs.filter((atMs) => atMs > sinceMs).length,
+    refusedSince: (sinceMs: number): number => refusedAtMs.filter((atMs) => atMs > sinceMs).length,
+    facts() {
+      const headMoves = { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 }
+      for (const source of SOURCES) headMoves[source] = events.of(source)
+      return {
+        staticPeers: [...statics.values()],
+        lastBlock,
+        lastRefused,
+        recent: { seconds: RECENT_MS / 1000, accepted: events.of('accepted'), refused: refused.totals(), headMoves },
+        head,
+        lastMoves: { ...lastMoves },
+        l1Only: { ...l1Only },
+      }
+    },
+  }
+}

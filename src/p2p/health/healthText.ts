@@ -1,0 +1,118 @@
+import type { HealthFacts } from './assessHealth.ts'
+import type { HealthReport, HealthState, RefusedBlock } from './types.ts'
+
+/** What the text says beyond the facts. */
+export type TextFacts = HealthFacts & Pick<HealthReport, 'otherChains'>
+
+/** One or two sentences for an operator: what is the matter, and what to do about it. */
+export function healthText(state: HealthState, facts: TextFacts): string {
+  return TEXTS[state](facts)
+}
+
+/** Names in a text; the rest is in the report. */
+const MAX_NAMED = 3
+
+const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
+  starting: ({ connected, mesh }) =>
+    `the node has just started: ${count(connected, 'peer')} connected, ${mesh} in the mesh, no block by gossip yet`,
+  ok: ({ lastBlock, nowMs }) =>
+    lastBlock === null
+      ? 'blocks come by gossip'
+      : `blocks come by gossip: block ${lastBlock.number} ${ago(nowMs, lastBlock.atMs)}`,
+  sequencing: ({ lastMoves: { sequencer }, subscribers }) =>
+    `this node makes the blocks, the last was ${sequencer?.number ?? 'none'}; ${
+      subscribers === 0
+        ? 'no connected peer takes them by gossip, so others get them through L1 only'
+        : `${count(subscribers, 'peer')} ${subscribers === 1 ? 'takes' : 'take'} them by gossip`
+    }`,
+  'catching-up': ({ lastBlock, head }) =>
+    `blocks come by gossip (${lastBlock?.number}), but the unsafe head is at ${head?.number}: the gap is closed through L1`,
+  quiet: (facts) =>
+    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still`,
+  'no-peers': (facts) =>
+    `no peer is connected, so blocks reach this node through L1 only${l1Moves(facts)}. Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
+  'static-peers-down': (facts) =>
+    `${staticsDown(facts)}, ${facts.connected === 0 ? 'nor is any other peer' : 'and no other peer takes part in the chain’s gossip'}, so blocks reach this node through L1 only${l1Moves(facts)}. See that they run and are reachable; devium p2p check says where a dial ends`,
+  'no-subscriber': (facts) =>
+    `${count(facts.connected, 'peer')} connected, but none takes part in ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain; if these are, their forks or chain id differ from this node's rollup config`,
+  'no-mesh': (facts) =>
+    `no block by gossip (${sinceLastBlock(facts)}): ${count(facts.subscribers, 'peer')} on ${facts.topic}, none in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what a peer's score lacks; a peer may also have us on its own list`,
+  'blocks-rejected': ({ recent, lastRefused, topic }) =>
+    `not one of the blocks that come on ${topic} is accepted (${reasons(recent.refused)})${lastOf(lastRefused)}${advice(lastRefused)}`,
+  'gossip-silent': (facts) =>
+    `no block by gossip (${sinceLastBlock(facts)}) although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or all of these peers stand apart from it: connect to others`,
+  'l1-only': (facts) =>
+    `blocks are accepted from gossip, but the head moves through L1 only${l1Moves(facts)}: they do not extend this node's chain, or the engine refuses them; the log tells which`,
+}
+
+function count(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`
+}
+
+function ago(nowMs: number, thenMs: number): string {
+  return `${duration(nowMs - thenMs)} ago`
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  if (seconds < 120) return `${seconds} s`
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
+}
+
+function sinceLastBlock({ lastBlock, nowMs, startedMs }: TextFacts): string {
+  if (lastBlock === null) return `none since the start ${ago(nowMs, startedMs)}`
+  return `the last was ${lastBlock.number}, ${ago(nowMs, lastBlock.atMs)}`
+}
+
+function l1Moves({ l1Only, nowMs, head }: TextFacts): string {
+  if (l1Only.count === 0 || l1Only.sinceMs === null || head === null) return ''
+  return ` (the head advanced ${l1Only.count === 1 ? 'once' : `${l1Only.count} times`} that way in ${duration(nowMs - l1Only.sinceMs)}, to ${head.number})`
+}
+
+function staticsDown({ staticPeers }: TextFacts): string {
+  const named = staticPeers.slice(0, MAX_NAMED).map(({ peerID, failure }) => {
+    return `${peerID}: ${failure?.text ?? 'no answer yet'}`
+  })
+  const more = staticPeers.length > MAX_NAMED ? '; …' : ''
+  const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
+  return `${who} connected (${named.join('; ')}${more})`
+}
+
+function otherChains({ otherChains }: TextFacts): string {
+  const ids = [...new Set(otherChains.flatMap(({ chainIDs }) => chainIDs))]
+  if (ids.length === 0) return ''
+  return ` (they follow ${ids.length === 1 ? 'chain' : 'chains'} ${ids.slice(0, MAX_NAMED).join(', ')}${ids.length > MAX_NAMED ? ', …' : ''})`
+}
+
+function reasons(refused: Record<string, number>): string {
+  return Object.entries(refused)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, MAX_NAMED)
+    .map(([reason, times]) => `${reason}: ${times}`)
+    .join(', ')
+}
+
+function lastOf(refused: RefusedBlock | null): string {
+  if (refused === null) return ''
+  const block = refused.number === null ? '' : `block ${refused.number} `
+  const detail = refused.detail === null ? '' : `, ${refused.detail}`
+  return `; the last: ${block}from ${refused.peerID}${detail}`
+}
+
+/** By reason of the verdict on a block. */
+const ADVICE: Record<string, string> = {
+  'wrong-signer':
+    "they are signed by another key than L1's SystemConfig names: compare the rollup config with the peers'",
+  'no-signer-configured': 'the signer was not read from L1 yet: see that --l1 answers',
+  'too-old': "compare this machine's clock, and the peers'",
+  'from-future': "compare this machine's clock, and the peers'",
+  'too-many-at-height': 'the sequencer signs more than one chain',
+}
+
+function advice(refused: RefusedBlock | null): string {
+  return `. ${sentence(ADVICE[refused?.reason ?? ''] ?? "compare chain id and forks of the rollup config with the peers'")}`
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../lib/clock.ts'
+
+/** Counts by name over the last minutes; an event costs two look-ups. */
+export interface RecentCounts {
+  add(name: string): void
+  /** Names that did not occur are left out. */
+  totals(): Record<string, number>
+  of(name: string): number
+}
+
+/** How much time one slot holds: what is told is exact to this. */
+const SLOT_MS = 15_000
+/** Names come from fixed lists; more than these would be a mistake. */
+const MAX_NAMES = 64
+
+export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts {
+  let slots: { startMs: number; counts: Map<string, number> }[] = []
+  const dropOld = (): void => {
+    const oldestMs = clock.now() - windowMs
+    if ((slots[0]?.startMs ?? oldestMs) < oldestMs) slots = slots.filter(({ startMs }) => startMs >= oldestMs)
+  }
+  return {
+    add(name) {
+      const nowMs = clock.now()
+      let slot = slots.at(-1)
+      if (slot === undefined || nowMs - slot.startMs >= SLOT_MS) {
+        dropOld()
+        slot = { startMs: nowMs, counts: new Map() }
+        slots.push(slot)
+      }
+      const count = slot.counts.get(name)
+      if (count !== undefined || slot.counts.size < MAX_NAMES) slot.counts.set(name, (count ?? 0) + 1)
+    },
+    totals() {
+      dropOld()
+      const totals: Record<string, number> = {}
+      for (const { counts } of slots) {
+        for (const [name, count] of counts) totals[name] = (totals[name] ?? 0) + count
+      }
+      return totals
+    },
+    of(name) {
+      dropOld()
+      return slots.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0)
+    },
+  }
+}
