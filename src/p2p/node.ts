@@ -28,6 +28,7 @@ import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
 import { createP2pMetrics } from './metrics.ts'
+import type { FindGateway } from './nat/gateway.ts'
 import { createOperatorApi } from './operatorApi.ts'
 import type { P2pChain, P2pOptions } from './options.ts'
 import { createAppScores } from './score/appScores.ts'
@@ -48,6 +49,8 @@ export interface P2pModules {
   clock: Clock
   registry: Registry
   chain: P2pChain
+  /** How the router is found; by default on the networks of this machine, by UPnP and NAT-PMP. */
+  findGateway?: FindGateway
 }
 
 /** Builds the node from its parts; nothing listens and nobody is dialled before `start`. Throws UsageError. */
@@ -303,6 +306,12 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     await store.close()
     throw error
   })
+  const portMapper = options.nat
+    ? (await import('./nat/hostPortMapper.ts')).createHostPortMapper(
+        { findGateway: modules.findGateway, clock, logger, addresses: host.services.addresses, discovery },
+        options,
+      )
+    : undefined
   const operator = createOperatorApi(
     {
       host,
@@ -391,7 +400,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     banMonitor.stop()
     trimmer.stop()
     statics.stop()
-    await discovery?.stop()
+    await Promise.all([portMapper?.stop(), discovery?.stop()])
     liveness.stop()
     latency.stop()
     health.stop()
@@ -430,6 +439,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       if (options.ban.enabled && options.scoring !== 'none') banMonitor.start()
       trimmer.start()
       health.start()
+      portMapper?.start()
       upkeep()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
       if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })

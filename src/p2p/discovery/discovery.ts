@@ -7,11 +7,12 @@ import { LruMap } from '../../lib/lruMap.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { type Bootnode, type Endpoint, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
-import { createDiscv5, type Discv5Service, type LocalRecord, parseRecord, type SeenEndpoint } from './discv5.ts'
+import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
-import { isAllowed, isLocalIp, refusalOf } from './recordFilter.ts'
+import { createOwnNode, type ExternalReach, type Reach } from './ownNode.ts'
+import { type Dialable, dialable, isAllowed, isLocalIp, refusalOf } from './recordFilter.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 export interface DiscoveryModules {
@@ -20,7 +21,7 @@ export interface DiscoveryModules {
   /** 32 bytes, the key of the peer id. */
   privateKey: Uint8Array
   /** A node of our chain with an address was found, or its record has changed; known ones are told again every 6 h. */
-  onPeer(record: NodeRecord): void
+  onPeer(record: NodeRecord, locations: readonly Dialable[]): void
   /** Enough peers are connected: looking goes on slowly. */
   isSatisfied(): boolean
 }
@@ -39,19 +40,16 @@ export interface DiscoverySetup {
   netrestrict: readonly string[]
 }
 
-/** How others reach libp2p, known once it listens. */
-export interface Reach {
-  /** Undefined: learned from what others see. */
-  advertisedIp: string | undefined
-  tcpPort: number
-}
-
 export interface Discovery {
   /** Throws UsageError when the port is taken. */
   start(reach: Reach): Promise<void>
   stop(): Promise<void>
   /** This node's own record; empty before the start. */
   localEnr(): string
+  /** The UDP port listened on, once started. */
+  listeningPort(): number | undefined
+  /** As OwnNode. */
+  setExternal(external: ExternalReach | undefined): void
   table(): NodeRecord[]
 }
 
@@ -86,7 +84,6 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     return false
   })
   const enrBootnodes = enrsOf(bootnodes)
-  const opstack = encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION })
   const store = openNodeStore(setup.storePath, { logger, clock })
   /** Sequence of each record seen, by node id. */
   const known = new LruMap<string, bigint>(KNOWN_RECORDS)
@@ -99,11 +96,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   )
   const timers = new Map<string, () => void>()
   let socket: UdpSocket | undefined
-  let service: Discv5Service | undefined
   let isRunning = false
   let isDirty = false
   let isLookingUp = false
-  let moving: Promise<void> | undefined
   let hasHeard = false
   let rounds = 0
 
@@ -125,7 +120,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       hasHeard = true
       after('lookup', 0, lookUp)
     }
-    const refusal = refusalOf(record, filter, service?.local().ip)
+    const refusal = refusalOf(record, filter, ownIp())
     if (refusal !== undefined) {
       logger.trace('Left a discovered node alone', { node: record.nodeId, reason: refusal })
       return
@@ -134,9 +129,12 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     ours.set(record.nodeId, record)
     if (ours.size > MAX_STORED_RECORDS) ours.delete([...ours.keys()][0] ?? '')
     logger.debug('Discovered a peer', { node: record.nodeId, ip: record.ip, port: record.tcpPort })
-    modules.onPeer(record)
+    tell(record)
   }
+  const ownIp = (): string | undefined => own.service()?.local().ip
+  const tell = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
   const lookUp = async (): Promise<void> => {
+    const service = own.service()
     if (isLookingUp || service === undefined) return
     isLookingUp = true
     try {
@@ -152,7 +150,12 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   }
   /** Bootnodes without a record that are not in the table yet: asked again in each round, resolved again if need be. */
   const contactMissing = (): void => {
-    const inTable = new Set(service?.table().map((record) => Buffer.from(record.publicKey).toString('hex')))
+    const inTable = new Set(
+      own
+        .service()
+        ?.table()
+        .map((record) => Buffer.from(record.publicKey).toString('hex')),
+    )
     for (const state of enodes) {
       if (!inTable.has(Buffer.from(state.bootnode.publicKey).toString('hex'))) void contact(state)
     }
@@ -161,7 +164,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     const endpoint = state.endpoint ?? (await resolve(state))
     if (endpoint === undefined || !isRunning || !isAllowed(parseIp(endpoint.ip), netrestrict)) return
     try {
-      service?.contact(endpoint)
+      own.service()?.contact(endpoint)
     } catch (error) {
       logger.debug('Bootnode cannot be asked', { ip: endpoint.ip, err: describeError(error) })
     }
@@ -188,7 +191,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const save = async (): Promise<void> => {
     if (!isDirty) return
     isDirty = false
-    const records = [...ours.values(), ...(service?.table() ?? [])].map((record) => record.text)
+    const records = [...ours.values(), ...(own.service()?.table() ?? [])].map((record) => record.text)
     await store.save([...new Set(records)].slice(0, MAX_STORED_RECORDS))
   }
   const saveRegularly = async (): Promise<void> => {
@@ -197,71 +200,35 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   }
   const tellAgain = (): void => {
     after('tell again', TELL_AGAIN_MS, tellAgain)
-    for (const record of ours.values()) modules.onPeer(record)
+    for (const record of ours.values()) tell(record)
   }
   const reportSilence = (): void => {
-    if (bootnodes.length === 0 || service === undefined || service.connected() > 0) return
+    if (bootnodes.length === 0 || (own.service()?.connected() ?? 0) > 0) return
     logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
-  }
-  const startService = async (on: UdpSocket, reach: Reach, learned: KnownSelf = {}): Promise<void> => {
-    const local: LocalRecord = {
-      // Later than any of an earlier run.
-      sequence: learned.sequence ?? BigInt(clock.now()),
-      ip: reach.advertisedIp ?? learned.ip ?? specificIp(setup.listenIp),
-      tcpPort: reach.tcpPort,
-      udpPort: setup.advertiseUdpPort === 0 ? (learned.udpPort ?? on.port) : setup.advertiseUdpPort,
-      opstack,
-    }
-    service = createDiscv5(
-      {
-        socket: on,
-        privateKey: modules.privateKey,
-        listener: { onRecord, onSeen: (endpoint) => onSeen(on, reach, endpoint), onLocalChange: reportAddress },
-      },
-      local,
-      { fixedAddress: reach.advertisedIp !== undefined },
-    )
-    await service.start()
-  }
-  const reportAddress = (): void => logger.info('Discovery learned our address', { enr: service?.local().text })
-  /**
-   * Nobody lists a node whose record has no address, so the first word of a bootnode, or of a node on our own network,
-   * is taken for it; a majority corrects it later. Only a new session carries the new record to those that know us.
-   */
-  const onSeen = (on: UdpSocket, reach: Reach, endpoint: SeenEndpoint): void => {
-    const old = service
-    if (!isRunning || old === undefined || old.local().ip !== undefined || moving !== undefined) return
-    if (!isBootnode(endpoint.nodeIp) && !isLocalIp(endpoint.nodeIp)) return
-    moving = restart(old, on, reach, { ip: endpoint.ip, udpPort: endpoint.udpPort }).finally(() => {
-      moving = undefined
-    })
-  }
-  /** With new sessions and the same table. */
-  const restart = async (old: Discv5Service, on: UdpSocket, reach: Reach, learned: KnownSelf): Promise<void> => {
-    try {
-      const table = old.table()
-      await old.stop()
-      if (!isRunning) return
-      await startService(on, reach, learned)
-      for (const record of table) service?.add(record)
-      if (old.local().ip !== service?.local().ip) reportAddress()
-      after('lookup', 0, lookUp)
-    } catch (error) {
-      logger.warn('Discovery could not begin new sessions', { err: describeError(error) })
-    }
   }
   /**
    * A node lists others when they shake hands. One that was not ready for it then (go-ethereum's for its first seconds)
    * would never list us while the session lasts, and nobody would hear of us.
    */
-  const renewSessions = (on: UdpSocket, reach: Reach, nextMs: number): void => {
-    after('renew', nextMs, () => renewSessions(on, reach, Math.min(MAX_RENEW_MS, nextMs * 2)))
-    const old = service
-    if (old === undefined || moving !== undefined || modules.isSatisfied()) return
-    moving = restart(old, on, reach, old.local()).finally(() => {
-      moving = undefined
-    })
+  const renewSessions = (nextMs: number): void => {
+    after('renew', nextMs, () => renewSessions(Math.min(MAX_RENEW_MS, nextMs * 2)))
+    if (!modules.isSatisfied()) own.renew()
   }
+  const own = createOwnNode(
+    {
+      clock,
+      logger,
+      privateKey: modules.privateKey,
+      onRecord,
+      onRenewed: () => after('lookup', 0, lookUp),
+      isTrusted: (ip) => isBootnode(ip) || isLocalIp(ip),
+    },
+    {
+      listenIp: setup.listenIp,
+      advertiseUdpPort: setup.advertiseUdpPort,
+      opstack: encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION }),
+    },
+  )
   const isBootnode = (ip: string): boolean =>
     enodes.some((state) => state.endpoint?.ip === ip) || enrBootnodes.some((record) => record.ip === ip)
   const stored = async (): Promise<NodeRecord[]> =>
@@ -285,17 +252,17 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
           isAllowed: (ip) => isAllowed(parseIp(ip), netrestrict),
         },
       )
-      await startService(socket, reach)
+      await own.start(socket, reach)
       isRunning = true
       const first = [...earlier, ...enrBootnodes].filter(
         (record) => record.ip !== undefined && isAllowed(parseIp(record.ip), netrestrict),
       )
       for (const record of first) {
-        service?.add(record)
+        own.service()?.add(record)
         onRecord(record)
       }
       logger.info('Started discovery service', {
-        enr: service?.local().text,
+        enr: own.service()?.local().text,
         udp: socket.port,
         bootnodes: bootnodes.length,
         known: earlier.length,
@@ -304,27 +271,24 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       after('lookup', 0, lookUp)
       after('save', SAVE_INTERVAL_MS, saveRegularly)
       after('tell again', TELL_AGAIN_MS, tellAgain)
-      const on = socket
-      after('renew', FIRST_RENEW_MS, () => renewSessions(on, reach, SECOND_RENEW_MS))
+      after('renew', FIRST_RENEW_MS, () => renewSessions(SECOND_RENEW_MS))
       after('silence', SILENT_BOOTNODES_MS, reportSilence)
     },
     async stop() {
       isRunning = false
-      await moving
       for (const cancel of timers.values()) cancel()
       await save().catch((error: unknown) =>
         logger.error('Saving the discovery store failed', { err: describeError(error) }),
       )
-      await service?.stop()
+      await own.stop()
       await socket?.close()
     },
-    localEnr: () => service?.local().text ?? '',
-    table: () => service?.table() ?? [],
+    localEnr: () => own.service()?.local().text ?? '',
+    listeningPort: () => socket?.port,
+    setExternal: own.setExternal,
+    table: () => own.service()?.table() ?? [],
   }
 }
-
-/** What was learned of this node itself; with the sequence when nothing has changed since. */
-type KnownSelf = { [K in 'ip' | 'udpPort' | 'sequence']?: NodeRecord[K] | undefined }
 
 interface EnodeState {
   bootnode: Bootnode & { kind: 'enode' }
@@ -337,9 +301,4 @@ interface EnodeState {
 
 function enrsOf(bootnodes: readonly Bootnode[]): NodeRecord[] {
   return bootnodes.flatMap((bootnode) => (bootnode.kind === 'enr' ? [parseRecord(bootnode.text)] : []))
-}
-
-/** An address that is not "all" is where others reach us, as far as we know. */
-function specificIp(listenIp: string): string | undefined {
-  return listenIp === '0.0.0.0' || listenIp === '::' ? undefined : listenIp
 }

@@ -24,10 +24,14 @@ import type { UdpSocket } from './udpSocket.ts'
 export interface LocalRecord {
   /** Rises whenever the content changes. */
   sequence: bigint
-  /** Undefined: not known, others cannot contact us until it is. */
-  ip: string | undefined
+  /** Undefined: not known. Others cannot contact us until one of them is. */
+  ip4: string | undefined
+  ip6: string | undefined
   tcpPort: number
   udpPort: number
+  /** Of IPv6. */
+  tcp6Port: number
+  udp6Port: number
   /** Content of the `opstack` entry; undefined for a node that only serves discovery. */
   opstack: Uint8Array | undefined
 }
@@ -59,6 +63,8 @@ export interface Discv5Service {
   ping(record: NodeRecord): void
   /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
   lookup(): Promise<void>
+  /** Asks a node for those that it lists, as many as fit into its answers. */
+  askForNodes(record: NodeRecord): void
 }
 
 export interface Discv5Listener {
@@ -91,6 +97,11 @@ const PONG = 2
 /** At distance 0 it asks a node for its own record. */
 const FINDNODE = 3
 const RAW_CONTACT = 1
+/**
+ * Half of all nodes are at distance 256 from any one, a quarter at 255, and so on. A node answers with 16 records at most
+ * (go-ethereum), those of the first distance first: so the farthest are asked for alone.
+ */
+const DISTANCES = [[256], Array.from({ length: 16 }, (_, nearer) => 255 - nearer)]
 
 useNativeCrypto()
 
@@ -178,6 +189,14 @@ export function createDiscv5(
         // It does not answer: others will.
       })
     },
+    askForNodes(record) {
+      const enr = parseEnr(record.text)
+      for (const distances of DISTANCES) {
+        service.sendFindNode(enr, distances).catch(() => {
+          // It does not answer: others will.
+        })
+      }
+    },
     async lookup() {
       if (service.kadValues().length > 0) await service.findRandomNode()
     },
@@ -210,14 +229,15 @@ function localEnr(local: LocalRecord, privateKey: Uint8Array): SignableENR {
     secp256k1: publicKeyOf(privateKey),
     ...(local.opstack === undefined ? {} : { [OPSTACK_KEY]: local.opstack }),
   }
-  const ip = local.ip === undefined ? undefined : parseIp(local.ip)
-  const suffix = ip?.length === 16 ? '6' : ''
-  // The plain ports are set with an IPv6 address too: go-ethereum reads those.
-  for (const end of new Set(['', suffix])) {
-    if (local.tcpPort !== 0) entries[`tcp${end}`] = portBytes(local.tcpPort)
-    entries[`udp${end}`] = portBytes(local.udpPort)
+  // With an IPv6 address too: go-ethereum reads those.
+  entries.udp = portBytes(local.udpPort)
+  if (local.tcpPort !== 0) entries.tcp = portBytes(local.tcpPort)
+  if (local.ip4 !== undefined) entries.ip = parseIp(local.ip4)
+  if (local.ip6 !== undefined) {
+    entries.ip6 = parseIp(local.ip6)
+    entries.udp6 = portBytes(local.udp6Port)
+    if (local.tcp6Port !== 0) entries.tcp6 = portBytes(local.tcp6Port)
   }
-  if (ip !== undefined) entries[`ip${suffix}`] = ip
   return new SignableENR(entries, local.sequence, privateKey)
 }
 

@@ -13,6 +13,8 @@ import { createConnector } from './connector.ts'
 import { createDiscovery } from './discovery.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
+import type { ExternalReach } from './ownNode.ts'
+import type { Dialable } from './recordFilter.ts'
 
 export interface HostDiscoveryModules {
   host: Host
@@ -32,6 +34,10 @@ export interface HostDiscovery {
   start(): Promise<void>
   stop(): Promise<void>
   localEnr(): string
+  /** The UDP port listened on, once started. */
+  listeningPort(): number | undefined
+  /** How the router lets others in; undefined: it does not. */
+  setExternal(address: ExternalReach | undefined): void
   /** `enr:…` of each node in the routing table. */
   table(): string[]
 }
@@ -70,11 +76,10 @@ export function createHostDiscovery(
     },
     { goal: options.peersLow, dialTimeoutMs: options.dialTimeoutMs },
   )
-  const remember = async (record: NodeRecord): Promise<void> => {
-    if (record.ip === undefined || record.tcpPort === undefined) return
+  const remember = async (record: NodeRecord, locations: readonly Dialable[]): Promise<void> => {
     const peerId = peerIdFromPublicKey(publicKeyFromRaw(record.publicKey))
     await host.peerStore.merge(peerId, {
-      multiaddrs: [multiaddr(tcpMultiaddr(record.ip, record.tcpPort))],
+      multiaddrs: locations.map(({ ip, tcpPort }) => multiaddr(tcpMultiaddr(ip, tcpPort))),
       metadata: { [PEER_METADATA.enr]: Buffer.from(record.text), [PEER_METADATA.chainId]: chainIdText },
       tags: { [tag]: { value: TAG_VALUE } },
     })
@@ -85,8 +90,8 @@ export function createHostDiscovery(
       clock,
       logger,
       privateKey: modules.privateKey,
-      onPeer(record) {
-        remember(record).catch((error: unknown) =>
+      onPeer(record, locations) {
+        remember(record, locations).catch((error: unknown) =>
           logger.debug('Discovered peer not stored', { node: record.nodeId, err: describeError(error) }),
         )
       },
@@ -116,14 +121,14 @@ export function createHostDiscovery(
       await discovery.stop()
     },
     localEnr: discovery.localEnr,
+    listeningPort: discovery.listeningPort,
+    setExternal: discovery.setExternal,
     table: () => discovery.table().map((record) => record.text),
   }
 }
 
 function listeningPort(host: Host): number {
-  for (const address of host.getMultiaddrs()) {
-    const port = address.getComponents().find((component) => component.name === 'tcp')?.value
-    if (port !== undefined) return Number(port)
-  }
-  throw new Error('libp2p listens on no TCP port')
+  const port = host.services.addresses.listeningPort()
+  if (port === undefined) throw new Error('no TCP port to put in discovery record')
+  return port
 }

@@ -14,25 +14,34 @@ export interface NodeRecord {
   ip: string | undefined
   tcpPort: number | undefined
   udpPort: number | undefined
+  /** IPv6, of a node that has both. */
+  alsoAt: Location | undefined
   /** Undefined when missing or not decodable. */
   opstack: OpstackEntry | undefined
+}
+
+export interface Location {
+  ip: string
+  tcpPort: number | undefined
+  udpPort: number | undefined
 }
 
 type Entries = ReadonlyMap<string, Uint8Array>
 
 /** Entries of a record that cannot be understood count as missing: nothing that a stranger writes throws here. */
-export function readEntries(entries: Entries): Pick<NodeRecord, 'ip' | 'tcpPort' | 'udpPort' | 'opstack'> {
+export function readEntries(entries: Entries): Omit<NodeRecord, 'text' | 'nodeId' | 'sequence' | 'publicKey'> {
   const ip4 = entries.get('ip')
   const ip6 = entries.get('ip6')
   // EIP-778: the ports hold for both families unless `tcp6` or `udp6` says otherwise.
   const port4 = { tcpPort: portOf(entries.get('tcp')), udpPort: portOf(entries.get('udp')) }
   const opstack = opstackOf(entries.get(OPSTACK_KEY))
-  if (ip4?.length === 4) return { ip: formatIp(ip4), ...port4, opstack }
   const port6 = {
     tcpPort: portOf(entries.get('tcp6')) ?? port4.tcpPort,
     udpPort: portOf(entries.get('udp6')) ?? port4.udpPort,
   }
-  return { ip: ip6?.length === 16 ? formatIp(ip6) : undefined, ...port6, opstack }
+  const at6 = ip6?.length === 16 ? { ip: formatIp(ip6), ...port6 } : undefined
+  if (ip4?.length === 4) return { ip: formatIp(ip4), ...port4, alsoAt: at6, opstack }
+  return { ip: undefined, ...port6, ...at6, alsoAt: undefined, opstack }
 }
 
 function portOf(bytes: Uint8Array | undefined): number | undefined {

@@ -11,6 +11,12 @@ export interface RecordFilterOptions {
   netrestrict: readonly Subnet[]
 }
 
+/** A place that libp2p can dial. */
+export interface Dialable {
+  ip: string
+  tcpPort: number
+}
+
 /** op-node's rule (chain id and version 0), and an address that a dial can mean. */
 export function refusalOf(
   record: NodeRecord,
@@ -20,12 +26,32 @@ export function refusalOf(
   if (record.opstack === undefined) return 'no-opstack-entry'
   if (record.opstack.chainId !== options.chainId) return 'other-chain'
   if (record.opstack.version !== OPSTACK_VERSION) return 'other-version'
-  if (record.ip === undefined || record.tcpPort === undefined) return 'no-address'
-  const ip = parseIp(record.ip)
-  if (!isAllowed(ip, options.netrestrict) || isNobody(ip)) return 'bad-address'
-  // What a stranger says of our own network is not dialled from a node that stands in the open.
-  if (isLocal(ip) && ownIp !== undefined && !isLocal(parseIp(ownIp))) return 'bad-address'
-  return undefined
+  if (locationsOf(record).length === 0) return 'no-address'
+  return dialable(record, options, ownIp).length === 0 ? 'bad-address' : undefined
+}
+
+/** Where a dial of the node may go, IPv4 first. */
+export function dialable(
+  record: NodeRecord,
+  options: Pick<RecordFilterOptions, 'netrestrict'>,
+  ownIp: string | undefined,
+): Dialable[] {
+  return locationsOf(record).filter((location) => {
+    const ip = parseIp(location.ip)
+    if (!isAllowed(ip, options.netrestrict) || isNobody(ip)) return false
+    // What a stranger says of our own network is not dialled from a node that stands in the open.
+    return !isLocal(ip) || ownIp === undefined || isLocal(parseIp(ownIp))
+  })
+}
+
+function locationsOf({ ip, tcpPort, alsoAt }: NodeRecord): Dialable[] {
+  const all = [
+    { ip, tcpPort },
+    { ip: alsoAt?.ip, tcpPort: alsoAt?.tcpPort },
+  ]
+  return all.flatMap((at) =>
+    at.ip === undefined || at.tcpPort === undefined ? [] : [{ ip: at.ip, tcpPort: at.tcpPort }],
+  )
 }
 
 /** An empty list of ranges allows all. */

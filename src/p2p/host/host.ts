@@ -11,6 +11,7 @@ import type { Datastore } from 'interface-datastore'
 import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { UsageError } from '../../lib/errors.ts'
 import type { P2pOptions } from '../options.ts'
+import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
@@ -20,6 +21,7 @@ export type HostServices = {
   identifyPush: IdentifyPush
   ping: Ping
   pubsub: GossipSub
+  addresses: AnnouncedAddresses
 }
 export type Host = Libp2p<HostServices>
 
@@ -83,7 +85,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       identifyPush: identifyPush(),
       ping: ping(),
       pubsub: modules.pubsub,
-      ...(options.nat ? await natService() : {}),
+      addresses: announcedAddresses,
     },
   })
 }
@@ -142,10 +144,4 @@ async function muxers(options: P2pOptions): Promise<NonNullable<Factories['strea
     else list.push((await import('@libp2p/mplex')).mplex())
   }
   return list
-}
-
-async function natService(): Promise<object> {
-  const { uPnPNAT } = await import('@libp2p/upnp-nat')
-  // Without AutoNAT nobody else confirms what the router says.
-  return { upnp: uPnPNAT({ autoConfirmAddress: true }) }
 }

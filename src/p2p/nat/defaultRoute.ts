@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+
+/** IPv4 addresses that may be the router's: of the default route on Linux; elsewhere the first of each private network. */
+export async function routerCandidates(): Promise<string[]> {
+  const routed = await readFile('/proc/net/route', 'utf8').then(defaultRouters, () => [])
+  if (routed.length > 0) return routed
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address.replace(/\d+$/, '1'))
+    .filter((address, index, all) => all.indexOf(address) === index)
+}
+
+/** Of the kernel's table: rows of interface, destination and router, both in hex with the lowest byte first. */
+export function defaultRouters(table: string): string[] {
+  return table
+    .split('\n')
+    .slice(1)
+    .map((row) => row.trim().split(/\s+/))
+    .filter(([, destination, router]) => destination === '00000000' && /^[0-9A-F]{8}$/i.test(router ?? ''))
+    .map(([, , router = '']) => Buffer.from(router, 'hex').reverse().join('.'))
+    .filter((address) => address !== '0.0.0.0')
+}

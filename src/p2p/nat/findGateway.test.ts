@@ -1,0 +1,130 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
+import { defaultRouters } from './defaultRoute.ts'
+import { createGatewaySearch, type SearchPlaces } from './findGateway.ts'
+import { createNatPmpGateway } from './natPmp.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function run(started: Promise<TestGateway>): Promise<TestGateway> {
+  const gateway = await started
+  closing.push(gateway.close)
+  return gateway
+}
+
+const soon = (timeoutMs = 3_000): AbortSignal => AbortSignal.timeout(timeoutMs)
+const find = (places: SearchPlaces, timeoutMs?: number) => createGatewaySearch(places)(soon(timeoutMs))
+const tcp = { protocol: 'tcp', internalPort: 9222, externalPort: 9222, lifetimeS: 1200 } as const
+const udp = { protocol: 'udp', internalPort: 9300, externalPort: 9301, lifetimeS: 1200 } as const
+
+describe.each([
+  ['NAT-PMP', () => startNatPmpGateway()],
+  ['UPnP, WANIPConnection:1', () => startUpnpGateway()],
+  ['UPnP, WANIPConnection:2', () => startUpnpGateway({ service: 'WANIPConnection:2' })],
+  ['UPnP, WANPPPConnection:1', () => startUpnpGateway({ service: 'WANPPPConnection:1' })],
+])('a router that speaks %s', (name, startRouter) => {
+  it('is found, tells its address, maps and unmaps ports', async () => {
+    const router = await run(startRouter())
+    const gateway = await find(router.places)
+    expect(gateway.name).toBe(`${name.split(',')[0]} 127.0.0.1`)
+    expect(await gateway.externalIp(soon())).toBe('203.0.113.7')
+    expect(await gateway.map(tcp, soon())).toEqual({ externalPort: 9222, lifetimeS: 1200 })
+    expect(await gateway.map(udp, soon())).toEqual({ externalPort: 9301, lifetimeS: 1200 })
+    expect([...router.mappings]).toEqual([
+      ['tcp 9222 -> 9222', 1200],
+      ['udp 9301 -> 9300', 1200],
+    ])
+    await gateway.unmap(udp, soon())
+    expect([...router.mappings.keys()]).toEqual(['tcp 9222 -> 9222'])
+  })
+
+  it('says why it refuses, and that it does not answer', async () => {
+    const router = await run(startRouter())
+    const gateway = await find(router.places)
+    router.refusals.push(2)
+    await expect(gateway.map(tcp, soon())).rejects.toMatchObject({ name: 'GatewayError', code: 'refused' })
+    router.isDead = true
+    await expect(gateway.map(tcp, soon(100))).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+  })
+})
+
+describe('UPnP', () => {
+  it('takes another port when this one is taken, and a mapping without end where there is no other', async () => {
+    const router = await run(startUpnpGateway())
+    const gateway = await find(router.places)
+    router.refusals.push(718, 725)
+    const { externalPort, lifetimeS } = await gateway.map(tcp, soon())
+    expect(externalPort).not.toBe(9222)
+    expect(lifetimeS).toBe(0)
+    expect([...router.mappings]).toEqual([[`tcp ${externalPort} -> 9222`, 0]])
+    router.refusals.push(718, 718, 718, 718)
+    await expect(gateway.map(tcp, soon())).rejects.toThrow('UPnP 127.0.0.1 refuses AddPortMapping: said 718')
+  })
+
+  it('asks only the one who answers, and only what maps ports', async () => {
+    const stranger = await run(startUpnpGateway({ location: (port) => `http://localhost:${port}/rootDesc.xml` }))
+    await expect(find(stranger.places, 300)).rejects.toThrow('no router maps ports')
+    expect(stranger.requests).toBe(0)
+    const printer = await run(startUpnpGateway({ service: 'Printing:1' }))
+    await expect(find(printer.places, 1_000)).rejects.toThrow('UPnP 127.0.0.1 is no router that maps ports')
+  })
+})
+
+describe('NAT-PMP', () => {
+  it('asks again when a packet is lost', async () => {
+    const router = await run(startNatPmpGateway({ drop: 1 }))
+    const gateway = await find(router.places)
+    expect(await gateway.externalIp(soon())).toBe('203.0.113.7')
+    expect(router.requests).toBe(3)
+  })
+
+  it('hears garbage and strange answers without harm', async () => {
+    const socket = createSocket('udp4')
+    closing.push(() => new Promise((resolve) => socket.close(() => resolve())))
+    const answers = [
+      '',
+      '00',
+      '0080',
+      '008000000000',
+      `0180${'00'.repeat(10)}`,
+      `0081${'00'.repeat(14)}`,
+      'ff'.repeat(99),
+    ]
+    socket.on('message', (_, from) => {
+      for (const hex of [...answers, `00800000000000007f0000ff`]) {
+        socket.send(Buffer.from(hex, 'hex'), from.port, from.address)
+      }
+    })
+    socket.bind(0, '127.0.0.1')
+    await once(socket, 'listening')
+    const gateway = createNatPmpGateway({ ip: '127.0.0.1', port: socket.address().port })
+    expect(await gateway.externalIp(soon())).toBe('127.0.0.255')
+  })
+})
+
+describe('a network without a router', () => {
+  it('is known soon where nothing listens', async () => {
+    const router = await startNatPmpGateway()
+    await router.close()
+    await expect(find(router.places)).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+  })
+})
+
+describe('defaultRouters', () => {
+  it('reads the routes of the kernel', () => {
+    const table = [
+      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
+      'eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
+      'eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
+      'tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0',
+      '',
+    ].join('\n')
+    expect(defaultRouters(table)).toEqual(['192.168.1.1'])
+    expect(defaultRouters('')).toEqual([])
+  })
+})

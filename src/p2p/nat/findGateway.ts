@@ -1,0 +1,52 @@
+import { describeError } from '../../lib/errors.ts'
+import { routerCandidates } from './defaultRoute.ts'
+import type { FindGateway, Gateway } from './gateway.ts'
+import { GatewayError } from './gatewayError.ts'
+import { createNatPmpGateway, NAT_PMP_PORT } from './natPmp.ts'
+import { searchRouters } from './ssdp.ts'
+import { openUpnpGateway } from './upnp.ts'
+
+/** Routers answer a search within MX (1 s); this leaves time for slow ones and for lost packets. */
+const SEARCH_MS = 5_000
+
+/** Where routers are looked for, by default on the networks of this machine. */
+export interface SearchPlaces {
+  natPmp?: { ips: readonly string[]; port: number }
+  ssdp?: { to: { ip: string; port: number }; from: readonly string[] }
+}
+
+/** Asks by NAT-PMP and UPnP at once: the first that tells its external address is taken. */
+export function createGatewaySearch(places: SearchPlaces = {}): FindGateway {
+  const byNatPmp = async (signal: AbortSignal): Promise<Gateway> => {
+    const { ips, port } = places.natPmp ?? { ips: await routerCandidates(), port: NAT_PMP_PORT }
+    return Promise.any(ips.map((ip) => answering(createNatPmpGateway({ ip, port }), signal)))
+  }
+  const byUpnp = async (signal: AbortSignal): Promise<Gateway> => {
+    const failures: unknown[] = []
+    for await (const description of searchRouters(signal, places.ssdp)) {
+      try {
+        return await answering(await openUpnpGateway(description, signal), signal)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    throw failures[0] ?? new GatewayError('no-answer', 'no UPnP router answers')
+  }
+  return async (signal) => {
+    const enough = new AbortController()
+    const until = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(SEARCH_MS)])
+    try {
+      return await Promise.any([byNatPmp(until), byUpnp(until)])
+    } catch (error) {
+      const reasons = error instanceof AggregateError ? error.errors.map(describeError) : [describeError(error)]
+      throw new GatewayError('no-answer', `no router maps ports: ${reasons.filter((text) => text !== '').join('; ')}`)
+    } finally {
+      enough.abort()
+    }
+  }
+}
+
+async function answering(gateway: Gateway, signal: AbortSignal): Promise<Gateway> {
+  await gateway.externalIp(signal)
+  return gateway
+}

@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseRecord } from '../discovery/discv5.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../options.ts'
+import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { createGatewaySearch } from './findGateway.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {}): Promise<TestNode> {
+  const started = await startTestNode(
+    {
+      nat: true,
+      discovery: { ...DEFAULT_DISCOVERY_OPTIONS, bootnodes: [], path: 'memory' },
+      ...options,
+    },
+    { findGateway: createGatewaySearch(router.places) },
+  )
+  closing.push(() => started.node.stop())
+  return started
+}
+
+describe.each([
+  ['NAT-PMP', startNatPmpGateway],
+  ['UPnP', startUpnpGateway],
+])('a node behind a router that speaks %s', (_name, startRouter) => {
+  it('has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
+    const router = await startRouter()
+    closing.push(router.close)
+    const { node, address } = await startBehind(router)
+    const tcp = Number(/tcp\/(\d+)/.exec(address)?.[1])
+    const outside = `/ip4/203.0.113.7/tcp/${tcp}/p2p/${node.peerId}`
+    await until('the outer address', () => node.multiaddrs().includes(outside))
+    expect(node.multiaddrs()).toContain(address)
+    await until('the record', async () => parseRecord((await node.self()).ENR).ip === '203.0.113.7')
+    const { udpPort, tcpPort } = parseRecord((await node.self()).ENR)
+    expect(tcpPort).toBe(tcp)
+    expect([...router.mappings.keys()]).toEqual([`tcp ${tcp} -> ${tcp}`, `udp ${udpPort} -> ${udpPort}`])
+
+    // Peers are told by identify.
+    const peer = await startTestNode({ staticPeers: [address] })
+    closing.push(() => peer.node.stop())
+    await until('identify', async () =>
+      ((await peer.node.peers(true)).peers[node.peerId]?.addresses ?? []).includes(outside),
+    )
+    await node.stop()
+    expect(router.mappings.size).toBe(0)
+  })
+})
+
+describe('a node that announces its address itself', () => {
+  it('has its ports mapped, and announces nothing else', async () => {
+    const router = await startNatPmpGateway()
+    closing.push(router.close)
+    const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }
+    const { node } = await startBehind(router, advertised)
+    await until('the mappings', () => router.mappings.size === 2)
+    expect(node.multiaddrs()).toEqual([`/ip4/198.51.100.1/tcp/4001/p2p/${node.peerId}`])
+    expect(parseRecord((await node.self()).ENR)).toMatchObject({ ip: '198.51.100.1', tcpPort: 4001 })
+    expect([...router.mappings.keys()]).not.toContain('tcp 4001 -> 4001')
+  })
+})

@@ -1,0 +1,46 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { HostDiscovery } from '../discovery/hostDiscovery.ts'
+import type { AnnouncedAddresses } from '../host/announcedAddresses.ts'
+import type { P2pOptions } from '../options.ts'
+import { createGatewaySearch } from './findGateway.ts'
+import type { FindGateway } from './gateway.ts'
+import { createPortMapper } from './portMapper.ts'
+
+/**
+ * Maps the host's ports, and tells peers the outer address by identify and in the node record. An address that the
+ * operator announces stands: the ports are mapped all the same.
+ */
+export function createHostPortMapper(
+  modules: {
+    /** Undefined: on the networks of this machine. */
+    findGateway: FindGateway | undefined
+    clock: Clock
+    logger: Logger
+    addresses: AnnouncedAddresses
+    discovery: HostDiscovery | undefined
+  },
+  options: Pick<P2pOptions, 'advertiseIp' | 'advertiseTcpPort'>,
+): { start(): void; stop(): Promise<void> } {
+  const { findGateway, clock, logger, addresses, discovery } = modules
+  const mapper = createPortMapper({
+    findGateway: findGateway ?? createGatewaySearch(),
+    clock,
+    logger,
+    onChange(external) {
+      if (options.advertiseIp !== undefined && options.advertiseIp !== '') return
+      const tcpPort = options.advertiseTcpPort === 0 ? external?.tcpPort : options.advertiseTcpPort
+      addresses.setExternal(
+        external === undefined || tcpPort === undefined ? undefined : { ip: external.ip, port: tcpPort },
+      )
+      discovery?.setExternal(external === undefined ? undefined : { ...external, tcpPort })
+    },
+  })
+  return {
+    start() {
+      const tcp = addresses.listeningPort()
+      if (tcp !== undefined) mapper.start({ tcp, udp: discovery?.listeningPort() })
+    },
+    stop: mapper.stop,
+  }
+}

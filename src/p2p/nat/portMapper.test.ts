@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createLogger } from '../../lib/logger.ts'
+import type { Gateway, MappingRequest } from './gateway.ts'
+import { GatewayError } from './gatewayError.ts'
+import { createPortMapper, type ExternalAddress } from './portMapper.ts'
+
+const MINUTE_MS = 60_000
+
+/** A router in memory; it maps each port 1000 higher. */
+function router() {
+  const state = {
+    ip: '203.0.113.7',
+    isThere: true,
+    refused: new Set<string>(),
+    lifetimeS: undefined as number | undefined,
+    mapped: new Map<string, MappingRequest>(),
+    finds: 0,
+  }
+  const answer = async <T>(run: () => T): Promise<T> => {
+    if (!state.isThere) throw new GatewayError('no-answer', 'nobody there')
+    return run()
+  }
+  const gateway: Gateway = {
+    name: 'test',
+    externalIp: () => answer(() => state.ip),
+    map: (request) =>
+      answer(() => {
+        if (state.refused.has(request.protocol)) throw new GatewayError('refused', 'not this one')
+        state.mapped.set(request.protocol, request)
+        const externalPort =
+          request.externalPort === request.internalPort ? request.internalPort + 1000 : request.externalPort
+        return { externalPort, lifetimeS: state.lifetimeS ?? request.lifetimeS }
+      }),
+    unmap: ({ protocol }) => answer(() => void state.mapped.delete(protocol)),
+  }
+  const findGateway = (): Promise<Gateway> => {
+    state.finds += 1
+    return answer(() => gateway)
+  }
+  return { state, findGateway }
+}
+
+function setUp() {
+  const { state, findGateway } = router()
+  const clock = new ManualClock(0)
+  const heard: (ExternalAddress | undefined)[] = []
+  const lines: string[] = []
+  const write = (line: string): number => lines.push(line)
+  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
+  const mapper = createPortMapper({ findGateway, clock, logger, onChange: (address) => heard.push(address) })
+  const warnings = (): string[] => lines.filter((line) => line.includes('lvl=warn'))
+  return { state, clock, heard, mapper, warnings }
+}
+
+const BOTH = { ip: '203.0.113.7', tcpPort: 10_222, udpPort: 10_300 }
+
+describe('port mapper', () => {
+  it('maps both ports, renews them in time, and removes them when it stops', async () => {
+    const { state, clock, heard, mapper, warnings } = setUp()
+    mapper.start({ tcp: 9222, udp: 9300 })
+    await clock.advance(0)
+    expect(heard).toEqual([BOTH])
+    expect([...state.mapped.values()].map(({ lifetimeS }) => lifetimeS)).toEqual([1200, 1200])
+    for (let minutes = 0; minutes < 120; minutes += 10) {
+      state.mapped.clear()
+      await clock.advance(10 * MINUTE_MS)
+      // The port given before is asked for again.
+      expect([...state.mapped.values()].map(({ externalPort }) => externalPort)).toEqual([10_222, 10_300])
+    }
+    expect(heard).toHaveLength(1)
+    expect(state.finds).toBe(1)
+    await mapper.stop()
+    expect(state.mapped.size).toBe(0)
+    expect(warnings()).toEqual([])
+  })
+
+  it('renews sooner what the router grants for a shorter time, and a mapping without end too', async () => {
+    const { state, clock, mapper } = setUp()
+    state.lifetimeS = 120
+    mapper.start({ tcp: 9222, udp: undefined })
+    await clock.advance(0)
+    state.mapped.clear()
+    await clock.advance(MINUTE_MS)
+    expect([...state.mapped.keys()]).toEqual(['tcp'])
+    state.lifetimeS = 0
+    await clock.advance(MINUTE_MS)
+    state.mapped.clear()
+    await clock.advance(9 * MINUTE_MS)
+    expect(state.mapped.size).toBe(0)
+    await clock.advance(MINUTE_MS)
+    expect(state.mapped.size).toBe(1)
+    await mapper.stop()
+  })
+
+  it('warns once where there is no router, and finds the one that comes later', async () => {
+    const { state, clock, heard, mapper, warnings } = setUp()
+    state.isThere = false
+    mapper.start({ tcp: 9222, udp: 9300 })
+    await clock.advance(30 * MINUTE_MS)
+    expect(heard).toEqual([])
+    expect(warnings()).toHaveLength(1)
+    expect(warnings()[0]).toContain('nobody there')
+    state.isThere = true
+    await clock.advance(10 * MINUTE_MS)
+    expect(heard).toEqual([BOTH])
+    await mapper.stop()
+  })
+
+  it('follows a new address of the router, and forgets it when the mappings have run out', async () => {
+    const { state, clock, heard, mapper, warnings } = setUp()
+    mapper.start({ tcp: 9222, udp: 9300 })
+    await clock.advance(0)
+    state.ip = '203.0.113.8'
+    await clock.advance(10 * MINUTE_MS)
+    expect(heard[1]).toEqual({ ...BOTH, ip: '203.0.113.8' })
+    state.isThere = false
+    await clock.advance(15 * MINUTE_MS)
+    expect(heard).toHaveLength(2)
+    await clock.advance(15 * MINUTE_MS)
+    expect(heard.slice(2)).toEqual([undefined])
+    expect(warnings()).toHaveLength(1)
+    await mapper.stop()
+  })
+
+  it('keeps the port that can be mapped', async () => {
+    const { state, clock, heard, mapper, warnings } = setUp()
+    state.refused.add('udp')
+    mapper.start({ tcp: 9222, udp: 9300 })
+    await clock.advance(0)
+    expect(heard).toEqual([{ ...BOTH, udpPort: undefined }])
+    expect(warnings()).toHaveLength(1)
+    state.refused.clear()
+    await clock.advance(10 * MINUTE_MS)
+    expect(heard[1]).toEqual(BOTH)
+    await mapper.stop()
+  })
+
+  it.each(['192.168.1.7', '10.0.0.1', '100.64.3.4', '0.0.0.0'])(
+    'does not take %s for an address in the open',
+    async (ip) => {
+      const { state, clock, heard, mapper, warnings } = setUp()
+      state.ip = ip
+      mapper.start({ tcp: 9222, udp: 9300 })
+      await clock.advance(30 * MINUTE_MS)
+      expect(heard).toEqual([])
+      expect(warnings()).toHaveLength(1)
+      expect(warnings()[0]).toContain('behind another one')
+      await mapper.stop()
+      expect(state.mapped.size).toBe(0)
+    },
+  )
+
+  it('stops at once while it looks for the router', async () => {
+    const heard: unknown[] = []
+    const mapper = createPortMapper({
+      findGateway: (signal) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+      clock: new ManualClock(0),
+      logger: createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => heard.push(line) }),
+      onChange: (address) => heard.push(address),
+    })
+    mapper.start({ tcp: 9222, udp: undefined })
+    await mapper.stop()
+    expect(heard).toEqual([])
+  })
+})

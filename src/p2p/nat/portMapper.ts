@@ -1,0 +1,156 @@
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+import type { FindGateway, Gateway, MappedProtocol, Mapping } from './gateway.ts'
+import { GatewayError } from './gatewayError.ts'
+
+/** How others reach this node through the router; a port that it does not map is missing. */
+export interface ExternalAddress {
+  ip: string
+  tcpPort: number | undefined
+  udpPort: number | undefined
+}
+
+/** Keeps ports of this node mapped on the router. Nothing that a router does ever fails the node. */
+export interface PortMapper {
+  /** Ports listened on; `udp` undefined: no discovery. */
+  start(ports: { tcp: number; udp: number | undefined }): void
+  /** Removes the mappings, within a few seconds. */
+  stop(): Promise<void>
+}
+
+/** A node that ends without a word leaves its mappings for this long. */
+const LIFETIME_S = 1_200
+/** Also finds out in this time that the router was restarted, or has another address. */
+const RENEW_MS = 600_000
+const retryAfterMs = exponentialBackoff(60_000, RENEW_MS)
+const CALL_TIMEOUT_MS = 5_000
+const RELEASE_TIMEOUT_MS = 2_000
+/** Shared by a provider's customers (RFC 6598), and the private ranges: not an address in the open. */
+const INNER_RANGES = ['100.64.0.0/10', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '0.0.0.0/8'].map(
+  parseCidr,
+)
+
+interface MappedPort {
+  protocol: MappedProtocol
+  internalPort: number
+  mapping: Mapping | undefined
+}
+
+export function createPortMapper(modules: {
+  findGateway: FindGateway
+  clock: Clock
+  logger: Logger
+  /** The address is new, has changed, or (undefined) is lost. */
+  onChange(address: ExternalAddress | undefined): void
+}): PortMapper {
+  const { clock } = modules
+  const logger = modules.logger.child({ module: 'nat' })
+  const stopping = new AbortController()
+  let ports: MappedPort[] = []
+  let gateway: Gateway | undefined
+  let told: ExternalAddress | undefined
+  let expiresMs = 0
+  let failures = 0
+  let isInner = false
+  let isPartial = false
+  let cancel: (() => void) | undefined
+  let running: Promise<void> | undefined
+
+  const limited = (): AbortSignal => AbortSignal.any([stopping.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)])
+  const round = async (): Promise<void> => {
+    try {
+      gateway ??= await modules.findGateway(stopping.signal)
+      const address = await mapAll(gateway)
+      failures = 0
+      tell(gateway, address)
+    } catch (error) {
+      if (stopping.signal.aborted) return
+      gateway = undefined
+      failures += 1
+      const fields = { err: describeError(error) }
+      if (failures === 1) logger.warn('Ports are not mapped: peers may be unable to reach this node', fields)
+      else logger.debug('Ports are still not mapped', fields)
+      if (told !== undefined && clock.now() >= expiresMs) forget()
+    }
+    const shortestMs = Math.min(...ports.map(({ mapping }) => (mapping?.lifetimeS || LIFETIME_S) * 500))
+    schedule(failures === 0 ? Math.min(RENEW_MS, shortestMs) : retryAfterMs(failures))
+  }
+  /** Throws when no port could be mapped. */
+  const mapAll = async (on: Gateway): Promise<ExternalAddress> => {
+    const errors: unknown[] = []
+    for (const port of ports) {
+      const { protocol, internalPort } = port
+      try {
+        port.mapping = await on.map(
+          { protocol, internalPort, externalPort: port.mapping?.externalPort ?? internalPort, lifetimeS: LIFETIME_S },
+          limited(),
+        )
+      } catch (error) {
+        errors.push(error)
+        if (error instanceof GatewayError && error.code === 'refused') port.mapping = undefined
+      }
+    }
+    if (errors.length === ports.length) throw errors[0]
+    if (errors.length > 0 && !isPartial) {
+      logger.warn('One of our ports is not mapped', { gateway: on.name, err: describeError(errors[0]) })
+    }
+    isPartial = errors.length > 0
+    const lifetimes = ports.map(({ mapping }) => mapping?.lifetimeS).filter((lifetime) => lifetime !== undefined)
+    expiresMs = clock.now() + Math.max(...lifetimes.map((lifetime) => lifetime || LIFETIME_S)) * 1000
+    const externalPort = (wanted: MappedProtocol): number | undefined =>
+      ports.find(({ protocol }) => protocol === wanted)?.mapping?.externalPort
+    return { ip: await on.externalIp(limited()), tcpPort: externalPort('tcp'), udpPort: externalPort('udp') }
+  }
+  const tell = (on: Gateway, address: ExternalAddress): void => {
+    if (told?.ip === address.ip && told.tcpPort === address.tcpPort && told.udpPort === address.udpPort) return
+    const fields = { gateway: on.name, ip: address.ip, tcp: address.tcpPort, udp: address.udpPort }
+    if (INNER_RANGES.some((range) => subnetContains(range, parseIp(address.ip)))) {
+      if (!isInner) logger.warn('The router stands behind another one: mapping its ports is not enough', fields)
+      isInner = true
+      forget()
+      return
+    }
+    isInner = false
+    logger.info('Router maps our ports', fields)
+    told = address
+    modules.onChange(address)
+  }
+  const forget = (): void => {
+    if (told === undefined) return
+    told = undefined
+    modules.onChange(undefined)
+  }
+  const schedule = (delayMs: number): void => {
+    cancel = clock.setTimeout(() => {
+      running = round()
+    }, delayMs)
+  }
+  const release = async (on: Gateway): Promise<void> => {
+    const signal = AbortSignal.timeout(RELEASE_TIMEOUT_MS)
+    const mapped = ports.flatMap(({ mapping, ...port }) => (mapping === undefined ? [] : [{ ...port, ...mapping }]))
+    const ends = await Promise.allSettled(mapped.map((mapping) => on.unmap(mapping, signal)))
+    for (const end of ends) {
+      if (end.status === 'rejected') {
+        logger.debug('A mapping stays until it expires', { err: describeError(end.reason) })
+      }
+    }
+  }
+  return {
+    start({ tcp, udp }) {
+      ports = [{ protocol: 'tcp', internalPort: tcp, mapping: undefined }]
+      if (udp !== undefined) ports.push({ protocol: 'udp', internalPort: udp, mapping: undefined })
+      running = round()
+    },
+    async stop() {
+      stopping.abort(new GatewayError('no-answer', 'stopping'))
+      cancel?.()
+      await running
+      const on = gateway
+      gateway = undefined
+      if (on !== undefined) await release(on)
+    },
+  }
+}

@@ -1,0 +1,153 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { SearchPlaces } from '../nat/findGateway.ts'
+
+/** A router on loopback. Mappings are named `udp 4000 -> 4001`: outside, inside. */
+export interface TestGateway {
+  /** Where it is found. */
+  places: SearchPlaces
+  externalIp: string
+  readonly mappings: Map<string, number>
+  /** Requests of any kind. */
+  requests: number
+  /** Answers nothing any more. */
+  isDead: boolean
+  /** UPnP error codes, or NAT-PMP results, of the next requests for a mapping. */
+  readonly refusals: number[]
+  close(): Promise<void>
+}
+
+const NOWHERE = { natPmp: { ips: [], port: 1 }, ssdp: { to: { ip: '127.0.0.1', port: 1 }, from: [] } }
+
+function newGateway(): TestGateway {
+  return {
+    places: NOWHERE,
+    externalIp: '203.0.113.7',
+    mappings: new Map(),
+    requests: 0,
+    isDead: false,
+    refusals: [],
+    close: async () => {},
+  }
+}
+
+/** Speaks NAT-PMP (RFC 6886). `drop`: requests that it loses at first. */
+export async function startNatPmpGateway(options: { drop?: number } = {}): Promise<TestGateway> {
+  const gateway = newGateway()
+  const socket = createSocket('udp4')
+  let lost = options.drop ?? 0
+  socket.on('message', (request, from) => {
+    gateway.requests += 1
+    if (gateway.isDead || lost-- > 0) return
+    const opcode = request[1] ?? 0
+    const answer = Buffer.alloc(opcode === 0 ? 12 : 16)
+    answer[1] = 128 + opcode
+    if (opcode === 0) Buffer.from(gateway.externalIp.split('.').map(Number)).copy(answer, 8)
+    else {
+      const refusal = gateway.refusals.shift()
+      const protocol = opcode === 1 ? 'udp' : 'tcp'
+      const [inside, outside, lifetimeS] = [request.readUInt16BE(4), request.readUInt16BE(6), request.readUInt32BE(8)]
+      if (refusal !== undefined) answer.writeUInt16BE(refusal, 2)
+      else if (lifetimeS === 0) {
+        for (const name of gateway.mappings.keys()) {
+          if (name.startsWith(protocol) && name.endsWith(`> ${inside}`)) gateway.mappings.delete(name)
+        }
+      } else gateway.mappings.set(`${protocol} ${outside} -> ${inside}`, lifetimeS)
+      answer.writeUInt16BE(inside, 8)
+      answer.writeUInt16BE(outside, 10)
+      answer.writeUInt32BE(lifetimeS, 12)
+    }
+    socket.send(answer, from.port, from.address)
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  gateway.places = { ...NOWHERE, natPmp: { ips: ['127.0.0.1'], port: socket.address().port } }
+  gateway.close = () => new Promise((resolve) => socket.close(() => resolve()))
+  return gateway
+}
+
+/** Answers searches, describes itself and maps ports by UPnP. */
+export async function startUpnpGateway(
+  options: { service?: string; location?: (port: number) => string } = {},
+): Promise<TestGateway> {
+  const { service = 'WANIPConnection:1', location = (port) => `http://127.0.0.1:${port}/rootDesc.xml` } = options
+  const gateway = newGateway()
+  const type = `urn:schemas-upnp-org:service:${service}`
+  const server = createServer((request, response) => {
+    gateway.requests += 1
+    if (gateway.isDead) return
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (request.url === '/rootDesc.xml') response.end(description(type))
+      else if (request.url === '/control?a=1&b=2') {
+        const action = String(request.headers.soapaction).replaceAll('"', '').replace(`${type}#`, '')
+        answer(action, Buffer.concat(chunks).toString(), response)
+      } else response.writeHead(404).end()
+    })
+  })
+  /** The result's elements, or an error code. */
+  const perform = (action: string, body: string): string | number => {
+    const arg = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(body)?.[1] ?? ''
+    const outside = `${arg('NewProtocol').toLowerCase()} ${arg('NewExternalPort')} ->`
+    if (action === 'GetExternalIPAddress') return `<NewExternalIPAddress>${gateway.externalIp}</NewExternalIPAddress>`
+    if (action === 'AddPortMapping') {
+      const refusal = gateway.refusals.shift()
+      if (refusal !== undefined) return refusal
+      if (arg('NewInternalClient') !== '127.0.0.1') return 606
+      gateway.mappings.set(`${outside} ${arg('NewInternalPort')}`, Number(arg('NewLeaseDuration')))
+      return ''
+    }
+    if (action !== 'DeletePortMapping') return 401
+    const found = [...gateway.mappings.keys()].find((name) => name.startsWith(outside))
+    return found !== undefined && gateway.mappings.delete(found) ? '' : 714
+  }
+  const answer = (action: string, body: string, response: ServerResponse): void => {
+    const result = perform(action, body)
+    if (typeof result === 'number') fault(response, result)
+    else response.end(envelope(`<u:${action}Response xmlns:u="${type}">${result}</u:${action}Response>`))
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const search = createSocket('udp4')
+  search.on('message', (text, from) => {
+    const target = /^ST: (.*:InternetGatewayDevice:1)\r$/m.exec(text.toString())?.[1]
+    if (target === undefined || gateway.isDead) return
+    const lines = ['HTTP/1.1 200 OK', `Location: ${location(address.port)}`, `ST: ${target}`, 'USN: uuid:1', '', '']
+    search.send(lines.join('\r\n'), from.port, from.address)
+  })
+  search.bind(0, '127.0.0.1')
+  await once(search, 'listening')
+  gateway.places = {
+    ...NOWHERE,
+    ssdp: { to: { ip: '127.0.0.1', port: search.address().port }, from: ['127.0.0.1'] },
+  }
+  gateway.close = async () => {
+    server.closeAllConnections()
+    await Promise.all([
+      new Promise((resolve) => server.close(resolve)),
+      new Promise<void>((resolve) => search.close(() => resolve())),
+    ])
+  }
+  return gateway
+}
+
+function description(type: string): string {
+  const other =
+    '<service><serviceType>urn:schemas-upnp-org:service:Layer3Forwarding:1</serviceType><controlURL>/l3</controlURL></service>'
+  const own = `<service><serviceType>${type}</serviceType><controlURL>/control?a=1&amp;b=2</controlURL></service>`
+  const inner = `<device><deviceList><device><serviceList>${own}</serviceList></device></deviceList></device>`
+  return `<?xml version="1.0"?><root><device><serviceList>${other}</serviceList><deviceList>${inner}</deviceList></device></root>`
+}
+
+function envelope(body: string): string {
+  return `<?xml version="1.0"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${body}</s:Body></s:Envelope>`
+}
+
+function fault(response: ServerResponse, code: number): void {
+  const error = `<UPnPError xmlns="urn:schemas-upnp-org:control-1-0"><errorCode>${code}</errorCode><errorDescription>said ${code}</errorDescription></UPnPError>`
+  response.writeHead(500).end(envelope(`<s:Fault><faultcode>s:Client</faultcode><detail>${error}</detail></s:Fault>`))
+}
