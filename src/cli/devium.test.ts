@@ -61,21 +61,25 @@ const SCORE: PeerScoreReport = {
   static: false,
   protected: false,
   total: -31,
+  mainReason: '2 peers on 8.8.8.8',
   topics: { score: 0, cap: 0, parts: [] },
   application: { score: 4, validResponses: term(8, 0.5), errorResponses: term(0, -1), rejectedPayloads: term(0, -20) },
   ipColocation: {
     score: -35,
-    parts: [{ ip: '8.8.8.8', peers: [PEER, 'other'], threshold: 10, exempt: false, ...term(1, -35) }],
+    parts: [{ ip: '8.8.8.8', peers: [PEER, 'other'], threshold: 10, exempt: false, exemptBy: null, ...term(1, -35) }],
   },
   behaviour: { score: 0, penalties: 2.5, threshold: 6, value: 0, weight: -16 },
+  causes: { rejections: [], behaviour: [], application: [] },
   thresholds: [
     { name: 'mesh', value: 0, below: true, effect: 'not in our meshes', changesInS: 240 },
     { name: 'gossip', value: -10, below: true, effect: 'no gossip', changesInS: null },
     { name: 'graylist', value: -40, below: false, effect: 'unread', changesInS: 6 },
   ],
   forecastHorizonS: 3_600,
+  forgottenInS: null,
   ban: null,
   blocked: false,
+  refusals: [],
 }
 const HISTORY: PeerHistory = {
   peerID: PEER,
@@ -233,7 +237,9 @@ describe('formatExplanation', () => {
         ban: { subject: PEER, kind: 'peer', reason: 'score -200.00 is below -100', untilMs: 0, remainingS: 90 },
         ipColocation: {
           score: 0,
-          parts: [{ ip: '127.0.0.1', peers: [PEER], threshold: 10, exempt: true, ...term(0, -35) }],
+          parts: [
+            { ip: '127.0.0.1', peers: [PEER], threshold: 10, exempt: true, exemptBy: '127.0.0.0/8', ...term(0, -35) },
+          ],
         },
         topics: {
           score: 5,

@@ -72,10 +72,13 @@ export interface PeerDump {
   totalConnected: number
   /** Keyed by peer id. */
   peers: Record<string, PeerRecord>
+  /** Of these three, what the operator blocked: op-node shows no other bans here. */
   bannedPeers: string[]
   bannedIPS: string[]
   /** CIDR text; `cidrToIpNet` gives op-node's shape. */
   bannedSubnets: string[]
+  /** Time-limited bans that stand. */
+  timeBans: { peers: string[]; ips: string[] }
 }
 
 export interface PeerStats {
@@ -89,6 +92,8 @@ export interface PeerStats {
   blocksTopicV4: number
   /** Peers on the operator's block list. */
   banned: number
+  /** Peers with a time-limited ban that are not on the block list as well. */
+  timeBanned: number
   /** Peers in the peer store, this node included. */
   known: number
 }
@@ -132,6 +137,9 @@ export interface PeerHistory {
   events: PeerEvent[]
 }
 
+/** Something out of the peer's history that stands behind a part of its score. */
+export type ScoreCause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'topics' | 'count' | 'lastMs'>
+
 /** A count, what it weighs, and what that makes. */
 export interface ScoreTerm {
   value: number
@@ -173,6 +181,8 @@ export interface IpScorePart {
   score: number
   /** In a range that `--p2p.score.ip-exempt` names: costs nothing. */
   exempt: boolean
+  /** That range. */
+  exemptBy: string | null
 }
 
 /** Gossipsub's thresholds and what is withheld below each; `ban` is ours. */
@@ -196,6 +206,8 @@ export interface PeerScoreReport {
   static: boolean
   protected: boolean
   total: number
+  /** The part that weighs most, in a few words. */
+  mainReason: string
   topics: { score: number /** 0: none. */; cap: number; parts: TopicScorePart[] }
   application: {
     score: number
@@ -213,12 +225,24 @@ export interface PeerScoreReport {
     value: number
     weight: number
   }
+  /** What stands behind the bad parts; latest first, a few of each. */
+  causes: {
+    /** Messages that count against it. */
+    rejections: ScoreCause[]
+    behaviour: ScoreCause[]
+    /** Requests that failed, and false blocks. */
+    application: ScoreCause[]
+  }
   thresholds: ScoreThreshold[]
   /** Seconds that were looked ahead; 0 for a peer that is not connected, whose score stands still. */
   forecastHorizonS: number
+  /** Seconds until what is known of a peer that is gone is forgotten; null when nothing is kept, or it is connected. */
+  forgottenInS: number | null
   ban: BanRecord | null
   /** On the operator's block list. */
   blocked: boolean
+  /** Entries of the block lists, and bans of IPs, that keep it out: what would have to be unblocked, and why it stands. */
+  refusals: { subject: string; reason: string }[]
 }
 
 /** A time-limited ban that stands. */
@@ -246,7 +270,7 @@ export interface P2pApi {
 
   /** Refuses the peer from now on and closes its connections at once. Survives a restart, as all three block lists do. */
   blockPeer(peerId: string): Promise<void>
-  /** Lifts a standing score ban as well. */
+  /** Lifts a standing score ban as well, and forgives what led to it: the peer would be banned again at once. */
   unblockPeer(peerId: string): Promise<void>
   listBlockedPeers(): Promise<string[]>
   /** IPv4 or IPv6. Closes connections from there at once. */

@@ -265,6 +265,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       connected: connections.peers,
       score: router.score,
       isStatic: statics.has,
+      mainReason: (peer) => reasons.mainReason(peer),
       async ban(peer, ban) {
         access.lists.banPeer(peer, ban)
         events.onBan(peer, ban)
@@ -320,6 +321,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       connections,
       statics,
       latency,
+      clock,
       scores: keeping,
       isProtected,
       discovery,
@@ -353,10 +355,19 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   let cancelUpkeep: (() => void) | undefined
   const slotMs = slotMilliseconds(config.blockTime)
   let upkeeps = 0
+  /** A ban that ran out is no ban, whether or not its peer comes back to find out. */
+  const liftExpiredBans = (): void => {
+    const { peers, ips } = access.lists.liftExpiredBans(clock.now())
+    for (const peer of peers) gaterMetrics.onPeerUnban(peer, 'expired')
+    for (const _ of ips) gaterMetrics.onIpUnban()
+    if (peers.length + ips.length === 0) return
+    void access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
+  }
   /** Once a slot: application scores decay; every 15 s or so the scores go to the metrics (op-node's inspect interval). */
   const upkeep = (): void => {
     const connected = connections.peers()
     appScores.decay(connected)
+    liftExpiredBans()
     router.setCarrier(gossipVersionAt(config, unixSeconds(clock)))
     upkeeps += 1
     if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {

@@ -1,4 +1,5 @@
 import type { Peer, PeerId } from '@libp2p/interface'
+import type { Clock } from '../lib/clock.ts'
 import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './api.ts'
@@ -22,13 +23,14 @@ export interface OperatorApiModules {
   connections: Connections
   statics: StaticPeers
   latency: LatencyTracker
-  scores: { of(peerId: string): PeerScores }
+  scores: { of(peerId: string): PeerScores; forgive(peerId: string): void }
+  clock: Clock
   isProtected(peerId: string): boolean
   /** Undefined when discovery is off. */
   discovery: { localEnr(): string; table(): string[] } | undefined
   /** The operator put a peer on the block list, or took it off. */
   onBlock(change: 'block' | 'unblock', peerId: string): void
-  metrics: Pick<GaterMetrics, 'onPeerUnban'>
+  metrics: Pick<GaterMetrics, 'onPeerUnban' | 'onIpUnban'>
   logger: Logger
 }
 
@@ -82,7 +84,10 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
   }
   const unblock = async (peerId: string): Promise<void> => {
     if (lists.blockedPeers.delete(peerId)) modules.onBlock('unblock', peerId)
-    if (lists.unbanPeer(peerId)) modules.metrics.onPeerUnban(peerId, 'lifted')
+    if (lists.unbanPeer(peerId)) {
+      scores.forgive(peerId)
+      modules.metrics.onPeerUnban(peerId, 'lifted')
+    }
     await access.save()
     statics.retryNow(peerId)
   }
@@ -130,6 +135,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
         bannedPeers: [...lists.blockedPeers],
         bannedIPS: lists.listAddrs(),
         bannedSubnets: lists.listSubnets(),
+        timeBans: lists.standingBans(modules.clock.now()),
       }
     },
     async peerStats() {
@@ -142,6 +148,8 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
         blocksTopicV3: router.subscribers(3).length,
         blocksTopicV4: router.subscribers(4).length,
         banned: lists.blockedPeers.size,
+        timeBanned: lists.standingBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer))
+          .length,
         known: known.size,
       }
     },
@@ -170,6 +178,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     },
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
+      if (lists.unbanIp(normalizeIp(ip))) modules.metrics.onIpUnban()
       await access.save()
       retryStatics()
     },

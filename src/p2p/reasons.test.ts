@@ -135,7 +135,16 @@ describe('the score of a peer', () => {
     expect(report).toMatchObject({ peerID: raw.peerId, connected: true })
     expect(report?.total).toBeCloseTo(record?.scores.gossip.total ?? Number.NaN, 1)
     expect(report?.ipColocation.parts).toEqual([
-      { ip: '127.0.0.1', peers: [raw.peerId], threshold: 10, value: 0, weight: -35, score: 0, exempt: true },
+      {
+        ip: '127.0.0.1',
+        peers: [raw.peerId],
+        threshold: 10,
+        value: 0,
+        weight: -35,
+        score: 0,
+        exempt: true,
+        exemptBy: '127.0.0.0/8',
+      },
     ])
     expect(report?.thresholds.map(({ name, value, below }) => [name, value, below])).toEqual([
       ['mesh', 0, false],
@@ -156,11 +165,14 @@ describe('the score of a peer', () => {
     await crowd[10]?.host.dial((await import('@multiformats/multiaddr')).multiaddr(node.address))
     await until('a ban', async () => (await node.node.bans()).length > 0)
     const [ban] = await node.node.bans()
-    expect(ban).toMatchObject({ kind: 'peer', reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30$/) })
+    expect(ban).toMatchObject({
+      kind: 'peer',
+      reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30: 11 peers on 127\.0\.0\.1$/),
+    })
     expect(ban?.remainingS).toBeGreaterThan(50)
     const banned = ban?.subject ?? ''
     expect((await node.node.peerScore(banned))[0]?.ban).toMatchObject({
-      reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30$/),
+      reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30: 11 peers on 127\.0\.0\.1$/),
     })
     await until('its end', () => has(node, banned, 'disconnected', 'by-us'))
     const end = (await eventsOf(node, banned)).find(({ kind }) => kind === 'disconnected')

@@ -6,25 +6,30 @@ import { defineMethod, type RpcMethod } from './method.ts'
 import { booleanParam, objectParam, optionalParam, type Param, textParam } from './params.ts'
 
 /**
- * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), and which
- * topics peerStats counts.
+ * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), which
+ * topics peerStats counts, and whether time-limited bans stand among the banned (op-node shows block lists only).
  */
 interface Dialect {
   namespace: string
   subnet: (cidr: string) => unknown
   stats: (stats: PeerStats) => object
+  banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
 }
 
 const DEVIUM: Dialect = {
   namespace: 'deviump2p',
   subnet: (cidr) => cidr,
-  stats: ({ connected, table, blocksTopic, blocksTopicV2, banned, known }) => ({
+  stats: ({ connected, table, blocksTopic, blocksTopicV2, banned, timeBanned, known }) => ({
     connected,
     table,
     blocksTopic,
     blocksTopicV2,
-    banned,
+    banned: banned + timeBanned,
     known,
+  }),
+  banned: ({ bannedPeers, bannedIPS, timeBans }) => ({
+    bannedPeers: [...new Set([...bannedPeers, ...timeBans.peers])],
+    bannedIPS: [...new Set([...bannedIPS, ...timeBans.ips])],
   }),
 }
 
@@ -41,6 +46,7 @@ const OP_NODE: Dialect = {
     banned,
     known,
   }),
+  banned: ({ bannedPeers, bannedIPS }) => ({ bannedPeers, bannedIPS }),
 }
 
 const PEER_ID = textParam('peer id', 'a peer id such as "16Uiu2HA…"')
@@ -145,5 +151,6 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
 }
 
 function dumpToJson(dump: PeerDump, dialect: Dialect) {
-  return { ...dump, bannedSubnets: dump.bannedSubnets.map(dialect.subnet) }
+  const { totalConnected, peers, bannedSubnets } = dump
+  return { totalConnected, peers, ...dialect.banned(dump), bannedSubnets: bannedSubnets.map(dialect.subnet) }
 }

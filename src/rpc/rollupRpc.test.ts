@@ -129,6 +129,7 @@ function recorder() {
     bannedPeers: [],
     bannedIPS: ['1.2.3.4'],
     bannedSubnets: ['10.0.0.0/8'],
+    timeBans: { peers: ['16Uiu2banned'], ips: ['1.2.3.4', '5.6.7.8'] },
   }
   const p2p: P2pApi = {
     self: async () => RECORD,
@@ -141,6 +142,7 @@ function recorder() {
       blocksTopicV3: 5,
       blocksTopicV4: 6,
       banned: 7,
+      timeBanned: 2,
       known: 8,
     }),
     discoveryTable: async () => {
@@ -278,8 +280,17 @@ describe('rollup methods', () => {
 describe('p2p methods', () => {
   it('count topics as their namespace defines', async () => {
     const ours = { connected: 1, table: 2, blocksTopic: 3, blocksTopicV2: 4, banned: 7, known: 8 }
-    expect(await call('deviump2p_peerStats')).toEqual({ result: ours })
+    expect(await call('deviump2p_peerStats')).toEqual({ result: { ...ours, banned: 9 } })
     expect(await call('opp2p_peerStats')).toEqual({ result: { ...ours, blocksTopicV3: 5, blocksTopicV4: 6 } })
+  })
+
+  it('show bans for a time among the banned, where op-node shows block lists only', async () => {
+    const ours = await call('deviump2p_peers', [true])
+    expect(ours).toMatchObject({ result: { bannedPeers: ['16Uiu2banned'], bannedIPS: ['1.2.3.4', '5.6.7.8'] } })
+    expect(ours).not.toHaveProperty('result.timeBans')
+    const theirs = await call('opp2p_peers', [true])
+    expect(theirs).toMatchObject({ result: { bannedPeers: [], bannedIPS: ['1.2.3.4'] } })
+    expect(theirs).not.toHaveProperty('result.timeBans')
   })
 
   it('write subnets as CIDR text or as IPNet', async () => {

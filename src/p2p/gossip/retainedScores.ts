@@ -18,6 +18,8 @@ export interface RetainedScores {
    * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
    */
   restore(peerId: string, saved: SavedCounters, forMs: number): void
+  /** Strikes out what counts against a peer, connected or not. */
+  forgive(peerId: string): void
 }
 
 type Scored = Pick<GossipInternals, 'score'>
@@ -101,6 +103,15 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
         knownIPs: new Set(),
         behaviourPenalty: saved.behaviourPenalty,
       })
+    },
+    forgive(peerId) {
+      const counters = score.peerStats.get(peerId)
+      if (counters === undefined) return
+      counters.behaviourPenalty = 0
+      for (const topic of Object.values(counters.topics)) {
+        topic.meshFailurePenalty = 0
+        topic.invalidMessageDeliveries = 0
+      }
     },
   }
 }

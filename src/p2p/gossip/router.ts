@@ -98,6 +98,7 @@ export interface GossipRouter {
   counters(peerId: string): PeerCounters | undefined
   /** Gives a peer that is not connected the counters that it had; the host must have been created. */
   restore: RetainedScores['restore']
+  forgive: RetainedScores['forgive']
   /** The topic of this version carries the chain's blocks from now on: scores go by it. */
   setCarrier(version: PayloadVersion): void
   /** For those who know of connections: a peer has one more, or one less. */
@@ -345,6 +346,7 @@ export function createGossipRouter(
     score: (peerId) => internals?.score.score(peerId) ?? 0,
     counters: (peerId) => internals?.score.peerStats.get(peerId),
     restore: (peerId, saved, forMs) => retained?.restore(peerId, saved, forMs),
+    forgive: (peerId) => retained?.forgive(peerId),
     setCarrier(version) {
       if (version === carrier) return
       carrier = version

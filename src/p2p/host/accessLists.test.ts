@@ -41,6 +41,26 @@ describe('AccessLists', () => {
     expect(lists.listSubnets()).toEqual([])
   })
 
+  it('lifts bans that have run out, and names them', () => {
+    const lists = new AccessLists()
+    lists.banPeer('a', { expiryMs: 5_000, reason: 'x' })
+    lists.banPeer('b', { expiryMs: 6_000, reason: 'x' })
+    lists.banIp('::ffff:1.2.3.4', { expiryMs: 5_000, reason: 'x' })
+    expect(lists.standingBans(4_999)).toEqual({ peers: ['a', 'b'], ips: ['1.2.3.4'] })
+    expect(lists.standingBans(5_000)).toEqual({ peers: ['b'], ips: [] })
+    expect(lists.liftExpiredBans(4_999)).toEqual({ peers: [], ips: [] })
+    expect(lists.liftExpiredBans(5_000)).toEqual({ peers: ['a'], ips: ['1.2.3.4'] })
+    expect(lists.listPeerBans().map(([peer]) => peer)).toEqual(['b'])
+  })
+
+  it('keeps a bounded number of bans: the one that ends first makes room', () => {
+    const lists = new AccessLists()
+    lists.banPeer('soon', { expiryMs: 1, reason: 'x' })
+    for (let n = 0; n < 1_000; n++) lists.banPeer(`peer${n}`, { expiryMs: 1_000 + n, reason: 'x' })
+    expect(lists.listPeerBans()).toHaveLength(1_000)
+    expect(lists.peerBan('soon')).toBeUndefined()
+  })
+
   it('refuses what is no address', () => {
     const lists = new AccessLists()
     expect(() => lists.blockAddr('zz')).toThrow(DecodeError)

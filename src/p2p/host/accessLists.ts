@@ -7,6 +7,9 @@ export interface Ban {
   reason: string
 }
 
+/** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
+const MAX_BANS = 1_000
+
 /** What is kept on disk. */
 export interface AccessListsJson {
   version: 1
@@ -52,30 +55,45 @@ export class AccessLists {
 
   /** By the operator's address and subnet lists. */
   isAddrBlocked(ip: string): boolean {
-    if (this.addrs.size === 0 && this.subnets.size === 0) return false
+    return this.addrBlock(ip) !== undefined
+  }
+  /** The entry of those lists that an address falls under: an IP or CIDR text. */
+  addrBlock(ip: string): string | undefined {
+    if (this.addrs.size === 0 && this.subnets.size === 0) return undefined
     let bytes: Uint8Array
     try {
       bytes = parseIp(ip)
     } catch {
-      return false
+      return undefined
     }
-    if (this.addrs.has(formatIp(bytes))) return true
-    for (const subnet of this.subnets.values()) if (subnetContains(subnet, bytes)) return true
-    return false
+    const text = formatIp(bytes)
+    if (this.addrs.has(text)) return text
+    for (const [cidr, subnet] of this.subnets) if (subnetContains(subnet, bytes)) return cidr
+    return undefined
   }
 
+  /** The ban that ends first makes room when there are too many. */
   banPeer(peerId: string, ban: Ban): void {
-    this.peerBans.set(peerId, ban)
+    addBan(this.peerBans, peerId, ban)
   }
   /** True when there was a ban. */
   unbanPeer(peerId: string): boolean {
     return this.peerBans.delete(peerId)
   }
   banIp(ip: string, ban: Ban): void {
-    this.ipBans.set(formatIp(parseIp(ip)), ban)
+    addBan(this.ipBans, formatIp(parseIp(ip)), ban)
   }
   unbanIp(ip: string): boolean {
     return this.ipBans.delete(ip)
+  }
+  standingBans(nowMs: number): { peers: string[]; ips: string[] } {
+    const standing = (bans: Map<string, Ban>): string[] =>
+      [...bans].filter(([, { expiryMs }]) => expiryMs > nowMs).map(([subject]) => subject)
+    return { peers: standing(this.peerBans), ips: standing(this.ipBans) }
+  }
+  /** Removes what has run out, and names it. */
+  liftExpiredBans(nowMs: number): { peers: string[]; ips: string[] } {
+    return { peers: removeExpired(this.peerBans, nowMs), ips: removeExpired(this.ipBans, nowMs) }
   }
   /** The ban on record, expired or not. */
   peerBan(peerId: string): Ban | undefined {
@@ -117,6 +135,20 @@ export class AccessLists {
     for (const [ip, ban] of asBans(record.ipBans, 'ipBans')) lists.banIp(ip, ban)
     return lists
   }
+}
+
+function addBan(bans: Map<string, Ban>, subject: string, ban: Ban): void {
+  bans.set(subject, ban)
+  if (bans.size <= MAX_BANS) return
+  let [first, firstMs] = ['', Number.POSITIVE_INFINITY]
+  for (const [name, { expiryMs }] of bans) if (expiryMs < firstMs) [first, firstMs] = [name, expiryMs]
+  bans.delete(first)
+}
+
+function removeExpired(bans: Map<string, Ban>, nowMs: number): string[] {
+  const gone = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
+  for (const subject of gone) bans.delete(subject)
+  return gone
 }
 
 function asRecord(value: unknown, what: string): Record<string, unknown> {

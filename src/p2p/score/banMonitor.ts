@@ -15,6 +15,8 @@ export function createBanMonitor(
   modules: {
     connected(): string[]
     score(peerId: string): number
+    /** What its score is made of, in a few words. */
+    mainReason(peerId: string): string
     isStatic(peerId: string): boolean
     /** Writes the ban down and closes the peer's connections. */
     ban(peerId: string, ban: Ban): Promise<void>
@@ -33,7 +35,7 @@ export function createBanMonitor(
     if (peerId === undefined || modules.isStatic(peerId)) return
     const score = modules.score(peerId)
     if (score >= options.threshold) return
-    const reason = `score ${score.toFixed(2)} is below ${options.threshold}`
+    const reason = `score ${score.toFixed(2)} is below ${options.threshold}: ${modules.mainReason(peerId)}`
     logger.warn('Banning peer', { peer: peerId, reason, minutes: options.durationMs / 60_000 })
     await modules.ban(peerId, { expiryMs: clock.now() + options.durationMs, reason })
   }

@@ -57,12 +57,13 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
   }
 
   const ipParts = state.ips.map(({ ip, peers }): IpScorePart => {
-    const exempt = params.IPColocationFactorWhitelist.has(ip)
+    const exemptBy = params.IPColocationFactorWhitelist.rangeOf(ip) ?? null
     const surplus = Math.max(0, peers.length - params.IPColocationFactorThreshold)
     const value = surplus ** 2
     const ipWeight = params.IPColocationFactorWeight
-    const score = exempt ? 0 : product(value, ipWeight)
-    return { ip, peers, threshold: params.IPColocationFactorThreshold, value, weight: ipWeight, score, exempt }
+    const score = exemptBy === null ? product(value, ipWeight) : 0
+    const threshold = params.IPColocationFactorThreshold
+    return { ip, peers, threshold, value, weight: ipWeight, score, exempt: exemptBy !== null, exemptBy }
   })
   const ipColocation = { score: sum(ipParts), parts: ipParts }
 

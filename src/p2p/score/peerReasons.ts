@@ -1,15 +1,19 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { BanRecord, P2pApi, PeerScoreReport, ScoreThreshold } from '../api.ts'
+import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreCause, ScoreThreshold } from '../api.ts'
 import { nextTurn } from '../gossip/largeMessages.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { AccessLists, Ban } from '../host/accessLists.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
 import type { AppScores } from './appScores.ts'
 import { FORECAST_S, forecast, scoreParts, scoreState } from './explainScore.ts'
+import { mainReason } from './mainReason.ts'
 import type { PeerHistories } from './peerHistory.ts'
 import type { GossipScoring } from './scoreParams.ts'
 
-export type PeerReasons = Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans'>
+export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans'> {
+  /** Of a connected peer. */
+  mainReason(peerId: string): string
+}
 
 export interface PeerReasonsModules {
   clock: Clock
@@ -23,6 +27,8 @@ export interface PeerReasonsModules {
   isStatic(peerId: string): boolean
   isProtected(peerId: string): boolean
 }
+
+const MAX_CAUSES = 5
 
 /** Answers why a peer stands as it does, what it did, and who is banned. */
 export function createPeerReasons(
@@ -69,7 +75,10 @@ export function createPeerReasons(
           limits.map(({ value }) => value),
         )
       : []
+    const counters = modules.router.counters(peerId)
+    const keptUntilMs = counters === undefined || counters.connected ? undefined : counters.expire
     const ban = lists.peerBan(peerId)
+    const causes = causesOf(peerId)
     return {
       peerID: peerId,
       scored: options.scored,
@@ -77,18 +86,67 @@ export function createPeerReasons(
       static: modules.isStatic(peerId),
       protected: modules.isProtected(peerId),
       ...parts,
+      mainReason: mainReason({ ...parts, causes }),
+      causes,
       thresholds: limits.map((limit, index) => ({
         ...limit,
         below: parts.total < limit.value,
         changesInS: changes[index] ?? null,
       })),
       forecastHorizonS: isConnected ? FORECAST_S : 0,
+      forgottenInS: keptUntilMs === undefined ? null : Math.max(0, Math.ceil((keptUntilMs - clock.now()) / 1000)),
       ban: standing(ban) ? banRecord('peer', peerId, ban) : null,
       blocked: lists.blockedPeers.has(peerId),
+      refusals: refusals(peerId),
     }
   }
 
+  /** Of the latest events of these kinds. */
+  const causes = (events: readonly PeerEvent[], isCause: (event: PeerEvent) => boolean): ScoreCause[] => {
+    const latest = events.filter(isCause).slice(-MAX_CAUSES).reverse()
+    return latest.map(({ reason, detail, block, topics, count, lastMs }) => ({
+      reason,
+      ...(detail === undefined ? {} : { detail }),
+      ...(block === undefined ? {} : { block }),
+      ...(topics === undefined ? {} : { topics }),
+      count,
+      lastMs,
+    }))
+  }
+  const causesOf = (peerId: string): PeerScoreReport['causes'] => {
+    const events = histories.of(peerId)
+    const scored = new Set(Object.keys(params.topics).map(modules.versionOf))
+    const isScored = ({ topics }: PeerEvent): boolean => topics?.some((version) => scored.has(version)) === true
+    return {
+      rejections: causes(events, (event) => event.kind === 'reject' && scoring.blames(event.reason) && isScored(event)),
+      behaviour: causes(events, ({ kind }) => kind === 'behaviour'),
+      application: causes(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),
+    }
+  }
+  /** Its IPs are those of its connections, and of the last one that is written down. */
+  const refusals = (peerId: string): PeerScoreReport['refusals'] => {
+    const found: PeerScoreReport['refusals'] = []
+    if (lists.blockedPeers.has(peerId)) found.push({ subject: peerId, reason: 'it is on the block list' })
+    const ips = new Set(modules.router.counters(peerId)?.knownIPs)
+    const last = histories.of(peerId).findLast(({ kind }) => kind === 'connected')?.detail
+    const lastIp = /^\/ip[46]\/([^/]+)\//.exec(last ?? '')?.[1]
+    if (lastIp !== undefined) ips.add(lastIp)
+    for (const ip of ips) {
+      const entry = lists.addrBlock(ip)
+      if (entry !== undefined) {
+        const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} lies in ${entry}, which is blocked`
+        found.push({ subject: entry, reason })
+      }
+      const ban = lists.ipBan(ip)
+      if (!standing(ban)) continue
+      const until = new Date(ban.expiryMs).toISOString()
+      found.push({ subject: ip, reason: `its IP ${ip} is banned until ${until}: ${ban.reason}` })
+    }
+    return found
+  }
+
   return {
+    mainReason: (peerId) => report(peerId, true).mainReason,
     async peerScore(text) {
       const connected = modules.connected()
       if (text !== undefined) {

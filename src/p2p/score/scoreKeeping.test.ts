@@ -35,6 +35,7 @@ function run(clock: ManualClock, book: ScoreBook) {
       book,
       router: {
         counters: (peer) => gossip.get(peer),
+        forgive: (peer) => void gossip.delete(peer),
         restore: (peer, counters, forMs) => void restored.set(peer, { counters, forMs }),
       },
       appScores,

@@ -16,6 +16,8 @@ export interface ScoreKeeping {
   close(): Promise<void>
   /** For the gossip router. */
   onLeave(peerId: string): () => void
+  /** Strikes out what counts against a peer. */
+  forgive(peerId: string): void
   /** Of a peer that may be gone: how it stands, or stood when it left. */
   of(peerId: string): PeerScores
 }
@@ -23,7 +25,7 @@ export interface ScoreKeeping {
 export function createScoreKeeping(
   modules: {
     book: ScoreBook
-    router: Pick<GossipRouter, 'counters' | 'restore'>
+    router: Pick<GossipRouter, 'counters' | 'restore' | 'forgive'>
     appScores: Pick<AppScores, 'counters' | 'peers' | 'restore' | 'forget'>
     /** As they stand now. */
     scores: { of(peerId: string): PeerScores }
@@ -83,6 +85,11 @@ export function createScoreKeeping(
       return () => {
         if (!isClosed) write(peerId, false, last)
       }
+    },
+    forgive(peerId) {
+      router.forgive(peerId)
+      appScores.forget(peerId)
+      book.remove(peerId)
     },
     of(peerId) {
       if (router.counters(peerId) !== undefined) return scores.of(peerId)

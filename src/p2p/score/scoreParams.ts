@@ -1,5 +1,4 @@
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
-import type { RejectReason } from '../gossip/blockValidator.ts'
 import type { PayloadVersion } from '../gossip/topics.ts'
 import type { P2pOptions } from '../options.ts'
 import {
@@ -22,7 +21,7 @@ export interface GossipScoring {
     appSpecificWeight: number
     IPColocationFactorWeight: number
     IPColocationFactorThreshold: number
-    IPColocationFactorWhitelist: Set<string>
+    IPColocationFactorWhitelist: IpRangeSet
     behaviourPenaltyWeight: number
     behaviourPenaltyThreshold: number
     behaviourPenaltyDecay: number
@@ -39,7 +38,7 @@ export interface GossipScoring {
     opportunisticGraftThreshold: number
   }
   /** Whether a rejected message counts against its sender. */
-  blames(reason: RejectReason): boolean
+  blames(reason: string): boolean
   /** The parameters of each topic when this one carries the chain's blocks; undefined when they never change. */
   topicsFor(carrying: PayloadVersion): Record<string, TopicParams> | undefined
 }
@@ -107,15 +106,20 @@ export class IpRangeSet extends Set<string> {
 
   constructor(cidrs: readonly string[]) {
     super()
-    this.ranges = cidrs.map(parseCidr)
+    this.ranges = cidrs.map((cidr) => ({ cidr, subnet: parseCidr(cidr) }))
   }
 
   override has(ip: string): boolean {
+    return this.rangeOf(ip) !== undefined
+  }
+
+  /** The range that an address lies in, as it was given. */
+  rangeOf(ip: string): string | undefined {
     try {
       const bytes = parseIp(ip)
-      return this.ranges.some((range) => subnetContains(range, bytes))
+      return this.ranges.find(({ subnet }) => subnetContains(subnet, bytes))?.cidr
     } catch {
-      return false
+      return undefined
     }
   }
 }

@@ -99,16 +99,17 @@ describe('createBanMonitor', () => {
   it('bans what is below the threshold, one peer a second, and no static peer', async () => {
     const clock = new ManualClock(5_000)
     const scores: Record<string, number> = { good: 0, edge: -100, bad: -100.1, static: -500 }
-    const bans: [string, number][] = []
+    const bans: [string, number, string][] = []
     const monitor = createBanMonitor(
       {
         clock,
         logger: silentLogger,
         connected: () => Object.keys(scores),
         score: (peer) => scores[peer] ?? 0,
+        mainReason: () => 'some reason',
         isStatic: (peer) => peer === 'static',
-        async ban(peer, { expiryMs }) {
-          bans.push([peer, expiryMs])
+        async ban(peer, { expiryMs, reason }) {
+          bans.push([peer, expiryMs, reason])
           delete scores[peer]
         },
       },
@@ -118,7 +119,7 @@ describe('createBanMonitor', () => {
     await clock.advance(2_000)
     expect(bans).toEqual([])
     for (let second = 0; second < 10; second++) await clock.advance(1_000)
-    expect(bans).toEqual([['bad', 8_000 + 3_600_000]])
+    expect(bans).toEqual([['bad', 8_000 + 3_600_000, 'score -100.10 is below -100: some reason']])
     monitor.stop()
     scores.good = -1_000
     await clock.advance(60_000)

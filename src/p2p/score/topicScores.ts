@@ -91,7 +91,7 @@ export const MISSED_AFTER_HEARTBEATS = 4
  * Rejections that may be our own fault, or the sequencer's, and not that of the peer that passed the block on: our clock
  * and the age that we accept, a signer that we do not know of yet, too many blocks signed for one height.
  */
-const NOT_TO_BLAME: ReadonlySet<RejectReason> = new Set([
+const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
   'too-old',
   'from-future',
   'wrong-signer',
@@ -99,7 +99,7 @@ const NOT_TO_BLAME: ReadonlySet<RejectReason> = new Set([
   'internal-error',
 ])
 
-/** Whether a rejected message counts against the peer that sent it. */
-export function isBlamed(scoring: BlockScoring, reason: RejectReason): boolean {
+/** Whether a rejected message counts against the peer that sent it; the reason's name may come out of a history. */
+export function isBlamed(scoring: BlockScoring, reason: string): boolean {
   return scoring !== 'current' || !NOT_TO_BLAME.has(reason)
 }

@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { blocksTopic } from './gossip/topics.ts'
+import type { P2pOptions } from './options.ts'
+import { startRawPeer } from './testUtils/rawPeer.ts'
+import { CHAIN_ID } from './testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((started) => started.stop()))
+})
+async function start(options: Partial<P2pOptions> = {}, clock: Clock = systemClock): Promise<TestNode> {
+  const started = await startTestNode(options, { clock })
+  running.push(started.node)
+  return started
+}
+/** A peer that has been banned for the garbage that it sent. */
+async function startBanned({ node, address }: TestNode) {
+  const raw = await startRawPeer([TOPIC])
+  running.push(raw)
+  await raw.connect(address)
+  for (let n = 0; n < 6; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
+  await until('the ban', async () => (await node.bans()).some(({ subject }) => subject === raw.peerId))
+  await until('its end', () => node.connectedPeers().length + raw.host.getConnections().length === 0)
+  return raw
+}
+const unbanOf = async ({ node }: TestNode, peerId: string) =>
+  (await node.peerHistory(peerId))[0]?.events.find(({ kind }) => kind === 'unban')
+
+describe('a ban for a score', () => {
+  it('is listed with its reason, apart from the block list', async () => {
+    const test = await start()
+    const raw = await startBanned(test)
+    const dump = await test.node.peers(false)
+    expect(dump).toMatchObject({ bannedPeers: [], timeBans: { peers: [raw.peerId], ips: [] } })
+    expect(await test.node.peerStats()).toMatchObject({ banned: 0, timeBanned: 1 })
+    const [ban] = await test.node.bans()
+    expect(ban?.reason).toMatch(/^score -\d+\.\d\d is below -100: invalid messages on v3 \(last: snappy-damaged\)$/)
+    const [report] = await test.node.peerScore(raw.peerId)
+    expect(report).toMatchObject({ blocked: false, ban: { reason: ban?.reason } })
+    expect(report?.causes.rejections[0]).toMatchObject({ reason: 'snappy-damaged', count: 6, topics: [3] })
+    await test.node.blockPeer(raw.peerId)
+    expect(await test.node.peerStats()).toMatchObject({ banned: 1, timeBanned: 0 })
+  })
+
+  it('ends by itself, and the history says so', async () => {
+    let laterMs = 0
+    const clock: Clock = { now: () => Date.now() + laterMs, setTimeout: systemClock.setTimeout }
+    const test = await start({ ban: { enabled: true, threshold: -100, durationMs: 3_600_000 } }, clock)
+    const raw = await startBanned(test)
+    expect(await unbanOf(test, raw.peerId)).toBeUndefined()
+    laterMs = 3_600_000
+    await until('its end', async () => (await unbanOf(test, raw.peerId))?.reason === 'expired')
+    expect((await test.node.peers(false)).timeBans.peers).toEqual([])
+    expect(await test.registry.metrics()).toContain('op_node_default_p2p_peer_unbans 1')
+  })
+
+  it('that the operator lifts is lifted with what led to it, or it would stand again at once', async () => {
+    const test = await start()
+    const raw = await startBanned(test)
+    await test.node.unblockPeer(raw.peerId)
+    expect((await unbanOf(test, raw.peerId))?.reason).toBe('lifted')
+    expect((await test.node.peerScore(raw.peerId))[0]).toMatchObject({ total: 0, ban: null })
+    await raw.connect(test.address)
+    await until('its return', () => test.node.connectedPeers().includes(raw.peerId))
+    expect((await test.node.peerScore(raw.peerId))[0]?.total).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('what keeps a peer out', () => {
+  it('is named with what would have to be unblocked', async () => {
+    const test = await start()
+    const raw = await startRawPeer([TOPIC])
+    running.push(raw)
+    await raw.connect(test.address)
+    const refusals = async () => (await test.node.peerScore(raw.peerId))[0]?.refusals
+    expect(await refusals()).toEqual([])
+    await test.node.blockSubnet('127.0.0.0/8')
+    await until('its end', () => test.node.connectedPeers().length === 0)
+    await test.node.blockPeer(raw.peerId)
+    expect(await refusals()).toEqual([
+      { subject: raw.peerId, reason: 'it is on the block list' },
+      { subject: '127.0.0.0/8', reason: 'its IP 127.0.0.1 lies in 127.0.0.0/8, which is blocked' },
+    ])
+    await test.node.unblockSubnet('127.0.0.0/8')
+    await test.node.blockAddr('127.0.0.1')
+    expect((await refusals())?.[1]).toEqual({ subject: '127.0.0.1', reason: 'its IP 127.0.0.1 is blocked' })
+  })
+})
