@@ -276,12 +276,13 @@ describe('formatExplanation', () => {
 
 describe('formatStatus', () => {
   it('says what waits in the queue', () => {
-    const text = formatStatus(
-      { ...STATUS, queued_unsafe_l2: ref(25) },
-      'v1',
-      { connected: 2, known: 3, banned: 1 },
-      1_700_000_030,
-    )
+    const answers = {
+      status: { ...STATUS, queued_unsafe_l2: ref(25) },
+      version: 'v1',
+      stats: { connected: 2, known: 3, banned: 1 },
+      health: { state: 'ok', ok: true, text: 'blocks come by gossip' },
+    }
+    const text = formatStatus(answers, 1_700_000_030)
     expect(text).toContain('peers: 2 connected, 3 known, 1 blocked')
     expect(text).toContain('waiting in the queue from L2 block 25 on')
     expect(text).toMatch(/L2 unsafe.*10 s ago/)

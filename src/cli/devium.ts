@@ -20,11 +20,12 @@ function createDeviumCommand(): Command {
       await withNode(options.rpc, async (node) => {
         const status = await node.request('devium_syncStatus', [])
         if (options.json) return printJson(status)
-        const [version, peers] = await Promise.all([
+        const [version, peers, health] = await Promise.all([
           node.request('devium_version', []),
           ifServed(node, 'deviump2p_peerStats', []),
+          ifServed(node, 'deviump2p_health', []),
         ])
-        console.log(formatStatus(status, String(version), peers))
+        console.log(formatStatus({ status, version: String(version), stats: peers, health }))
       })
     })
 

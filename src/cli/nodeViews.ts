@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { healthNote } from './healthView.ts'
 import { formatTable, shortHash } from './table.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.
@@ -36,14 +37,18 @@ const dumpSchema = z.object({
   bannedSubnets: z.array(z.string()),
 })
 
-/** devium_syncStatus for people; `stats` is undefined when the node runs without peers. */
-export function formatStatus(
-  answer: unknown,
-  version: string,
-  stats: unknown,
-  nowSeconds = Math.floor(Date.now() / 1000),
-): string {
-  const status = statusSchema.parse(answer)
+/** What a node answers for `devium status`; `stats` and `health` are undefined when it runs without peers. */
+export interface StatusAnswers {
+  status: unknown
+  version: string
+  stats: unknown
+  health: unknown
+}
+
+/** devium_syncStatus for people, with what is to be said of peers. */
+export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Date.now() / 1000)): string {
+  const { version, stats } = answers
+  const status = statusSchema.parse(answers.status)
   const row = (name: string, ref: z.infer<typeof refSchema>) => {
     const empty = /^0x0*$/.test(ref.hash)
     return [
@@ -72,6 +77,8 @@ export function formatStatus(
     const { connected, known, banned } = peerStatsSchema.parse(stats)
     notes.push(`peers: ${connected} connected, ${known} known, ${banned} blocked`)
   }
+  const trouble = healthNote(answers.health)
+  if (trouble !== undefined) notes.push(trouble)
   if (!/^0x0*$/.test(status.queued_unsafe_l2.hash))
     notes.push(`waiting in the queue from L2 block ${status.queued_unsafe_l2.number} on`)
   return `${notes.join('\n')}\n\n${table}`

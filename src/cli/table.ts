@@ -1,5 +1,6 @@
 /** Columns padded to their widest cell; numbers (cells of digits) are aligned to the right. */
-export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(header: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map((cells) => cells.map(plainText))
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
   const numeric = header.map(
     (_, column) => rows.length > 0 && rows.every((row) => /^-?[\d.]+$/.test(row[column] ?? '')),
@@ -12,6 +13,11 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
       .join('  ')
       .trimEnd()
   return [line(header), ...rows.map(line)].join('\n')
+}
+
+/** A remote text without control characters: it can neither break a line nor move the cursor. */
+export function plainText(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?')
 }
 
 /** `0x1234…cdef`: enough of a hash to tell it from its neighbours. */

@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import { formatHealth } from './healthView.ts'
+import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+
+/** `devium p2p health`. */
+export function addHealth(parent: Command): Command {
+  return nodeCommand(parent, 'health', 'Whether blocks come by gossip, and if not, why and what to do about it')
+    .option('--json', 'Print the raw answer')
+    .action(async (options: NodeOptions) => {
+      await withNode(options.rpc, async (node) => {
+        const health = await node.request('deviump2p_health', [])
+        if (options.json) return printJson(health)
+        console.log(formatHealth(health))
+      })
+    })
+}
