@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { type Clock, unixSeconds } from '../lib/clock.ts'
+import { describeError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkP2pOptions } from './checkOptions.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
@@ -22,10 +23,12 @@ import { classifyDialFailure } from './host/dialFailure.ts'
 import { createGater, type GaterMetrics } from './host/gater.ts'
 import { createHost, startHost } from './host/host.ts'
 import { loadIdentity } from './host/identity.ts'
+import { createInboundLimits, INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { createLatencyTracker } from './host/latency.ts'
 import { createLivenessMonitor } from './host/liveness.ts'
 import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
+import { createPingServer, MAX_PING_STREAMS, PING_PROTOCOL } from './host/pingServer.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
 import { createP2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
@@ -33,6 +36,7 @@ import { createOperatorApi } from './operatorApi.ts'
 import type { P2pChain, P2pOptions } from './options.ts'
 import { createAppScores } from './score/appScores.ts'
 import { createBanMonitor } from './score/banMonitor.ts'
+import { createPeerConduct } from './score/conduct.ts'
 import { recordPeerEvents } from './score/peerEvents.ts'
 import { openPeerHistories } from './score/peerHistory.ts'
 import { createPeerReasons } from './score/peerReasons.ts'
@@ -87,6 +91,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const events = recordPeerEvents(histories)
   const appScores = createAppScores(events.onResponse)
   const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
+  const versionOf = (topic: string) => PAYLOAD_VERSIONS.find((version) => topics.get(version) === topic)
   const scoring = gossipScoring(options, {
     blockTimeS: config.blockTime,
     appScore: (peer) => appScores.score(peer),
@@ -122,6 +127,15 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     },
     { maxAgeS: options.gossip.maxAgeS },
   )
+  const conduct = createPeerConduct({
+    clock,
+    penalise(peer, points, offence, detail) {
+      if (points > 0) router.penalise(peer, points)
+      events.onOffence(peer, offence, detail)
+      logger.debug('Peer misbehaved', { peer, offence, detail, points })
+      banMonitor.suspect(peer)
+    },
+  })
   const logRejection = createRejectionLog({ logger, clock })
   const router = createGossipRouter(
     {
@@ -130,13 +144,17 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       scoring,
       validate,
       onVerdict(from, version, verdict) {
+        if (verdict.result === 'reject') banMonitor.suspect(from)
         logRejection(from, version, verdict)
         record.onVerdict(from, verdict)
         events.onVerdict(from, version, verdict)
       },
       onRejectedAgain: events.onVerdict,
       onMesh: events.onMesh,
-      onPenalty: events.onPenalty,
+      onPenalty(peer, label) {
+        banMonitor.suspect(peer)
+        events.onPenalty(peer, label)
+      },
       onLeave: (peer) => keeping.onLeave(peer),
       onBlock(envelope, from) {
         metrics.onUnsafePayload(unixSeconds(clock))
@@ -147,6 +165,16 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       },
       onEvent: metrics.onGossipEvent,
       isAlwaysServed: (peer) => statics.has(peer),
+      guard: {
+        conduct,
+        setTimeout: clock.setTimeout.bind(clock),
+        onAuthor: (peer, topic) => events.onAuthor(peer, versionOf(topic)),
+        onSlowReader(peer) {
+          conduct.report(peer, 'slow-reader')
+          connections.abort(peer, 'reads too slowly')
+        },
+        onUnexpected: (err) => logger.debug('Handling an RPC failed', { err }),
+      },
       connectionsOf: (peer) => host.getConnections(peer),
     },
     topics,
@@ -163,9 +191,22 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const host = await createHost(
     {
       identity,
-      gater: createGater({ lists: access.lists, clock, metrics: gaterMetrics, onConnection: bandwidth.add }),
+      gater: createGater({
+        lists: access.lists,
+        clock,
+        metrics: gaterMetrics,
+        onConnection: bandwidth.add,
+        limits: createInboundLimits({ clock }, { ...INBOUND_LIMITS, exempt: options.ipColocationExempt }),
+      }),
       datastore: store.datastore,
       pubsub: router.service,
+      muxerGuard: {
+        clock,
+        onAbuse(muxer, error) {
+          const peer = connections.peerOf(muxer)
+          if (peer !== undefined) conduct.report(peer, 'muxer-abuse', describeError(error))
+        },
+      },
     },
     options,
   ).catch(async (error: unknown) => {
@@ -336,7 +377,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     {
       clock,
       router,
-      versionOf: (topic) => PAYLOAD_VERSIONS.find((version) => topics.get(version) === topic),
+      versionOf,
       appScores,
       scoring,
       histories,
@@ -437,6 +478,12 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         await signer?.start()
         connections.start()
         await startHost(host, options)
+        const pings = createPingServer({
+          setTimeout: clock.setTimeout.bind(clock),
+          spend: (peer) => conduct.spend(peer, 'pings'),
+          onFlood: (peer) => conduct.report(peer, 'ping-flood'),
+        })
+        await host.handle(PING_PROTOCOL, pings, { maxInboundStreams: MAX_PING_STREAMS, force: true })
         await sync.start()
         router.join()
         await discovery?.start()

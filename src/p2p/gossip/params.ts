@@ -1,3 +1,5 @@
+import { MAX_CONTROL_MESSAGES } from './rpcShape.ts'
+
 /** Largest RPC container, and largest message after unpacking (specs: rollup-node-p2p, "Gossip parameters"). */
 export const MAX_GOSSIP_BYTES = 10 * 1024 * 1024
 /** A signature and one byte: nothing shorter is looked at. */
@@ -28,12 +30,14 @@ export const GOSSIP_PARAMS = {
 
 /** A peer that reads slowly may leave this much unsent before its stream is closed: room for one large block and more. */
 export const MAX_OUTBOUND_BUFFER_BYTES = 16 * 1024 * 1024
+/** Gossip streams of one protocol that a peer may have open towards us: a new one replaces the one before. */
+export const MAX_INBOUND_GOSSIP_STREAMS = 4
 /** Room for four topics at the library's 1 KiB each, with some to spare. */
 export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024
 
 /**
  * Members of one RPC. Ids as gossipsub counts them (5000 an IHAVE, op-node's 1000 IDONTWANT); messages as a peer may
- * send on one IWANT of everything that mcache holds, many times over. An RPC beyond is dropped.
+ * send on one IWANT of everything that mcache holds, many times over. An RPC beyond is dropped, and its sender blamed.
  */
 export const RPC_LIMITS = {
   maxSubscriptions: 128,
@@ -41,6 +45,6 @@ export const RPC_LIMITS = {
   maxIhaveMessageIDs: 5_000,
   maxIwantMessageIDs: 5_000,
   maxIdontwantMessageIDs: 1_000,
-  maxControlMessages: 1_000,
+  maxControlMessages: MAX_CONTROL_MESSAGES,
   maxPeerInfos: 16,
 }

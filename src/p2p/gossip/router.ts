@@ -24,11 +24,12 @@ import {
   speakBothDialects,
 } from './gossipInternals.ts'
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
+import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
   GOSSIP_PARAMS,
-  MAX_GOSSIP_BYTES,
+  MAX_INBOUND_GOSSIP_STREAMS,
   MAX_OUTBOUND_BUFFER_BYTES,
   MAX_TOPIC_BYTES_PER_PEER,
   RPC_LIMITS,
@@ -77,6 +78,8 @@ export interface GossipRouterModules {
   onLeave(peerId: string): () => void
   /** Peers that get every block, in the mesh or not. */
   isAlwaysServed(peerId: string): boolean
+  /** What stands before gossipsub is told, and asks. */
+  guard: GuardModules
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
 }
@@ -103,6 +106,8 @@ export interface GossipRouter {
   setCarrier(version: PayloadVersion): void
   /** For those who know of connections: a peer has one more, or one less. */
   readonly streams: GossipStreams
+  /** Adds to what gossipsub counts as misbehaviour of the peer. */
+  penalise(peerId: string, points: number): void
   /** Peers known on an IP. */
   peersOnIp(ip: string): string[]
 }
@@ -131,6 +136,7 @@ export function createGossipRouter(
   const turns = createFairTurns()
   const dialects = createIdDialects()
   let names: DialectHooks | undefined
+  let guard: GossipGuard | undefined
   let carrier: PayloadVersion | undefined
   let isJoined = false
   const versions = new Map([...topics].map(([version, topic]) => [topic, version]))
@@ -146,7 +152,7 @@ export function createGossipRouter(
       allowedTopics: [...topics.values()],
       maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
       decodeRpcLimits: RPC_LIMITS,
-      maxInboundDataLength: MAX_GOSSIP_BYTES,
+      maxInboundStreams: MAX_INBOUND_GOSSIP_STREAMS,
       maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
       // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.
       tagMeshPeers: false,
@@ -202,6 +208,10 @@ export function createGossipRouter(
     watchScores(internals)
     retained = retainScores(internals, modules.onLeave)
     serveSmallNetworks(internals)
+    guard = guardGossip(gossip, modules.guard, {
+      topics: new Set(topics.values()),
+      graylistThreshold: scoring.thresholds.graylistThreshold,
+    })
     streams = manageGossipStreams(gossip, modules)
     names = speakBothDialects(internals, dialects)
     return gossip
@@ -262,6 +272,7 @@ export function createGossipRouter(
     if (verdict.result === 'reject') rejected.set(idText(both.withTopic), { version, verdict })
     if (verdict.result === 'accept') {
       accepted.set(message, verdict.envelope)
+      guard?.onAccepted(message.data)
       modules.onEvent('DELIVER_MESSAGE')
     } else {
       modules.onEvent('REJECT_MESSAGE')
@@ -275,6 +286,7 @@ export function createGossipRouter(
     return RESULTS[verdict.result]
   }
 
+  let penalise: GossipRouter['penalise'] = () => {}
   /** Each copy of a rejected message counts against its sender, as gossipsub has it. */
   const rejected = new LruMap<string, { version: PayloadVersion; verdict: Verdict }>(REJECTED_REMEMBERED)
   const watchScores = ({ score }: GossipInternals): void => {
@@ -286,6 +298,7 @@ export function createGossipRouter(
       duplicateMessage(from, id, topic)
     }
     const addPenalty = score.addPenalty.bind(score)
+    penalise = (peerId, points) => addPenalty(peerId, points, 'offence')
     score.addPenalty = (peerId, penalty, label) => {
       addPenalty(peerId, penalty, label)
       modules.onPenalty(peerId, label)
@@ -360,6 +373,7 @@ export function createGossipRouter(
       moveTo: (connection) => streams?.moveTo(connection),
       repair: (peerId) => streams?.repair(peerId),
     },
+    penalise: (peerId, points) => penalise(peerId, points),
     peersOnIp: (ip) => [...(internals?.score.peerIPs.get(ip) ?? [])],
   }
 }

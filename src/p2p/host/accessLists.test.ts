@@ -122,6 +122,7 @@ describe('createGater', () => {
       lists,
       clock,
       onConnection: () => {},
+      limits: { refuse: () => undefined, onUpgraded: () => {} },
       metrics: {
         onDial: (allowed) => {
           counts[allowed ? 'dialed' : 'refusedDials'] += 1

@@ -1,4 +1,4 @@
-import { type Connection, type PeerId, StreamCloseEvent } from '@libp2p/interface'
+import { type Connection, type PeerId, StreamCloseEvent, type StreamMuxer } from '@libp2p/interface'
 import { describeError } from '../../lib/errors.ts'
 import { DIRECTION, type Direction } from '../api.ts'
 import type { Host } from './host.ts'
@@ -15,6 +15,8 @@ export interface Connections {
   open(peerId?: string): Connection[]
   /** Orderly; resolves when closed, at the latest after a second. */
   close(peerId: string, reason: string): Promise<void>
+  /** Whose connection the multiplexer belongs to. */
+  peerOf(muxer: StreamMuxer): string | undefined
   /** At once. */
   abort(peerId: string, reason: string): void
   /** The newest that is open. */
@@ -130,6 +132,12 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
       reasons.set(peerId, reason)
       await host.hangUp(entry.id, { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) })
     },
+    // libp2p's connections carry their multiplexer, though its types do not say so.
+    peerOf: (muxer) =>
+      host
+        .getConnections()
+        .find((connection) => 'muxer' in connection && connection.muxer === muxer)
+        ?.remotePeer.toString(),
     abort(peerId, reason) {
       if (byPeer.has(peerId)) reasons.set(peerId, reason)
       for (const connection of byPeer.get(peerId)?.connections ?? []) connection.abort(new Error(reason))

@@ -2,6 +2,7 @@ import type { ConnectionGater, MultiaddrConnection } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccessLists } from './accessLists.ts'
+import type { InboundLimits } from './inboundLimits.ts'
 import { ipOf } from './multiaddrs.ts'
 
 /** What became of an attempt: counted by the metrics `p2p_dials` and `p2p_accepts`, and of bans that ran out. */
@@ -22,8 +23,9 @@ export function createGater(modules: {
   metrics: GaterMetrics
   /** Hears of each connection as soon as it stands. */
   onConnection(connection: MultiaddrConnection): void
+  limits: InboundLimits
 }): ConnectionGater {
-  const { lists, clock, metrics, onConnection } = modules
+  const { lists, clock, metrics, onConnection, limits } = modules
 
   const isPeerDenied = (peerId: string): boolean => {
     if (lists.blockedPeers.has(peerId)) return true
@@ -57,7 +59,12 @@ export function createGater(modules: {
     denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
     denyInboundConnection(connection: MultiaddrConnection) {
       onConnection(connection)
-      return accept(isIpDenied(ipOf(connection.remoteAddr)))
+      const ip = ipOf(connection.remoteAddr)
+      return accept(isIpDenied(ip) || (ip !== undefined && limits.refuse(ip, connection) !== undefined))
+    },
+    denyInboundUpgradedConnection(_, connection: MultiaddrConnection) {
+      limits.onUpgraded(connection)
+      return false
     },
     denyOutboundConnection(_, connection: MultiaddrConnection) {
       onConnection(connection)

@@ -12,6 +12,7 @@ import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { UsageError } from '../../lib/errors.ts'
 import type { P2pOptions } from '../options.ts'
 import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
+import { guardYamux, MAX_INBOUND_STREAMS, type MuxerGuardModules } from './guardedMuxers.ts'
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
@@ -30,6 +31,7 @@ export interface HostModules {
   gater: ConnectionGater
   datastore: Datastore | undefined
   pubsub: (components: GossipSubComponents) => GossipSub
+  muxerGuard: MuxerGuardModules
 }
 
 /** op-node: TCP connections without traffic are closed after an hour. */
@@ -41,6 +43,9 @@ const INBOUND_PER_SECOND_PER_IP = 100
 const INBOUND_PENDING = 100
 /** Hard limit in high water marks; between the mark and here `ConnectionTrimmer` decides whom to keep. */
 const MAX_CONNECTIONS_FACTOR = 2
+
+/** libp2p's 5 are few for a peer that connects, is identified and asks for blocks; there it costs the connection. */
+const MPLEX_STREAMS_PER_SECOND = 32
 
 type Factories = Libp2pOptions<HostServices>
 
@@ -65,7 +70,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       }),
     ],
     connectionEncrypters: await encrypters(options),
-    streamMuxers: await muxers(options),
+    streamMuxers: await muxers(options, modules.muxerGuard),
     connectionGater: modules.gater,
     connectionManager: {
       maxConnections: Math.max(options.peersHigh * MAX_CONNECTIONS_FACTOR, options.peersHigh + 16),
@@ -137,11 +142,11 @@ async function encrypters(options: P2pOptions): Promise<NonNullable<Factories['c
   return list
 }
 
-async function muxers(options: P2pOptions): Promise<NonNullable<Factories['streamMuxers']>> {
+async function muxers(options: P2pOptions, guard: MuxerGuardModules): Promise<NonNullable<Factories['streamMuxers']>> {
   const list: NonNullable<Factories['streamMuxers']> = []
   for (const name of options.muxers) {
-    if (name === 'yamux') list.push(yamux())
-    else list.push((await import('@libp2p/mplex')).mplex())
+    if (name === 'yamux') list.push(guardYamux(yamux({ maxInboundStreams: MAX_INBOUND_STREAMS }), guard))
+    else list.push((await import('@libp2p/mplex')).mplex({ disconnectThreshold: MPLEX_STREAMS_PER_SECOND }))
   }
   return list
 }

@@ -7,6 +7,8 @@ const TICK_MS = 1_000
 
 export interface BanMonitor {
   start(): void
+  /** Looks at this peer at the next tick, beside the one whose turn it is: it has just done something. */
+  suspect(peerId: string): void
   stop(): void
 }
 
@@ -27,12 +29,19 @@ export function createBanMonitor(
 ): BanMonitor {
   const { clock, logger } = modules
   let queue: string[] = []
+  const suspects = new Set<string>()
   let cancel: (() => void) | undefined
 
   const tick = async (): Promise<void> => {
     if (queue.length === 0) queue = modules.connected()
-    const peerId = queue.shift()
-    if (peerId === undefined || modules.isStatic(peerId)) return
+    const next = queue.shift()
+    if (next !== undefined) suspects.add(next)
+    const peers = [...suspects]
+    suspects.clear()
+    for (const peerId of peers) await look(peerId)
+  }
+  const look = async (peerId: string): Promise<void> => {
+    if (modules.isStatic(peerId)) return
     const score = modules.score(peerId)
     if (score >= options.threshold) return
     const reason = `score ${score.toFixed(2)} is below ${options.threshold}: ${modules.mainReason(peerId)}`
@@ -50,6 +59,9 @@ export function createBanMonitor(
   }
   return {
     start: schedule,
+    suspect(peerId) {
+      if (cancel !== undefined) suspects.add(peerId)
+    },
     stop() {
       cancel?.()
       cancel = undefined

@@ -3,6 +3,7 @@ import type { MeshCause } from '../gossip/router.ts'
 import type { Ban } from '../host/accessLists.ts'
 import type { ConnectionEnd } from '../host/connections.ts'
 import type { AppEvent } from './appScores.ts'
+import type { OffenceName } from './offences.ts'
 import type { PeerHistories } from './peerHistory.ts'
 
 /** Names of our own for what gossipsub and the application scores call otherwise. */
@@ -32,6 +33,13 @@ export function recordPeerEvents(histories: Pick<PeerHistories, 'record'>) {
     },
     onPenalty(peerId: string, label: string): void {
       record(peerId, { kind: 'behaviour', reason: PENALTIES[label] ?? label })
+    },
+    onOffence(peerId: string, offence: OffenceName, detail?: string): void {
+      record(peerId, { kind: 'behaviour', reason: offence, ...(detail === undefined ? {} : { detail }) })
+    },
+    /** A message that names its author. */
+    onAuthor(peerId: string, version: number | undefined): void {
+      record(peerId, { kind: 'reject', reason: 'author', ...(version === undefined ? {} : { topics: [version] }) })
     },
     onResponse(peerId: string, event: AppEvent, detail?: string): void {
       record(peerId, { kind: 'response', reason: RESPONSES[event], ...(detail === undefined ? {} : { detail }) })

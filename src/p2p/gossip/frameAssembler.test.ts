@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { frameRpc } from '../testUtils/rpcCodec.ts'
+import { createFrameAssembler, FrameError } from './frameAssembler.ts'
+
+const LIMITS = { maxFrameBytes: 1_000_000, maxBacklogBytes: 2_000_000 }
+
+function all(assembler: ReturnType<typeof createFrameAssembler>): string[] {
+  const frames: string[] = []
+  for (let frame = assembler.next(); frame !== undefined; frame = assembler.next()) {
+    frames.push(Buffer.from(frame).toString('hex'))
+  }
+  return frames
+}
+
+describe('frames', () => {
+  it('come out as they went in, however the stream is cut', () => {
+    const content = fc.oneof(fc.uint8Array({ maxLength: 20 }), fc.uint8Array({ minLength: 100, maxLength: 3_000 }))
+    const cuts = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 })
+    fc.assert(
+      fc.property(fc.array(content, { maxLength: 12 }), cuts, (contents, sizes) => {
+        const assembler = createFrameAssembler(LIMITS)
+        const stream = Buffer.concat(contents.map(frameRpc))
+        const found: string[] = []
+        for (let at = 0, n = 0; at < stream.length; n++) {
+          const size = sizes[n % sizes.length] ?? 1
+          assembler.push(new Uint8Array(stream.subarray(at, at + size)))
+          // Some pieces arrive together.
+          if (n % 3 !== 0) found.push(...all(assembler))
+          at += size
+        }
+        found.push(...all(assembler))
+        const expected = contents.filter(({ length }) => length > 0).map((bytes) => Buffer.from(bytes).toString('hex'))
+        expect(found).toEqual(expected)
+        expect(assembler.isPartial()).toBe(false)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('never throw anything but a FrameError', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 10 }), (pieces) => {
+        const assembler = createFrameAssembler({ maxFrameBytes: 100, maxBacklogBytes: 150 })
+        try {
+          for (const piece of pieces) {
+            assembler.push(piece)
+            all(assembler)
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(FrameError)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('handed out stay as they are when more comes', () => {
+    const assembler = createFrameAssembler(LIMITS)
+    const [a, b] = [new Uint8Array(50_000).fill(1), new Uint8Array(50_000).fill(2)]
+    const stream = Buffer.concat([frameRpc(a), frameRpc(b)])
+    const frames: Uint8Array[] = []
+    for (let at = 0; at < stream.length; at += 999) {
+      assembler.push(new Uint8Array(stream.subarray(at, at + 999)))
+      for (let frame = assembler.next(); frame !== undefined; frame = assembler.next()) frames.push(frame)
+    }
+    expect(frames.map((frame) => Buffer.compare(frame, frame[0] === 1 ? a : b))).toEqual([0, 0])
+  })
+
+  it('larger than allowed are refused by their length, before they come', () => {
+    const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
+    assembler.push(Uint8Array.of(0xe9, 0x07))
+    expect(() => assembler.next()).toThrow(FrameError)
+    const endless = createFrameAssembler(LIMITS)
+    endless.push(new Uint8Array(6).fill(0xff))
+    expect(() => endless.next()).toThrow('more than five bytes')
+  })
+
+  it('that nobody takes out may not pile up', () => {
+    const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
+    assembler.push(new Uint8Array(1_999).fill(1))
+    expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(FrameError)
+  })
+
+  it('in single bytes take little more memory than their content', () => {
+    const assembler = createFrameAssembler({ maxFrameBytes: 1 << 20, maxBacklogBytes: 1 << 21 })
+    const pieces = 500_000
+    assembler.push(Uint8Array.of(0x80, 0x80, 0x40))
+    const before = process.memoryUsage()
+    for (let n = 0; n < pieces; n++) assembler.push(Uint8Array.of(n))
+    const after = process.memoryUsage()
+    expect(assembler.isPartial()).toBe(true)
+    // Kept one by one, half a million pieces would be 100 MB.
+    expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(60_000_000)
+  })
+})

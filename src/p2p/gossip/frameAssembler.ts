@@ -1,0 +1,103 @@
+import { DeviumError } from '../../lib/errors.ts'
+
+export type FrameFault = 'oversized-rpc' | 'backlog' | 'slow-frame'
+
+/** A stream of frames that cannot be read on. */
+export class FrameError extends DeviumError<FrameFault> {}
+
+/** Bytes as libp2p hands them out: one piece, or a list of pieces. */
+export type Pieces = Uint8Array | (Iterable<Uint8Array> & { readonly byteLength: number })
+
+/**
+ * Cuts a stream into frames with a varint length each. Pieces smaller than a page are copied together as they come:
+ * kept one by one, a byte costs 200 bytes of heap, and a stranger decides how small they are.
+ */
+export interface FrameAssembler {
+  /** Throws FrameError `backlog`. */
+  push(data: Pieces): void
+  /** The next whole frame, empty ones left out. Throws FrameError `oversized-rpc`. */
+  next(): Uint8Array | undefined
+  /** A frame has begun and waits for its end. */
+  isPartial(): boolean
+  clear(): void
+}
+
+const FIRST_BYTES = 16 * 1024
+/** Ten megabytes take four. */
+const MAX_LENGTH_BYTES = 5
+
+export function createFrameAssembler(
+  /** The second bounds what waits: whole frames and a part of one. */
+  limits: { maxFrameBytes: number; maxBacklogBytes: number },
+): FrameAssembler {
+  /** What is not read yet stands from `start` to `end`. A frame handed out is a part of it: nothing is written there. */
+  let buffer: Uint8Array = new Uint8Array(0)
+  let start = 0
+  let end = 0
+  /** The buffer was made here, so that what comes may be written behind its end. */
+  let isOwn = false
+
+  const append = (piece: Uint8Array): void => {
+    const held = end - start
+    if (held === 0 && buffer.length === 0) {
+      // The usual case: a packet with whole frames is looked at where it is.
+      buffer = piece
+      start = 0
+      end = piece.length
+      return
+    }
+    if (end + piece.length > buffer.length || !isOwn) {
+      const grown = new Uint8Array(Math.max(FIRST_BYTES, 2 * (held + piece.length)))
+      grown.set(buffer.subarray(start, end))
+      buffer = grown
+      isOwn = true
+      start = 0
+      end = held
+    }
+    buffer.set(piece, end)
+    end += piece.length
+  }
+
+  const letGo = (): void => {
+    buffer = new Uint8Array(0)
+    isOwn = false
+    start = 0
+    end = 0
+  }
+  return {
+    push(data) {
+      if (end - start + data.byteLength > limits.maxBacklogBytes) {
+        throw new FrameError('backlog', `more than ${limits.maxBacklogBytes} bytes wait to be read`)
+      }
+      if (data instanceof Uint8Array) append(data)
+      else for (const piece of data) append(piece)
+    },
+    next() {
+      for (;;) {
+        let length = 0
+        let at = start
+        for (let shift = 0; ; shift++) {
+          if (at >= end) return undefined
+          const byte = buffer[at++] ?? 0
+          length += (byte & 0x7f) * 2 ** (7 * shift)
+          if (byte < 0x80) break
+          if (shift + 1 >= MAX_LENGTH_BYTES) throw oversized('a length of more than five bytes')
+        }
+        if (length > limits.maxFrameBytes) throw oversized(`${length} bytes, at most ${limits.maxFrameBytes} allowed`)
+        if (end - at < length) return undefined
+        // A small one must not keep a large buffer alive.
+        const isSmall = isOwn && length * 4 < buffer.length
+        const frame = isSmall ? buffer.slice(at, at + length) : buffer.subarray(at, at + length)
+        start = at + length
+        if (start === end) letGo()
+        if (length > 0) return frame
+      }
+    },
+    isPartial: () => end > start,
+    clear: letGo,
+  }
+}
+
+function oversized(message: string): FrameError {
+  return new FrameError('oversized-rpc', message)
+}

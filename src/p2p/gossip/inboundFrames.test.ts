@@ -1,0 +1,115 @@
+import { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { frameRpc } from '../testUtils/rpcCodec.ts'
+import { type FrameStream, readFrames } from './inboundFrames.ts'
+
+class FakeStream extends EventTarget {
+  aborted: Error | undefined
+  closed = false
+  abort(error: Error): void {
+    this.aborted = error
+  }
+  async close(): Promise<void> {
+    this.closed = true
+  }
+  receive(bytes: Uint8Array): void {
+    this.dispatchEvent(new StreamMessageEvent(bytes))
+  }
+}
+
+function setUp(options: { turnMs?: number } = {}) {
+  const stream = new FakeStream()
+  const clock = new ManualClock()
+  const frames: number[] = []
+  const faults: string[] = []
+  const ends: (Error | undefined)[] = []
+  let nowMs = 0
+  readFrames(
+    {
+      stream: stream as unknown as FrameStream,
+      onFrame(frame) {
+        frames.push(frame.length)
+        nowMs += options.turnMs ?? 0
+      },
+      onFault: ({ code }) => faults.push(code),
+      onEnd: (error) => ends.push(error),
+      setTimeout: clock.setTimeout.bind(clock),
+      now: () => nowMs,
+    },
+    { maxFrameBytes: 1_000, maxBacklogBytes: 5_000, frameTimeoutMs: 60_000 },
+  )
+  return { stream, clock, frames, faults, ends }
+}
+
+const frame = (length: number) => frameRpc(new Uint8Array(length).fill(1))
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('readFrames', () => {
+  it('hands out each frame as it comes, and the end', () => {
+    const { stream, frames, ends } = setUp()
+    stream.receive(Buffer.concat([frame(10), frame(20)]))
+    expect(frames).toEqual([10, 20])
+    stream.dispatchEvent(new Event('end'))
+    expect(ends).toEqual([undefined])
+    expect(stream.closed).toBe(true)
+  })
+
+  it('leaves others their turn, and forgets nothing', async () => {
+    const { stream, frames, ends } = setUp({ turnMs: 1 })
+    stream.receive(Buffer.concat(Array.from({ length: 50 }, () => frame(3))))
+    expect(frames).toHaveLength(16)
+    stream.dispatchEvent(new Event('end'))
+    await nextTurn()
+    expect(frames).toHaveLength(32)
+    expect(ends).toEqual([])
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    expect(frames).toHaveLength(50)
+    expect(ends).toEqual([undefined])
+  })
+
+  it('resets the stream at a frame that is too large', () => {
+    const { stream, frames, faults, ends } = setUp()
+    stream.receive(Buffer.concat([frame(10), frame(1_001)]))
+    expect(frames).toEqual([10])
+    expect(faults).toEqual(['oversized-rpc'])
+    expect(stream.aborted?.message).toContain('1001 bytes')
+    expect(ends).toHaveLength(1)
+    stream.receive(frame(5))
+    expect(frames).toEqual([10])
+  })
+
+  it('resets the stream when more waits than may', () => {
+    const { stream, faults } = setUp({ turnMs: 1 })
+    for (let n = 0; n < 8; n++) stream.receive(Buffer.concat(Array.from({ length: 300 }, () => frame(2))))
+    expect(faults).toEqual(['backlog'])
+    expect(stream.aborted).toBeDefined()
+  })
+
+  it('resets the stream of a frame that takes too long, and of no other', async () => {
+    const { stream, clock, faults } = setUp()
+    for (let n = 0; n < 4; n++) {
+      // Always in the midst of a frame, but never long in the same.
+      stream.receive(frame(10).subarray(n === 0 ? 0 : 5))
+      stream.receive(frame(10).subarray(0, 5))
+      await clock.advance(40_000)
+    }
+    expect(faults).toEqual([])
+    stream.receive(frame(10).subarray(5))
+    await clock.advance(100_000)
+    expect(faults).toEqual([])
+    for (let n = 0; n < 9; n++) {
+      stream.receive(frame(10).subarray(n, n + 1))
+      await clock.advance(10_000)
+    }
+    expect(faults).toEqual(['slow-frame'])
+    expect(stream.aborted).toBeDefined()
+  })
+
+  it('tells of a stream that was broken', () => {
+    const { stream, ends } = setUp()
+    const error = new Error('reset')
+    stream.dispatchEvent(new StreamCloseEvent(false, error))
+    expect(ends).toEqual([error])
+  })
+})

@@ -1,0 +1,163 @@
+import type { StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { TokenBucket } from '../sync/tokenBucket.ts'
+
+/** A peer broke the rules of the multiplexer; its connection is closed with this. */
+export class MuxerAbuseError extends DeviumError<'muxer-abuse'> {
+  /** yamux's "protocol error", told to the peer. */
+  readonly reason = 1
+  constructor(message: string) {
+    super('muxer-abuse', message)
+  }
+}
+
+/** yamux's muxer (libp2p specs: yamux), as far as it is looked into here. */
+interface YamuxInternals extends StreamMuxer {
+  onData(data: unknown): void
+  incomingStream(id: number): void
+  handlePing(header: { flag: number; length: number }): void
+  readonly activePing: { readonly id: number } | undefined
+  readonly streams: (StreamMuxer['streams'][number] & { streamId: number; recvWindowCapacity: number })[]
+  readonly decoder: { readonly buffer: PieceList }
+}
+
+/** The library's list of pieces. */
+interface PieceList {
+  readonly byteLength: number
+  subarray(start?: number, end?: number): Uint8Array
+  consume(bytes: number): void
+  append(bytes: Uint8Array): void
+}
+
+/**
+ * Streams that a peer may have open towards us. An honest one has one of gossip, one of identify, a ping or two and a
+ * request for a block.
+ */
+export const MAX_INBOUND_STREAMS = 64
+/** Streams opened, and pings: each is answered, if only by a refusal. go-yamux pings every 30 s. */
+const STREAM_RATE = { perSecond: 50, burst: 256 }
+const PING_RATE = { perSecond: 10, burst: 100 }
+/** For a stream that is gone; for one that is there its receive window is the limit. The library's largest window. */
+const MAX_FRAME_BYTES = 16 * 1024 * 1024
+/** What a connection may have unsent when its peer reads nothing: the largest message twice. */
+const MAX_UNSENT_BYTES = 24 * 1024 * 1024
+/** An unfinished frame in more pieces than this is copied together: kept one by one, a byte costs 200 bytes of heap. */
+const MAX_PIECES = 512
+const MAX_PIECES_OF_LARGE = 16_384
+
+const HEADER_BYTES = 12
+const DATA_FRAME = 0
+const PING_ANSWER = 2
+
+/** What the library itself finds that no honest peer does. */
+const LIBRARY_FINDS: ReadonlySet<string> = new Set(['ReceiveWindowExceededError', 'InvalidFrameError'])
+
+export interface MuxerGuardModules {
+  clock: Clock
+  /** Called before the connection is closed. */
+  onAbuse(muxer: StreamMuxer, error: Error): void
+}
+
+/** Gives yamux the limits that the library has not: a stranger's frames cost memory, or are answered by frames. */
+export function guardYamux<Components>(
+  create: (components: Components) => StreamMuxerFactory,
+  modules: MuxerGuardModules,
+): (components: Components) => StreamMuxerFactory {
+  return (components) => {
+    const factory = create(components)
+    const createStreamMuxer = factory.createStreamMuxer.bind(factory)
+    factory.createStreamMuxer = (connection) => {
+      connection.maxWriteBufferLength ??= MAX_UNSENT_BYTES
+      const muxer = createStreamMuxer(connection)
+      guard(yamuxInternals(muxer), modules)
+      return muxer
+    }
+    return factory
+  }
+}
+
+function guard(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): void {
+  const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
+  const pings = new TokenBucket(clock, PING_RATE.perSecond, PING_RATE.burst)
+
+  const onData = muxer.onData.bind(muxer)
+  const pieces = createPieceKeeper(muxer)
+  muxer.onData = (data) => {
+    try {
+      onData(data)
+      pieces.keep()
+    } catch (error) {
+      if (error instanceof MuxerAbuseError || (error instanceof Error && LIBRARY_FINDS.has(error.name))) {
+        onAbuse(muxer, error)
+      }
+      throw error
+    }
+  }
+  const incomingStream = muxer.incomingStream.bind(muxer)
+  muxer.incomingStream = (id) => {
+    if (streams.take() > 0) throw new MuxerAbuseError('yamux: too many streams opened')
+    incomingStream(id)
+  }
+  const handlePing = muxer.handlePing.bind(muxer)
+  muxer.handlePing = (header) => {
+    if (pings.take() > 0) throw new MuxerAbuseError('yamux: too many pings')
+    // Too late: the library would close the connection of a peer that only was slow.
+    if (header.flag === PING_ANSWER && muxer.activePing?.id !== header.length) return
+    handlePing(header)
+  }
+}
+
+/** Looks at the frame that is not whole yet, after each packet. Throws MuxerAbuseError when it will be too large. */
+function createPieceKeeper(muxer: YamuxInternals): { keep(): void } {
+  let heldBytes = 0
+  let compactBytes = 0
+  let pieces = 0
+  return {
+    keep() {
+      const { buffer } = muxer.decoder
+      const bytes = buffer.byteLength
+      if (bytes < heldBytes || bytes < HEADER_BYTES) {
+        compactBytes = 0
+        pieces = 0
+      }
+      heldBytes = bytes
+      if (bytes < HEADER_BYTES) return
+      if (pieces === 0) checkLength(muxer, buffer.subarray(0, HEADER_BYTES))
+      pieces += 1
+      const isWorthIt = pieces >= MAX_PIECES && bytes >= 2 * compactBytes
+      if (!isWorthIt && pieces < MAX_PIECES_OF_LARGE) return
+      const whole = buffer.subarray()
+      buffer.consume(bytes)
+      buffer.append(whole)
+      compactBytes = bytes
+      pieces = 1
+    },
+  }
+}
+
+function checkLength(muxer: YamuxInternals, header: Uint8Array): void {
+  const view = new DataView(header.buffer, header.byteOffset, HEADER_BYTES)
+  if (view.getUint8(1) !== DATA_FRAME) return
+  const streamId = view.getUint32(4)
+  const length = view.getUint32(8)
+  const stream = muxer.streams.find((open) => open.streamId === streamId)
+  const allowed = stream?.recvWindowCapacity ?? MAX_FRAME_BYTES
+  if (length > allowed) throw new MuxerAbuseError(`yamux: a frame of ${length} bytes, at most ${allowed} allowed`)
+}
+
+/** Checks the members, so that a release that renames one fails here and not under attack. */
+function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
+  const internals = muxer as YamuxInternals
+  const present =
+    typeof internals.onData === 'function' &&
+    typeof internals.incomingStream === 'function' &&
+    typeof internals.handlePing === 'function' &&
+    typeof internals.decoder?.buffer?.byteLength === 'number'
+  if (!present) {
+    throw new DeviumError('muxer-library', 'this release of yamux has other internals than the guard knows', {
+      severity: 'critical',
+    })
+  }
+  return internals
+}

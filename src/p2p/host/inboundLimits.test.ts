@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { type ClosingConnection, createInboundLimits } from './inboundLimits.ts'
+
+const LIMITS = { openPerIp: 4, pendingPerIp: 2, perSecondPerIp: 1, burstPerIp: 10, exempt: ['127.0.0.0/8'] }
+
+function setUp() {
+  const clock = new ManualClock(1_000)
+  const limits = createInboundLimits({ clock }, LIMITS)
+  const connect = (ip: string, upgrade = true) => {
+    const connection = new EventTarget() as EventTarget & ClosingConnection
+    const refusal = limits.refuse(ip, connection)
+    if (refusal === undefined && upgrade) limits.onUpgraded(connection)
+    return { refusal, connection, close: () => connection.dispatchEvent(new Event('close')) }
+  }
+  return { clock, limits, connect }
+}
+
+describe('limits of incoming connections', () => {
+  it('hold for each address', () => {
+    const { connect } = setUp()
+    const open = Array.from({ length: 4 }, () => connect('1.2.3.4'))
+    expect(open.map(({ refusal }) => refusal)).toEqual([undefined, undefined, undefined, undefined])
+    expect(connect('1.2.3.4').refusal).toContain('too many connections from')
+    expect(connect('1.2.3.5').refusal).toBeUndefined()
+    expect(connect('fd00::1').refusal).toBeUndefined()
+    open[0]?.close()
+    expect(connect('1.2.3.4').refusal).toBeUndefined()
+  })
+
+  it('leave others a place who do not finish the handshake', () => {
+    const { limits, connect } = setUp()
+    const first = connect('1.2.3.4', false)
+    connect('1.2.3.4', false)
+    expect(connect('1.2.3.4', false).refusal).toContain('handshakes')
+    limits.onUpgraded(first.connection)
+    expect(connect('1.2.3.4', false).refusal).toBeUndefined()
+    // Closed after its handshake: counted once.
+    first.close()
+    expect(connect('1.2.3.4', false).refusal).toContain('handshakes')
+  })
+
+  it('slow down who connects and leaves again and again', async () => {
+    const { clock, connect } = setUp()
+    const churn = () => {
+      const { refusal, close } = connect('1.2.3.4')
+      if (refusal === undefined) close()
+      return refusal
+    }
+    for (let n = 0; n < 10; n++) expect(churn()).toBeUndefined()
+    expect(churn()).toContain('a second')
+    await clock.advance(2_000)
+    expect([churn(), churn(), churn()]).toEqual([undefined, undefined, expect.stringContaining('a second')])
+  })
+
+  it('do not hold for exempt ranges', () => {
+    const { connect } = setUp()
+    for (let n = 0; n < 300; n++) expect(connect('127.0.0.1', false).refusal).toBeUndefined()
+  })
+})

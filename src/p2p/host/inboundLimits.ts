@@ -1,0 +1,95 @@
+import type { MultiaddrConnection } from '@libp2p/interface'
+import type { Clock } from '../../lib/clock.ts'
+import { parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import { TokenBucket } from '../sync/tokenBucket.ts'
+
+export interface InboundLimitsOptions {
+  /** Connections from one address, open or shaking hands. go-libp2p allows 8. */
+  openPerIp: number
+  /** Of them, those that are still shaking hands: each may take 10 s and one of the places that all share. */
+  pendingPerIp: number
+  /** Handshakes cost some 5 ms each. */
+  perSecondPerIp: number
+  burstPerIp: number
+  /** CIDR ranges without these limits: a testnet on one machine has all peers on one address. */
+  exempt: readonly string[]
+}
+
+export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
+  openPerIp: 16,
+  pendingPerIp: 8,
+  perSecondPerIp: 5,
+  burstPerIp: 20,
+}
+
+/** Addresses whose rate is remembered. */
+const IPS_REMEMBERED = 4_096
+
+/** Keeps one address from taking the places of all others. */
+export interface InboundLimits {
+  /** Undefined: let in. Otherwise which limit it is over. */
+  refuse(ip: string, connection: ClosingConnection): string | undefined
+  /** Hands are shaken. */
+  onUpgraded(connection: ClosingConnection): void
+}
+
+/** What is needed of a connection: to hear of its end. */
+export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener'>
+
+interface Places {
+  open: number
+  pending: number
+}
+
+export function createInboundLimits(modules: { clock: Clock }, options: InboundLimitsOptions): InboundLimits {
+  const { clock } = modules
+  const exempt: Subnet[] = options.exempt.map(parseCidr)
+  const places = new Map<string, Places>()
+  const rates = new LruMap<string, TokenBucket>(IPS_REMEMBERED)
+  const pending = new WeakMap<ClosingConnection, () => void>()
+
+  const rateOf = (ip: string): TokenBucket => {
+    const known = rates.get(ip)
+    if (known !== undefined) return known
+    const bucket = new TokenBucket(clock, options.perSecondPerIp, options.burstPerIp)
+    rates.set(ip, bucket)
+    return bucket
+  }
+  const occupy = (ip: string, connection: ClosingConnection): void => {
+    const held = places.get(ip) ?? { open: 0, pending: 0 }
+    places.set(ip, held)
+    held.open += 1
+    held.pending += 1
+    let isPending = true
+    const settle = (): void => {
+      if (isPending) held.pending -= 1
+      isPending = false
+    }
+    pending.set(connection, settle)
+    connection.addEventListener(
+      'close',
+      () => {
+        settle()
+        held.open -= 1
+        if (held.open === 0) places.delete(ip)
+      },
+      { once: true },
+    )
+  }
+  return {
+    refuse(ip, connection) {
+      const bytes = parseIp(ip)
+      if (exempt.some((range) => subnetContains(range, bytes))) return undefined
+      const held = places.get(ip)
+      if (held !== undefined && held.open >= options.openPerIp) return 'too many connections from this address'
+      if (held !== undefined && held.pending >= options.pendingPerIp) return 'too many handshakes with this address'
+      const rate = rateOf(ip)
+      if (rate.waitMs() > 0) return 'too many connections a second from this address'
+      rate.take()
+      occupy(ip, connection)
+      return undefined
+    },
+    onUpgraded: (connection) => pending.get(connection)?.(),
+  }
+}
