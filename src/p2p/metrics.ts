@@ -40,6 +40,14 @@ export function createP2pMetrics(registry: Registry) {
   const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
   const lastPublishingError = gauge('last_publishing_errors_unix', 'Time of the last publishing error, Unix seconds')
 
+  const discoveryLookups = counter('p2p_discovery_lookups_total', 'Look-ups of random nodes')
+  const discoveryRecords = counter(
+    'p2p_discovery_records_total',
+    'Node records that were new or had changed: found, or why they were left alone',
+    ['outcome'],
+  )
+  const discoveryDials = counter('p2p_discovery_dials_total', 'Dials of discovered peers by how they ended', ['result'])
+
   const gater: GaterMetrics = {
     onDial: (allowed) => dials.inc({ allow: String(allowed) }),
     onAccept: (allowed) => accepts.inc({ allow: String(allowed) }),
@@ -63,6 +71,15 @@ export function createP2pMetrics(registry: Registry) {
     watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }) {
       watchedByLabel('gauge', 'p2p_health', '1 at the state that gossip is in', 'state', read.states)
       watched('p2p_last_gossip_block_unix', 'Time of the last block by gossip, Unix seconds; 0: none', read.lastBlockS)
+    },
+    discovery: {
+      onLookup: () => discoveryLookups.inc(),
+      onRecord: (outcome: string) => discoveryRecords.inc({ outcome }),
+      onDial: (result: string) => discoveryDials.inc({ result }),
+    },
+    watchDiscovery(read: { tableSize(): number; sessions(): number }) {
+      watched('p2p_discovery_table_nodes', 'Nodes in the discovery table', read.tableSize)
+      watched('p2p_discovery_sessions', 'Nodes that discovery has a session with', read.sessions)
     },
     onGossipEvent(event: GossipEvent, count = 1) {
       gossipEvents[event] = (gossipEvents[event] ?? 0) + count

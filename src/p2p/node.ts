@@ -344,10 +344,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     connected: connections.peers,
     isRefused: (peer) =>
       access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
+    metrics: metrics.discovery,
   }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
+  if (discovery !== undefined) {
+    metrics.watchDiscovery({ tableSize: discovery.tableSize, sessions: discovery.sessions })
+  }
   const portMapper = options.nat
     ? (await import('./nat/hostPortMapper.ts')).createHostPortMapper(
         { findGateway: modules.findGateway, clock, logger, addresses: host.services.addresses, discovery },

@@ -28,13 +28,19 @@ describe('connector', () => {
   let clock: ManualClock
   let host: FakeHost
   let connector: Connector
+  let results: string[]
+  const metrics = { onDial: (result: string) => void results.push(result) }
   const create = (goal: number): void => {
-    connector = createConnector({ host, clock, logger: silentLogger, random: () => 0 }, { goal, dialTimeoutMs: 10_000 })
+    connector = createConnector(
+      { host, clock, logger: silentLogger, metrics, random: () => 0 },
+      { goal, dialTimeoutMs: 10_000 },
+    )
     connector.start()
   }
   beforeEach(() => {
     clock = new ManualClock(1_000_000)
     host = new FakeHost()
+    results = []
   })
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `p${i}`)
 
@@ -92,6 +98,7 @@ describe('connector', () => {
     await clock.advance(0)
     expect(host.dials).toHaveLength(before + 1)
     expect(host.connected.has('gone')).toBe(true)
+    expect(results).toEqual([...Array.from({ length: before }, () => 'unknown'), 'connected'])
   })
 
   it('dials nobody after its stop', async () => {

@@ -3,7 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import { classifyDialFailure } from '../host/dialFailure.ts'
+import { classifyDialFailure, type DialFailureReason } from '../host/dialFailure.ts'
 
 /** The host as the connect loop needs it; peers are named by their ids. */
 export interface ConnectorHost {
@@ -21,6 +21,10 @@ export interface Connector {
   onCandidate(peerId: string): void
 }
 
+export interface ConnectorMetrics {
+  onDial(result: 'connected' | DialFailureReason): void
+}
+
 /** op-node `p2p/discovery.go`. */
 export const FAST_INTERVAL_MS = 5_000
 export const SLOW_INTERVAL_MS = 20_000
@@ -34,10 +38,16 @@ const REMEMBERED_FAILURES = 4096
  * Dials known peers in random order until `goal` are connected: looks every 5 s below the goal, every 20 s from there.
  */
 export function createConnector(
-  modules: { host: ConnectorHost; clock: Clock; logger: Logger; random?: () => number },
+  modules: {
+    host: ConnectorHost
+    clock: Clock
+    logger: Logger
+    metrics: ConnectorMetrics
+    random?: () => number
+  },
   options: { goal: number; dialTimeoutMs: number },
 ): Connector {
-  const { host, clock, logger } = modules
+  const { host, clock, logger, metrics } = modules
   const random = modules.random ?? Math.random
   const stopping = new AbortController()
   const failures = new LruMap<string, { count: number; retryAtMs: number }>(REMEMBERED_FAILURES)
@@ -87,11 +97,13 @@ export function createConnector(
     try {
       await host.dial(peerId, AbortSignal.any([stopping.signal, timeout.signal]))
       failures.set(peerId, { count: 0, retryAtMs: 0 })
+      metrics.onDial('connected')
     } catch (error) {
       const count = (failures.get(peerId)?.count ?? 0) + 1
       failures.set(peerId, { count, retryAtMs: clock.now() + retryAfterMs(count) })
       if (isRunning) {
         const { reason, text } = classifyDialFailure(error)
+        metrics.onDial(reason)
         logger.debug('Discovered peer dial failed', { peer: peerId, reason, err: text })
       }
     } finally {

@@ -27,7 +27,14 @@ async function start(
   const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
   const found: NodeRecord[] = []
   const discovery = createDiscovery(
-    { clock, logger, privateKey, onPeer: (peer) => found.push(peer), isSatisfied: () => false },
+    {
+      clock,
+      logger,
+      privateKey,
+      onPeer: (peer) => found.push(peer),
+      isSatisfied: () => false,
+      metrics: { onLookup: () => {}, onRecord: () => {} },
+    },
     {
       chainId: 901n,
       listenIp: '127.0.0.1',

@@ -12,7 +12,7 @@ import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
 import { createOwnNode, type ExternalReach, type Reach } from './ownNode.ts'
-import { type Dialable, dialable, isAllowed, isLocalIp, refusalOf } from './recordFilter.ts'
+import { type Dialable, dialable, isAllowed, isLocalIp, type RecordRefusal, refusalOf } from './recordFilter.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 export interface DiscoveryModules {
@@ -24,6 +24,13 @@ export interface DiscoveryModules {
   onPeer(record: NodeRecord, locations: readonly Dialable[]): void
   /** Enough peers are connected: looking goes on slowly. */
   isSatisfied(): boolean
+  metrics: DiscoveryMetrics
+}
+
+export interface DiscoveryMetrics {
+  onLookup(): void
+  /** A record that is new, or has changed: one of our chain, or why it is left alone. */
+  onRecord(outcome: 'found' | RecordRefusal): void
 }
 
 export interface DiscoverySetup {
@@ -51,6 +58,7 @@ export interface Discovery {
   /** As OwnNode. */
   setExternal(external: ExternalReach | undefined): void
   table(): NodeRecord[]
+  sessions(): number
 }
 
 /** The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are there. */
@@ -121,6 +129,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       after('lookup', 0, lookUp)
     }
     const refusal = refusalOf(record, filter, ownIp())
+    modules.metrics.onRecord(refusal ?? 'found')
     if (refusal !== undefined) {
       logger.trace('Left a discovered node alone', { node: record.nodeId, reason: refusal })
       return
@@ -140,6 +149,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     try {
       contactMissing()
       if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
+      modules.metrics.onLookup()
       await service.lookup()
     } finally {
       isLookingUp = false
@@ -287,6 +297,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     listeningPort: () => socket?.port,
     setExternal: own.setExternal,
     table: () => own.service()?.table() ?? [],
+    sessions: () => own.service()?.sessions() ?? 0,
   }
 }
 

@@ -56,6 +56,8 @@ export interface Discv5Service {
   table(): NodeRecord[]
   /** Those of the table that answer. */
   connected(): number
+  /** Nodes that a key is agreed on with. */
+  sessions(): number
   add(record: NodeRecord): void
   /** Asks a node without a record for it, and where it sees us; it joins the table once it has answered. */
   contact(endpoint: Endpoint): void
@@ -172,6 +174,7 @@ export function createDiscv5(
     local: () => toRecord(enr.toENR()),
     table: () => service.kadValues().map(toRecord),
     connected: () => service.connectedPeerCount,
+    sessions: () => session.sessionsSize(),
     add: (record) => service.addEnr(record.text),
     contact({ publicKey, ip, udpPort }) {
       // Not through the service's own methods: those take multiaddresses with a peer id, and then find that the answer

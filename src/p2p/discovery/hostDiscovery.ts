@@ -9,8 +9,8 @@ import { type Host, resolveIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
 import type { DiscoveryOptions, P2pOptions } from '../options.ts'
 import { PEER_METADATA } from '../peerRecords.ts'
-import { createConnector } from './connector.ts'
-import { createDiscovery } from './discovery.ts'
+import { type ConnectorMetrics, createConnector } from './connector.ts'
+import { createDiscovery, type DiscoveryMetrics } from './discovery.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
 import type { ExternalReach } from './ownNode.ts'
@@ -26,6 +26,7 @@ export interface HostDiscoveryModules {
   connected(): readonly string[]
   /** Blocked or banned: not worth a dial. */
   isRefused(peerId: string): boolean
+  metrics: DiscoveryMetrics & ConnectorMetrics
 }
 
 /** Discovery of one libp2p host. */
@@ -40,6 +41,9 @@ export interface HostDiscovery {
   setExternal(address: ExternalReach | undefined): void
   /** `enr:…` of each node in the routing table. */
   table(): string[]
+  tableSize(): number
+  /** Nodes that discovery has a session with. */
+  sessions(): number
 }
 
 /** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */
@@ -59,6 +63,7 @@ export function createHostDiscovery(
     {
       clock,
       logger: logger.child({ module: 'discovery' }),
+      metrics: modules.metrics,
       host: {
         connectedCount: () => modules.connected().length,
         isConnected: (peerId) => modules.connected().includes(peerId),
@@ -96,6 +101,7 @@ export function createHostDiscovery(
         )
       },
       isSatisfied: () => modules.connected().length >= options.peersLow,
+      metrics: modules.metrics,
     },
     {
       chainId: config.l2ChainId,
@@ -124,6 +130,8 @@ export function createHostDiscovery(
     listeningPort: discovery.listeningPort,
     setExternal: discovery.setExternal,
     table: () => discovery.table().map((record) => record.text),
+    tableSize: () => discovery.table().length,
+    sessions: discovery.sessions,
   }
 }
 

@@ -103,7 +103,7 @@ describe('a healthy node', () => {
     await seconds(10, byGossip)
     const report = await monitor.report()
     expect(report).toMatchObject({ state: 'ok', ok: true, mesh: 1, connected: 1, staticPeers: [] })
-    expect(report.text).toBe(`blocks come by gossip: block ${height} 1 s ago`)
+    expect(report.text).toBe(`blocks come by gossip: the last was ${height}, 1 s ago`)
     expect(report.lastBlock).toMatchObject({ number: height, peerID: PEER })
     expect(report.recent).toMatchObject({ accepted: height, refused: {}, headMoves: { gossip: height, l1: 0 } })
     expect(lines).toEqual([])
@@ -185,6 +185,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     await seconds(60)
     expect(lines).toEqual(['warn Gossip brings no blocks: ok → static-peers-down'])
     expect(why).toContain(`(${PEER}: connection refused; ${STATIC}: no answer in time)`)
+    expect(why).toContain('See that they run and are reachable')
     const { staticPeers } = await monitor.report()
     expect(staticPeers[0]).toEqual({
       peerID: PEER,
@@ -192,6 +193,16 @@ describe('trouble is told once, with its reason, and when it is over', () => {
       sinceMs: START_MS + 100_000,
       failure: { reason: 'refused', text: 'connection refused', atMs: START_MS + 100_000 },
     })
+  })
+
+  it('a static peer that this node itself has blocked', async () => {
+    start([PEER])
+    await followFor(100)
+    disconnect()
+    record.onDialFailed(PEER, { reason: 'blocked-by-us', text: 'our own block list forbids it' })
+    await seconds(60)
+    expect(why).toContain(`the static peer is not connected (${PEER}: our own block list forbids it)`)
+    expect(why).toContain('devium p2p unblock lifts a block')
   })
 
   it('peers of another chain', async () => {

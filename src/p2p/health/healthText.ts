@@ -1,3 +1,4 @@
+import type { DialFailureReason } from '../host/dialFailure.ts'
 import type { HealthFacts } from './assessHealth.ts'
 import type { HealthReport, HealthState, RefusedBlock } from './types.ts'
 
@@ -11,6 +12,8 @@ export function healthText(state: HealthState, facts: TextFacts): string {
 
 /** Names in a text; the rest is in the report. */
 const MAX_NAMED = 3
+/** Why a dial failed that our own lists forbade. */
+const BLOCKED: DialFailureReason = 'blocked-by-us'
 
 const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   starting: ({ connected, mesh }) =>
@@ -18,7 +21,7 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   ok: ({ lastBlock, nowMs }) =>
     lastBlock === null
       ? 'blocks come by gossip'
-      : `blocks come by gossip: block ${lastBlock.number} ${ago(nowMs, lastBlock.atMs)}`,
+      : `blocks come by gossip: the last was ${lastBlock.number}, ${ago(nowMs, lastBlock.atMs)}`,
   sequencing: ({ lastMoves: { sequencer }, subscribers }) =>
     `this node makes the blocks, the last was ${sequencer?.number ?? 'none'}; ${
       subscribers === 0
@@ -32,7 +35,7 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   'no-peers': (facts) =>
     `no peer is connected, so blocks reach this node through L1 only${l1Moves(facts)}. Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
   'static-peers-down': (facts) =>
-    `${staticsDown(facts)}, ${facts.connected === 0 ? 'nor is any other peer' : 'and no other peer takes part in the chain’s gossip'}, so blocks reach this node through L1 only${l1Moves(facts)}. See that they run and are reachable; devium p2p check says where a dial ends`,
+    `${staticsDown(facts)}, ${facts.connected === 0 ? 'nor is any other peer' : 'and no other peer takes part in the chain’s gossip'}, so blocks reach this node through L1 only${l1Moves(facts)}. ${staticsAdvice(facts)}`,
   'no-subscriber': (facts) =>
     `${count(facts.connected, 'peer')} connected, but none takes part in ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain; if these are, their forks or chain id differ from this node's rollup config`,
   'no-mesh': (facts) =>
@@ -76,6 +79,12 @@ function staticsDown({ staticPeers }: TextFacts): string {
   const more = staticPeers.length > MAX_NAMED ? '; …' : ''
   const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
   return `${who} connected (${named.join('; ')}${more})`
+}
+
+function staticsAdvice({ staticPeers }: TextFacts): string {
+  const areBlocked = staticPeers.some(({ failure }) => failure?.reason === BLOCKED)
+  if (areBlocked) return 'devium p2p unblock lifts a block, and a ban'
+  return 'See that they run and are reachable; devium p2p check says where a dial ends'
 }
 
 function otherChains({ otherChains }: TextFacts): string {
