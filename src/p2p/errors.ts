@@ -7,6 +7,8 @@ export type P2pErrorCode =
   | 'discovery-disabled'
   /** The connection that a request went over has ended. */
   | 'connection-lost'
+  /** The peer does not speak the protocol of requests. */
+  | 'not-served'
   /** A payload was to be published, but the node has no signing key. */
   | 'no-signer'
   | 'publish-failed'

@@ -171,7 +171,8 @@ export interface TestNode {
 /** Blocks published by one node are handed to another by the test. */
 export class FakeP2p implements P2pPort {
   readonly published: PayloadEnvelope[] = []
-  readonly requested: [number, number][] = []
+  /** Start, end, and the number of the block that the answers are checked by. */
+  readonly requested: [number, number, number][] = []
   private listener: ((envelope: PayloadEnvelope, from: string) => void) | undefined
 
   async publish(envelope: PayloadEnvelope): Promise<void> {
@@ -182,8 +183,8 @@ export class FakeP2p implements P2pPort {
     this.listener = listener
   }
 
-  requestRange(start: number, end: number): void {
-    this.requested.push([start, end])
+  requestRange(start: number, end: number, above: PayloadEnvelope): void {
+    this.requested.push([start, end, above.payload.blockNumber])
   }
 
   receive(envelope: PayloadEnvelope): void {

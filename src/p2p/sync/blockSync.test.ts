@@ -78,6 +78,50 @@ describe('gap filling', () => {
     expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
   })
 
+  it('brings the blocks below one that came another way', async () => {
+    const a = await start({}, serving)
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    b.node.requestRange(25, 30, last)
+    await b.block(chain[24]?.payload.blockHash ?? '')
+    expect(b.received.map(({ payload }) => payload.blockNumber)).toEqual([29, 28, 27, 26, 25])
+  })
+
+  it('serves good blocks that its own engine does not have yet', async () => {
+    const a = await start({}, serving)
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    const c = await start({ staticPeers: [b.address] }, testChain(config))
+    await until('connections', () => b.node.connectedPeers().length === 2)
+    c.node.requestRange(25, 30, last)
+    b.node.requestRange(25, 30, last)
+    await c.block(chain[24]?.payload.blockHash ?? '')
+    expect(c.received.map(({ payload }) => payload.blockNumber)).toEqual([29, 28, 27, 26, 25])
+    const { peers } = await c.node.peers(true)
+    expect(peers[b.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
+  })
+
+  it('does not blame a peer that answers no requests', async () => {
+    const a = await start({ sync: { enabled: false, onlyStatic: false } }, serving)
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    const honest = await start({ staticPeers: [b.address] }, serving)
+    await until('connections', () => b.node.connectedPeers().length === 2)
+    b.node.requestRange(27, 30, last)
+    await b.block(chain[26]?.payload.blockHash ?? '')
+    const { peers } = await b.node.peers(true)
+    expect(peers[a.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
+    expect(peers[honest.node.peerId]?.scores.reqResp.validResponses).toBeGreaterThan(1)
+  })
+
+  it('asks static peers only when told so', async () => {
+    const b = await start({ sync: { enabled: true, onlyStatic: true } }, testChain(config))
+    const stranger = await start({ staticPeers: [b.address] }, serving)
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    b.node.requestRange(27, 30, last)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(b.received).toEqual([])
+    expect(await stranger.registry.metrics()).not.toContain('p2p_req_total{p2p_role="server"')
+  })
+
   it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
     const a = await start({}, serving)
     const raw = await startRawPeer([])

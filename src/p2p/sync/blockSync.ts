@@ -1,4 +1,4 @@
-import type { Connection, Stream } from '@libp2p/interface'
+import { type Connection, type Stream, UnsupportedProtocolError } from '@libp2p/interface'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -71,6 +71,9 @@ export function createBlockSync(
     try {
       return await askOn(await connection.newStream(protocols, { signal: signal(OPEN_TIMEOUT_MS) }), number, signal)
     } catch (error) {
+      if (error instanceof UnsupportedProtocolError) {
+        throw new P2pError('not-served', 'the peer does not answer requests for blocks', { cause: error })
+      }
       if (connection.status === 'open') throw error
       throw new P2pError('connection-lost', `connection lost: ${describeError(error)}`, { cause: error })
     }

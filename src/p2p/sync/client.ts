@@ -16,6 +16,8 @@ const MISS_REST_MS = 250
 const MAX_MISS_REST_MS = 2_000
 /** A block that a peer has not brought by then is asked of another as well: one slow peer must not hold up a gap. */
 const SLOW_AFTER_MS = 500
+/** A peer that does not speak the protocol may after an update. */
+const NOT_SERVED_REST_MS = 60_000
 /** Nobody had it for so long: whoever still wants it asks again. */
 const JOB_LIFE_MS = 20_000
 /** Answers other than success above this are counted as one (op-node's metric). */
@@ -28,11 +30,11 @@ export interface BlockClientModules {
   logger: Logger
   /** Peers that may be asked. */
   candidates(): string[]
-  /** Throws P2pError `connection-lost` where the link, not the peer, is to blame. */
+  /** Throws P2pError `connection-lost` where the link, not the peer, is to blame, and `not-served`. */
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
   /** `detail`: what was asked for, and what went wrong. */
-  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found' | 'lost', detail?: string): void
+  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found', detail?: string): void
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
@@ -163,15 +165,16 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       }
     } catch (error) {
       if (error instanceof DecodeError || code === RESULT.ok) code = MAX_RESULT_LABEL
-      const isLost = error instanceof P2pError && error.code === 'connection-lost'
-      if (isLost) {
+      const cause = error instanceof P2pError ? error.code : undefined
+      const isBlameless = cause === 'connection-lost' || cause === 'not-served'
+      if (cause === 'connection-lost') {
         rest(state)
       } else {
         job.failed.add(peerId)
-        state.restsUntilMs = clock.now() + FAILURE_REST_MS
+        state.restsUntilMs = clock.now() + (cause === 'not-served' ? NOT_SERVED_REST_MS : FAILURE_REST_MS)
       }
       if (!stopped) {
-        modules.onResult(peerId, isLost ? 'lost' : 'error', `block ${job.number}: ${describeError(error)}`)
+        if (!isBlameless) modules.onResult(peerId, 'error', `block ${job.number}: ${describeError(error)}`)
         logger.debug('Asking a peer for a block failed', {
           peer: peerId,
           number: job.number,

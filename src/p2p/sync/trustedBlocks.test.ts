@@ -68,4 +68,38 @@ describe('createTrustedBlocks', () => {
     expect(blocks.quarantined()).toBe(100)
     expect(rejected).toEqual(['peer0'])
   })
+
+  it('does not hold another branch against those who bring it', () => {
+    const { blocks, released, rejected } = setUp()
+    for (const number of [5, 6, 7, 8]) blocks.trust(block(number))
+    // The same heights with other contents, on top of block 3.
+    const others = []
+    let parentHash = block(3).payload.blockHash
+    for (let blockNumber = 4; blockNumber <= 9; blockNumber++) {
+      const other = testBlock(config, { blockNumber, parentHash, gasUsed: 7n })
+      others.push(other)
+      parentHash = other.payload.blockHash
+    }
+    const [b4, b5, b6, b7, b8, b9] = others
+    if (!b4 || !b5 || !b6 || !b7 || !b8 || !b9) throw new Error('no blocks')
+    blocks.trust(b9)
+    // Out of order, as several peers answer.
+    for (const answer of [b6, b5, b8, b4, b7]) blocks.offer(answer, 'honest')
+    expect(rejected).toEqual([])
+    expect(released).toEqual([8, 7, 6, 5, 4])
+  })
+
+  it('keeps good blocks of late for others, of the branch that counts', () => {
+    const { blocks } = setUp()
+    blocks.trust(block(10))
+    blocks.offer(block(9), 'peer')
+    expect(blocks.recent(10)).toEqual(block(10))
+    expect(blocks.recent(9)).toEqual(block(9))
+    expect(blocks.recent(8)).toBeUndefined()
+    blocks.trust(testBlock(config, { blockNumber: 10, gasUsed: 7n }))
+    expect(blocks.recent(9)).toBeUndefined()
+    for (let n = 0; n < 300; n++) blocks.trust(testBlock(config, { blockNumber: 100 + n }))
+    expect(blocks.recent(10)).toBeUndefined()
+    expect(blocks.recent(399)).toBeDefined()
+  })
 })

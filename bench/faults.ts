@@ -1,0 +1,67 @@
+import {
+  CUT_KINDS,
+  catchUp,
+  cutLink,
+  killStaticPeer,
+  partition,
+  restartSequencer,
+  SHAPES,
+} from '../test/support/faultScenarios.ts'
+
+// The network under faults, each scenario at full length: node bench/faults.ts [scenario…]
+// Prints one JSON object a result; exit code 1 when a target is missed.
+
+const show = (scenario: string, report: object, met: boolean): boolean => {
+  console.log(JSON.stringify({ scenario, met, ...report }))
+  return met
+}
+
+const scenarios: Record<string, () => Promise<boolean[]>> = {
+  /** 3 s of every 10 s for 5 minutes, each kind of cut, with a block a second and every two seconds, side by side. */
+  cut: () =>
+    Promise.all(
+      CUT_KINDS.flatMap((kind) =>
+        [1, 2].map(async (blockTimeS) => {
+          const report = await cutLink({ kind, blockTimeS, cycles: 30 })
+          const met = report.worstBehind <= 2 && report.bans === 0 && report.lowestScore >= 0 && report.sameChain
+          return show('cut', report, met)
+        }),
+      ),
+    ),
+  /** Five nodes apart for 60 s. */
+  partition: async () => {
+    const results: boolean[] = []
+    for (const kind of ['reset', 'forgotten'] as const) {
+      const reports = await Promise.all(SHAPES.map((shape) => partition(shape, kind, 60_000)))
+      for (const report of reports) results.push(show('partition', report, report.healedMs <= 10_000))
+    }
+    return results
+  },
+  kill: async () => {
+    const results: boolean[] = []
+    for (const awayMs of [1_000, 10_000, 60_000]) {
+      const report = await killStaticPeer(awayMs)
+      results.push(show('kill', report, report.reconnectedMs <= 60_000))
+    }
+    return results
+  },
+  catchup: async () => [
+    show('catchup', await catchUp(500), true),
+    show('catchup with a second peer', await catchUp(500, { helpers: [{}] }), true),
+    show('catchup with a slow second peer', await catchUp(60, { helpers: [{ answerMs: 5_000 }] }), true),
+  ],
+  restart: async () => [show('restart', await restartSequencer(5_000), true)],
+}
+
+const asked = process.argv.slice(2)
+const names = asked.length > 0 ? asked : Object.keys(scenarios)
+let allMet = true
+for (const name of names) {
+  const run = scenarios[name]
+  if (run === undefined) {
+    console.error(`no scenario ${name}; there are ${Object.keys(scenarios).join(', ')}`)
+    process.exit(2)
+  }
+  allMet = (await run()).every(Boolean) && allMet
+}
+process.exit(allMet ? 0 : 1)

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { P2pError } from '../errors.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import { type Answer, createBlockClient } from './client.ts'
+import { RESULT } from './payloadByNumber.ts'
+
+const config = testConfig()
+const blockOf = (blockNumber: number): PayloadEnvelope => testBlock(config, { blockNumber })
+
+interface Asked {
+  atMs: number
+  peer: string
+  number: number
+  answer(answer: Answer): Promise<void>
+  fail(error: Error): Promise<void>
+}
+
+function setUp(peers: string[]) {
+  const clock = new ManualClock(0)
+  const asked: Asked[] = []
+  const blocks: [number, string][] = []
+  const results: string[] = []
+  const settled = () => clock.advance(0)
+  const client = createBlockClient({
+    clock,
+    logger: silentLogger,
+    candidates: () => [...peers],
+    ask: (peer, number) =>
+      new Promise((resolve, reject) => {
+        asked.push({
+          atMs: clock.now(),
+          peer,
+          number,
+          async answer(answer) {
+            resolve(answer)
+            await settled()
+          },
+          async fail(error) {
+            reject(error)
+            await settled()
+          },
+        })
+      }),
+    onBlock: ({ payload }, from) => blocks.push([payload.blockNumber, from]),
+    onResult: (peer, outcome) => results.push(`${peer}: ${outcome}`),
+    metrics: { onRequest() {} },
+  })
+  const ask = (...numbers: number[]) => {
+    for (const number of numbers) client.enqueue(number)
+    return settled()
+  }
+  const last = (): Asked => {
+    const found = asked.at(-1)
+    if (found === undefined) throw new Error('nobody was asked')
+    return found
+  }
+  const give = (one: Asked) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
+  return { clock, client, asked, blocks, results, ask, last, give }
+}
+
+describe('createBlockClient', () => {
+  it('asks for the highest first, of each peer one at a time', async () => {
+    const { asked, ask, give, blocks } = setUp(['a', 'b'])
+    await ask(1, 2, 3)
+    expect(asked.map(({ peer, number }) => [peer, number])).toEqual([
+      ['a', 3],
+      ['b', 2],
+    ])
+    for (let index = 0; index < 3; index++) {
+      const next = asked[index]
+      if (next !== undefined) await give(next)
+    }
+    expect(blocks.map(([number]) => number)).toEqual([3, 2, 1])
+    expect(asked).toHaveLength(3)
+  })
+
+  it('asks another peer as well when one is slow, and takes what comes first, once', async () => {
+    const { clock, asked, ask, give, blocks } = setUp(['slow', 'fast'])
+    await ask(7)
+    expect(asked).toHaveLength(1)
+    await clock.advance(499)
+    expect(asked).toHaveLength(1)
+    await clock.advance(1)
+    expect(asked.map(({ peer }) => peer)).toEqual(['slow', 'fast'])
+    const [slow, fast] = asked
+    if (slow === undefined || fast === undefined) throw new Error('nobody was asked')
+    await give(fast)
+    await give(slow)
+    expect(blocks).toEqual([[7, 'fast']])
+  })
+
+  it('comes back soon to a peer that does not have a block yet, and does not blame it', async () => {
+    const { clock, asked, ask, last, give, blocks, results } = setUp(['a'])
+    await ask(7)
+    for (let misses = 0; misses < 5; misses++) {
+      await last().answer({ code: RESULT.notFound })
+      await clock.advance(2_000)
+    }
+    await give(last())
+    expect(blocks).toEqual([[7, 'a']])
+    // 250 ms, 500 ms, 1 s, then always 2 s, each from an answer; the clock moves by 2 s.
+    expect(asked.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
+    expect(results.filter((result) => result.endsWith('error'))).toEqual([])
+  })
+
+  it('gives up on a block that nobody has', async () => {
+    const { clock, asked, ask, last } = setUp(['a'])
+    await ask(7)
+    for (let second = 0; second < 60; second++) {
+      if (asked.length > 0) await last().answer({ code: RESULT.notFound })
+      await clock.advance(1_000)
+    }
+    const before = asked.length
+    await clock.advance(60_000)
+    expect(asked).toHaveLength(before)
+    expect(last().atMs).toBeLessThanOrEqual(20_000)
+  })
+
+  it('leaves a peer alone for a while that failed, and asks another', async () => {
+    const { clock, asked, ask, last, give, results } = setUp(['a', 'b'])
+    await ask(7)
+    await last().fail(new P2pError('request-failed', 'no answer'))
+    expect(last().peer).toBe('b')
+    await give(last())
+    await ask(8, 9)
+    expect(asked.slice(2).map(({ peer }) => peer)).toEqual(['b'])
+    await clock.advance(4_000)
+    expect(asked.slice(3).map(({ peer }) => peer)).toEqual(['a'])
+    expect(results).toEqual(['a: error', 'b: valid'])
+  })
+
+  it.each([
+    ['connection-lost', 250],
+    ['not-served', 60_000],
+  ] as const)('blames nobody for %s, and asks again after %d ms', async (code, pauseMs) => {
+    const { clock, asked, ask, last, results } = setUp(['a'])
+    await ask(7)
+    await last().fail(new P2pError(code, 'gone'))
+    expect(results).toEqual([])
+    await clock.advance(pauseMs - 1)
+    await ask(7, 8)
+    expect(asked).toHaveLength(1)
+    await clock.advance(1)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('asks for the gap of a minute at once, and then four a second', async () => {
+    const { clock, asked, ask, give } = setUp(['a'])
+    await ask(...Array.from({ length: 100 }, (_, index) => index))
+    const answerAll = async () => {
+      for (let index = 0; index < asked.length; index++) {
+        const one = asked[index]
+        if (one !== undefined) await give(one)
+      }
+    }
+    await answerAll()
+    expect(asked).toHaveLength(64)
+    for (let quarter = 0; quarter < 8; quarter++) {
+      await clock.advance(250)
+      await answerAll()
+    }
+    expect(asked).toHaveLength(72)
+  })
+
+  it('forgets what is not wanted any more', async () => {
+    const { client, asked, ask, give } = setUp(['a'])
+    await ask(1, 2, 3, 4)
+    client.dropBelow(3)
+    for (let index = 0; index < asked.length; index++) {
+      const one = asked[index]
+      if (one !== undefined) await give(one)
+    }
+    expect(asked.map(({ number }) => number)).toEqual([4, 3])
+  })
+})

@@ -1,0 +1,370 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
+import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import { startTestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
+import { type ChainNode, type ChainNodeOptions, startChainNode } from './chainNode.ts'
+
+/**
+ * `reset`: what is connected is reset, and so is what connects. `silent`: nothing passes and nothing is closed; what
+ * waits passes afterwards. `forgotten`: as silent, but what was connected before stays dead.
+ */
+export type CutKind = 'reset' | 'silent' | 'forgotten'
+export const CUT_KINDS: readonly CutKind[] = ['reset', 'silent', 'forgotten']
+
+function cut(link: TcpProxy, kind: CutKind): void {
+  if (kind === 'forgotten') link.freeze()
+  if (kind === 'reset') link.cut()
+  else link.pause()
+}
+
+/** The node's address with the proxy's port in place of its own. */
+async function linkTo({ address }: ChainNode): Promise<{ link: TcpProxy; address: string }> {
+  const link = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(address)?.[1]))
+  return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
+}
+
+/** A block every block time until it is stopped. */
+function makeBlocks(sequencer: ChainNode, blockTimeS: number): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    last = sequencer.produce()
+  }, blockTimeS * 1000)
+  return async () => {
+    clearInterval(timer)
+    await last
+  }
+}
+
+/** How every peer stands with every node: the lowest score, and bans. */
+async function standing(nodes: readonly ChainNode[]): Promise<{ lowestScore: number; bans: number }> {
+  let lowestScore = Number.POSITIVE_INFINITY
+  let bans = 0
+  for (const { node } of nodes) {
+    const { peers } = await node.peers(true)
+    for (const peer of Object.values(peers)) lowestScore = Math.min(lowestScore, peer.scores.gossip.total)
+    bans += (await node.bans()).length
+  }
+  return { lowestScore, bans }
+}
+
+export interface CutLinkOptions {
+  kind: CutKind
+  blockTimeS: number
+  cycles: number
+  cutMs?: number
+  openMs?: number
+}
+
+export interface CutLinkReport {
+  kind: CutKind
+  blockTimeS: number
+  cycles: number
+  blocks: number
+  /** Most blocks that the follower lacked, from 2 s after the link was back until the next cut. */
+  worstBehind: number
+  /** Milliseconds from the link's return until the follower had the newest block, in the worst cycle and in the middle. */
+  worstCaughtUpMs: number
+  medianCaughtUpMs: number
+  /** Blocks that came to the follower less than 100 ms after the sequencer had them. */
+  onTime: number
+  lowestScore: number
+  bans: number
+  sameChain: boolean
+}
+
+/** One link between sequencer and follower, cut again and again. */
+export async function cutLink({
+  kind,
+  blockTimeS,
+  cycles,
+  cutMs = 3_000,
+  openMs = 7_000,
+}: CutLinkOptions): Promise<CutLinkReport> {
+  const config = testConfig('holocene', { blockTime: blockTimeS })
+  const sequencer = await startChainNode(config, { isSequencer: true })
+  const { link, address } = await linkTo(sequencer)
+  const follower = await startChainNode(config, { staticPeers: [address] })
+  const stopBlocks = makeBlocks(sequencer, blockTimeS)
+  try {
+    await until('the first block', () => follower.height > 0, 30_000)
+    let worstBehind = 0
+    let lowestScore = Number.POSITIVE_INFINITY
+    const caughtUpMs: number[] = []
+    for (let cycle = 0; cycle < cycles; cycle++) {
+      cut(link, kind)
+      await delay(cutMs)
+      link.allow()
+      const backAtMs = performance.now()
+      let caughtUpAtMs: number | undefined
+      while (performance.now() - backAtMs < openMs) {
+        await delay(20)
+        const behind = sequencer.height - follower.height
+        if (behind === 0 && performance.now() - backAtMs > 40) caughtUpAtMs ??= performance.now()
+        if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
+      }
+      caughtUpMs.push((caughtUpAtMs ?? Number.POSITIVE_INFINITY) - backAtMs)
+      lowestScore = Math.min(lowestScore, (await standing([sequencer, follower])).lowestScore)
+    }
+    await stopBlocks()
+    await until('the last block', () => follower.height === sequencer.height, 10_000).catch(() => undefined)
+    caughtUpMs.sort((a, b) => a - b)
+    let onTime = 0
+    for (const [height, atMs] of sequencer.reachedAtMs) {
+      if ((follower.reachedAtMs.get(height) ?? Number.POSITIVE_INFINITY) - atMs < 100) onTime += 1
+    }
+    return {
+      kind,
+      blockTimeS,
+      cycles,
+      blocks: sequencer.height,
+      worstBehind,
+      worstCaughtUpMs: Math.round(caughtUpMs.at(-1) ?? 0),
+      medianCaughtUpMs: Math.round(caughtUpMs[caughtUpMs.length >> 1] ?? 0),
+      onTime,
+      lowestScore,
+      bans: (await standing([sequencer, follower])).bans,
+      sameChain: follower.hash === sequencer.hash,
+    }
+  } finally {
+    await stopBlocks()
+    await Promise.all([sequencer.stop(), follower.stop()])
+    await link.close()
+  }
+}
+
+export type Shape = 'line' | 'ring' | 'star'
+export const SHAPES: readonly Shape[] = ['line', 'ring', 'star']
+
+export interface PartitionReport {
+  shape: Shape
+  kind: CutKind
+  partitionMs: number
+  /** Blocks that the far side lacked when the links came back. */
+  missed: number
+  /** Milliseconds from then until all nodes had the sequencer's newest block. */
+  healedMs: number
+  lowestScore: number
+  bans: number
+}
+
+/** Five nodes, the first of which makes a block a second; two of them are cut off from the others for a while. */
+export async function partition(shape: Shape, kind: CutKind, partitionMs: number): Promise<PartitionReport> {
+  const config = testConfig()
+  const sequencer = await startChainNode(config, { isSequencer: true })
+  const nodes = [sequencer]
+  const proxies: TcpProxy[] = []
+  const border: TcpProxy[] = []
+  /** Links from the new node to these. */
+  const plans: Record<Shape, number[][]> = {
+    line: [[0], [1], [2], [3]],
+    ring: [[0], [1], [2], [3, 0]],
+    star: [[0], [0], [0], [0]],
+  }
+  const far = new Set([3, 4])
+  for (const [index, targets] of plans[shape].entries()) {
+    const own = index + 1
+    const staticPeers: string[] = []
+    for (const target of targets) {
+      const other = nodes[target]
+      if (other === undefined) throw new RangeError('a link to a node that is not there yet')
+      const { link, address } = await linkTo(other)
+      proxies.push(link)
+      staticPeers.push(address)
+      if (far.has(own) !== far.has(target)) border.push(link)
+    }
+    nodes.push(await startChainNode(config, { staticPeers }))
+  }
+  const stopBlocks = makeBlocks(sequencer, 1)
+  try {
+    await until('a block at every node', () => nodes.every(({ height }) => height > 0), 30_000)
+    for (const link of border) cut(link, kind)
+    await delay(partitionMs)
+    const missed = sequencer.height - Math.min(...nodes.map(({ height }) => height))
+    for (const link of border) link.allow()
+    const backAtMs = performance.now()
+    await until('one head', () => nodes.every(({ hash }) => hash === sequencer.hash), 120_000)
+    const healedMs = Math.round(performance.now() - backAtMs)
+    return { shape, kind, partitionMs, missed, healedMs, ...(await standing(nodes)) }
+  } finally {
+    await stopBlocks()
+    await Promise.all(nodes.map((node) => node.stop()))
+    await Promise.all(proxies.map((proxy) => proxy.close()))
+  }
+}
+
+/** A chain of blocks up to now, and its config. */
+export function chainUpToNow(blocks: number): { config: RollupConfig; chain: PayloadEnvelope[] } {
+  const l2Time = Math.floor(Date.now() / 1000) - blocks
+  const config = testConfig('holocene', { genesis: { ...testConfig().genesis, l2Time } })
+  return { config, chain: testBlocks(config, 1, blocks) }
+}
+
+export interface CatchUpReport {
+  behind: number
+  /** Milliseconds from the follower's start until it had the sequencer's newest block. */
+  caughtUpMs: number
+}
+
+/** A follower that begins far behind; nothing but gossip of new blocks and blocks by number brings it on. */
+export async function catchUp(behind: number, follow: { helpers?: ChainNodeOptions[] } = {}): Promise<CatchUpReport> {
+  const { config, chain } = chainUpToNow(behind)
+  const sequencer = await startChainNode(config, { isSequencer: true, blocks: chain })
+  const helpers = await Promise.all(
+    (follow.helpers ?? []).map((options) =>
+      startChainNode(config, { blocks: chain, ...options, staticPeers: [sequencer.address] }),
+    ),
+  )
+  await until('meshes', () => sequencer.node.meshSize() === helpers.length)
+  const stopBlocks = makeBlocks(sequencer, 1)
+  const startedAtMs = performance.now()
+  const follower = await startChainNode(config, {
+    staticPeers: [...helpers.map(({ address }) => address), sequencer.address],
+  })
+  try {
+    await until('the newest block', () => follower.hash === sequencer.hash, 300_000)
+    return { behind, caughtUpMs: Math.round(performance.now() - startedAtMs) }
+  } finally {
+    await stopBlocks()
+    await Promise.all([sequencer, follower, ...helpers].map((node) => node.stop()))
+  }
+}
+
+/** A sequencer that is away for a while and comes back with its chain, key and port: time until its next block is here. */
+export async function restartSequencer(awayMs: number): Promise<{ awayMs: number; blockAfterMs: number }> {
+  const config = testConfig()
+  const privateKey = new Uint8Array(randomBytes(32))
+  const first = await startChainNode(config, { isSequencer: true, privateKey })
+  const listenTcpPort = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
+  const follower = await startChainNode(config, { staticPeers: [first.address] })
+  await until('the mesh', () => first.node.meshSize() === 1)
+  await first.produce()
+  await until('the first block', () => follower.height === 1)
+  // The last ones are made when the follower hears nothing any more.
+  await first.stop()
+  await until('the loss', () => follower.node.connectedPeers().length === 0)
+  await delay(awayMs)
+  const second = await startChainNode(config, { isSequencer: true, privateKey, listenTcpPort, blocks: first.chain })
+  const backAtMs = performance.now()
+  const stopBlocks = makeBlocks(second, 0.1)
+  try {
+    await until('a block', () => follower.height > first.height, 30_000)
+    return { awayMs, blockAfterMs: Math.round(performance.now() - backAtMs) }
+  } finally {
+    await stopBlocks()
+    await Promise.all([second.stop(), follower.stop()])
+  }
+}
+
+const PEER_PROCESS = fileURLToPath(new URL('./peerProcess.ts', import.meta.url))
+
+/** A p2p node in a process of its own; resolves when it listens. */
+async function startPeerProcess(port: number, key: string): Promise<{ child: ChildProcess; address: string }> {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', PEER_PROCESS, String(port), key],
+    // It ends with this process, whose end of the pipe the system closes.
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  const [address = ''] = await Promise.race([
+    new Promise<string[]>((resolve) =>
+      createInterface({ input: child.stdout }).once('line', (line) => resolve([line])),
+    ),
+    new Promise<never>((_, reject) => child.once('exit', () => reject(new Error('the peer ended at its start')))),
+  ])
+  return { child, address }
+}
+
+export interface KilledPeerReport {
+  awayMs: number
+  /** Milliseconds from the kill until the loss was noticed. */
+  noticedMs: number
+  /** Milliseconds from the moment that the peer listens again until it is connected. */
+  reconnectedMs: number
+}
+
+/** A static peer is killed by SIGKILL, stays away, and is started again. */
+export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> {
+  const key = randomBytes(32).toString('hex')
+  const first = await startPeerProcess(0, key)
+  const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
+  const { node } = await startTestNode({ staticPeers: [first.address] })
+  let second: ChildProcess | undefined
+  try {
+    await until('the connection', () => node.connectedPeers().length === 1)
+    await delay(2_500)
+    const killedAtMs = performance.now()
+    first.child.kill('SIGKILL')
+    await until('the loss', () => node.connectedPeers().length === 0, 60_000)
+    const noticedMs = Math.round(performance.now() - killedAtMs)
+    await delay(Math.max(0, awayMs - noticedMs))
+    const started = await startPeerProcess(port, key)
+    second = started.child
+    const backAtMs = performance.now()
+    await until('the connection again', () => node.connectedPeers().length === 1, 90_000)
+    return { awayMs, noticedMs, reconnectedMs: Math.round(performance.now() - backAtMs) }
+  } finally {
+    await node.stop()
+    first.child.kill('SIGKILL')
+    second?.kill('SIGKILL')
+  }
+}
+
+export interface DroppingLinksReport {
+  blocks: number
+  /** Milliseconds from the sequencer to a follower, the slowest block. */
+  slowestMs: number
+  sameChain: boolean
+  bans: number
+}
+
+/**
+ * A sequencer and two followers, all linked: far fewer than a mesh wants. The links to the sequencer are cut by turns,
+ * so that there is always one way left.
+ */
+export async function droppingLinks(kind: CutKind, cuts: number): Promise<DroppingLinksReport> {
+  const config = testConfig()
+  const sequencer = await startChainNode(config, { isSequencer: true })
+  const links = await Promise.all([linkTo(sequencer), linkTo(sequencer)])
+  const [toFirst, toSecond] = links
+  if (toFirst === undefined || toSecond === undefined) throw new RangeError('two links')
+  const first = await startChainNode(config, { staticPeers: [toFirst.address] })
+  const second = await startChainNode(config, { staticPeers: [toSecond.address, first.address] })
+  const nodes = [sequencer, first, second]
+  await until('all connected', () => nodes.every(({ node }) => node.connectedPeers().length === 2))
+  const stopBlocks = makeBlocks(sequencer, 0.25)
+  try {
+    await until('the first block', () => nodes.every(({ height }) => height > 0))
+    for (let turn = 0; turn < cuts; turn++) {
+      const link = turn % 2 === 0 ? toFirst.link : toSecond.link
+      cut(link, kind)
+      await delay(1_500)
+      link.allow()
+      // A dead connection must be noticed before the other link is cut.
+      await delay(4_000)
+    }
+    await stopBlocks()
+    await until('the last block', () => nodes.every(({ hash }) => hash === sequencer.hash)).catch(() => undefined)
+    let slowestMs = 0
+    for (const [height, atMs] of sequencer.reachedAtMs) {
+      for (const { reachedAtMs } of [first, second]) {
+        slowestMs = Math.max(slowestMs, (reachedAtMs.get(height) ?? Number.POSITIVE_INFINITY) - atMs)
+      }
+    }
+    return {
+      blocks: sequencer.height,
+      slowestMs: Math.round(slowestMs),
+      sameChain: nodes.every(({ hash }) => hash === sequencer.hash),
+      bans: (await standing(nodes)).bans,
+    }
+  } finally {
+    await stopBlocks()
+    await Promise.all(nodes.map((node) => node.stop()))
+    await Promise.all(links.map(({ link }) => link.close()))
+  }
+}
