@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { formatExplanation } from './explainView.ts'
 import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
 import { formatPeers } from './nodeViews.ts'
+import { addCheck } from './p2pCheckCommand.ts'
 import { addHealth } from './p2pHealthCommand.ts'
 
 /** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
@@ -94,5 +95,5 @@ const PEER_ACTIONS: readonly PeerAction[] = [
 ]
 
 /** In the order of the help text: first what is looked at, then what is changed. */
-const COMMANDS: readonly AddCommand[] = [addPeers, addExplain, addHealth, ...PEER_ACTIONS.map(addAction)]
+const COMMANDS: readonly AddCommand[] = [addPeers, addExplain, addHealth, addCheck, ...PEER_ACTIONS.map(addAction)]
 const SHORT_FORMS: readonly AddCommand[] = [addPeers, addExplain, ...PEER_ACTIONS.map(addAction)]

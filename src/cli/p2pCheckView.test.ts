@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import type { CheckReport, CheckStep } from '../p2p/check/steps.ts'
+import { formatStep, formatVerdict } from './p2pCheckView.ts'
+
+const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+const REPORT: CheckReport = {
+  target: 'x',
+  peerId: null,
+  expectedChainId: null,
+  ok: false,
+  failedAt: 'tcp',
+  verdict: 'ends at tcp: 10.0.0.1:9222 does not answer',
+  steps: [],
+}
+
+describe('formatStep', () => {
+  it('puts the time to the right, and the hint below', () => {
+    const step: CheckStep = { step: 'tcp', outcome: 'failed', text: 'no answer', hint: 'a firewall', tookMs: 10_004 }
+    expect(formatStep(step, false)).toBe(`✗ tcp         no answer${' '.repeat(51)}10.0 s\n              → a firewall`)
+  })
+
+  it('has a sign for each outcome', () => {
+    const signs = (['ok', 'failed', 'warning', 'skipped'] as const).map(
+      (outcome) => formatStep({ step: 'udp', outcome, text: 'x' }, false)[0],
+    )
+    expect(signs).toEqual(['✓', '✗', '!', '–'])
+  })
+
+  it('keeps to 80 columns, but for a word that is to be copied', () => {
+    const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+    const text = formatStep({ step: 'connection', outcome: 'ok', text: words, hint: words, tookMs: 5 }, false)
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    const address = `/ip4/127.0.0.1/tcp/9222/p2p/${PEER}${PEER}`
+    expect(formatStep({ step: 'peer id', outcome: 'failed', text: 'x', hint: `use ${address}` }, false)).toContain(
+      `\n                ${address}`,
+    )
+  })
+
+  it('is coloured on request only', () => {
+    const step: CheckStep = { step: 'tcp', outcome: 'failed', text: 'no answer' }
+    expect(formatStep(step, true)).toBe('\u001b[31m✗\u001b[0m tcp         no answer')
+  })
+})
+
+describe('formatVerdict', () => {
+  it('says it in the colour of its outcome', () => {
+    expect(formatVerdict(REPORT, false)).toBe('✗ ends at tcp: 10.0.0.1:9222 does not answer')
+    expect(formatVerdict({ ...REPORT, ok: true, verdict: 'reachable' }, true)).toBe('\u001b[32m✓ reachable\u001b[0m')
+  })
+})

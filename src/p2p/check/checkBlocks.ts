@@ -1,0 +1,61 @@
+import type { Connection } from '@libp2p/interface'
+import type { Clock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import { RESULT } from '../sync/payloadByNumber.ts'
+import { askForBlock, type BlockAnswer } from './blockProbe.ts'
+import { blockProtocols } from './chains.ts'
+import type { Recorder } from './recorder.ts'
+import { formatMs, printable } from './steps.ts'
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  [RESULT.notFound]: 'it does not have it',
+  [RESULT.invalidRequest]: 'it calls the request invalid (a block of the future, or before genesis?)',
+  [RESULT.unknownError]: 'an error of its own',
+}
+
+/** Whether blocks can be had by number: without them, gaps are filled from others or from L1. */
+export async function checkBlocks(
+  modules: { clock: Clock; record: Recorder },
+  connection: Connection,
+  protocols: readonly string[],
+  options: { chainId: bigint | undefined; blockNumber: number | undefined; timeoutMs: number },
+): Promise<void> {
+  const { clock, record } = modules
+  const { chainId, blockNumber, timeoutMs } = options
+  const served = blockProtocols(protocols)
+  const chains = [...new Set(served.map((entry) => entry.chainId))]
+  const data = { protocols: served.map(({ protocol }) => protocol) }
+  if (served.length === 0) {
+    record('blocks', 'warning', 'it does not serve blocks by number', {
+      hint: 'missed blocks come from others, or from L1 (--p2p.sync.req-resp there)',
+    })
+    return
+  }
+  const [chosen] = served.filter((entry) => chainId === undefined || entry.chainId === chainId)
+  if (chosen === undefined) {
+    record('blocks', 'failed', `it serves blocks of chain ${chains.join(' and ')}, not of chain ${chainId}`, { data })
+    return
+  }
+  const what = `blocks of chain ${chosen.chainId} by number`
+  if (blockNumber === undefined) {
+    record('blocks', 'ok', `it serves ${what}; none was asked for`, { hint: 'ask for one with --block <number>', data })
+    return
+  }
+  const startMs = clock.now()
+  let answer: BlockAnswer
+  try {
+    answer = await askForBlock(connection, { protocol: chosen.protocol, number: blockNumber }, timeoutMs)
+  } catch (error) {
+    const text = `no good answer for block ${blockNumber}: ${printable(describeError(error))}`
+    record('blocks', 'warning', text, { tookMs: clock.now() - startMs, data })
+    return
+  }
+  const tookMs = clock.now() - startMs
+  if (answer.kind === 'refusal') {
+    const why = REFUSALS[answer.code] ?? `code ${answer.code}`
+    record('blocks', 'warning', `it serves ${what}, but not block ${blockNumber}: ${why}`, { tookMs, data })
+  } else {
+    const text = `it serves ${what}: ${blockNumber} came in ${formatMs(tookMs)}`
+    record('blocks', 'ok', text, { tookMs, data: { ...data, blockHash: answer.hash } })
+  }
+}

@@ -1,0 +1,8 @@
+/** Of a connection that the other side ends for no reason that it tells. */
+export const CLOSED_HINT = 'it has blocked or banned our address, or has no place for more peers'
+
+/** The same once it knows who we are. */
+export function closedHint(isOwnKey: boolean): string {
+  if (isOwnKey) return 'it has blocked or banned this peer id or our address, or has no place for more peers'
+  return `${CLOSED_HINT} (not your node's peer id: this check has a new one, see --identity)`
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { judgeOwnView, type OwnNodeView } from './ownNode.ts'
+
+const VIEW: OwnNodeView = {
+  peerId: 'us',
+  chainId: 901n,
+  blockNumber: 7,
+  blockedPeers: [],
+  blockedIps: [],
+  blockedSubnets: [],
+  bans: [],
+  connected: [],
+}
+const judge = (changes: Partial<OwnNodeView>, peerId: string | undefined = 'peer', ips = ['10.0.0.9', '2001:db8::1']) =>
+  judgeOwnView({ ...VIEW, ...changes }, { peerId, ips })
+
+describe('judgeOwnView', () => {
+  it('finds nothing against a stranger', () => {
+    expect(judge({}).outcome).toBe('ok')
+    expect(judge({}, undefined, []).outcome).toBe('ok')
+  })
+
+  it.each([
+    [{ blockedPeers: ['peer'] }, /peer id is on the block list/, 'peer'],
+    [{ blockedIps: ['10.0.0.9'] }, /10\.0\.0\.9 is on the block list/, '10.0.0.9'],
+    [{ blockedSubnets: ['10.0.0.0/8'] }, /subnet 10\.0\.0\.0\/8/, '10.0.0.0/8'],
+    [{ blockedSubnets: ['2001:db8::/32'] }, /subnet 2001:db8::\/32/, '2001:db8::/32'],
+  ])('tells of a block list and how to lift it: %o', (changes, text, lift) => {
+    expect(judge(changes)).toMatchObject({
+      outcome: 'failed',
+      text: expect.stringMatching(text),
+      hint: `lift it with: devium p2p unblock ${lift}`,
+    })
+  })
+
+  it('says why and until when a peer is banned', () => {
+    const ban = {
+      subject: 'peer',
+      kind: 'peer' as const,
+      reason: 'score -120',
+      untilMs: 1_700_000_000_000,
+      remainingS: 61,
+    }
+    expect(judge({ bans: [ban] })).toMatchObject({
+      outcome: 'failed',
+      text: 'our own node refuses it: the peer is banned until 2023-11-14 22:13:20Z (2 min more): score -120',
+    })
+    expect(judge({ bans: [{ ...ban, subject: '10.0.0.9', kind: 'ip' }] }).outcome).toBe('failed')
+    expect(judge({ bans: [{ ...ban, subject: 'another' }] }).outcome).toBe('ok')
+  })
+
+  it('knows a peer that is connected, and our own node', () => {
+    const connected = [{ peerId: 'peer', isInbound: true, address: '/ip4/10.0.0.9/tcp/5/p2p/peer' }]
+    expect(judge({ connected }).text).toBe('connected to it now: it dialled us at /ip4/10.0.0.9/tcp/5')
+    expect(judge({}, 'us')).toMatchObject({ outcome: 'warning', text: 'this is our own node' })
+  })
+})
