@@ -122,6 +122,8 @@ describe('gossip', () => {
       expect(got).toMatch(new RegExp(`p2p_gossip_events_total\\{type="${type}"\\} [1-9]`))
     }
     expect(got).toMatch(/p2p_stream_count [1-9]/)
+    await follower?.node.stop()
+    expect(await follower?.registry.metrics()).toContain('op_node_default_p2p_gossip_events_total{type="LEAVE"} 4')
   })
 
   it('is measured where bytes pass: what one node sends the other receives, after the connection has ended too', async () => {

@@ -437,7 +437,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         (await host.peerStore.get(parsePeerId(peer)).catch(() => undefined))?.protocols ?? [],
       metrics,
     },
-    { blockTimeS: config.blockTime },
+    { blockTimeS: config.blockTime, limits: options.health },
   )
   const meshSize = (): number => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length
   metrics.watch({

@@ -1,5 +1,6 @@
 import type { Hex } from '../lib/hex.ts'
 import type { PayloadEnvelope, RollupConfig } from '../rollup/protocol/types.ts'
+import type { MonitorLimits } from './health/healthMonitor.ts'
 import type { LivenessOptions } from './host/liveness.ts'
 import type { BlockScoring } from './score/topicScores.ts'
 
@@ -44,6 +45,8 @@ export interface P2pOptions {
   dialTimeoutMs: number
   /** When a static peer's connection counts as dead. */
   liveness: LivenessOptions
+  /** How soon the node says that gossip brings no blocks; what is not given follows from the block time. */
+  health?: Partial<MonitorLimits>
   /** Maps ports by UPnP or NAT-PMP. */
   nat: boolean
   /** Measures latencies every 3 minutes. */

@@ -5,6 +5,7 @@ import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
+import type { HeadNews } from '../../src/p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
 import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import {
@@ -173,6 +174,7 @@ export class FakeP2p implements P2pPort {
   readonly published: PayloadEnvelope[] = []
   /** Start, end, and the number of the block that the answers are checked by. */
   readonly requested: [number, number, number][] = []
+  readonly moves: HeadNews[] = []
   private listener: ((envelope: PayloadEnvelope, from: string) => void) | undefined
 
   async publish(envelope: PayloadEnvelope): Promise<void> {
@@ -185,6 +187,10 @@ export class FakeP2p implements P2pPort {
 
   requestRange(start: number, end: number, above: PayloadEnvelope): void {
     this.requested.push([start, end, above.payload.blockNumber])
+  }
+
+  headMoved(news: HeadNews): void {
+    this.moves.push(news)
   }
 
   receive(envelope: PayloadEnvelope): void {

@@ -108,6 +108,18 @@ describe('unsafe chain', () => {
     await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
   })
 
+  it('tells the network what moved its head: gossip, L1, or the sequencer', async () => {
+    const { sequencer, verifier, blocks } = await startBoth(3)
+    verifier.p2p.receive(at(blocks, 1))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => verifier.node.syncStatus().safeL2.number === 3)
+    const moves = (node: TestNode) => node.p2p.moves.map(({ number, movedBy }) => `${number} ${movedBy}`)
+    expect(moves(verifier)).toEqual(['0 reset', '1 payload', '2 derivation', '3 derivation'])
+    expect(moves(sequencer)).toEqual(['0 reset', '1 sequencer', '2 sequencer', '3 sequencer'])
+    expect(verifier.p2p.moves[1]?.hash).toBe(at(blocks, 1).payload.blockHash)
+  })
+
   it('takes posted blocks after checking their hash', async () => {
     const { verifier, blocks } = await startBoth(1)
     const block = at(blocks, 1)

@@ -37,16 +37,21 @@ const CONFIRM_BLOCKS = 4
 /** Peers that are asked for their chains in a report. */
 const MAX_ASKED = 16
 
-export function healthLimits(blockTimeMs: number): HealthLimits & { confirmMs: number } {
-  const silentMs = Math.max(SILENT_MS, SILENT_BLOCKS * blockTimeMs)
-  const confirmMs = Math.max(CONFIRM_MS, CONFIRM_BLOCKS * blockTimeMs)
-  return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs }
+/** How soon the monitor speaks up. */
+export interface MonitorLimits extends HealthLimits {
+  confirmMs: number
+  /** Between two judgements. */
+  intervalMs: number
 }
 
-export function createHealthMonitor(
-  modules: HealthMonitorModules,
-  limits: ReturnType<typeof healthLimits>,
-): HealthMonitor {
+/** What fits the chain, as far as nothing else is given. */
+export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> = {}): MonitorLimits {
+  const silentMs = Math.max(SILENT_MS, SILENT_BLOCKS * blockTimeMs)
+  const confirmMs = Math.max(CONFIRM_MS, CONFIRM_BLOCKS * blockTimeMs)
+  return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs, intervalMs: INTERVAL_MS, ...given }
+}
+
+export function createHealthMonitor(modules: HealthMonitorModules, limits: MonitorLimits): HealthMonitor {
   const { clock, logger, record } = modules
   let startedMs = clock.now()
   let state: HealthState = 'starting'
@@ -107,13 +112,13 @@ export function createHealthMonitor(
   }
   const tick = (): void => {
     judge()
-    cancel = clock.setTimeout(tick, INTERVAL_MS)
+    cancel = clock.setTimeout(tick, limits.intervalMs)
   }
   return {
     start() {
       startedMs = clock.now()
       sinceMs = startedMs
-      cancel = clock.setTimeout(tick, INTERVAL_MS)
+      cancel = clock.setTimeout(tick, limits.intervalMs)
     },
     stop: () => cancel?.(),
     state: () => state,

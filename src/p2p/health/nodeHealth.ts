@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { PayloadVersion } from '../gossip/topics.ts'
-import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
+import { createHealthMonitor, type HealthMonitor, healthLimits, type MonitorLimits } from './healthMonitor.ts'
 import type { HealthRecord } from './healthRecord.ts'
 import { HEALTH_STATES } from './types.ts'
 
@@ -22,7 +22,10 @@ export interface NodeHealthModules {
 const BLOCKS_OF_CHAIN = /^\/opstack\/req\/payload_by_number\/(\d{1,20})\/0\/?$/
 
 /** The health monitor of a whole node, with its metrics. */
-export function createNodeHealth(modules: NodeHealthModules, options: { blockTimeS: number }): HealthMonitor {
+export function createNodeHealth(
+  modules: NodeHealthModules,
+  options: { blockTimeS: number; limits: Partial<MonitorLimits> | undefined },
+): HealthMonitor {
   const { clock, logger, record, router } = modules
   const monitor = createHealthMonitor(
     {
@@ -39,7 +42,7 @@ export function createNodeHealth(modules: NodeHealthModules, options: { blockTim
         return [...new Set(protocols.flatMap((protocol) => BLOCKS_OF_CHAIN.exec(protocol)?.[1] ?? []))]
       },
     },
-    healthLimits(options.blockTimeS * 1000),
+    healthLimits(options.blockTimeS * 1000, options.limits),
   )
   modules.metrics.watchHealth({
     states: () => Object.fromEntries(HEALTH_STATES.map((state) => [state, state === monitor.state() ? 1 : 0])),

@@ -1,0 +1,121 @@
+import { afterEach, expect, it } from 'vitest'
+import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
+import type { P2pOptions } from '../options.ts'
+import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
+import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import type { HealthState } from './types.ts'
+
+const config = testConfig()
+/** The real ones are half a minute and more. */
+const health: NonNullable<P2pOptions['health']> = { silentMs: 1_500, graceMs: 1_500, confirmMs: 500, intervalMs: 50 }
+
+const running: TestNode[] = []
+let stopBlocks: (() => void) | undefined
+afterEach(async () => {
+  stopBlocks?.()
+  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
+})
+
+interface Follower extends TestNode {
+  warnings: LogFields[]
+  recoveries: LogFields[]
+}
+
+/** A follower of the sequencer whose head moves by what gossip brings, and by L1 at every block that it lacks. */
+async function follow(
+  sequencer: TestNode,
+  options: { chainId?: bigint; signer?: `0x${string}` } = {},
+): Promise<Follower> {
+  const { chainId = config.l2ChainId, signer } = options
+  const warnings: LogFields[] = []
+  const recoveries: LogFields[] = []
+  const logger: Logger = {
+    ...silentLogger,
+    child: () => logger,
+    warn: (message, fields = {}) => void (message.startsWith('Gossip') && warnings.push(fields)),
+    info: (message, fields = {}) => void (message.startsWith('Gossip') && recoveries.push(fields)),
+  }
+  const chain = testChain(
+    { ...config, l2ChainId: chainId },
+    signer === undefined ? {} : { signerAddress: () => signer },
+  )
+  const started = await startTestNode({ staticPeers: [sequencer.address], health }, { logger, chain })
+  running.push(started)
+  started.node.onPayload(({ payload }) =>
+    started.node.headMoved({ number: payload.blockNumber, hash: payload.blockHash, movedBy: 'payload' }),
+  )
+  return { ...started, warnings, recoveries }
+}
+
+/** Ten blocks a second; what a follower has not got 100 ms later reaches it through L1. */
+function makeBlocks(sequencer: TestNode, follower: Follower): void {
+  let number = 0
+  const timer = setInterval(() => {
+    const missing = number
+    number += 1
+    const block = testBlock(config, { blockNumber: number })
+    void sequencer.node.publish(block)
+    if (missing > 0 && !follower.received.some(({ payload }) => payload.blockNumber === missing)) {
+      follower.node.headMoved({ number: missing, hash: `derived ${missing}`, movedBy: 'derivation' })
+    }
+  }, 100)
+  stopBlocks = () => clearInterval(timer)
+}
+
+async function startSequencer(): Promise<TestNode> {
+  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+  running.push(sequencer)
+  return sequencer
+}
+
+const reaches = (follower: Follower, state: HealthState) =>
+  until(state, async () => (await follower.node.health()).state === state, 20_000)
+
+it('of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
+  const sequencer = await startSequencer()
+  const follower = await follow(sequencer)
+  makeBlocks(sequencer, follower)
+  await reaches(follower, 'ok')
+  expect(follower.warnings).toEqual([])
+
+  await sequencer.node.blockPeer(follower.node.peerId)
+  await reaches(follower, 'static-peers-down')
+  const report = await follower.node.health()
+  expect(report).toMatchObject({ ok: false, connected: 0, mesh: 0, head: { number: expect.any(Number) } })
+  expect(report.l1Only.count).toBeGreaterThan(0)
+  expect(report.text).toMatch(
+    /^the static peer is not connected \(.*\), nor is any other peer, .*the head advanced \d+ times/,
+  )
+  expect(report.staticPeers).toMatchObject([
+    { peerID: sequencer.node.peerId, connected: false, failure: { text: expect.any(String) } },
+  ])
+  expect(await follower.registry.metrics()).toContain('op_node_default_p2p_health{state="static-peers-down"} 1')
+  expect(follower.warnings).toMatchObject([{ state: 'static-peers-down', before: 'ok' }])
+
+  await sequencer.node.unblockPeer(follower.node.peerId)
+  await reaches(follower, 'ok')
+  expect(follower.recoveries).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
+  expect(follower.warnings).toHaveLength(1)
+  const lastBlock = Number(/last_gossip_block_unix (\d+)/.exec(await follower.registry.metrics())?.[1])
+  expect(Math.abs(lastBlock - Date.now() / 1000)).toBeLessThan(10)
+})
+
+it('of a follower that knows another signer names the reason, with counts', async () => {
+  const sequencer = await startSequencer()
+  const follower = await follow(sequencer, { signer: `0x${'11'.repeat(20)}` })
+  makeBlocks(sequencer, follower)
+  await reaches(follower, 'blocks-rejected')
+  const { recent, lastRefused, mesh } = await follower.node.health()
+  expect(mesh).toBe(1)
+  expect(recent.refused['wrong-signer']).toBeGreaterThanOrEqual(2)
+  expect(lastRefused).toMatchObject({ reason: 'wrong-signer', peerID: sequencer.node.peerId })
+})
+
+it('of a node of another chain names the chain that its peers follow', async () => {
+  const sequencer = await startSequencer()
+  const follower = await follow(sequencer, { chainId: 10n })
+  await reaches(follower, 'no-subscriber')
+  const { otherChains, text } = await follower.node.health()
+  expect(otherChains).toEqual([{ peerID: sequencer.node.peerId, chainIDs: ['901'] }])
+  expect(text).toContain('1 peer connected, but none takes part in /optimism/10/2/blocks (they follow chain 901)')
+})
