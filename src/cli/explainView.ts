@@ -1,182 +1,173 @@
 import { z } from 'zod'
-import { formatTable, shortHash } from './table.ts'
+import { causeText, formatEvents } from './historyView.ts'
+import { historySchema, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
+import { scoreAdvice } from './scoreAdvice.ts'
+import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
+import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
-const termSchema = z.object({ value: z.number(), weight: z.number(), score: z.number() })
-const banSchema = z.object({ reason: z.string(), untilMs: z.number(), remainingS: z.number() })
-const scoreSchema = z.object({
-  peerID: z.string(),
-  scored: z.boolean(),
-  connected: z.boolean(),
-  static: z.boolean(),
-  protected: z.boolean(),
-  blocked: z.boolean(),
-  total: z.number(),
-  topics: z.object({
-    score: z.number(),
-    cap: z.number(),
-    parts: z.array(
-      z.object({
-        version: z.number(),
-        topicWeight: z.number(),
-        timeInMesh: termSchema,
-        firstDeliveries: termSchema,
-        meshDeficit: termSchema,
-        meshFailures: termSchema,
-        invalidMessages: termSchema,
-      }),
-    ),
-  }),
-  application: z.object({ validResponses: termSchema, errorResponses: termSchema, rejectedPayloads: termSchema }),
-  ipColocation: z.object({
-    parts: z.array(
-      z.object({
-        ip: z.string(),
-        peers: z.array(z.string()),
-        threshold: z.number(),
-        exempt: z.boolean(),
-        ...termSchema.shape,
-      }),
-    ),
-  }),
-  behaviour: z.object({ penalties: z.number(), threshold: z.number(), ...termSchema.shape }),
-  thresholds: z.array(
-    z.object({
-      name: z.string(),
-      value: z.number(),
-      below: z.boolean(),
-      effect: z.string(),
-      changesInS: z.number().nullable(),
-    }),
-  ),
-  forecastHorizonS: z.number(),
-  ban: banSchema.nullable(),
-})
-const historySchema = z.object({
-  events: z.array(
-    z.object({
-      kind: z.string(),
-      reason: z.string(),
-      detail: z.string().optional(),
-      block: z.object({ number: z.number(), hash: z.string() }).optional(),
-      topics: z.array(z.number()).optional(),
-      count: z.number(),
-      lastMs: z.number(),
-      score: z.number(),
-    }),
-  ),
-})
-type Score = z.infer<typeof scoreSchema>
-type Term = z.infer<typeof termSchema>
+const answersSchema = z.object({ score: scoreSchema, history: historySchema })
 
 /** deviump2p_peerScore and deviump2p_peerHistory of one peer, for people. */
-export function formatExplanation(score: unknown, history: unknown): string {
-  const report = scoreSchema.parse(score)
-  const { events } = historySchema.parse(history)
-  return [headline(report), partsOf(report), standingOf(report), eventsOf(events)]
+export function formatExplanation(answers: unknown, width?: LineWidth): string {
+  const { score: report, history } = answersSchema.parse(answers)
+  return [
+    headline(report, width),
+    partsTable(report, width),
+    section('because of', causesOf(report), width),
+    section('what follows', standingOf(report), width),
+    section('what helps', scoreAdvice(report), width),
+    `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
+  ]
     .filter((text) => text !== '')
     .join('\n\n')
 }
 
-function headline(report: Score): string {
+/** deviump2p_peerScore of all connected peers: one line each, the worst first. */
+export function formatScores(answer: unknown, width?: LineWidth): string {
+  const reports = scoreSchema
+    .array()
+    .parse(answer)
+    .sort((a, b) => a.total - b.total)
+  if (reports.length === 0) return 'no peer is connected'
+  const rows = reports.map((report) => [
+    shortPeer(report.peerID),
+    formatNumber(report.total),
+    STANDING[report.thresholds.findLast(({ below }) => below)?.name ?? ''] ?? '-',
+    report.mainReason,
+  ])
+  const table = formatTable(['peer', 'score', 'standing', 'mostly for'], rows, width)
+  return `${table}\n\nall about one: devium p2p explain ${shortPeer(reports[0]?.peerID ?? '')}`
+}
+
+/** By the lowest threshold that a score is below. */
+const STANDING: Record<string, string> = {
+  '': 'good',
+  mesh: 'not in meshes',
+  gossip: 'no gossip',
+  publish: 'unserved',
+  graylist: 'unheard',
+  ban: 'to be banned',
+}
+
+function section(title: string, lines: readonly string[], width: LineWidth): string {
+  if (lines.length === 0) return ''
+  const room = width === undefined ? undefined : width - 4
+  return [title, ...lines.map((line) => `  ${wrapText(plainText(line), room, 4)}`)].join('\n')
+}
+
+function headline(report: Score, width: LineWidth): string {
   const traits = [
     report.connected ? 'connected' : 'not connected',
     ...(report.static ? ['static (never banned for its score)'] : []),
     ...(report.protected && !report.static ? ['protected from trimming'] : []),
-    ...(report.blocked ? ['on the block list'] : []),
     ...(report.scored ? [] : ['scoring is off (--p2p.scoring none)']),
   ]
-  return `${report.peerID}\nscore ${number(report.total)}; ${traits.join(', ')}`
+  const score = `score ${formatNumber(report.total)}, mostly for: ${report.mainReason}`
+  return [report.peerID, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
 }
 
-function partsOf(report: Score): string {
+const PART_COLUMNS = ['made of', 'count', 'weight', 'score']
+
+function partsTable(report: Score, width: LineWidth): string {
   const rows: string[][] = []
-  const add = (name: string, { value, weight, score }: Term, factor = 1): void => {
-    if (value * weight !== 0) rows.push([name, number(value), number(weight * factor), number(score * factor)])
+  const add = (
+    name: string,
+    { value, weight, score }: ScoreTerm,
+    options: { factor?: number; squared?: true } = {},
+  ) => {
+    if (value * weight === 0) return
+    const { factor = 1, squared } = options
+    const count = squared === true ? `${formatNumber(Math.sqrt(value))}²` : formatNumber(value)
+    rows.push([name, count, formatNumber(weight * factor), formatNumber(score * factor)])
   }
   for (const part of report.topics.parts) {
     const name = (what: string) => `blocks v${part.version}: ${what}`
-    add(name('time in mesh'), part.timeInMesh, part.topicWeight)
-    add(name('first to bring a block'), part.firstDeliveries, part.topicWeight)
-    add(name('too few blocks brought (squared)'), part.meshDeficit, part.topicWeight)
-    add(name('blocks that it had and did not bring'), part.meshFailures, part.topicWeight)
-    add(name('invalid messages (squared)'), part.invalidMessages, part.topicWeight)
+    const factor = part.topicWeight
+    add(name('time in the mesh, in slots'), part.timeInMesh, { factor })
+    add(name('first to bring a block'), part.firstDeliveries, { factor })
+    add(name('fewer blocks brought than asked'), part.meshDeficit, { factor, squared: true })
+    add(name('had a block and did not bring it'), part.meshFailures, { factor })
+    add(name('invalid messages'), part.invalidMessages, { factor, squared: true })
+  }
+  const uncapped = report.topics.parts.reduce((sum, { score }) => sum + score, 0)
+  if (report.topics.cap > 0 && uncapped > report.topics.cap) {
+    const [less, cap] = [report.topics.cap - uncapped, report.topics.cap].map(formatNumber)
+    rows.push([`all topics bring at most ${cap}`, '', '', String(less)])
   }
   add('requests answered with a good block', report.application.validResponses)
   add('requests failed', report.application.errorResponses)
   add('false blocks', report.application.rejectedPayloads)
-  for (const { ip, peers, threshold, exempt, ...term } of report.ipColocation.parts) {
-    const name = `${peers.length} peers on ${ip}, ${threshold} are free (excess squared)`
-    if (exempt) rows.push([`${peers.length} on ${ip}: exempt (--p2p.score.ip-exempt)`, '0', '0', '0'])
-    else add(name, term)
+  for (const { ip, peers, threshold, exemptBy, ...term } of report.ipColocation.parts) {
+    if (exemptBy !== null) rows.push([`IP ${ip}: exempt (${exemptBy})`, '', '', '0'])
+    else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })
   }
   const { penalties, threshold, ...behaviour } = report.behaviour
-  if (penalties > 0 && behaviour.value === 0) {
-    rows.push([`behaviour: ${number(penalties)} penalties, ${threshold} are free`, '0', number(behaviour.weight), '0'])
-  }
-  add(`behaviour: ${number(penalties)} penalties, ${threshold} are free (excess squared)`, behaviour)
-  const table = rows.length === 0 ? 'nothing counts for or against it' : formatTable(PART_COLUMNS, rows)
-  const notes = report.ipColocation.parts
-    .filter(({ score }) => score < 0)
-    .map(({ ip, peers }) => `on ${ip} with it: ${peers.filter((peer) => peer !== report.peerID).join(', ')}`)
-  if (report.topics.cap > 0) notes.push(`all topics together bring at most ${number(report.topics.cap)}`)
-  return [table, ...notes].join('\n')
+  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} are free`
+  if (penalties > 0 && behaviour.value === 0) rows.push([misbehaved, '0', formatNumber(behaviour.weight), '0'])
+  add(misbehaved, behaviour, { squared: true })
+  if (rows.length === 0) return 'nothing counts for or against it'
+  if (rows.length > 1) rows.push(['total', '', '', formatNumber(report.total)])
+  return formatTable(PART_COLUMNS, rows, width)
 }
 
-const PART_COLUMNS = ['made of', 'value', 'weight', 'score']
+function causesOf(report: Score): string[] {
+  const { rejections, behaviour, application } = report.causes
+  const lines = [
+    ...rejections.map((cause) => `invalid message: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+    ...behaviour.map((cause) => `misbehaviour: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+    ...application.map((cause) => `request: ${causeText(cause)} (${formatTime(cause.lastMs)})`),
+  ]
+  for (const { ip, peers, score, exemptBy } of report.ipColocation.parts) {
+    const others = peers.filter((peer) => peer !== report.peerID).map(shortPeer)
+    if (score < 0) lines.push(`IP ${ip} is also that of ${others.join(', ')}`)
+    else if (exemptBy !== null && others.length > 0) {
+      lines.push(
+        `IP ${ip} is shared with ${others.length} more, which costs nothing: --p2p.score.ip-exempt ${exemptBy}`,
+      )
+    }
+  }
+  return lines
+}
 
-function standingOf(report: Score): string {
+function standingOf(report: Score): string[] {
   const lines: string[] = []
   if (report.ban !== null) {
     const { reason, untilMs, remainingS } = report.ban
-    lines.push(`banned until ${time(untilMs)} (${duration(remainingS)} more): ${reason}`)
-    lines.push(`  lift it with: devium unblock ${report.peerID}`)
+    lines.push(`banned until ${formatTime(untilMs)} UTC (${formatSeconds(remainingS)} more): ${reason}`)
+    lines.push(`to end the ban, and forgive the score: devium p2p unblock ${shortPeer(report.peerID)}`)
   }
-  for (const { value, below, effect, changesInS, name } of report.thresholds) {
-    if (below) lines.push(`below ${value}: ${effect}; ${recovery(report, changesInS)}`)
-    else if (changesInS !== null) lines.push(`${name} threshold ${value}: falls below in ${duration(changesInS)}`)
+  for (const { subject, reason } of report.refusals) {
+    lines.push(`refused: ${reason}`)
+    lines.push(`to let it in: devium p2p unblock ${shortPeer(subject)}`)
+  }
+  if (!report.connected) return [...lines, ...standingWhileAway(report)]
+  for (const { name, value, below, effect, changesInS } of report.thresholds) {
+    if (name === 'ban' && report.static) continue
+    if (below) lines.push(`below ${value} (${name}): ${effect}; ${recovery(report, name, changesInS)}`)
+    else if (changesInS !== null)
+      lines.push(`falls below ${value} (${name}) in ${formatSeconds(changesInS)}: ${effect}`)
+  }
+  const ban = report.thresholds.find(({ name }) => name === 'ban')
+  if (ban !== undefined && !ban.below && report.total < 0 && !report.static) {
+    lines.push(`${formatNumber(report.total - ban.value)} points above the ban at ${ban.value}`)
   }
   if (lines.length === 0) lines.push('above every threshold')
-  return lines.join('\n')
+  return lines
 }
 
-function recovery(report: Score, changesInS: number | null): string {
-  if (changesInS !== null) return `over in ${duration(changesInS)} if nothing more happens`
-  if (!report.connected) return 'a score stands still while the peer is away'
-  return `not over within ${duration(report.forecastHorizonS)} by itself`
+/** What will be the case when it comes back. */
+function standingWhileAway(report: Score): string[] {
+  const lowest = report.thresholds.findLast(({ name, below }) => below && !(name === 'ban' && report.static))
+  const lines: string[] = []
+  if (lowest !== undefined) lines.push(`when it comes back, below ${lowest.value} (${lowest.name}): ${lowest.effect}`)
+  if (report.forgottenInS !== null) {
+    lines.push(`the score stands still while it is away, and is forgotten in ${formatSeconds(report.forgottenInS)}`)
+  }
+  return lines
 }
 
-function eventsOf(events: z.infer<typeof historySchema>['events']): string {
-  if (events.length === 0) return 'no history'
-  const rows = events.map(({ lastMs, kind, reason, count, score, block, topics, detail }) => [
-    time(lastMs),
-    kind,
-    reason,
-    `x${count}`,
-    number(score),
-    [
-      ...(topics === undefined ? [] : [topics.map((version) => `v${version}`).join(' ')]),
-      ...(block === undefined ? [] : [`block ${block.number} ${shortHash(block.hash)}`]),
-      ...(detail === undefined ? [] : [printable(detail)]),
-    ].join(', '),
-  ])
-  return formatTable(['when', 'what', 'why', 'times', 'score then', 'about'], rows)
-}
-
-/** Details may quote what a peer sent. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?')
-}
-
-function number(value: number): string {
-  return String(Math.round(value * 100) / 100)
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
-}
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.ceil(seconds)} s`
-  if (seconds < 7_200) return `${Math.ceil(seconds / 60)} min`
-  return `${Math.ceil(seconds / 3_600)} h`
+function recovery(report: Score, name: string, changesInS: number | null): string {
+  if (name === 'ban') return 'at once'
+  if (changesInS !== null) return `over in ${formatSeconds(changesInS)} if nothing more happens`
+  return `not over within ${formatSeconds(report.forecastHorizonS)} by itself`
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
@@ -20,13 +21,18 @@ export function nodeCommand(parent: Command, signature: string, description: str
     .option('--rpc <url>', "The rollup node's RPC address", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
 }
 
-/** Throws UsageError when the address is none. */
+/** Throws UsageError when the address is none, or what answers there is no such node. */
 export async function withNode(url: string, use: (node: RpcClient) => Promise<unknown>): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--rpc: expected an http address, got "${url}"`)
   const node = createRpcClient({ url })
   try {
     await use(node)
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error
+    const [{ path, message } = { path: [], message: '' }] = error.issues
+    const where = path.length === 0 ? '' : ` at ${path.join('.')}`
+    throw new UsageError(`${url} does not answer like a devium node${where}: ${message}`)
   } finally {
     await node.close()
   }

@@ -16,26 +16,6 @@ const statusSchema = z.object({
   queued_unsafe_l2: refSchema,
 })
 const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
-const dumpSchema = z.object({
-  totalConnected: z.number(),
-  peers: z.record(
-    z.string(),
-    z.object({
-      peerID: z.string(),
-      userAgent: z.string(),
-      addresses: z.array(z.string()).nullable(),
-      connectedness: z.number(),
-      direction: z.number(),
-      protected: z.boolean(),
-      gossipBlocks: z.boolean(),
-      latency: z.number(),
-      scores: z.object({ gossip: z.object({ total: z.number() }) }),
-    }),
-  ),
-  bannedPeers: z.array(z.string()),
-  bannedIPS: z.array(z.string()),
-  bannedSubnets: z.array(z.string()),
-})
 
 /** What a node answers for `devium status`; `stats` and `health` are undefined when it runs without peers. */
 export interface StatusAnswers {
@@ -82,26 +62,4 @@ export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Dat
   if (!/^0x0*$/.test(status.queued_unsafe_l2.hash))
     notes.push(`waiting in the queue from L2 block ${status.queued_unsafe_l2.number} on`)
   return `${notes.join('\n')}\n\n${table}`
-}
-
-/** deviump2p_peers for people. */
-export function formatPeers(answer: unknown): string {
-  const dump = dumpSchema.parse(answer)
-  const rows = Object.values(dump.peers).map((peer) => [
-    peer.peerID,
-    peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : 'not connected',
-    peer.scores.gossip.total.toFixed(2),
-    peer.gossipBlocks ? 'blocks' : '-',
-    peer.protected ? 'protected' : '-',
-    peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
-    peer.userAgent || '-',
-    peer.addresses?.[0]?.replace(/\/p2p\/.*$/, '') ?? '-',
-  ])
-  const table = formatTable(['peer', 'connection', 'score', 'gossip', 'kept', 'latency', 'agent', 'address'], rows)
-  const blocked = [...dump.bannedPeers, ...dump.bannedIPS, ...dump.bannedSubnets]
-  const notes = [
-    `${dump.totalConnected} connected`,
-    ...(blocked.length === 0 ? [] : [`blocked: ${blocked.join(', ')}`]),
-  ]
-  return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
 }

@@ -1,9 +1,14 @@
 import type { Command } from 'commander'
-import { formatExplanation } from './explainView.ts'
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import { formatExplanation, formatScores } from './explainView.ts'
+import { formatHistories, formatHistory } from './historyView.ts'
 import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
-import { formatPeers } from './nodeViews.ts'
 import { addCheck } from './p2pCheckCommand.ts'
 import { addHealth } from './p2pHealthCommand.ts'
+import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
+import { formatBans, formatBlocks, formatPeers, formatStats } from './peersView.ts'
+import { resolvePeer } from './resolvePeer.ts'
+import { type LineWidth, plainText, terminalWidth } from './table.ts'
 
 /** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
 type AddCommand = (parent: Command) => void
@@ -14,8 +19,40 @@ export function addP2pCommands(program: Command): void {
     .command('p2p')
     .description('Peers, why they have their scores, bans and block lists')
     .helpOption('--help', 'Show this help')
+    .addHelpText('after', '\nA <peer> is given by its id, or by the beginning or the end of it.')
   for (const add of COMMANDS) add(group)
+  program.commandsGroup('Short for devium p2p …:')
   for (const add of SHORT_FORMS) add(program)
+  program.commandsGroup('Commands:')
+}
+
+/** A command that shows what the node answers: for people, or with `--json` as it came. */
+interface PeerView<T> {
+  name: string
+  /** Takes one peer, or may do without. */
+  argument?: '[peer]'
+  description: string
+  ask(node: RpcClient, peerId: string | undefined): Promise<T>
+  format(answer: T, width: LineWidth, peerId: string | undefined): string
+}
+
+function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
+  const show = async (given: string | undefined, options: NodeOptions): Promise<void> => {
+    await withNode(options.rpc, async (node) => {
+      const peerId = given === undefined ? undefined : await resolvePeer(node, given)
+      const answer = await ask(node, peerId)
+      if (options.json) printJson(answer)
+      else console.log(format(answer, terminalWidth(), peerId))
+    })
+  }
+  return (parent) => {
+    const command = nodeCommand(parent, name, description).option('--json', 'Print the raw answer')
+    if (argument === undefined) command.action((options: NodeOptions) => show(undefined, options))
+    else {
+      command.argument(argument, 'Its id, or the beginning or end of it')
+      command.action((peer: string | undefined, options: NodeOptions) => show(peer, options))
+    }
+  }
 }
 
 const addPeers: AddCommand = (parent) =>
@@ -25,75 +62,86 @@ const addPeers: AddCommand = (parent) =>
     .action(async (options: NodeOptions & { all?: true }) => {
       await withNode(options.rpc, async (node) => {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
-        if (options.json) return printJson(dump)
-        console.log(formatPeers(dump))
+        if (options.json) printJson(dump)
+        else console.log(formatPeers(dump, terminalWidth()))
       })
     })
 
-const addExplain: AddCommand = (parent) =>
-  nodeCommand(
-    parent,
-    'explain <peer>',
-    'Why a peer has its score: what it is made of, when that changes, bans, and what it did',
-  )
-    .option('--json', 'Print the raw answers')
-    .action(async (peer: string, options: NodeOptions) => {
-      await withNode(options.rpc, async (node) => {
-        const [score, history] = await Promise.all([
-          node.request('deviump2p_peerScore', [peer]),
-          node.request('deviump2p_peerHistory', [peer]),
-        ])
-        if (options.json) return printJson({ score, history })
-        console.log(formatExplanation(score, history))
-      })
-    })
+const addStats = addView({
+  name: 'stats',
+  description: 'How many peers are known, connected, blocked, on each topic',
+  // op-node's has two more topics.
+  ask: async (node) => ({
+    ...objectOf(await node.request('opp2p_peerStats', [])),
+    ...objectOf(await node.request('deviump2p_peerStats', [])),
+  }),
+  format: formatStats,
+})
 
-interface PeerAction {
-  name: string
-  description: string
-  method(subject: string): string
+function objectOf(answer: unknown): object {
+  return typeof answer === 'object' && answer !== null ? answer : {}
 }
+
+const addExplain = addView({
+  name: 'explain',
+  argument: '[peer]',
+  description: 'Why a peer has its score, what follows, and what helps; without a peer the main reason of each',
+  ask: async (node, peerId) =>
+    peerId === undefined
+      ? node.request('deviump2p_peerScore', [])
+      : {
+          score: await node.request('deviump2p_peerScore', [peerId]),
+          history: await node.request('deviump2p_peerHistory', [peerId]),
+        },
+  format: (answer, width, peerId) =>
+    peerId === undefined ? formatScores(answer, width) : formatExplanation(answer, width),
+})
+
+const addHistory = addView({
+  name: 'history',
+  argument: '[peer]',
+  description: 'What a peer did, and what was done to it; without a peer the latest of all',
+  ask: (node, peerId) => node.request('deviump2p_peerHistory', peerId === undefined ? [] : [peerId]),
+  format: (answer, width, peerId) =>
+    peerId === undefined ? formatHistories(answer, width) : formatHistory(answer, width),
+})
+
+const addBans = addView({
+  name: 'bans',
+  description: 'Bans that stand: of whom, until when, and why',
+  ask: (node) => node.request('deviump2p_bans', []),
+  format: formatBans,
+})
+
+const addBlocks = addView({
+  name: 'blocks',
+  description: 'What the operator has blocked: peers, IP addresses and subnets',
+  ask: async (node) => ({
+    peers: await node.request('deviump2p_listBlockedPeers', []),
+    addresses: await node.request('deviump2p_listBlockedAddrs', []),
+    subnets: await node.request('deviump2p_listBlockedSubnets', []),
+  }),
+  format: formatBlocks,
+})
 
 const addAction =
-  ({ name, description, method }: PeerAction): AddCommand =>
+  ({ name, argument, description, run }: PeerAction): AddCommand =>
   (parent) =>
-    nodeCommand(parent, `${name} <peer>`, description).action(async (peer: string, options: NodeOptions) => {
-      await withNode(options.rpc, (node) => node.request(method(peer), [peer]))
+    nodeCommand(parent, `${name} ${argument}`, description).action(async (subject: string, options: NodeOptions) => {
+      await withNode(options.rpc, async (node) => console.log(plainText(await run(node, subject))))
     })
 
-/** What is blocked is told by its form: subnet, IP address or peer id. */
-function blockMethod(verb: 'block' | 'unblock'): (subject: string) => string {
-  return (subject) => {
-    if (subject.includes('/')) return `deviump2p_${verb}Subnet`
-    return /^[\d.]+$|:/.test(subject) ? `deviump2p_${verb}Addr` : `deviump2p_${verb}Peer`
-  }
-}
-
-const PEER_ACTIONS: readonly PeerAction[] = [
-  {
-    name: 'block',
-    description: 'Refuse a peer id, IP address or subnet and close its connections',
-    method: blockMethod('block'),
-  },
-  {
-    name: 'unblock',
-    description: 'Take a peer id, IP address or subnet off the block list; lifts a ban',
-    method: blockMethod('unblock'),
-  },
-  { name: 'protect', description: 'Keep a peer when connections are trimmed', method: () => 'deviump2p_protectPeer' },
-  { name: 'unprotect', description: 'Let a peer be trimmed again', method: () => 'deviump2p_unprotectPeer' },
-  {
-    name: 'connect',
-    description: 'Dial a multiaddress that ends in /p2p/<peer id>',
-    method: () => 'deviump2p_connectPeer',
-  },
-  {
-    name: 'disconnect',
-    description: 'Close the connections of a peer and forget it',
-    method: () => 'deviump2p_disconnectPeer',
-  },
-]
-
+const ACTIONS = PEER_ACTIONS.map(addAction)
 /** In the order of the help text: first what is looked at, then what is changed. */
-const COMMANDS: readonly AddCommand[] = [addPeers, addExplain, addHealth, addCheck, ...PEER_ACTIONS.map(addAction)]
-const SHORT_FORMS: readonly AddCommand[] = [addPeers, addExplain, ...PEER_ACTIONS.map(addAction)]
+const COMMANDS: readonly AddCommand[] = [
+  addHealth,
+  addPeers,
+  addStats,
+  addExplain,
+  addHistory,
+  addBans,
+  addBlocks,
+  addCheck,
+  ...ACTIONS,
+]
+const SHORT_FORMS: readonly AddCommand[] = [addPeers, addExplain, ...ACTIONS]

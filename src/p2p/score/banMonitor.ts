@@ -41,7 +41,8 @@ export function createBanMonitor(
     for (const peerId of peers) await look(peerId)
   }
   const look = async (peerId: string): Promise<void> => {
-    if (modules.isStatic(peerId)) return
+    // The list is some seconds old: who is gone, banned or not, has nothing to be closed.
+    if (modules.isStatic(peerId) || !modules.connected().includes(peerId)) return
     const score = modules.score(peerId)
     if (score >= options.threshold) return
     const reason = `score ${score.toFixed(2)} is below ${options.threshold}: ${modules.mainReason(peerId)}`

@@ -1,0 +1,86 @@
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import { resolvePeer } from './resolvePeer.ts'
+
+/** A command that changes something about one peer, and says what it did. */
+export interface PeerAction {
+  name: string
+  argument: string
+  description: string
+  /** Resolves to what was done, for people. */
+  run(node: RpcClient, subject: string): Promise<string>
+}
+
+type Kind = 'Peer' | 'Addr' | 'Subnet'
+
+/** Told by the form of what is given. */
+function kindOf(subject: string): Kind {
+  if (subject.includes('/')) return 'Subnet'
+  return /^\d+\.[\d.]*$|:/.test(subject) ? 'Addr' : 'Peer'
+}
+
+function peerAction(name: string, description: string, method: string, done: (peerId: string) => string): PeerAction {
+  return {
+    name,
+    argument: '<peer>',
+    description,
+    async run(node, given) {
+      const peerId = await resolvePeer(node, given)
+      await node.request(method, [peerId])
+      return done(peerId)
+    },
+  }
+}
+
+function listAction(verb: 'block' | 'unblock', description: string, done: string): PeerAction {
+  return {
+    name: verb,
+    argument: '<peer|ip|subnet>',
+    description,
+    async run(node, given) {
+      const kind = kindOf(given)
+      const subject = kind === 'Peer' ? await resolvePeer(node, given) : given
+      await node.request(`deviump2p_${verb}${kind}`, [subject])
+      return `${subject} ${done}`
+    },
+  }
+}
+
+export const PEER_ACTIONS: readonly PeerAction[] = [
+  listAction(
+    'block',
+    'Refuse a peer, IP address or subnet from now on, and close its connections',
+    'is refused from now on; its connections are closed',
+  ),
+  listAction(
+    'unblock',
+    'Take a peer, IP address or subnet off the block list; ends a ban, and forgives the score that led to it',
+    'is neither blocked nor banned any more',
+  ),
+  peerAction(
+    'protect',
+    'Keep a peer when connections are trimmed',
+    'deviump2p_protectPeer',
+    (peerId) => `${peerId} is kept when connections are trimmed`,
+  ),
+  peerAction(
+    'unprotect',
+    'Let a peer be trimmed again',
+    'deviump2p_unprotectPeer',
+    (peerId) => `${peerId} may be trimmed again`,
+  ),
+  {
+    name: 'connect',
+    argument: '<address>',
+    description: 'Dial a multiaddress that ends in /p2p/<peer id>',
+    async run(node, address) {
+      await node.request('deviump2p_connectPeer', [address])
+      return `connected to ${address}`
+    },
+  },
+  peerAction(
+    'disconnect',
+    'Close the connections of a peer and forget it; takes it off the block list too',
+    'deviump2p_disconnectPeer',
+    (peerId) => `${peerId} is disconnected and forgotten`,
+  ),
+]

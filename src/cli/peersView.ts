@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { bansSchema, dumpSchema } from './peerSchemas.ts'
+import { formatTable, type LineWidth, shortPeer } from './table.ts'
+import { formatNumber, formatSeconds, formatTime } from './units.ts'
+
+/** deviump2p_peers for people; ids are shortened where whole ones leave no room. */
+export function formatPeers(answer: unknown, width?: LineWidth): string {
+  const dump = dumpSchema.parse(answer)
+  const rows = Object.values(dump.peers).map((peer) => [
+    width === undefined || width >= 150 ? peer.peerID : shortPeer(peer.peerID),
+    peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
+    formatNumber(peer.scores.gossip.total),
+    peer.gossipBlocks ? 'blocks' : '-',
+    peer.protected ? 'kept' : '-',
+    peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
+    [peer.addresses?.[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
+  ])
+  const table = formatTable(
+    ['peer', 'connected', 'score', 'gossip', 'kept', 'latency', 'address and agent'],
+    rows,
+    width,
+  )
+  const banned = [...dump.bannedPeers, ...dump.bannedIPS, ...dump.bannedSubnets]
+  const notes = [
+    `${dump.totalConnected} connected`,
+    ...(banned.length === 0 ? [] : [`${banned.length} blocked or banned: ${banned.map(shortPeer).join(', ')}`]),
+  ]
+  return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
+}
+
+/** deviump2p_bans for people. */
+export function formatBans(answer: unknown, width?: LineWidth): string {
+  const bans = bansSchema.parse(answer)
+  if (bans.length === 0) return 'no ban stands (what you blocked yourself: devium p2p blocks)'
+  const rows = bans.map(({ subject, reason, untilMs, remainingS }) => [
+    width === undefined ? subject : shortPeer(subject),
+    formatTime(untilMs),
+    formatSeconds(remainingS),
+    reason,
+  ])
+  const table = formatTable(['who', 'until (UTC)', 'left', 'why'], rows, width)
+  return `${table}\n\nto end one: devium p2p unblock ${shortPeer(bans[0]?.subject ?? '')}`
+}
+
+const blocksSchema = z.object({
+  peers: z.array(z.string()),
+  addresses: z.array(z.string()),
+  subnets: z.array(z.string()),
+})
+
+/** The three block lists, for people. */
+export function formatBlocks(answer: unknown): string {
+  const { peers, addresses, subnets } = blocksSchema.parse(answer)
+  const rows = [
+    ...peers.map((peer) => ['peer', peer]),
+    ...addresses.map((address) => ['address', address]),
+    ...subnets.map((subnet) => ['subnet', subnet]),
+  ]
+  if (rows.length === 0) return 'nothing is blocked (bans for a score: devium p2p bans)'
+  return `${formatTable(['what', 'blocked'], rows)}\n\nto end one: devium p2p unblock ${rows[0]?.[1] ?? ''}`
+}
+
+/** deviump2p_peerStats for people. */
+export function formatStats(answer: unknown): string {
+  const stats = z.record(z.string(), z.number()).parse(answer)
+  const rows = Object.entries(stats).map(([name, count]) => [STATS[name] ?? name, String(count)])
+  return formatTable(['peers', 'number'], rows)
+}
+
+const STATS: Record<string, string> = {
+  connected: 'connected',
+  table: 'in the discovery table',
+  blocksTopic: 'on the blocks topic v1',
+  blocksTopicV2: 'on the blocks topic v2',
+  blocksTopicV3: 'on the blocks topic v3',
+  blocksTopicV4: 'on the blocks topic v4',
+  banned: 'blocked or banned',
+  known: 'known, this node included',
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { formatTable, plainText, shortPeer, wrapText } from './table.ts'
+
+describe('formatTable', () => {
+  it('aligns numbers to the right, squared ones and gaps among them', () => {
+    expect(
+      formatTable(
+        ['what', 'count'],
+        [
+          ['a', '2²'],
+          ['bb', '-10.5'],
+          ['c', ''],
+        ],
+      ),
+    ).toBe(['what  count', 'a        2²', 'bb    -10.5', 'c'].join('\n'))
+  })
+  it('lets the last column go on below where it does not fit, and leaves it room at least', () => {
+    const rows = [['key', 'one two three four five six']]
+    expect(formatTable(['name', 'text'], rows, 30)).toBe('name  text\nkey   one two three four five\n      six')
+    expect(formatTable(['name', 'text'], rows, 5)).toBe(formatTable(['name', 'text'], rows, 30))
+    expect(formatTable(['name', 'text'], rows)).toBe('name  text\nkey   one two three four five six')
+  })
+})
+
+describe('wrapText', () => {
+  it('breaks at spaces and indents what follows; a long word stays whole', () => {
+    expect(wrapText('aa bb cc', 5, 2)).toBe('aa bb\n  cc')
+    expect(wrapText('aaaaaaaaaa bb', 5, 2)).toBe('aaaaaaaaaa\n  bb')
+    expect(wrapText('aa bb cc', undefined, 2)).toBe('aa bb cc')
+  })
+})
+
+describe('short texts', () => {
+  it('have no control characters, and of a peer id the end', () => {
+    expect(plainText('a\u001b[2J\nb\u0085')).toBe('a?[2J?b?')
+    expect(shortPeer('16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8')).toBe('…6Hyr2Er8')
+    expect(shortPeer('10.1.2.3')).toBe('10.1.2.3')
+  })
+})
