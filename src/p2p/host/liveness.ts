@@ -161,6 +161,8 @@ async function answers(connection: Connection, timeoutMs: number, stop: AbortSig
   try {
     const stream = await connection.newStream([PING_PROTOCOL], { signal })
     const reading = readFirst(stream, PING_BYTES, signal)
+    // Should sending fail, nobody waits for it.
+    reading.catch(() => {})
     stream.send(new Uint8Array(randomBytes(PING_BYTES)))
     await reading.finally(() => stream.abort(new Error('ping is over')))
     return !timeout.aborted
