@@ -13,6 +13,9 @@ const REFUSALS: Readonly<Record<number, string>> = {
   [RESULT.unknownError]: 'an error of its own',
 }
 
+/** Chains named in a text; a peer may make up many. */
+const MAX_TOLD = 3
+
 /** Whether blocks can be had by number: without them, gaps are filled from others or from L1. */
 export async function checkBlocks(
   modules: { clock: Clock; record: Recorder },
@@ -33,7 +36,12 @@ export async function checkBlocks(
   }
   const [chosen] = served.filter((entry) => chainId === undefined || entry.chainId === chainId)
   if (chosen === undefined) {
-    record('blocks', 'failed', `it serves blocks of chain ${chains.join(' and ')}, not of chain ${chainId}`, { data })
+    record(
+      'blocks',
+      'failed',
+      `it serves blocks of chain ${chains.slice(0, MAX_TOLD).join(' and ')}, not of chain ${chainId}`,
+      { data },
+    )
     return
   }
   const what = `blocks of chain ${chosen.chainId} by number`

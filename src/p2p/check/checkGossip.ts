@@ -51,7 +51,7 @@ export function checkTopics(
   }
   const versions = expectedChainId === undefined ? [...byChain.values()].flat() : byChain.get(expectedChainId)
   if (versions === undefined) {
-    const chains = [...byChain.keys()].join(' and ')
+    const chains = chainIds.slice(0, MAX_TOLD).join(' and ')
     record('topics', 'failed', `blocks of chain ${chains}, not of chain ${expectedChainId}`, { tookMs, data })
     return chainIds
   }

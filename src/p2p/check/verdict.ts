@@ -8,6 +8,9 @@ export interface VerdictSubject {
   chainIds: readonly string[]
 }
 
+/** A peer may follow, or make up, many. */
+const MAX_TOLD = 3
+
 /** One line: where it ends, or that it does not. */
 export function verdictOf(steps: readonly CheckStep[], { agent, chainIds }: VerdictSubject): string {
   const failed = steps.filter(({ outcome }) => outcome === 'failed')
@@ -21,7 +24,10 @@ export function verdictOf(steps: readonly CheckStep[], { agent, chainIds }: Verd
   const warnings = steps.filter(({ outcome }) => outcome === 'warning')
   const notes = warnings.length === 0 ? '' : `; to be looked at: ${namesOf(warnings)}`
   if (!steps.some(isStanding)) return `discovery answers; there is no port to connect to${notes}`
-  const facts = [...(agent === undefined ? [] : [agent]), ...chainIds.map((chainId) => `chain ${chainId}`)]
+  const facts = [
+    ...(agent === undefined ? [] : [agent]),
+    ...chainIds.slice(0, MAX_TOLD).map((chainId) => `chain ${chainId}`),
+  ]
   return `reachable: ${facts.join(', ')}${notes}`
 }
 

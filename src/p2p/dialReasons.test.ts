@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLogger, type Logger } from '../lib/logger.ts'
+import { identityFromRawKey } from './host/identity.ts'
+import type { P2pOptions } from './options.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+// What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
+
+const running: TestNode[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
+})
+
+async function start(options: Partial<P2pOptions> = {}, logger?: Logger): Promise<TestNode> {
+  const started = await startTestNode(options, logger === undefined ? {} : { logger })
+  running.push(started)
+  return started
+}
+
+interface Line {
+  msg: string
+  reason?: string
+  err?: string
+}
+
+/** A node with this static peer, and what it says first of not reaching it. */
+async function firstComplaint(staticPeer: string, options: Partial<P2pOptions> = {}): Promise<Line> {
+  const lines: Line[] = []
+  const write = (text: string): void => void lines.push(JSON.parse(text))
+  const logger = createLogger({ level: 'info', format: 'json', color: false, write })
+  await start({ staticPeers: [staticPeer], ...options }, logger)
+  const complaint = () => lines.find(({ msg }) => msg === 'Static peer is not reachable yet, trying again')
+  await until('the complaint', () => complaint() !== undefined)
+  return complaint() ?? { msg: '' }
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toString()
+const someId = (): string => idOf(new Uint8Array(randomBytes(32)))
+
+describe('a static peer', () => {
+  it('that is not there', async () => {
+    const port = await closedPort()
+    expect(await firstComplaint(`/ip4/127.0.0.1/tcp/${port}/p2p/${someId()}`)).toMatchObject({
+      reason: 'refused',
+      err: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${port})`,
+    })
+  })
+
+  it('in whose place another answers', async () => {
+    const other = await start()
+    const id = someId()
+    expect(await firstComplaint(other.address.replace(other.node.peerId, id))).toMatchObject({
+      reason: 'other-peer',
+      err: `another peer answers there: ${other.node.peerId} instead of ${id}`,
+    })
+  })
+
+  it('that has blocked us', async () => {
+    const other = await start()
+    const privateKey = new Uint8Array(randomBytes(32))
+    await other.node.blockPeer(idOf(privateKey))
+    const { reason, err } = await firstComplaint(other.address, { privateKey })
+    // The refusal may overtake the end of the handshake.
+    expect(reason).toMatch(/^(closed-early|closed|reset)$/)
+    expect(err).not.toMatch(/dials failed/)
+  })
+})
+
+describe('connectPeer', () => {
+  it('says why', async () => {
+    const { node } = await start()
+    const id = someId()
+    await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${await closedPort()}/p2p/${id}`)).rejects.toMatchObject({
+      code: 'dial-failed',
+      message: expect.stringMatching(`^failed to dial: failed to dial ${id}: connection refused: `),
+      details: { reason: 'refused' },
+    })
+    await expect(node.connectPeer(`/dns4/nobody.invalid/tcp/9222/p2p/${id}`)).rejects.toThrow('does not resolve')
+  })
+})
