@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { blockProtocols } from '../check/chains.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { PayloadVersion } from '../gossip/topics.ts'
 import { createHealthMonitor, type HealthMonitor, healthLimits, type MonitorLimits } from './healthMonitor.ts'
@@ -18,9 +19,6 @@ export interface NodeHealthModules {
   metrics: { watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }): void }
 }
 
-/** Both spellings of the request protocol name the chain. */
-const BLOCKS_OF_CHAIN = /^\/opstack\/req\/payload_by_number\/(\d{1,20})\/0\/?$/
-
 /** The health monitor of a whole node, with its metrics. */
 export function createNodeHealth(
   modules: NodeHealthModules,
@@ -38,8 +36,8 @@ export function createNodeHealth(
         return { topic, subscribers: router.subscribers(version).length, mesh: router.meshPeers(version).length }
       },
       async chainsOf(peerId) {
-        const protocols = await modules.protocolsOf(peerId)
-        return [...new Set(protocols.flatMap((protocol) => BLOCKS_OF_CHAIN.exec(protocol)?.[1] ?? []))]
+        const protocols = blockProtocols(await modules.protocolsOf(peerId))
+        return [...new Set(protocols.map(({ chainId }) => chainId.toString()))]
       },
     },
     healthLimits(options.blockTimeS * 1000, options.limits),
