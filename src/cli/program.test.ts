@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { type FlagTable, flag, formatDuration, parseDurationMs } from './flags.ts'
 import { createProgram } from './program.ts'
@@ -82,6 +84,25 @@ describe('createProgram', () => {
       'environment variable OP_NODE_P2P_LISTEN_TCP: expected a whole number',
     )
   })
+})
+
+describe('a program that was told to stop', () => {
+  it('ends when it has stopped, whatever its libraries still wait for', async () => {
+    const script = `
+      import { runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
+      await runUntilStopped('test', ({ signal }) => new Promise((resolve) => {
+        setTimeout(() => {}, 60_000)
+        signal.addEventListener('abort', () => setTimeout(resolve, 50))
+        console.log('running')
+      }))
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  }, 20_000)
 })
 
 describe('durations', () => {

@@ -140,6 +140,9 @@ export async function runUntilStopped(
     reportFatal(programName, failure)
     process.exit(1)
   }
+  // Stopped as it was told to, and everything is closed: timers that a library leaves behind (libp2p's last a second)
+  // do not keep it.
+  if (signalledAtMs !== undefined) process.exit()
 }
 
 function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
