@@ -1,4 +1,3 @@
-import { secp256k1 as noble } from '@noble/curves/secp256k1.js'
 import { DecodeError } from './errors.ts'
 import { keccak256 } from './hash.ts'
 import { type Hex, toHex } from './hex.ts'
@@ -37,6 +36,7 @@ async function loadBackend(): Promise<Backend> {
       decompress: (publicKey) => native.publicKeyConvert(publicKey, false),
     }
   } catch {
+    const { secp256k1: noble } = await import('@noble/curves/secp256k1.js')
     return {
       name: 'javascript',
       sign(hash, privateKey) {
@@ -78,6 +78,16 @@ export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: n
   } catch (cause) {
     throw new DecodeError('signature: no public key can be recovered', { cause })
   }
+}
+
+/** Order of the group (SEC 2, section 2.4.1), big-endian. */
+const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
+
+/** Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is recovered. */
+export function isSignatureWellFormed(compact: Uint8Array): boolean {
+  const isScalar = (bytes: Uint8Array): boolean =>
+    bytes.length === 32 && Buffer.compare(bytes, ORDER) < 0 && bytes.some((byte) => byte !== 0)
+  return isScalar(compact.subarray(0, 32)) && isScalar(compact.subarray(32))
 }
 
 /** 33 bytes, or 65 beginning with 0x04. */

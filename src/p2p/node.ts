@@ -5,14 +5,11 @@ import type { Logger } from '../lib/logger.ts'
 import { checkP2pOptions } from './checkOptions.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import { P2pError } from './errors.ts'
-import { createBlockValidator } from './gossip/blockValidator.ts'
-import { createMessageIds } from './gossip/messageId.ts'
 import { createPublisher } from './gossip/publisher.ts'
 import { createRejectionLog } from './gossip/rejectionLog.ts'
 import { createGossipRouter } from './gossip/router.ts'
-import { createSeenBlocks } from './gossip/seenBlocks.ts'
-import { createSigners } from './gossip/signers.ts'
 import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.ts'
+import { createValidation } from './gossip/validation.ts'
 import { createHealthRecord } from './health/healthRecord.ts'
 import { createNodeHealth } from './health/nodeHealth.ts'
 import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
@@ -118,14 +115,9 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       }
     }
   }
-  const validate = createBlockValidator(
-    {
-      config,
-      clock,
-      signers: createSigners({ current: () => chain.signerAddress(), clock }),
-      seen: createSeenBlocks(),
-    },
-    { maxAgeS: options.gossip.maxAgeS },
+  const validation = createValidation(
+    { config, clock, logger, signer: () => chain.signerAddress() },
+    { maxAgeS: options.gossip.maxAgeS, topics },
   )
   const conduct = createPeerConduct({
     clock,
@@ -140,9 +132,9 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const router = createGossipRouter(
     {
       logger,
-      ids: createMessageIds(),
+      ids: validation.ids,
       scoring,
-      validate,
+      validate: validation.validate,
       onVerdict(from, version, verdict) {
         if (verdict.result === 'reject') banMonitor.suspect(from)
         logRejection(from, version, verdict)
@@ -464,6 +456,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     connections.stop()
     await sync.stop()
     await host.stop()
+    await validation.close()
     await access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
     await histories.flush()
     await store.close()

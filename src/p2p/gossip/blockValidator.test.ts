@@ -220,21 +220,20 @@ describe('createBlockValidator', () => {
     expect(reasonOf(judge(block({ blockNumber: 7 })))).toBe('accept')
   })
 
-  it('judges a large block over several turns, by the same rules', async () => {
-    const { config, version, block, validate } = setUp()
+  it('judges a large block by the same rules, its encoding and time before its signature', () => {
+    const { judge, judgeRaw, block } = setUp()
     const transactions = [new Uint8Array(3_000_000).fill(5)]
-    const message = (key = SEQUENCER_KEY, changes = {}) =>
-      ({
-        ok: true,
-        data: signedMessage(block({ transactions, ...changes }), version, config.l2ChainId, key),
-      }) as const
-    const verdicts = await Promise.all([
-      validate(version, message(new Uint8Array(32).fill(9))),
-      validate(version, message(SEQUENCER_KEY, { timestamp: NOW_S - 100 })),
-      validate(version, message()),
-      validate(version, message()),
-    ])
-    expect(verdicts.map(reasonOf)).toEqual(['reject wrong-signer', 'reject too-old', 'accept', 'ignore already-seen'])
+    const stranger = new Uint8Array(32).fill(9)
+    const stale = block({ transactions, timestamp: NOW_S - 100 })
+    const good = block({ transactions })
+    expect(reasonOf(judge(good, stranger))).toBe('reject wrong-signer')
+    expect(reasonOf(judge(stale))).toBe('reject too-old')
+    expect(reasonOf(judge(stale, stranger))).toBe('reject too-old')
+    expect(reasonOf(judgeRaw(new Uint8Array(3_000_000).fill(2)))).toBe('reject bad-signature')
+    expect(reasonOf(judgeRaw(new Uint8Array(3_000_000).fill(1).fill(0, 64, 65)))).toBe('reject bad-encoding')
+    expect(reasonOf(judge({ ...good, payload: { ...good.payload, gasUsed: 1n } }))).toBe('reject wrong-hash')
+    expect(reasonOf(judge(good))).toBe('accept')
+    expect(reasonOf(judge(good))).toBe('ignore already-seen')
   })
 
   it('gives a verdict for whatever bytes come, signed or not', () => {

@@ -1,16 +1,9 @@
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
-import { DecodeError } from '../../lib/errors.ts'
-import { keccak256 } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
-import {
-  decodePayloadEnvelope,
-  isForkActive,
-  payloadBlockHash,
-  payloadSigningHash,
-} from '../../rollup/protocol/index.ts'
+import { isForkActive } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import { keccak256InSlices, LARGE_BYTES } from './largeMessages.ts'
+import { type Inspection, inspectMessage, type Question } from './inspection.ts'
+import { InspectionFailure } from './inspectionThread.ts'
 import type { Unpacked } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import type { SeenBlocks } from './seenBlocks.ts'
@@ -35,11 +28,17 @@ export type RejectReason =
   | 'withdrawals-root'
   | 'too-many-at-height'
   | 'internal-error'
-export type IgnoreReason = 'no-signer-configured' | 'already-seen'
+export type IgnoreReason =
+  | 'no-signer-configured'
+  | 'already-seen'
+  // Of large messages, which are inspected by another thread: too many at once, none in time, or it broke down.
+  | 'overloaded'
+  | 'timed-out'
+  | 'worker-failed'
 
 export type Verdict =
   | { result: 'accept'; envelope: PayloadEnvelope; signer: 'current' | 'previous' }
-  | { result: 'ignore'; reason: IgnoreReason; block?: BlockName }
+  | { result: 'ignore'; reason: IgnoreReason; detail?: string; block?: BlockName }
   | { result: 'reject'; reason: RejectReason; detail?: string; block?: BlockName }
 
 /** The block as its sender names it, once the payload is decoded. */
@@ -55,12 +54,31 @@ export interface BlockValidatorModules {
   seen: SeenBlocks
 }
 
-/** The verdict on a large message comes after some turns of the event loop. */
+/** The verdict on a large message comes when another thread has inspected it. */
 export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Verdict | Promise<Verdict>
 
-const SIGNATURE_BYTES = 65
 /** Seconds that a block's time may be ahead of ours (specs: rollup-node-p2p, "Block validation"). */
 const MAX_FUTURE_S = 5
+
+/** What to ask of a message of this version that comes now. */
+export type Questions = (version: PayloadVersion) => Question
+
+export function createQuestions(
+  modules: { config: RollupConfig; clock: Clock; signers: Pick<Signers, 'accepted'> },
+  options: { maxAgeS: number },
+): Questions {
+  const { config, clock, signers } = modules
+  return (version) => {
+    const now = unixSeconds(clock)
+    return {
+      version,
+      chainId: config.l2ChainId,
+      signers: signers.accepted(),
+      earliest: now - options.maxAgeS,
+      latest: now + MAX_FUTURE_S,
+    }
+  }
+}
 
 /**
  * The one place where a gossiped block is judged, in op-node's order (gossip.go, BuildBlocksValidator). An accepted
@@ -68,54 +86,45 @@ const MAX_FUTURE_S = 5
  */
 export function createBlockValidator(modules: BlockValidatorModules, options: { maxAgeS: number }): BlockValidator {
   const { config, clock, signers, seen } = modules
+  const questions = createQuestions(modules, options)
 
   const judge: BlockValidator = (version, unpacked) => {
     if (!unpacked.ok) return reject(unpacked.reason)
+    if (unpacked.data === undefined) {
+      if (!signers.configured()) return ignore('no-signer-configured')
+      return unpacked.inspection.then((inspection) => judgeInspected(version, inspection))
+    }
     if (unpacked.data.length < MIN_MESSAGE_BYTES) return reject('too-small', `${unpacked.data.length} bytes`)
-
-    const signature = unpacked.data.subarray(0, SIGNATURE_BYTES)
-    const body = unpacked.data.subarray(SIGNATURE_BYTES)
-    if (!signers.configured()) return { result: 'ignore', reason: 'no-signer-configured' }
-    if (body.length <= LARGE_BYTES) return judgeSigned(version, signature, body, keccak256(body))
-    // A stranger may send 10 MiB that unpack from half a megabyte: hashing them takes 30 ms.
-    return keccak256InSlices(body).then((bodyHash) => judgeSigned(version, signature, body, bodyHash))
+    if (!signers.configured()) return ignore('no-signer-configured')
+    return judgeInspected(version, inspectMessage(unpacked.data, questions(version)))
   }
 
-  const judgeSigned = (
-    version: PayloadVersion,
-    signature: Uint8Array,
-    body: Uint8Array,
-    bodyHash: Uint8Array,
-  ): Verdict => {
-    const signer = recoverSigner(config.l2ChainId, signature, bodyHash)
-    if (signer === undefined) return reject('bad-signature')
-    const standing = signers.judge(signer)
-    if (standing === 'wrong') return reject('wrong-signer', signer)
-
-    let envelope: PayloadEnvelope
-    try {
-      envelope = decodePayloadEnvelope(body, version)
-    } catch (error) {
-      if (error instanceof DecodeError) return reject('bad-encoding', error.message)
-      throw error
-    }
+  const judgeInspected = (version: PayloadVersion, inspection: Inspection): Verdict => {
+    if (inspection.stop === 'bad-signature') return reject('bad-signature')
+    if (inspection.stop === 'wrong-signer') return reject('wrong-signer', inspection.signer)
+    if (inspection.stop === 'bad-encoding') return reject('bad-encoding', inspection.detail)
+    const { envelope } = inspection
     const { payload } = envelope
     const block = { number: payload.blockNumber, hash: payload.blockHash }
-    const fault = timeFault(payload.timestamp) ?? hashFault(envelope) ?? shapeFault(version, envelope)
+    if (inspection.stop === 'untimely') return { ...timeFault(payload.timestamp), block }
+
+    const standing = signers.judge(inspection.signer)
+    if (standing === 'wrong') return reject('wrong-signer', inspection.signer)
+    const fault = hashFault(payload.blockHash, inspection.computedHash) ?? shapeFault(version, envelope)
     if (fault !== undefined) return { ...fault, block }
 
     const known = seen.check(block.number, block.hash)
     if (known === 'too-many') return { ...reject('too-many-at-height'), block }
-    if (known === 'seen') return { result: 'ignore', reason: 'already-seen', block }
+    if (known === 'seen') return { ...ignore('already-seen'), block }
     seen.record(block.number, block.hash)
     return { result: 'accept', envelope, signer: standing }
   }
 
-  const timeFault = (timestamp: number): Rejection | undefined => {
+  const timeFault = (timestamp: number): Rejection => {
     const now = unixSeconds(clock)
-    if (timestamp < now - options.maxAgeS) return reject('too-old', `${now - timestamp} s old`)
-    if (timestamp > now + MAX_FUTURE_S) return reject('from-future', `${timestamp - now} s ahead`)
-    return undefined
+    return timestamp < now
+      ? reject('too-old', `${now - timestamp} s old`)
+      : reject('from-future', `${timestamp - now} s ahead`)
   }
 
   const shapeFault = (version: PayloadVersion, { payload, parentBeaconBlockRoot }: PayloadEnvelope) => {
@@ -142,9 +151,9 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
   return (version, unpacked) => {
     try {
       const verdict = judge(version, unpacked)
-      return verdict instanceof Promise ? verdict.catch(internalError) : verdict
+      return verdict instanceof Promise ? verdict.catch(failure) : verdict
     } catch (error) {
-      return internalError(error)
+      return failure(error)
     }
   }
 }
@@ -155,23 +164,15 @@ function reject(reason: RejectReason, detail?: string): Rejection {
   return detail === undefined ? { result: 'reject', reason } : { result: 'reject', reason, detail }
 }
 
-function internalError(error: unknown): Rejection {
-  return reject('internal-error', error instanceof Error ? error.message : String(error))
+function ignore(reason: IgnoreReason, detail?: string): Extract<Verdict, { result: 'ignore' }> {
+  return detail === undefined ? { result: 'ignore', reason } : { result: 'ignore', reason, detail }
 }
 
-function hashFault(envelope: PayloadEnvelope): Rejection | undefined {
-  const computed = payloadBlockHash(envelope)
-  return computed === envelope.payload.blockHash ? undefined : reject('wrong-hash', `computed ${computed}`)
+function failure(error: unknown): Verdict {
+  const text = error instanceof Error ? error.message : String(error)
+  return error instanceof InspectionFailure ? ignore(error.reason, text) : reject('internal-error', text)
 }
 
-function recoverSigner(chainId: bigint, signature: Uint8Array, bodyHash: Uint8Array): Hex | undefined {
-  const yParity = signature[64]
-  if (yParity !== 0 && yParity !== 1) return undefined
-  try {
-    const key = recoverCompact(payloadSigningHash(chainId, bodyHash), signature.subarray(0, 64), yParity)
-    return publicKeyToAddress(key)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+function hashFault(claimed: Hex, computed: Hex): Rejection | undefined {
+  return computed === claimed ? undefined : reject('wrong-hash', `computed ${computed}`)
 }

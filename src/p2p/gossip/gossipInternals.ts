@@ -72,6 +72,8 @@ export interface GossipInternals {
   /** Queues one IHAVE for the peer. */
   pushGossip(peerId: string, ihave: MessageIdList): void
   handleReceivedRpc(from: PeerId, rpc: OutgoingRpc): Promise<void>
+  /** One message of an RPC. */
+  handleReceivedMessage(from: PeerId, message: { data?: Uint8Array }): Promise<void>
   /** False when it could not be sent. */
   sendRpc(peerId: string, rpc: OutgoingRpc): boolean
   /** Sends IDONTWANT and what is published. Takes out of the set those that it could not be sent to. */
@@ -109,6 +111,7 @@ export function gossipInternals(instance: object): GossipInternals {
     typeof internals.handleIdontwant === 'function' &&
     typeof internals.pushGossip === 'function' &&
     typeof internals.handleReceivedRpc === 'function' &&
+    typeof internals.handleReceivedMessage === 'function' &&
     typeof internals.sendRpc === 'function' &&
     typeof internals.sendRpcInBatch === 'function' &&
     typeof internals.publish === 'function' &&

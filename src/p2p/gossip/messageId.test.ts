@@ -1,9 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
-import { createMessageIds, messageId, unpackMessage } from './messageId.ts'
+import type { Question } from './inspection.ts'
+import { InspectionFailure, type LargeMessage } from './inspectionThread.ts'
+import { LARGE_BYTES } from './largeMessages.ts'
+import { createMessageIds, type IdentifiedMessage, messageId, unpackMessage } from './messageId.ts'
 
 const TOPIC = '/optimism/10/2/blocks'
 
@@ -71,8 +74,25 @@ describe('unpackMessage', () => {
 })
 
 describe('createMessageIds', () => {
+  const asked: LargeMessage[] = []
+  const question: Question = { version: 3, chainId: 10n, signers: [], earliest: 0, latest: 0 }
+  const setUp = (identify: (message: LargeMessage) => Promise<IdentifiedMessage> = neverMind) =>
+    createMessageIds({
+      thread: {
+        identify(message) {
+          asked.push(message)
+          return identify(message)
+        },
+      },
+      question: () => question,
+    })
+  const neverMind = () => new Promise<never>(() => {})
+  beforeEach(() => {
+    asked.length = 0
+  })
+
   it('recognises copies of recent messages by their bytes and topic', async () => {
-    const ids = createMessageIds()
+    const ids = setUp()
     const one = compressSnappy(Buffer.from('one'))
     const first = await ids.idOf(TOPIC, one)
     expect(await ids.idOf(TOPIC, Uint8Array.from(one))).toBe(first)
@@ -83,30 +103,40 @@ describe('createMessageIds', () => {
     expect((await ids.idOf(TOPIC, one)).id).toEqual(first.id)
   })
 
-  it('gives large messages the same id, good ones and damaged ones', async () => {
-    const ids = createMessageIds()
-    const noise = new Uint8Array(400_000).map((_, index) => (index * 2_654_435_761) >>> 13)
-    const good = compressSnappy(noise)
-    const damaged = good.subarray(0, -1)
-    for (const compressed of [good, damaged, compressSnappy(new Uint8Array(5_000_000))]) {
-      const later = ids.idOf(TOPIC, compressed)
-      expect(later).toBeInstanceOf(Promise)
-      // A second copy shares the work.
-      expect(ids.idOf(TOPIC, Uint8Array.from(compressed))).toBe(later)
-      const { id, idWithoutTopic, unpacked } = await later
-      expect(toHex(id)).toBe(idOf(TOPIC, compressed))
-      expect(idWithoutTopic).toEqual(messageId(TOPIC, compressed, unpacked, 'without-topic'))
-      expect(unpacked.ok).toBe(compressed !== damaged)
-      expect(await ids.idOf(TOPIC, compressed)).toEqual({ id, idWithoutTopic, unpacked })
-    }
+  const large = () => compressSnappy(new Uint8Array(LARGE_BYTES + 1))
+
+  it('leaves what unpacks to much, and only that, to the other thread', () => {
+    const ids = setUp()
+    expect(ids.idOf(TOPIC, compressSnappy(new Uint8Array(LARGE_BYTES)))).not.toBeInstanceOf(Promise)
+    // One byte more than is allowed at all: refused by its head.
+    expect(ids.idOf(TOPIC, Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0))).toMatchObject({ unpacked: { ok: false } })
+    expect(asked).toEqual([])
+    const compressed = large()
+    expect(ids.idOf(TOPIC, compressed, 'alice')).toBeInstanceOf(Promise)
+    expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', question }])
+    const noise = new Uint8Array(LARGE_BYTES + 1)
+    expect(ids.idOf(TOPIC, noise)).toBeInstanceOf(Promise)
+    expect(asked).toHaveLength(2)
   })
 
-  it('takes on a bounded number of large messages at once', async () => {
-    const ids = createMessageIds()
-    const results = await Promise.allSettled(
-      Array.from({ length: 60 }, async (_, n) => ids.idOf(TOPIC, compressSnappy(new Uint8Array(200_000).fill(n)))),
-    )
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(36)
-    expect((await ids.idOf(TOPIC, compressSnappy(new Uint8Array(200_000).fill(99)))).unpacked.ok).toBe(true)
+  it('has a copy of a large message share the work', async () => {
+    const identified: IdentifiedMessage = {
+      id: new Uint8Array(20),
+      idWithoutTopic: new Uint8Array(20),
+      unpacked: { ok: false, reason: 'snappy-damaged' },
+    }
+    const ids = setUp(async () => identified)
+    const first = ids.idOf(TOPIC, large(), 'alice')
+    expect(ids.idOf(TOPIC, large(), 'bob')).toBe(first)
+    expect(await first).toBe(identified)
+    expect(ids.idOf(TOPIC, large(), 'carol')).toBe(identified)
+    expect(asked).toHaveLength(1)
+  })
+
+  it('asks anew for a copy of a large message that failed', async () => {
+    const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
+    await expect(ids.idOf(TOPIC, large())).rejects.toThrow('too many')
+    await expect(ids.idOf(TOPIC, large())).rejects.toThrow('too many')
+    expect(asked).toHaveLength(2)
   })
 })

@@ -1,36 +1,33 @@
 import { createHash } from 'node:crypto'
 import { DecodeError } from '../../lib/errors.ts'
-import { snappyDeclaredLength, uncompressSnappy, uncompressSnappyOffThread } from '../snappyBlock.ts'
-import { LARGE_BYTES, sha256OffThread } from './largeMessages.ts'
+import { snappyDeclaredLength, uncompressSnappy } from '../snappyBlock.ts'
+import type { Inspection, Question } from './inspection.ts'
+import type { InspectionThread } from './inspectionThread.ts'
+import { isLarge } from './largeMessages.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 
-/** What unpacking a gossip message gave; the reasons are those of the validation's first step. */
-export type Unpacked =
-  | { ok: true; data: Uint8Array }
-  | { ok: false; reason: 'snappy-length' | 'too-large' | 'snappy-damaged' }
+export type UnpackFault = { ok: false; reason: 'snappy-length' | 'too-large' | 'snappy-damaged' }
+export type UnpackedHere = { ok: true; data: Uint8Array } | UnpackFault
+
+/**
+ * What unpacking a gossip message gave; the reasons are those of the validation's first step. A large message is not at
+ * hand but on another thread, from where its inspection comes.
+ */
+export type Unpacked = UnpackedHere | { ok: true; data?: undefined; inspection: Promise<Inspection> }
 
 /** Decompresses a message once; whether it is long enough to be a block is the validator's business. */
-export function unpackMessage(compressed: Uint8Array): Unpacked {
+export function unpackMessage(compressed: Uint8Array): UnpackedHere {
   const fault = declaredFault(compressed)
   if (fault !== undefined) return fault
   try {
     return { ok: true, data: uncompressSnappy(compressed, MAX_GOSSIP_BYTES) }
   } catch (error) {
-    return unpackFault(error)
+    if (error instanceof DecodeError) return { ok: false, reason: 'snappy-damaged' }
+    throw error
   }
 }
 
-async function unpackOffThread(compressed: Uint8Array): Promise<Unpacked> {
-  const fault = declaredFault(compressed)
-  if (fault !== undefined) return fault
-  try {
-    return { ok: true, data: await uncompressSnappyOffThread(compressed, MAX_GOSSIP_BYTES) }
-  } catch (error) {
-    return unpackFault(error)
-  }
-}
-
-function declaredFault(compressed: Uint8Array): Unpacked | undefined {
+function declaredFault(compressed: Uint8Array): UnpackFault | undefined {
   try {
     if (snappyDeclaredLength(compressed) > MAX_GOSSIP_BYTES) return { ok: false, reason: 'too-large' }
     return undefined
@@ -38,11 +35,6 @@ function declaredFault(compressed: Uint8Array): Unpacked | undefined {
     if (error instanceof DecodeError) return { ok: false, reason: 'snappy-length' }
     throw error
   }
-}
-
-function unpackFault(error: unknown): Unpacked {
-  if (error instanceof DecodeError) return { ok: false, reason: 'snappy-damaged' }
-  throw error
 }
 
 const VALID_SNAPPY = Uint8Array.of(1, 0, 0, 0)
@@ -56,7 +48,7 @@ export type IdDialect = 'with-topic' | 'without-topic'
 export function messageId(
   topic: string,
   compressed: Uint8Array,
-  unpacked: Unpacked,
+  unpacked: UnpackedHere,
   dialect: IdDialect = 'with-topic',
 ): Uint8Array {
   const hash = createHash('sha256')
@@ -64,7 +56,7 @@ export function messageId(
   return new Uint8Array(hash.digest()).subarray(0, ID_BYTES)
 }
 
-function idParts(topic: string, compressed: Uint8Array, unpacked: Unpacked, dialect: IdDialect): Uint8Array[] {
+function idParts(topic: string, compressed: Uint8Array, unpacked: UnpackedHere, dialect: IdDialect): Uint8Array[] {
   const parts: Uint8Array[] = [unpacked.ok ? VALID_SNAPPY : INVALID_SNAPPY]
   if (dialect === 'with-topic') {
     const topicBytes = Buffer.from(topic, 'utf8')
@@ -84,7 +76,7 @@ export interface IdentifiedMessage {
 }
 
 /** Both ids of a message that is at hand. */
-export function identifyMessage(topic: string, compressed: Uint8Array, unpacked: Unpacked): IdentifiedMessage {
+export function identifyMessage(topic: string, compressed: Uint8Array, unpacked: UnpackedHere): IdentifiedMessage {
   return {
     id: messageId(topic, compressed, unpacked),
     idWithoutTopic: messageId(topic, compressed, unpacked, 'without-topic'),
@@ -94,70 +86,34 @@ export function identifyMessage(topic: string, compressed: Uint8Array, unpacked:
 
 /**
  * Each peer of the mesh sends its own copy, and the id takes unpacking and hashing all of it: copies of the last few
- * messages are recognised by comparing bytes, which is exact. Large messages are unpacked and hashed off the main
- * thread, a few at a time.
+ * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another thread.
  */
 export interface MessageIds {
-  /** Throws, or rejects, when too many large messages wait already. */
-  idOf(topic: string, compressed: Uint8Array): IdentifiedMessage | Promise<IdentifiedMessage>
+  /** `from` is the peer that sent it. Throws, or rejects with InspectionFailure, when there will be no id. */
+  idOf(topic: string, compressed: Uint8Array, from?: string): IdentifiedMessage | Promise<IdentifiedMessage>
 }
 
 /** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
 const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
 const RECENT_MESSAGES = 8
-/** Large messages worked on at once (op-node's validators: 4), and waiting. */
-const LARGE_AT_ONCE = 4
-const LARGE_WAITING = 32
 
-export function createMessageIds(): MessageIds {
+export interface MessageIdsModules {
+  thread: Pick<InspectionThread, 'identify'>
+  /** What to ask of a message on this topic that comes now. */
+  question(topic: string): Question
+}
+
+export function createMessageIds({ thread, question }: MessageIdsModules): MessageIds {
   const recent = createRecentMessages()
-  let active = 0
-  const waiting: (() => void)[] = []
-
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (active >= LARGE_AT_ONCE) {
-      if (waiting.length >= LARGE_WAITING) throw new Error('too many large gossip messages at once')
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else {
-      active += 1
-    }
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) active -= 1
-      else next()
-    }
-  }
-  const identifyLarge = async (topic: string, compressed: Uint8Array): Promise<IdentifiedMessage> => {
-    const unpacked = await unpackOffThread(compressed)
-    const [id, idWithoutTopic] = await Promise.all([
-      sha256OffThread(idParts(topic, compressed, unpacked, 'with-topic')),
-      sha256OffThread(idParts(topic, compressed, unpacked, 'without-topic')),
-    ])
-    return { id: id.subarray(0, ID_BYTES), idWithoutTopic: idWithoutTopic.subarray(0, ID_BYTES), unpacked }
-  }
   return {
-    idOf(topic, compressed) {
+    idOf(topic, compressed, from = '') {
       const known = recent.find(topic, compressed)
       if (known !== undefined) return known
       if (isLarge(compressed)) {
-        const identified = inTurn(() => identifyLarge(topic, compressed))
-        return recent.add(topic, compressed, identified)
+        return recent.add(topic, compressed, thread.identify({ topic, compressed, from, question: question(topic) }))
       }
       return recent.add(topic, compressed, identifyMessage(topic, compressed, unpackMessage(compressed)))
     },
-  }
-}
-
-/** By what it is, or says to be once unpacked. */
-function isLarge(compressed: Uint8Array): boolean {
-  if (compressed.length > LARGE_BYTES) return true
-  try {
-    const declared = snappyDeclaredLength(compressed)
-    return declared > LARGE_BYTES && declared <= MAX_GOSSIP_BYTES
-  } catch {
-    return false
   }
 }
 

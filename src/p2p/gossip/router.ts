@@ -26,6 +26,7 @@ import {
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
+import { InspectionFailure } from './inspectionThread.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
   GOSSIP_PARAMS,
@@ -36,6 +37,7 @@ import {
 } from './params.ts'
 import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countRpcs } from './rpcCounts.ts'
+import { noteSenders } from './senders.ts'
 import type { PayloadVersion } from './topics.ts'
 
 /** op-node's names of what its pubsub tracer counts. */
@@ -136,6 +138,7 @@ export function createGossipRouter(
   const turns = createFairTurns()
   const dialects = createIdDialects()
   let names: DialectHooks | undefined
+  let senderOf: ((data: Uint8Array) => string | undefined) | undefined
   let guard: GossipGuard | undefined
   let carrier: PayloadVersion | undefined
   let isJoined = false
@@ -214,6 +217,7 @@ export function createGossipRouter(
     })
     streams = manageGossipStreams(gossip, modules)
     names = speakBothDialects(internals, dialects)
+    senderOf = noteSenders(internals)
     return gossip
   }
 
@@ -238,9 +242,20 @@ export function createGossipRouter(
     return identifyNow(message)
   }
   const identifyNow = (message: Message): Uint8Array | Promise<Uint8Array> => {
-    const identified = ids.idOf(message.topic, message.data)
-    if (identified instanceof Promise) return identified.then((result) => remember(message, result))
-    return remember(message, identified)
+    const from = senderOf?.(message.data)
+    const identified = ids.idOf(message.topic, message.data, from)
+    if (!(identified instanceof Promise)) return remember(message, identified)
+    return identified.then(
+      (result) => remember(message, result),
+      (error: unknown) => {
+        const version = versions.get(message.topic)
+        if (from !== undefined && version !== undefined && error instanceof InspectionFailure) {
+          modules.onVerdict(from, version, { result: 'ignore', reason: error.reason, detail: error.message })
+        }
+        // Without an id the library drops it, and blames nobody.
+        throw error
+      },
+    )
   }
 
   const judge = (

@@ -12,6 +12,8 @@ export interface Signers {
   /** False while the configured signer is unknown or zero: then no block is judged. */
   configured(): boolean
   judge(signer: Hex): SignerVerdict
+  /** Whose signature is good now: none, one, or two. */
+  accepted(): Hex[]
 }
 
 /**
@@ -31,6 +33,10 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
     }
     return address
   }
+  const inGrace = (): Hex | undefined => {
+    if (previous !== undefined && modules.clock.now() - previous.sinceMs > GRACE_MS) previous = undefined
+    return previous?.address
+  }
   return {
     configured: () => refresh() !== undefined,
     judge(signer) {
@@ -39,12 +45,8 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
         previous = undefined
         return 'current'
       }
-      if (previous === undefined) return 'wrong'
-      if (modules.clock.now() - previous.sinceMs > GRACE_MS) {
-        previous = undefined
-        return 'wrong'
-      }
-      return signer === previous.address ? 'previous' : 'wrong'
+      return signer === inGrace() ? 'previous' : 'wrong'
     },
+    accepted: () => [refresh(), inGrace()].filter((address) => address !== undefined),
   }
 }

@@ -104,11 +104,15 @@ export {
   type WithdrawalJson,
 } from './payloadJson.ts'
 export {
+  checkTransactions,
   decodePayloadEnvelope,
   decodePayloadSsz,
   encodePayloadEnvelope,
   encodePayloadSsz,
   type PayloadVersion,
+  readTransactionsInto,
+  transactionCount,
+  transactionsPlace,
 } from './payloadSsz.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
 export {

@@ -1,16 +1,19 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
+import { itemsTrieRoot } from '../../lib/wasm/listTrie.ts'
 import { EMPTY_TRIE_ROOT } from './constants.ts'
 
-/**
- * Root of the Merkle-Patricia trie that maps rlp(index) to each item: transactions root, receipts root, withdrawals root.
- * Built bottom-up in one pass over the sorted keys, without a node store.
- */
+/** Root of the Merkle-Patricia trie that maps rlp(index) to each item: transactions root, receipts root, withdrawals root. */
 export function orderedTrieRoot(items: readonly Uint8Array[]): Hex {
   if (items.length === 0) return EMPTY_TRIE_ROOT
-  const builder = new OrderedTrieBuilder(items)
-  return toHex(builder.root())
+  const root = itemsTrieRoot(items)
+  return root === undefined ? plainOrderedTrieRoot(items) : toHex(root)
+}
+
+/** The same without WebAssembly: bottom-up in one pass over the sorted keys, without a node store. At least one item. */
+export function plainOrderedTrieRoot(items: readonly Uint8Array[]): Hex {
+  return toHex(new OrderedTrieBuilder(items).root())
 }
 
 /** rlp(index) of a number below 2^24 is at most four bytes, so a key has at most eight nibbles. */

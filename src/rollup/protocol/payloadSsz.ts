@@ -1,4 +1,4 @@
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { ExecutionPayload, PayloadEnvelope, Withdrawal } from './types.ts'
@@ -28,14 +28,40 @@ export function encodePayloadEnvelope(envelope: PayloadEnvelope, version: Payloa
   return concatBytes(fromHex(root, 32, 'parentBeaconBlockRoot'), ssz)
 }
 
-/** Reads a gossip body. Transactions are views into `bytes`. Throws DecodeError. */
-export function decodePayloadEnvelope(bytes: Uint8Array, version: PayloadVersion): PayloadEnvelope {
-  if (version < 3) return { payload: decodePayloadSsz(bytes, version) }
+/** Reads the container's list of transactions. */
+export type TransactionReader = (list: Uint8Array) => Uint8Array[]
+
+/**
+ * Reads a gossip body. Transactions are views into `bytes`, or what another reader of their list makes of them. Throws
+ * DecodeError.
+ */
+export function decodePayloadEnvelope(
+  bytes: Uint8Array,
+  version: PayloadVersion,
+  read: TransactionReader = readTransactions,
+): PayloadEnvelope {
+  if (version < 3) return { payload: decodePayloadSsz(bytes, version, read) }
   if (bytes.length < BEACON_ROOT_BYTES) throw new DecodeError(`payload envelope: only ${bytes.length} bytes`)
   return {
     parentBeaconBlockRoot: toHex(bytes.subarray(0, BEACON_ROOT_BYTES)),
-    payload: decodePayloadSsz(bytes.subarray(BEACON_ROOT_BYTES), version),
+    payload: decodePayloadSsz(bytes.subarray(BEACON_ROOT_BYTES), version, read),
   }
+}
+
+/**
+ * Where the list of transactions stands in a gossip body; undefined when that is not inside it. Says nothing about the
+ * rest of the body, which may be no payload at all.
+ */
+export function transactionsPlace(
+  body: Uint8Array,
+  version: PayloadVersion,
+): { start: number; end: number } | undefined {
+  const base = version < 3 ? 0 : BEACON_ROOT_BYTES
+  if (body.length < base + FIXED_BYTES[version]) return undefined
+  const view = new DataView(body.buffer, body.byteOffset, body.length)
+  const start = base + view.getUint32(base + 504, true)
+  const end = version >= 2 ? base + view.getUint32(base + 508, true) : body.length
+  return start <= end && end <= body.length ? { start, end } : undefined
 }
 
 /** The container alone, as req/resp sync before Ecotone sends it. Errors as encodePayloadEnvelope. */
@@ -81,8 +107,12 @@ export function encodePayloadSsz(payload: ExecutionPayload, version: PayloadVers
   return out
 }
 
-/** Transactions are views into `bytes`. Throws DecodeError. */
-export function decodePayloadSsz(bytes: Uint8Array, version: PayloadVersion): ExecutionPayload {
+/** The container alone; as decodePayloadEnvelope. */
+export function decodePayloadSsz(
+  bytes: Uint8Array,
+  version: PayloadVersion,
+  read: TransactionReader = readTransactions,
+): ExecutionPayload {
   const fixed = FIXED_BYTES[version]
   if (bytes.length < fixed)
     throw new DecodeError(`payload: ${bytes.length} bytes, version ${version} has ${fixed} or more`)
@@ -112,7 +142,7 @@ export function decodePayloadSsz(bytes: Uint8Array, version: PayloadVersion): Ex
     extraData: hex(extraDataStart, transactionsStart),
     baseFeePerGas: readUint256(view, 440),
     blockHash: hex(472, 504),
-    transactions: readTransactions(bytes.subarray(transactionsStart, withdrawalsStart)),
+    transactions: read(bytes.subarray(transactionsStart, withdrawalsStart)),
   }
   if (version >= 2) payload.withdrawals = readWithdrawals(bytes.subarray(withdrawalsStart))
   if (version >= 3) {
@@ -143,24 +173,56 @@ function writeTransactions(out: Uint8Array, view: DataView, start: number, trans
 }
 
 function readTransactions(list: Uint8Array): Uint8Array[] {
-  if (list.length === 0) return []
-  if (list.length < 4) throw new DecodeError(`payload: transaction list of ${list.length} bytes`)
+  const transactions: Uint8Array[] = []
+  readTransactionsInto(transactions, list, transactionCount(list))
+  return transactions
+}
+
+/** A reader that makes sure that the list can be read, and reads nothing. */
+export const checkTransactions: TransactionReader = (list) => {
+  const count = transactionCount(list)
   const view = new DataView(list.buffer, list.byteOffset, list.length)
-  const first = view.getUint32(0, true)
+  let start = count * 4
+  for (let i = 1; i <= count; i++) {
+    const end = i === count ? list.length : view.getUint32(i * 4, true)
+    if (end < start || end > list.length) throw transactionFault(i - 1, end)
+    start = end
+  }
+  return []
+}
+
+function transactionFault(index: number, end: number): DecodeError {
+  return new DecodeError(`payload: transaction ${index} ends at ${end}`)
+}
+
+/** Number of transactions in the container's list. Throws DecodeError. */
+export function transactionCount(list: Uint8Array): number {
+  if (list.length === 0) return 0
+  if (list.length < 4) throw new DecodeError(`payload: transaction list of ${list.length} bytes`)
+  const first = new DataView(list.buffer, list.byteOffset, list.length).getUint32(0, true)
   if (first === 0 || first % 4 !== 0 || first > list.length) {
     throw new DecodeError(`payload: first transaction at ${first} of ${list.length}`)
   }
   const count = first / 4
   if (count > MAX_TRANSACTIONS) throw new DecodeError(`payload: ${count} transactions`)
-  const transactions: Uint8Array[] = []
-  let start = first
-  for (let i = 1; i <= count; i++) {
+  return count
+}
+
+/**
+ * Appends views of the next transactions until there are `upTo`, so that a long list can be read in parts. Throws
+ * DecodeError.
+ */
+export function readTransactionsInto(transactions: Uint8Array[], list: Uint8Array, upTo: number): void {
+  if (transactions.length >= upTo) return
+  const count = transactionCount(list)
+  const view = new DataView(list.buffer, list.byteOffset, list.length)
+  let start = view.getUint32(transactions.length * 4, true)
+  for (let i = transactions.length + 1; i <= upTo; i++) {
     const end = i === count ? list.length : view.getUint32(i * 4, true)
-    if (end < start || end > list.length) throw new DecodeError(`payload: transaction ${i - 1} ends at ${end}`)
-    transactions.push(list.subarray(start, end))
+    if (end < start || end > list.length) throw transactionFault(i - 1, end)
+    transactions.push(end === start ? EMPTY_BYTES : new Uint8Array(list.buffer, list.byteOffset + start, end - start))
     start = end
   }
-  return transactions
 }
 
 function writeWithdrawal(out: Uint8Array, view: DataView, start: number, withdrawal: Withdrawal): void {

@@ -1,0 +1,75 @@
+import { KERNEL } from './kernel.generated.ts'
+
+/** What assembly/kernel exports; addresses and lengths are in bytes. */
+interface KernelExports {
+  memory: WebAssembly.Memory
+  freeMemory(): number
+  uncompress(source: number, sourceLength: number, target: number, length: number): number
+  countItems(list: number, length: number): number
+  longestItem(list: number, length: number, items: number): number
+  workBytes(items: number, longest: number): number
+  beginTrie(list: number, length: number, items: number, work: number, longest: number): void
+  beginBody(body: number, length: number): void
+  runBody(): void
+  runTrie(): void
+  bodyHashAt(): number
+  rootHashAt(): number
+}
+
+export interface Kernel extends KernelExports {
+  /** Where the caller may write, on a multiple of 16. */
+  readonly base: number
+  /** The memory, in which there is room for `bytes` from `base` on; older views may be dead after this. */
+  reserve(bytes: number): Uint8Array
+}
+
+const PAGE_BYTES = 65_536
+/** An instance that has grown beyond is not kept: WebAssembly memory never shrinks. */
+const KEPT_BYTES = 32 * 1024 * 1024
+
+let compiled: WebAssembly.Module | undefined | 'unsupported'
+
+function compile(): WebAssembly.Module | undefined {
+  if (compiled === undefined) {
+    try {
+      compiled = new WebAssembly.Module(new Uint8Array(Buffer.from(KERNEL, 'base64')))
+    } catch {
+      // A processor without 128-bit vectors.
+      compiled = 'unsupported'
+    }
+  }
+  return compiled === 'unsupported' ? undefined : compiled
+}
+
+/**
+ * Lends one instance of the module, with a memory of its own, whose content is good until the next call. Undefined where
+ * the processor cannot run it: callers have a plain way too.
+ */
+export function createKernelLoan(): () => Kernel | undefined {
+  let kernel: Kernel | undefined
+  return () => {
+    if (kernel !== undefined && kernel.memory.buffer.byteLength <= KEPT_BYTES) return kernel
+    const module = compile()
+    kernel = module === undefined ? undefined : instantiate(module)
+    return kernel
+  }
+}
+
+function instantiate(module: WebAssembly.Module): Kernel {
+  const exports = new WebAssembly.Instance(module).exports as unknown as KernelExports
+  const { memory } = exports
+  const base = exports.freeMemory()
+  let bytesOfMemory = new Uint8Array(memory.buffer)
+  return {
+    ...exports,
+    base,
+    reserve(bytes) {
+      const missing = base + bytes - bytesOfMemory.length
+      if (missing > 0) {
+        memory.grow(Math.ceil(missing / PAGE_BYTES))
+        bytesOfMemory = new Uint8Array(memory.buffer)
+      }
+      return bytesOfMemory
+    },
+  }
+}

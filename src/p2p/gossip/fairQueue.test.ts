@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { createFairQueue } from './fairQueue.ts'
+
+describe('createFairQueue', () => {
+  it('takes from each peer in turn, the oldest first', () => {
+    const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
+    for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.add(item.slice(0, 1), item)
+    const taken = Array.from({ length: 4 }, () => queue.take())
+    queue.add('b', 'b2')
+    expect([...taken, queue.take(), queue.take(), queue.take(), queue.take()]).toEqual([
+      ...['a1', 'b1', 'c1', 'a2'],
+      ...['c2', 'a3', 'b2', undefined],
+    ])
+    expect(queue.size).toBe(0)
+  })
+
+  it('holds a few of each peer', () => {
+    const queue = createFairQueue<number>({ total: 10, perPeer: 2 })
+    expect([1, 2, 3].map((item) => queue.add('a', item))).toEqual([true, true, false])
+    expect(queue.add('b', 4)).toBe(true)
+  })
+
+  it('makes room in a full queue at the cost of who has most in it', () => {
+    const queue = createFairQueue<string>({ total: 4, perPeer: 3 })
+    for (const item of ['a1', 'a2', 'a3', 'b1']) queue.add(item.slice(0, 1), item)
+    expect(queue.add('c', 'c1')).toBe('a3')
+    // Now nobody has more than the newcomer would.
+    expect(queue.add('b', 'b2')).toBe(false)
+    expect(queue.add('d', 'd1')).toBe('a2')
+    expect(queue.add('e', 'e1')).toBe(false)
+    expect(queue.size).toBe(4)
+    expect(Array.from({ length: 5 }, () => queue.take())).toEqual(['a1', 'b1', 'c1', 'd1', undefined])
+  })
+
+  it('lets items be taken out', () => {
+    const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
+    for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)
+    expect(queue.remove((item) => item.endsWith('1'))).toEqual(['a1', 'b1'])
+    expect(queue.size).toBe(1)
+    expect([queue.take(), queue.take()]).toEqual(['a2', undefined])
+  })
+})

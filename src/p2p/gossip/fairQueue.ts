@@ -1,0 +1,67 @@
+/** What waits, a few from each peer, taken in turns: a peer that sends much waits for itself and not the others for it. */
+export interface FairQueue<T> {
+  /**
+   * Puts it behind what the same peer has waiting. False when there is no room for it. When the queue is full, room is
+   * made by the newest of the peer that has most waiting, which is returned.
+   */
+  add(peer: string, item: T): boolean | T
+  /** The oldest of the peer whose turn it is. */
+  take(): T | undefined
+  /** Takes out all that meet the condition. */
+  remove(condition: (item: T) => boolean): T[]
+  readonly size: number
+}
+
+export function createFairQueue<T>(limits: { total: number; perPeer: number }): FairQueue<T> {
+  /** In the order of their turns; nobody is here with nothing waiting. */
+  const waiting = new Map<string, T[]>()
+  let size = 0
+
+  const longest = (): [string, T[]] | undefined => {
+    let found: [string, T[]] | undefined
+    for (const entry of waiting) if (found === undefined || entry[1].length > found[1].length) found = entry
+    return found
+  }
+  return {
+    add(peer, item) {
+      const own = waiting.get(peer) ?? []
+      if (own.length >= limits.perPeer) return false
+      let evicted: T | undefined
+      if (size >= limits.total) {
+        const most = longest()
+        if (most === undefined || most[1].length <= own.length + 1) return false
+        evicted = most[1].pop()
+        size -= 1
+      }
+      own.push(item)
+      waiting.set(peer, own)
+      size += 1
+      return evicted ?? true
+    },
+    take() {
+      const [first] = waiting
+      if (first === undefined) return undefined
+      const [peer, items] = first
+      waiting.delete(peer)
+      const item = items.shift()
+      if (items.length > 0) waiting.set(peer, items)
+      size -= 1
+      return item
+    },
+    remove(condition) {
+      const removed: T[] = []
+      for (const [peer, items] of waiting) {
+        const kept = items.filter((item) => !condition(item))
+        if (kept.length === items.length) continue
+        removed.push(...items.filter(condition))
+        if (kept.length === 0) waiting.delete(peer)
+        else waiting.set(peer, kept)
+      }
+      size -= removed.length
+      return removed
+    },
+    get size() {
+      return size
+    },
+  }
+}

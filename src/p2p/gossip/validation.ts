@@ -1,0 +1,42 @@
+import type { Clock } from '../../lib/clock.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { type BlockValidator, createBlockValidator, createQuestions } from './blockValidator.ts'
+import { createInspectionThread } from './inspectionThread.ts'
+import { createMessageIds, type MessageIds } from './messageId.ts'
+import { createSeenBlocks } from './seenBlocks.ts'
+import { createSigners } from './signers.ts'
+import type { PayloadVersion } from './topics.ts'
+
+/** What becomes of a gossip message before it travels on: it is named, then judged. */
+export interface Validation {
+  ids: MessageIds
+  validate: BlockValidator
+  /** Ends the thread for large messages. */
+  close(): Promise<void>
+}
+
+export function createValidation(
+  modules: { config: RollupConfig; clock: Clock; logger: Logger; signer: () => Hex | undefined },
+  options: { maxAgeS: number; topics: ReadonlyMap<PayloadVersion, string> },
+): Validation {
+  const { config, clock, logger } = modules
+  const signers = createSigners({ current: modules.signer, clock })
+  const questions = createQuestions({ config, clock, signers }, options)
+  const thread = createInspectionThread({ clock, logger })
+  const versions = new Map([...options.topics].map(([version, topic]) => [topic, version]))
+  return {
+    ids: createMessageIds({
+      thread,
+      question(topic) {
+        const version = versions.get(topic)
+        if (version === undefined) throw new DeviumError('gossip-topic', `a message on ${topic}, which is not ours`)
+        return questions(version)
+      },
+    }),
+    validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
+    close: thread.close,
+  }
+}
