@@ -1,3 +1,5 @@
+import { networkInterfaces } from 'node:os'
+import { multiaddr } from '@multiformats/multiaddr'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { blocksTopic } from './gossip/topics.ts'
@@ -69,7 +71,26 @@ describe('a ban for a score', () => {
   })
 })
 
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+
 describe('what keeps a peer out', () => {
+  it.skipIf(!hasIpv6)('closes connections over IPv6 at once, by address and by subnet', async () => {
+    const test = await start({ listenIp: '::1' })
+    const raw = await startRawPeer([TOPIC])
+    running.push(raw)
+    const address = test.node.multiaddrs().find((text) => text.startsWith('/ip6/::1/')) ?? ''
+    const gone = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
+    await raw.connect(address)
+    await test.node.blockSubnet('::/64')
+    await until('the end by subnet', gone)
+    await expect(raw.host.dial(multiaddr(address))).rejects.toThrow()
+    await test.node.unblockSubnet('::/64')
+    await raw.connect(address)
+    await test.node.blockAddr('0:0:0:0:0:0:0:1')
+    await until('the end by address', gone)
+    expect((await test.node.peers(true)).bannedIPS).toEqual(['::1'])
+  })
+
   it('is named with what would have to be unblocked', async () => {
     const test = await start()
     const raw = await startRawPeer([TOPIC])

@@ -316,9 +316,11 @@ describe('block lists', () => {
       message: `failed to dial: failed to dial ${otherId}: gater disallows connection to peer`,
     })
 
+    await first.node.protectPeer(otherId)
     await stop(first)
     const second = await start(mine)
     expect(await second.node.listBlockedPeers()).toEqual([otherId])
+    expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
     expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])
     // The other side keeps dialling: a few of its tries must have been turned away.
     await until('refused tries', async () => refusals(await second.registry.metrics()) >= 1, 15_000)

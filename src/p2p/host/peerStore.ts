@@ -48,7 +48,18 @@ async function openLevel(path: string): Promise<PeerDatastore> {
   // Opened below the datastore's own open(), which drops the reason of a failure.
   await datastore.db.open()
   await datastore.open()
+  try {
+    await readAll(datastore)
+  } catch (error) {
+    await datastore.close()
+    throw error
+  }
   return { datastore, close: () => datastore.close() }
+}
+
+/** A damaged table shows only when it is read, which would else be in the middle of some call, again and again. */
+async function readAll(datastore: Datastore): Promise<void> {
+  for await (const _ of datastore.query({}));
 }
 
 /** The database's own reason stands below a general "not open". */

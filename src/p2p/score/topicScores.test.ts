@@ -85,6 +85,40 @@ describe('current', () => {
     slots(200, () => block('op-node-2026', ['kona']))
     expect(lowest()).toBe(0)
   })
+  it('costs an op-node of 2024 nothing, which takes every peer out of its mesh after 48 s', () => {
+    const { score, block, slots, lowest } = keeper('current')
+    score.addPeer('source')
+    score.addPeer('op-node-2024')
+    // It knows three topics, and takes itself out of their meshes, and out again when we graft it anew.
+    const known = [topicOf(1), topicOf(2), topicOf(3)]
+    for (let minute = 0; minute < 30; minute++) {
+      for (const topic of known) score.graft('op-node-2024', topic)
+      slots(24, () => block('source', ['op-node-2024']))
+      for (const topic of known) score.prune('op-node-2024', topic)
+      // From then on we bring it blocks by lazy gossip, or it brings them to us.
+      slots(3, () => block('source'))
+      slots(3, () => block('op-node-2024'))
+    }
+    slots(1_800)
+    expect(lowest()).toBe(0)
+  })
+  it('costs an op-node of 2026 nothing, which stays in every mesh and is never the first', () => {
+    const { join, block, slots, lowest, score } = keeper('current')
+    join('source', 'op-node-2026')
+    slots(900, () => block('source', ['op-node-2026']))
+    // All on lazy gossip only: neither copies nor first deliveries.
+    slots(900, () => block('source'))
+    expect(lowest()).toBe(0)
+    expect(score.score('op-node-2026')).toBeGreaterThan(0)
+  })
+  it('costs a peer nothing that is not subscribed to the topic with blocks', () => {
+    const { score, block, slots, lowest } = keeper('current')
+    score.addPeer('source')
+    score.addPeer('other')
+    score.graft('other', topicOf(1))
+    slots(900, () => block('source'))
+    expect(lowest()).toBe(0)
+  })
   it('costs a follower nothing that gets every block from us', () => {
     const { join, block, slots, lowest, score } = keeper('current')
     join('source', 'follower')
@@ -185,6 +219,19 @@ describe('countMissed', () => {
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(missed)
     expect(score.peerStats.get('bringer')?.topics[topic]?.meshFailurePenalty).toBe(0)
+  })
+  it('misses no copy that IDONTWANT held back, however many', () => {
+    const { target, score, slots } = setUp(undefined)
+    let lowest = 0
+    slots(900, () => {
+      // We have it and say so; it has it too, says so in turn, and sends none.
+      target.heartbeatTicks += 4
+      target.idontwants.set('silent', new Map([[idText(id), target.heartbeatTicks]]))
+      countMissed(target, topic, id, 'bringer')
+      lowest = Math.min(lowest, score.score('silent'))
+    })
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
+    expect(lowest).toBe(0)
   })
   it('counts only against mesh peers, makes who goes on leave the mesh, and is forgotten when no blocks come', () => {
     const { target, score, slots } = setUp(0)
