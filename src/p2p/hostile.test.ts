@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
 import { createLogger } from '../lib/logger.ts'
+import { signHash } from '../lib/secp256k1.ts'
+import { payloadSigningHashOfBody } from '../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
+import type { RejectReason } from './gossip/blockValidator.ts'
 import { signedMessage } from './gossip/publisher.ts'
 import { blocksTopic } from './gossip/topics.ts'
+import { NOT_TO_BLAME } from './score/topicScores.ts'
 import { compressSnappy } from './snappyBlock.ts'
 import { type RawPeer, startRawPeer } from './testUtils/rawPeer.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
@@ -44,6 +49,19 @@ function signed(envelope: PayloadEnvelope, key = SEQUENCER_KEY, version: 1 | 3 =
   return compressSnappy(signedMessage(envelope, version, CHAIN_ID, key))
 }
 
+/** Bytes that the sequencer would never sign, signed by it. */
+function signedBody(body: Uint8Array): Uint8Array {
+  const { r, s, yParity } = signHash(payloadSigningHashOfBody(CHAIN_ID, body), SEQUENCER_KEY)
+  return compressSnappy(concatBytes(r, s, Uint8Array.of(yParity), body))
+}
+
+/** The recovery byte is none. */
+function unsigned(): Uint8Array {
+  const message = signedMessage(testBlock(config), 3, CHAIN_ID, SEQUENCER_KEY)
+  message[64] = 27
+  return message
+}
+
 /** What a hostile peer sends, and what it is told apart by. */
 const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
   ['bytes that are no snappy', 'snappy-damaged', (h) => h.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 2))],
@@ -53,6 +71,8 @@ const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
   ['a bomb that unpacks to 11 MB', 'too-large', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(11_000_000)))],
   ['10 MB of zeros', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10_000_000)))],
   ['a crumb', 'too-small', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10)))],
+  ['a block without signature', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(unsigned()))],
+  ['a signed nothing', 'bad-encoding', (h) => h.publish(TOPIC, signedBody(new Uint8Array(600).fill(7)))],
   ['a wrong signer', 'wrong-signer', (h) => h.publish(TOPIC, signed(testBlock(config), new Uint8Array(32).fill(9)))],
   ['a stale block', 'too-old', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() - 70 })))],
   ['a future block', 'from-future', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() + 20 })))],
@@ -76,6 +96,13 @@ describe('hostile messages', () => {
     expect(reasons).toEqual([`reject ${reason}`])
     await expectGoodBlock(sequencer, follower)
     expect(follower.received).toHaveLength(1)
+    const [history] = await follower.node.peerHistory(hostile.peerId)
+    expect(history?.events.filter(({ kind }) => kind === 'reject')).toMatchObject([{ reason, count: 1 }])
+    // What may be our own fault, or the sequencer's, costs nothing.
+    const isFree = NOT_TO_BLAME.has(reason as RejectReason)
+    const score = async () => (await follower.node.peerScore(hostile.peerId))[0]?.total ?? 0
+    if (isFree) expect(await score()).toBeGreaterThanOrEqual(0)
+    else await until('the price', async () => (await score()) < -3)
     // What was rejected is not passed on.
     expect(await sequencer.registry.metrics()).not.toContain('type="REJECT_MESSAGE"')
   })

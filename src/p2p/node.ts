@@ -215,6 +215,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     onFewer: (peer) => router.streams.repair(peer),
     onPeer(peer, address, direction) {
       events.onConnected(peer, address, direction)
+      // It may come back with the score that it left with.
+      banMonitor.suspect(peer)
       record.onConnected(peer)
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')

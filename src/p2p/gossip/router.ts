@@ -313,7 +313,13 @@ export function createGossipRouter(
       duplicateMessage(from, id, topic)
     }
     const addPenalty = score.addPenalty.bind(score)
-    penalise = (peerId, points) => addPenalty(peerId, points, 'offence')
+    penalise = (peerId, points) => {
+      // Who has not spoken gossip yet has no counters: it is to find these when it does.
+      if (!score.peerStats.has(peerId)) {
+        retained?.restore(peerId, { topics: {}, behaviourPenalty: 0 }, scoring.params.retainScore)
+      }
+      addPenalty(peerId, points, 'offence')
+    }
     score.addPenalty = (peerId, penalty, label) => {
       addPenalty(peerId, penalty, label)
       modules.onPenalty(peerId, label)

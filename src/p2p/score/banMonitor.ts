@@ -4,10 +4,12 @@ import type { Ban } from '../host/accessLists.ts'
 
 /** op-node looks at one peer a second, over a list taken anew when it is through. */
 const TICK_MS = 1_000
+/** gossipsub answers with a score that may be half a second old. */
+const SUSPECT_LOOKS = 2
 
 export interface BanMonitor {
   start(): void
-  /** Looks at this peer at the next tick, beside the one whose turn it is: it has just done something. */
+  /** Looks at this peer at the next ticks, beside the one whose turn it is: it has just done something. */
   suspect(peerId: string): void
   stop(): void
 }
@@ -29,15 +31,19 @@ export function createBanMonitor(
 ): BanMonitor {
   const { clock, logger } = modules
   let queue: string[] = []
-  const suspects = new Set<string>()
+  /** With the number of looks to come. */
+  const suspects = new Map<string, number>()
   let cancel: (() => void) | undefined
 
   const tick = async (): Promise<void> => {
     if (queue.length === 0) queue = modules.connected()
     const next = queue.shift()
-    if (next !== undefined) suspects.add(next)
-    const peers = [...suspects]
-    suspects.clear()
+    const peers = new Set(next === undefined ? [] : [next])
+    for (const [peerId, looks] of suspects) {
+      peers.add(peerId)
+      if (looks > 1) suspects.set(peerId, looks - 1)
+      else suspects.delete(peerId)
+    }
     for (const peerId of peers) await look(peerId)
   }
   const look = async (peerId: string): Promise<void> => {
@@ -61,7 +67,7 @@ export function createBanMonitor(
   return {
     start: schedule,
     suspect(peerId) {
-      if (cancel !== undefined) suspects.add(peerId)
+      if (cancel !== undefined) suspects.set(peerId, SUSPECT_LOOKS)
     },
     stop() {
       cancel?.()

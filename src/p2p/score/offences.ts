@@ -12,9 +12,9 @@ export interface Offence {
 
 export const OFFENCES = {
   /** An RPC that cannot be decoded, or has more members than any honest one. */
-  'bad-rpc': { points: 3 },
+  'bad-rpc': { points: 4 },
   /** The head of an RPC says more than 10 MiB. Its stream is reset. */
-  'oversized-rpc': { points: 3 },
+  'oversized-rpc': { points: 4 },
   /** More RPCs than the budget, each `DROPS_PER_REPORT` of them. */
   'rpc-flood': { points: 1 },
   /** More messages, or more bytes in messages, than the budget, and none of them a block; each `DROPS_PER_REPORT`. */
@@ -22,7 +22,7 @@ export const OFFENCES = {
   /** Subscribing and unsubscribing without end, each `DROPS_PER_REPORT`. */
   'subscription-flood': { points: 1 },
   /** RPCs that wait to be read hold more than the limit. The stream is reset. */
-  backlog: { points: 3 },
+  backlog: { points: 4 },
   /** A frame was begun and not finished in time. The stream is reset; a bad link does the same. */
   'slow-frame': { points: 0 },
   /** It does not read what it is sent. The connection is closed; a bad link does the same. */

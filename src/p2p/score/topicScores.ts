@@ -91,7 +91,7 @@ export const MISSED_AFTER_HEARTBEATS = 4
  * Rejections that may be our own fault, or the sequencer's, and not that of the peer that passed the block on: our clock
  * and the age that we accept, a signer that we do not know of yet, too many blocks signed for one height.
  */
-const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
+export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
   'too-old',
   'from-future',
   'wrong-signer',

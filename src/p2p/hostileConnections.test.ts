@@ -1,0 +1,102 @@
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { INBOUND_LIMITS } from './host/inboundLimits.ts'
+import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
+import { BLOCKS, startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { frameRpc } from './testUtils/rpcCodec.ts'
+import { until } from './testUtils/testNode.ts'
+
+const stops: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()))
+})
+
+/** Without the exemption of loopback, on which all hosts of a test are. */
+async function setUp(): Promise<Victims> {
+  const victims = await startVictims({ ipColocationExempt: [] })
+  stops.push(victims.stop)
+  return victims
+}
+async function host(options: Parameters<typeof startHostileHost>[0] = {}): Promise<HostileHost> {
+  const started = await startHostileHost(options)
+  stops.push(started.stop)
+  return started
+}
+function portOf(victims: Victims): number {
+  return Number(/\/tcp\/(\d+)/.exec(victims.follower.address)?.[1])
+}
+/** TCP, and no word of any protocol. */
+function silentSocket(port: number, localAddress: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => {})
+  stops.push(() => void socket.destroy())
+  return socket
+}
+
+describe('connections of one address', () => {
+  it('are so many and no more, and others are let in', async () => {
+    const victims = await setUp()
+    const port = portOf(victims)
+    const sockets = Array.from({ length: 300 }, () => silentSocket(port, '127.0.0.7'))
+    const open = () => sockets.filter((socket) => !socket.closed && socket.readyState === 'open').length
+    await until(
+      'the refusals',
+      () => sockets.filter(({ closed }) => closed).length >= 300 - INBOUND_LIMITS.pendingPerIp,
+    )
+    expect(open()).toBeLessThanOrEqual(INBOUND_LIMITS.pendingPerIp)
+    await victims.expectBlock()
+    const friend = await host({ localIp: '127.0.0.8' })
+    expect((await friend.connect(victims.follower.address)).status).toBe('open')
+  })
+
+  it('that shake hands are so many and no more', async () => {
+    const victims = await setUp()
+    const crowd = await Promise.all(
+      Array.from({ length: INBOUND_LIMITS.openPerIp + 4 }, () => host({ localIp: '127.0.0.9' })),
+    )
+    let refused = 0
+    for (const one of crowd) {
+      await one.connect(victims.follower.address).catch(() => {
+        refused += 1
+      })
+    }
+    expect(refused).toBeGreaterThanOrEqual(4)
+    expect(victims.follower.node.connectedPeers().length).toBeLessThanOrEqual(INBOUND_LIMITS.openPerIp + 1)
+    await victims.expectBlock()
+  })
+
+  it('that come and go a hundred times are slowed down', async () => {
+    const victims = await setUp()
+    const churner = await host({ localIp: '127.0.0.10' })
+    let connected = 0
+    for (let n = 0; n < 100; n++) {
+      const connection = await churner.connect(victims.follower.address).catch(() => undefined)
+      if (connection === undefined) continue
+      connected += 1
+      connection.abort(new Error('gone'))
+    }
+    expect(connected).toBeLessThan(60)
+    await victims.expectBlock()
+    expect(await victims.score(churner.peerId)).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('a static peer', () => {
+  it('is limited and blamed like others, but not banned', async () => {
+    const friend = await host({ listen: true })
+    const victims = await startVictims({ staticPeers: [friend.address] })
+    stops.push(victims.stop)
+    await until('the static peer', () => victims.follower.node.connectedPeers().includes(friend.peerId))
+    const [connection] = friend.host.getConnections()
+    if (connection === undefined) throw new Error('no connection')
+    const gossip = await friend.openGossip(connection)
+    gossip.send({ subscriptions: [[BLOCKS, true]] })
+    for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
+    await until('the score', async () => (await victims.score(friend.peerId)) < -100)
+    // The ban monitor looks once a second.
+    await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    expect(await victims.isBanned(friend.peerId)).toBe(false)
+    expect(victims.follower.node.connectedPeers()).toContain(friend.peerId)
+  })
+})

@@ -1,0 +1,266 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
+import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
+import { PING_PROTOCOL } from './host/pingServer.ts'
+import { BUDGETS } from './score/conduct.ts'
+import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
+import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
+import { BLOCKS, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { CHAIN_ID, testBlock } from './testUtils/testChain.ts'
+import { until } from './testUtils/testNode.ts'
+
+const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
+/** yamux: data, window update; SYN. */
+const DATA = 0
+const WINDOW_UPDATE = 1
+const SYN = 1
+
+let victims: Victims
+let hostile: HostileHost
+beforeAll(async () => {
+  victims = await startVictims()
+})
+afterEach(async () => {
+  await victims.expectBlock()
+  await hostile.stop()
+})
+afterAll(() => victims.stop())
+
+async function connect(): Promise<Connection> {
+  hostile = await startHostileHost()
+  return connectAgain()
+}
+/** The follower knows of it, too: before that there is nobody to blame. */
+async function connectAgain(): Promise<Connection> {
+  const connection = await hostile.connect(victims.follower.address)
+  await until('the connection', () => victims.follower.node.connectedPeers().includes(hostile.peerId))
+  return connection
+}
+
+const many = { maxOutboundStreams: 100_000 }
+const blamed = (offence: string, times = 1) =>
+  until(offence, async () => (await victims.count(hostile.peerId, 'behaviour', offence)) >= times)
+const isClosed = (connection: Connection) => until('the end of the connection', () => connection.status !== 'open')
+/** Its history says that the node ended the connection, and why. */
+async function endedBecause(reason: string): Promise<void> {
+  await until('the end', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-us')) > 0)
+  const end = (await victims.events(hostile.peerId)).find(({ kind }) => kind === 'disconnected')
+  expect(end?.detail).toContain(reason)
+}
+
+function collect(stream: Stream): number[] {
+  const bytes: number[] = []
+  stream.addEventListener('message', ({ data }: StreamMessageEvent) => bytes.push(...data.subarray()))
+  return bytes
+}
+
+describe('a hundred streams', () => {
+  it('of gossip: each replaces the one before', async () => {
+    const connection = await connect()
+    const streams: Stream[] = []
+    for (let n = 0; n < 100; n++) {
+      const stream = await connection.newStream(MESHSUB, many).catch(() => undefined)
+      if (stream !== undefined) streams.push(stream)
+    }
+    await until(
+      'the resets',
+      () => streams.filter(({ status }) => status === 'open').length <= MAX_INBOUND_GOSSIP_STREAMS,
+    )
+    expect(connection.status).toBe('open')
+  })
+
+  it('of a protocol that nobody names: so many and no more', async () => {
+    const connection = await connect()
+    const streams: Stream[] = []
+    const opened = muxerOf(connection)
+    for (let n = 0; n < 100; n++) {
+      streams.push(await (opened as unknown as { createStream(): Promise<Stream> }).createStream())
+    }
+    await until(
+      'the refusals',
+      () => streams.filter(({ status }) => status !== 'open').length >= 100 - MAX_INBOUND_STREAMS,
+    )
+    expect(streams.filter(({ status }) => status === 'open').length).toBeLessThanOrEqual(MAX_INBOUND_STREAMS)
+    expect(connection.status).toBe('open')
+  })
+
+  it('and hundreds more end the connection, and whoever does it twice is banned when it comes back', async () => {
+    const connection = await connect()
+    const open = (muxer: ReturnType<typeof muxerOf>) => {
+      for (let n = 0; n < 400; n++) {
+        muxer.sendFrame({ type: WINDOW_UPDATE, flag: SYN, streamID: 1_001 + 2 * n, length: 0 })
+      }
+    }
+    open(muxerOf(connection))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too many streams')
+    await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
+    const again = await connectAgain()
+    open(muxerOf(again))
+    await isClosed(again)
+    await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
+    await connectAgain()
+    const ban = await victims.banned(hostile.peerId)
+    expect(ban.detail).toContain('below -100')
+    const refused = await hostile.connect(victims.follower.address).catch(() => undefined)
+    if (refused !== undefined) await isClosed(refused)
+  })
+})
+
+describe('the multiplexer', () => {
+  it('pinged without end closes the connection', async () => {
+    const connection = await connect()
+    for (let n = 0; n < 200; n++) muxerOf(connection).sendPing(n)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too many pings')
+  })
+
+  it('closes the connection of a frame larger than its window, at the frame’s head', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, many)
+    const streamID = Number(stream.id)
+    const head = Buffer.alloc(12)
+    head.writeUInt8(DATA, 1)
+    head.writeUInt32BE(streamID, 4)
+    head.writeUInt32BE(2 ** 31, 8)
+    muxerOf(connection).maConn.send(new Uint8Array(head))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('2147483648 bytes')
+  })
+
+  it('closes the connection of one that sends more than the window', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, many)
+    const chunk = new Uint8Array(300_000)
+    const streamID = Number(stream.id)
+    muxerOf(connection).sendFrame({ type: DATA, flag: 0, streamID, length: chunk.length }, chunk)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+  })
+
+  it('closes the connection of one that speaks something else', async () => {
+    const connection = await connect()
+    muxerOf(connection).maConn.send(new Uint8Array(100).fill(0xab))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+  })
+
+  it('bears an answer to a ping that nobody waits for any more', async () => {
+    const connection = await connect()
+    muxerOf(connection).sendFrame({ type: 2, flag: 2, streamID: 0, length: 4_711 })
+    const stream = await connection.newStream(PING_PROTOCOL, many)
+    const answer = collect(stream)
+    stream.send(new Uint8Array(32).fill(5))
+    await until('the answer to a ping', () => answer.length === 32)
+    expect(answer).toEqual(new Array(32).fill(5))
+  })
+})
+
+describe('pings', () => {
+  it('are answered byte for byte, however they are cut', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(PING_PROTOCOL, many)
+    const answer = collect(stream)
+    const sent = Array.from({ length: 96 }, (_, n) => n)
+    for (const byte of sent) stream.send(Uint8Array.of(byte))
+    await until('the answers', () => answer.length === 96)
+    expect(answer).toEqual(sent)
+  })
+
+  it('without end have their stream reset, and are blamed', async () => {
+    const connection = await connect()
+    for (let round = 1; round <= 3; round++) {
+      const stream = await connection.newStream(PING_PROTOCOL, many)
+      const answer = collect(stream)
+      for (let n = 0; n < 40; n++) {
+        if (stream.status === 'open') stream.send(new Uint8Array(32 * 8))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await until('the end of the stream', () => stream.status !== 'open')
+      expect(answer.length).toBeLessThanOrEqual(32 * (BUDGETS.pings.burst + 3 * BUDGETS.pings.perSecond))
+      await blamed('ping-flood', round)
+    }
+  })
+})
+
+describe('requests for blocks', () => {
+  it('that are too long are answered by their first bytes, and the rest is not kept', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, many)
+    const answer = collect(stream)
+    stream.send(new Uint8Array(8).fill(0xff))
+    for (let n = 0; n < 50 && stream.writeStatus === 'writable'; n++) {
+      if (!stream.send(new Uint8Array(100_000))) break
+    }
+    await until('the answer', () => answer.length > 0)
+    expect(answer[0]).toBe(RESULT.invalidRequest)
+    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+  })
+
+  it('that are too short are invalid', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, many)
+    const answer = collect(stream)
+    stream.send(Uint8Array.of(1, 2, 3))
+    await stream.close()
+    await until('the answer', () => answer.length > 0)
+    expect(answer).toEqual([RESULT.invalidRequest])
+  })
+
+  it('by the hundred are refused or wait, and are held against nobody', async () => {
+    const connection = await connect()
+    let answers = 0
+    let resets = 0
+    const number = Buffer.alloc(8)
+    number.writeBigUInt64LE(1n)
+    await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        try {
+          const stream = await connection.newStream(REQUEST, many)
+          stream.addEventListener('message', () => {
+            answers += 1
+          })
+          stream.addEventListener('close', ({ error }) => {
+            if (error !== undefined) resets += 1
+          })
+          stream.send(new Uint8Array(number))
+        } catch {
+          resets += 1
+        }
+      }),
+    )
+    await until('some to be refused', () => resets > 50)
+    expect(answers).toBeLessThan(150)
+    expect(connection.status).toBe('open')
+    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('a peer that reads nothing', () => {
+  it('is dropped once too much waits for it', async () => {
+    hostile = await startHostileHost()
+    const gossip = await hostile.join(victims.follower.address, [BLOCKS])
+    socketOf(gossip.connection).pause()
+    const noise = new Uint8Array(randomBytes(3_000_000))
+    let published = 0
+    await until('its end', async () => {
+      if (published < 20) {
+        published += 1
+        const block = testBlock(HOSTILE_CONFIG, { blockNumber: 5_000 + published, transactions: [noise] })
+        const arrived = victims.follower.block(block.payload.blockHash)
+        await victims.sequencer.node.publish(block)
+        await arrived
+      }
+      return !victims.follower.node.connectedPeers().includes(hostile.peerId)
+    })
+    await blamed('slow-reader')
+    await endedBecause('reads too slowly')
+    expect(published).toBeLessThan(20)
+    expect(await victims.isBanned(hostile.peerId)).toBe(false)
+  }, 20_000)
+})

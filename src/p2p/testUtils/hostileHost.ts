@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net'
+import { RPC } from '@chainsafe/libp2p-gossipsub/message'
+import { noise } from '@chainsafe/libp2p-noise'
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import { type Identify, identify } from '@libp2p/identify'
+import type { Connection, Libp2p, Stream, StreamMessageEvent } from '@libp2p/interface'
+import { tcp } from '@libp2p/tcp'
+import { yamux } from '@libp2p/yamux'
+import { multiaddr } from '@multiformats/multiaddr'
+import { createLibp2p } from 'libp2p'
+import { createFrameAssembler } from '../gossip/frameAssembler.ts'
+import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
+import { until } from './testNode.ts'
+
+export const MESHSUB = '/meshsub/1.1.0'
+
+/** A peer that speaks gossipsub's protocol by hand: it sends whatever it is told to, however wrong. */
+export interface HostileHost {
+  host: Libp2p<{ identify: Identify }>
+  peerId: string
+  /** Where it listens, if it does. */
+  address: string
+  /** RPCs that the other side sent. */
+  heard: RPC[]
+  /** With its gossip stream open on both sides, and subscribed to the topics. */
+  join(address: string, topics: readonly string[]): Promise<GossipStream>
+  connect(address: string): Promise<Connection>
+  openGossip(connection: Connection): Promise<GossipStream>
+  stop(): Promise<void>
+}
+
+export interface GossipStream {
+  stream: Stream
+  connection: Connection
+  send(...rpcs: AnyRpc[]): void
+  sendBytes(...frames: Uint8Array[]): void
+}
+
+/** The parts of yamux's muxer that break its rules. */
+export interface RawMuxer {
+  readonly streams: { streamId: number }[]
+  sendPing(id: number): void
+  sendFrame(header: { type: number; flag: number; streamID: number; length: number }, data?: Uint8Array): void
+  readonly maConn: { send(bytes: Uint8Array): boolean }
+}
+
+export async function startHostileHost(options: { listen?: boolean; localIp?: string } = {}): Promise<HostileHost> {
+  // net.connect's option, which the transport hands on though its types do not say so.
+  const dialOpts: object = options.localIp === undefined ? {} : { localAddress: options.localIp }
+  const host = await createLibp2p({
+    privateKey: await generateKeyPair('secp256k1'),
+    logger: silentComponentLogger,
+    addresses: { listen: options.listen === true ? ['/ip4/127.0.0.1/tcp/0'] : [] },
+    transports: [tcp({ dialOpts: { ...dialOpts } })],
+    connectionEncrypters: [noise()],
+    streamMuxers: [yamux({ maxOutboundStreams: 100_000 })],
+    connectionMonitor: { enabled: false },
+    services: { identify: identify() },
+  })
+  const heard: RPC[] = []
+  await host.handle(MESHSUB, (stream: Stream) => {
+    const frames = createFrameAssembler({ maxFrameBytes: 1 << 26, maxBacklogBytes: 1 << 27 })
+    stream.addEventListener('message', ({ data }: StreamMessageEvent) => {
+      frames.push(data)
+      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) heard.push(RPC.decode(frame))
+    })
+  })
+  const connect = (address: string): Promise<Connection> => host.dial(multiaddr(address))
+  const openGossip = async (connection: Connection): Promise<GossipStream> => {
+    const stream = await connection.newStream(MESHSUB, { maxOutboundStreams: 100_000 })
+    const sendBytes = (...frames: Uint8Array[]): void => {
+      stream.send(new Uint8Array(Buffer.concat(frames)))
+    }
+    return {
+      stream,
+      connection,
+      sendBytes,
+      send: (...rpcs) => sendBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc)))),
+    }
+  }
+  return {
+    host,
+    peerId: host.peerId.toString(),
+    address: host.getMultiaddrs()[0]?.toString() ?? '',
+    heard,
+    connect,
+    openGossip,
+    async join(address, topics) {
+      const gossip = await openGossip(await connect(address))
+      gossip.send({ subscriptions: topics.map((topic) => [topic, true] as const) })
+      await until('the topics of the other side', () => heard.length > 0)
+      return gossip
+    },
+    stop: async () => host.stop(),
+  }
+}
+
+export function muxerOf(connection: Connection): RawMuxer {
+  return (connection as unknown as { muxer: RawMuxer }).muxer
+}
+
+export function socketOf(connection: Connection): Socket {
+  return (connection as unknown as { maConn: { socket: Socket } }).maConn.socket
+}

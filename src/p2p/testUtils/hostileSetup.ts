@@ -1,0 +1,87 @@
+import type { PeerEvent } from '../api.ts'
+import { signedMessage } from '../gossip/publisher.ts'
+import { blocksTopic } from '../gossip/topics.ts'
+import type { P2pOptions } from '../options.ts'
+import { compressSnappy } from '../snappyBlock.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
+import { startTestNode, type TestNode, until } from './testNode.ts'
+
+export const HOSTILE_CONFIG = testConfig('holocene')
+/** Of the chain's time. */
+export const BLOCKS = blocksTopic(CHAIN_ID, 3)
+
+/** A sequencer and a follower between whom blocks must flow, whatever else the follower hears. */
+export interface Victims {
+  sequencer: TestNode
+  follower: TestNode
+  /** Events of the peer's history, the newest last. */
+  events(peerId: string): Promise<PeerEvent[]>
+  /** How often it has done this, by its history. */
+  count(peerId: string, kind: PeerEvent['kind'], reason: string): Promise<number>
+  score(peerId: string): Promise<number>
+  isBanned(peerId: string): Promise<boolean>
+  /** Waits until it is banned, and its history says why. */
+  banned(peerId: string): Promise<PeerEvent>
+  /** A block goes from the sequencer to the follower. */
+  expectBlock(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startVictims(options: Partial<P2pOptions> = {}): Promise<Victims> {
+  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+  const { staticPeers = [], ...others } = options
+  const follower = await startTestNode({ staticPeers: [sequencer.address, ...staticPeers], ...others })
+  await until('the mesh', () => follower.node.meshSize() > 0 && sequencer.node.meshSize() > 0)
+  let number = 1_000
+  const events = async (peerId: string): Promise<PeerEvent[]> => {
+    const [history] = await follower.node.peerHistory(peerId)
+    return history?.events ?? []
+  }
+  const isBanned = async (peerId: string): Promise<boolean> =>
+    (await follower.node.bans()).some(({ subject }) => subject === peerId)
+  return {
+    sequencer,
+    follower,
+    events,
+    async count(peerId, kind, reason) {
+      const found = (await events(peerId)).filter((event) => event.kind === kind && event.reason === reason)
+      return found.reduce((sum, event) => sum + event.count, 0)
+    },
+    async score(peerId) {
+      const [report] = await follower.node.peerScore(peerId)
+      return report?.total ?? 0
+    },
+    isBanned,
+    async banned(peerId) {
+      await until('the ban', () => isBanned(peerId))
+      const ban = (await events(peerId)).find(({ kind }) => kind === 'ban')
+      if (ban === undefined) throw new Error('the history does not know of the ban')
+      return ban
+    },
+    async expectBlock() {
+      number += 1
+      const block = testBlock(HOSTILE_CONFIG, { blockNumber: number })
+      const arrived = follower.block(block.payload.blockHash)
+      await sequencer.node.publish(block)
+      await arrived
+    },
+    async stop() {
+      await Promise.all([sequencer.node.stop(), follower.node.stop()])
+    },
+  }
+}
+
+/** Messages, each another, that somebody has signed who is not the sequencer. */
+export function wronglySigned(count: number): Uint8Array[] {
+  const message = signedMessage(testBlock(HOSTILE_CONFIG), 3, CHAIN_ID, new Uint8Array(32).fill(9))
+  return Array.from({ length: count }, (_, n) => {
+    const copy = Buffer.from(message)
+    copy.writeUInt32LE(n, copy.length - 8)
+    return compressSnappy(copy)
+  })
+}
+
+/** A block as it goes over gossip, signed by this key. */
+export function gossiped(changes: Parameters<typeof testBlock>[1] = {}, key: Uint8Array = SEQUENCER_KEY): Uint8Array {
+  return compressSnappy(signedMessage(testBlock(HOSTILE_CONFIG, changes), 3, CHAIN_ID, key))
+}
