@@ -91,6 +91,7 @@ export class TestChain {
   async addNode(options: { sequencing?: Partial<SequencingOptions>; engine?: FakeEngine } = {}): Promise<TestNode> {
     const engine = options.engine ?? this.createEngine()
     const p2p = new FakeP2p()
+    const registry = new Registry()
     const { l1, clock, config } = this
     const logger = silentLogger
     const node = createRollupNode(
@@ -103,7 +104,7 @@ export class TestChain {
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         p2p,
-        metrics: createNodeMetrics(new Registry()),
+        metrics: createNodeMetrics(registry),
         clock,
         logger,
       },
@@ -112,7 +113,7 @@ export class TestChain {
         ? {}
         : { sequencing: { active: true, confirmationDepth: 0, maxSafeLag: 0, ...options.sequencing } },
     )
-    const testNode: TestNode = { node, engine, p2p, failure: undefined }
+    const testNode: TestNode = { node, engine, p2p, registry, failure: undefined }
     const running = node.run(this.stop.signal).catch((error: unknown) => {
       testNode.failure = error
     })
@@ -165,6 +166,7 @@ export interface TestNode {
   node: RollupNode
   engine: FakeEngine
   p2p: FakeP2p
+  registry: Registry
   /** What ended the node, if anything did. */
   failure: unknown
 }

@@ -24,6 +24,17 @@ describe('sequencer', () => {
     expect(numbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
+  it('is told of by metrics: whether it is active, and its transactions by kind', async () => {
+    chain = new TestChain()
+    const { node, registry } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    expect(await registry.metrics()).toContain('op_node_default_sequencer_active 1')
+    expect(await registry.metrics()).toContain('op_node_default_transactions_sequenced_total{type="deposits"} 3')
+    expect(await registry.metrics()).toContain('op_node_default_transactions_sequenced_total{type="txns"} 0')
+    await node.stopSequencer()
+    expect(await registry.metrics()).toContain('op_node_default_sequencer_active 0')
+  })
+
   it('seals 50 ms before the timestamp, and publishes before it inserts', async () => {
     chain = new TestChain()
     const { engine, p2p } = await chain.addNode({ sequencing: {} })

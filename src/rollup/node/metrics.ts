@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
+import { isDepositTx } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
 export type L1RefName = 'l1_head' | 'l1_safe' | 'l1_finalized' | 'l1_derived'
@@ -12,7 +13,7 @@ export type NodeMetrics = ReturnType<typeof createNodeMetrics>
  * counted by the p2p room.
  */
 export function createNodeMetrics(registry: Registry) {
-  const { counter, gauge } = createMetricMakers(registry, 'op_node_default_')
+  const { counter, gauge, watched } = createMetricMakers(registry, 'op_node_default_')
   const refLabels = ['layer', 'type'] as const
   const refNumber = gauge('refs_number', 'Number of a tracked block', refLabels)
   const refTime = gauge('refs_time', 'Timestamp of a tracked block', refLabels)
@@ -22,7 +23,9 @@ export function createNodeMetrics(registry: Registry) {
   const idle = gauge('derivation_idle', '1 while derivation waits for a new L1 block')
   const resets = counter('pipeline_resets_total', 'Resets of the derivation pipeline')
   const derivationErrors = counter('derivation_errors_total', 'Errors of derivation steps')
-  const sequencedTransactions = counter('transactions_sequenced_total', 'Transactions in blocks of this sequencer')
+  const sequencedTransactions = counter('transactions_sequenced_total', 'Transactions in blocks of this sequencer', [
+    'type',
+  ])
   const queueLength = gauge('unsafe_payloads_buffer_len', 'Blocks that wait for their parent')
   const queueBytes = gauge('unsafe_payloads_buffer_mem_size', 'Estimated bytes of the blocks that wait')
 
@@ -43,7 +46,13 @@ export function createNodeMetrics(registry: Registry) {
     derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
     pipelineReset: () => resets.inc(),
     derivationError: () => derivationErrors.inc(),
-    sequencedTransactions: (count: number) => sequencedTransactions.inc(count),
+    sequencedTransactions(transactions: readonly Uint8Array[]): void {
+      const deposits = transactions.filter(isDepositTx).length
+      sequencedTransactions.inc({ type: 'deposits' }, deposits)
+      sequencedTransactions.inc({ type: 'txns' }, transactions.length - deposits)
+    },
+    watchSequencer: (isActive: () => boolean) =>
+      watched('sequencer_active', '1 while this node makes the blocks', () => (isActive() ? 1 : 0)),
     unsafeQueue(length: number, bytes: number): void {
       queueLength.set(length)
       queueBytes.set(bytes)

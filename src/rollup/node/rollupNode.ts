@@ -113,6 +113,7 @@ export function createRollupNode(
     config,
   )
   const sequencing = createSequencing()
+  metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
   listen()
 
@@ -189,7 +190,7 @@ export function createRollupNode(
   }
 
   async function publish(envelope: PayloadEnvelope): Promise<void> {
-    metrics.sequencedTransactions(envelope.payload.transactions.length)
+    metrics.sequencedTransactions(envelope.payload.transactions)
     // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
     if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
     await p2p?.publish(envelope)
