@@ -199,7 +199,7 @@ describe('formatStatus', () => {
       health: { state: 'ok', ok: true, text: 'blocks come by gossip' },
     }
     const text = formatStatus(answers, 1_700_000_030)
-    expect(text).toContain('peers: 2 connected, 3 known, 1 blocked')
+    expect(text).toContain('peers: 2 connected, 3 known, 1 blocked or banned')
     expect(text).toContain('waiting in the queue from L2 block 25 on')
     expect(text).toMatch(/L2 unsafe.*10 s ago/)
   })

@@ -55,7 +55,7 @@ export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Dat
   if (stats === undefined) notes.push('peers: p2p is disabled')
   else {
     const { connected, known, banned } = peerStatsSchema.parse(stats)
-    notes.push(`peers: ${connected} connected, ${known} known, ${banned} blocked`)
+    notes.push(`peers: ${connected} connected, ${known} known, ${banned} blocked or banned`)
   }
   const trouble = healthNote(answers.health)
   if (trouble !== undefined) notes.push(trouble)

@@ -25,7 +25,8 @@ export function scoreAdvice(report: Score): string[] {
         `If you know the peers on ${ip}, exempt it: --p2p.score.ip-exempt ${ip}${ip.includes(':') ? '/128' : '/32'}`,
       )
   }
-  if (report.behaviour.score < 0) advice.push('Misbehaviour is forgotten with time, if it ends.')
+  if (report.behaviour.score < 0)
+    advice.push('Misbehaviour is forgotten with time, if it ends. What each name means: src/p2p/OFFENCES.md.')
   if (report.application.errorResponses.score < 0) {
     advice.push('Requests for blocks by number fail: does it serve them (--p2p.sync.req-resp), and is it synced?')
   }

@@ -305,7 +305,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         access.lists.banPeer(peer, ban)
         events.onBan(peer, ban)
         connections.abort(peer, 'banned')
-        await access.save()
+        // At once, whatever becomes of this process: the ban and all that it is to be explained with.
+        await Promise.all([access.save(), keeping.save(), histories.flush()])
       },
     },
     options.ban,
