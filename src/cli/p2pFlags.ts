@@ -117,7 +117,7 @@ export const p2pFlags = {
     { placeholder: '<file>' },
   ),
   p2pPrivRaw: secretKey('p2p.priv.raw', 'Hex-encoded key of the peer id; wins over the file', true),
-  p2pListenIp: flag.string(GROUP, 'p2p.listen.ip', '0.0.0.0', 'IP to listen on for peers', { placeholder: '<ip>' }),
+  p2pListenIp: flag.string(GROUP, 'p2p.listen.ip', '0.0.0.0', 'IP to listen on for peers; :: = IPv6 and IPv4', { placeholder: '<ip>' }),
   p2pListenTcp: port('p2p.listen.tcp', 9222, 'TCP port to listen on for peers; 0 = any', 'P2P_LISTEN_TCP_PORT'),
   p2pListenUdp: port('p2p.listen.udp', 0, 'UDP port of discovery; 0 = any', 'P2P_LISTEN_UDP_PORT'),
   p2pAdvertiseIp: flag.optional(GROUP, 'p2p.advertise.ip', 'IP or host name that peers reach this node at', {

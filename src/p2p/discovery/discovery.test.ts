@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
@@ -22,7 +23,7 @@ interface Started {
 
 async function start(
   bootnodes: string[],
-  options: { privateKey?: Uint8Array; logger?: Logger; clock?: Clock } = {},
+  options: { privateKey?: Uint8Array; logger?: Logger; clock?: Clock; listenIp?: string; chainId?: bigint } = {},
 ): Promise<Started> {
   const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
   const found: NodeRecord[] = []
@@ -36,8 +37,8 @@ async function start(
       metrics: { onLookup: () => {}, onRecord: () => {} },
     },
     {
-      chainId: 901n,
-      listenIp: '127.0.0.1',
+      chainId: options.chainId ?? 901n,
+      listenIp: options.listenIp ?? '127.0.0.1',
       listenUdpPort: 0,
       advertiseUdpPort: 0,
       bootnodes,
@@ -45,7 +46,7 @@ async function start(
       netrestrict: [],
     },
   )
-  await discovery.start({ advertisedIp: undefined, tcpPort: 4000 })
+  await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
   running.push(discovery)
   return { discovery, found, record: parseRecord(discovery.localEnr()) }
 }
@@ -155,5 +156,60 @@ describe('discovery', () => {
     const second = await start([], { privateKey })
     expect(second.record.nodeId).toBe(first.record.nodeId)
     expect(second.record.sequence).toBeGreaterThan(first.record.sequence)
+  })
+})
+
+/** Short pauses pass, later rounds never come. */
+const firstRoundOnly: Clock = {
+  now: () => Date.now(),
+  setTimeout: (callback, delayMs) => (delayMs > 100 ? () => {} : systemClock.setTimeout(callback, delayMs)),
+}
+
+describe('two nodes with one bootnode', () => {
+  it.each([
+    ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
+    ['by its key and address', '127.0.0.1', (boot: Started) => enodeOf(boot.record)],
+    ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeOf(boot.record)],
+  ])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
+    // Of another chain, so that it is nobody's peer itself.
+    const boot = await start([], { listenIp, chainId: 10n, clock: firstRoundOnly })
+    const a = await start([addressOf(boot)], { listenIp, clock: firstRoundOnly })
+    await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
+    const b = await start([addressOf(boot)], { listenIp, clock: firstRoundOnly })
+    await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
+    expect(b.found).toHaveLength(1)
+  })
+})
+
+describe('IPv6', () => {
+  const hasIp6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
+  const enode6Of = (record: NodeRecord): string => enodeOf(record).replace('127.0.0.1', '[::1]')
+
+  it.skipIf(!hasIp6)('alone: nodes meet, and announce it (skipped where loopback has no ::1)', async () => {
+    const boot = await start([], { listenIp: '::1' })
+    const a = await start([boot.record.text], { listenIp: '::1' })
+    const b = await start([enode6Of(boot.record)], { listenIp: '::1' })
+    await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
+    expect(a.record).toMatchObject({
+      ip: '::1',
+      tcpPort: 4006,
+      udpPort: a.discovery.listeningPort(),
+      alsoAt: undefined,
+    })
+  })
+
+  it.skipIf(!hasIp6)('beside IPv4: learned apart, announced both (skipped where loopback has no ::1)', async () => {
+    const [boot, boot6] = [await start([]), await start([], { listenIp: '::1' })]
+    const a = await start([enodeOf(boot.record), enode6Of(boot6.record)], { listenIp: '::' })
+    const record = (): NodeRecord => parseRecord(a.discovery.localEnr())
+    await until('both addresses', () => record().alsoAt !== undefined)
+    const udpPort = a.discovery.listeningPort()
+    expect(record()).toMatchObject({
+      ip: '127.0.0.1',
+      tcpPort: 4000,
+      udpPort,
+      alsoAt: { ip: '::1', tcpPort: 4006, udpPort },
+    })
+    expect(record().sequence).toBeGreaterThan(a.record.sequence)
   })
 })

@@ -62,7 +62,9 @@ export interface Discovery {
 }
 
 /** The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are there. */
-const FIRST_ROUND_MS = 500
+const FIRST_ROUND_MS = 250
+/** As many as one answer of a bootnode holds. */
+const FEW_RECORDS = 16
 const RESOLVE_AGAIN_MS = 60_000
 const PINGS_FOR_ADDRESS = 8
 const FIRST_RENEW_MS = 30_000
@@ -142,6 +144,10 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   }
   const ownIp = (): string | undefined => own.service()?.local().ip
   const tell = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
+  /** A lookup asks for the neighbours of one id: in a small network that is often nobody. */
+  const askWhileFew = (record: NodeRecord): void => {
+    if (ours.size < FEW_RECORDS && !modules.isSatisfied()) own.service()?.askForNodes(record)
+  }
   const lookUp = async (): Promise<void> => {
     const service = own.service()
     if (isLookingUp || service === undefined) return
@@ -150,6 +156,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       contactMissing()
       if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
       modules.metrics.onLookup()
+      service.table().slice(0, FEW_RECORDS).forEach(askWhileFew)
       await service.lookup()
     } finally {
       isLookingUp = false
@@ -230,6 +237,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       logger,
       privateKey: modules.privateKey,
       onRecord,
+      onSession: askWhileFew,
       onRenewed: () => after('lookup', 0, lookUp),
       isTrusted: (ip) => isBootnode(ip) || isLocalIp(ip),
     },

@@ -11,19 +11,19 @@ import {
 import { decodePacket, encodePacket, type IPacket } from '@chainsafe/discv5/packet'
 import { ENR, SignableENR, setV4Crypto } from '@chainsafe/enr'
 import { equalBytes } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { formatIp, parseIp } from '../../lib/ipNet.ts'
 import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
 import type { Endpoint } from './bootnodes.ts'
+import { forgetSessions, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
 import { OPSTACK_KEY } from './opstackEntry.ts'
 import type { UdpSocket } from './udpSocket.ts'
 
 /** What this node says of itself. */
 export interface LocalRecord {
-  /** Rises whenever the content changes. */
-  sequence: bigint
   /** Undefined: not known. Others cannot contact us until one of them is. */
   ip4: string | undefined
   ip6: string | undefined
@@ -52,6 +52,10 @@ export interface Discv5Service {
   /** Leaves the socket open. */
   stop(): Promise<void>
   local(): NodeRecord
+  /** Changes the local record. Only new sessions carry it to nodes that do not list this one. */
+  update(local: LocalRecord, options: { fixedAddress: boolean }): void
+  /** Shakes hands anew with whoever is asked next, some of the table now. */
+  renewSessions(): void
   /** Nodes in the routing table, answering or not. */
   table(): NodeRecord[]
   /** Those of the table that answer. */
@@ -72,6 +76,8 @@ export interface Discv5Service {
 export interface Discv5Listener {
   /** A record was heard of or has joined the table; the same one may come often. */
   onRecord(record: NodeRecord): void
+  /** Shook hands with a node whose record says where it is; requests to it take one round trip now. */
+  onSession(record: NodeRecord): void
   /** A node has answered a ping. */
   onSeen(endpoint: SeenEndpoint): void
   /** Enough nodes agree on where they see us: the local record has changed. */
@@ -94,10 +100,10 @@ const CONFIG = {
   // As go-ethereum: whoever stands behind NAT may ask us, though only those with a true address join the table.
   allowUnverifiedSessions: true,
 }
+/** A handshake takes some 10 ms; the others follow when they are asked for something. */
+const RENEWED_AT_ONCE = 16
 const PING = 1
 const PONG = 2
-/** At distance 0 it asks a node for its own record. */
-const FINDNODE = 3
 const RAW_CONTACT = 1
 /**
  * Half of all nodes are at distance 256 from any one, a quarter at 255, and so on. A node answers with 16 records at most
@@ -140,13 +146,15 @@ function toRecord(enr: ENR): NodeRecord {
 
 /** Builds the service on an open socket. `fixedAddress`: what others see changes nothing. */
 export function createDiscv5(
-  modules: { socket: UdpSocket; privateKey: Uint8Array; listener: Discv5Listener },
+  modules: { socket: UdpSocket; clock: Pick<Clock, 'now'>; privateKey: Uint8Array; listener: Discv5Listener },
   local: LocalRecord,
   options: { fixedAddress: boolean },
 ): Discv5Service {
   const { socket, privateKey, listener } = modules
   const config = { ...CONFIG, enrUpdate: !options.fixedAddress }
-  const enr = localEnr(local, privateKey)
+  // Later than any of an earlier run.
+  const enr = new SignableENR(identityEntries(local, privateKey), BigInt(modules.clock.now()), privateKey)
+  announceIn(enr, local)
   const transport = new SocketTransport(socket, enr.nodeId)
   const keypair = createKeypair({ type: 'secp256k1', privateKey, publicKey: publicKeyOf(privateKey) })
   const session = new SessionService(config, enr, keypair, transport)
@@ -158,6 +166,11 @@ export function createDiscv5(
   events.on('discovered', onEnr)
   events.on('enrAdded', onEnr)
   events.on('multiaddrUpdated', () => listener.onLocalChange())
+  eventsOf(session).on('established', (_from: Sender, found: ENR, _direction: unknown, isVerified: boolean) => {
+    releaseAnsweredRecordRequest(session, found.nodeId)
+    // The keys are stored after this event: a request sent now would begin a second handshake.
+    if (isVerified) queueMicrotask(() => listener.onSession(toRecord(found)))
+  })
   eventsOf(session).on('response', (from: Sender, response: Response) => {
     if (response.type !== PONG || response.addr === undefined) return
     listener.onSeen({
@@ -167,11 +180,24 @@ export function createDiscv5(
       nodeIp: formatIp(multiaddrToSocketAddress(from.socketAddr).ip.octets),
     })
   })
+  const ping = (record: NodeRecord): void => {
+    service.sendPing(parseEnr(record.text)).catch(() => {
+      // It does not answer: others will.
+    })
+  }
 
   return {
     start: () => service.start(),
     stop: () => service.stop(),
     local: () => toRecord(enr.toENR()),
+    update(next, { fixedAddress }) {
+      config.enrUpdate = !fixedAddress
+      announceIn(enr, next)
+    },
+    renewSessions() {
+      forgetSessions(session)
+      service.kadValues().slice(0, RENEWED_AT_ONCE).map(toRecord).forEach(ping)
+    },
     table: () => service.kadValues().map(toRecord),
     connected: () => service.connectedPeerCount,
     sessions: () => session.sessionsSize(),
@@ -184,14 +210,10 @@ export function createDiscv5(
         publicKey: createKeypair({ type: 'secp256k1', publicKey }),
         nodeAddress: { socketAddr: socketMultiaddr(ip, udpPort), nodeId: nodeIdOfKey(publicKey) },
       }
-      session.sendRequest(node, { type: FINDNODE, id: requestId(), distances: [0] })
+      // It is asked for its record by the library, when the hands are shaken.
       session.sendRequest(node, { type: PING, id: requestId(), enrSeq: enr.seq })
     },
-    ping(record) {
-      service.sendPing(parseEnr(record.text)).catch(() => {
-        // It does not answer: others will.
-      })
-    },
+    ping,
     askForNodes(record) {
       const enr = parseEnr(record.text)
       for (const distances of DISTANCES) {
@@ -226,22 +248,29 @@ function requestId(): bigint {
   return randomBytes(8).readBigUInt64BE()
 }
 
-function localEnr(local: LocalRecord, privateKey: Uint8Array): SignableENR {
-  const entries: Record<string, Uint8Array> = {
+function identityEntries(local: LocalRecord, privateKey: Uint8Array): Record<string, Uint8Array> {
+  return {
     id: Buffer.from('v4'),
     secp256k1: publicKeyOf(privateKey),
     ...(local.opstack === undefined ? {} : { [OPSTACK_KEY]: local.opstack }),
   }
-  // With an IPv6 address too: go-ethereum reads those.
-  entries.udp = portBytes(local.udpPort)
-  if (local.tcpPort !== 0) entries.tcp = portBytes(local.tcpPort)
-  if (local.ip4 !== undefined) entries.ip = parseIp(local.ip4)
-  if (local.ip6 !== undefined) {
-    entries.ip6 = parseIp(local.ip6)
-    entries.udp6 = portBytes(local.udp6Port)
-    if (local.tcp6Port !== 0) entries.tcp6 = portBytes(local.tcp6Port)
+}
+
+/** Every change raises the sequence. */
+function announceIn(enr: SignableENR, local: LocalRecord): void {
+  const entries: Record<string, Uint8Array | undefined> = {
+    ip: local.ip4 === undefined ? undefined : parseIp(local.ip4),
+    // With an IPv6 address too: go-ethereum reads those.
+    tcp: local.tcpPort === 0 ? undefined : portBytes(local.tcpPort),
+    udp: portBytes(local.udpPort),
+    ip6: local.ip6 === undefined ? undefined : parseIp(local.ip6),
+    tcp6: local.ip6 === undefined || local.tcp6Port === 0 ? undefined : portBytes(local.tcp6Port),
+    udp6: local.ip6 === undefined ? undefined : portBytes(local.udp6Port),
   }
-  return new SignableENR(entries, local.sequence, privateKey)
+  for (const [key, value] of Object.entries(entries)) {
+    if (value !== undefined) enr.set(key, value)
+    else if (enr.kvs.has(key)) enr.delete(key)
+  }
 }
 
 function portBytes(port: number): Uint8Array {

@@ -160,6 +160,17 @@ describe('discovery', () => {
     expect(lines.find((line) => line.includes('Started discovery service'))).toContain(' bootnodes=0')
   })
 
+  it('listens on both families with ::, and is dialled on either', async () => {
+    const a = await start({ bootnodes: [] }, { options: { listenIp: '::' } })
+    const ports = Object.fromEntries(
+      a.node.multiaddrs().map((text) => /^\/(ip[46])\/.*\/tcp\/(\d+)\//.exec(text)?.slice(1) ?? []),
+    )
+    for (const at of [`/ip4/127.0.0.1/tcp/${ports.ip4}`, ...('ip6' in ports ? [`/ip6/::1/tcp/${ports.ip6}`] : [])]) {
+      const dialler = await start({ bootnodes: [] }, { options: { staticPeers: [`${at}/p2p/${a.node.peerId}`] } })
+      await until(`connected by ${at}`, () => isConnected(dialler, a))
+    }
+  })
+
   it('is off without the option', async () => {
     const off = await startTestNode()
     running.push(off)

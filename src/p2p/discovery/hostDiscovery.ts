@@ -118,7 +118,9 @@ export function createHostDiscovery(
       const { advertiseIp } = options
       await discovery.start({
         advertisedIp: advertiseIp === undefined || advertiseIp === '' ? undefined : await resolveIp(advertiseIp),
-        tcpPort: options.advertiseTcpPort === 0 ? listeningPort(host) : options.advertiseTcpPort,
+        ...(options.advertiseTcpPort === 0
+          ? listeningPorts(host)
+          : { tcpPort: options.advertiseTcpPort, tcp6Port: options.advertiseTcpPort }),
       })
       connector.start()
     },
@@ -135,8 +137,10 @@ export function createHostDiscovery(
   }
 }
 
-function listeningPort(host: Host): number {
-  const port = host.services.addresses.listeningPort()
-  if (port === undefined) throw new Error('no TCP port to put in discovery record')
-  return port
+function listeningPorts(host: Host): { tcpPort: number; tcp6Port: number } {
+  const { addresses } = host.services
+  const [port4, port6] = [addresses.listeningPort('ip4'), addresses.listeningPort('ip6')]
+  const [tcpPort, tcp6Port] = [port4 ?? port6, port6 ?? port4]
+  if (tcpPort === undefined || tcp6Port === undefined) throw new Error('no TCP port to put in discovery record')
+  return { tcpPort, tcp6Port }
 }

@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createDiscv5, type Discv5Service, type LocalRecord, type SeenEndpoint } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
@@ -11,6 +10,8 @@ export interface Reach {
   /** Undefined: learned from what others see. */
   advertisedIp: string | undefined
   tcpPort: number
+  /** Of IPv6. */
+  tcp6Port: number
 }
 
 /** How others reach this node over IPv4 through a router that maps ports; a port that it does not map is missing. */
@@ -37,7 +38,9 @@ export interface OwnNodeModules {
   /** 32 bytes. */
   privateKey: Uint8Array
   onRecord(record: NodeRecord): void
-  /** There are new sessions, and with them perhaps a new record. */
+  /** As Discv5Listener. */
+  onSession(record: NodeRecord): void
+  /** Everyone is to be asked anew. */
   onRenewed(): void
   /** May say, alone, where this node is, as long as nobody has. */
   isTrusted(ip: string): boolean
@@ -51,23 +54,22 @@ export interface OwnNodeSetup {
   opstack: Uint8Array
 }
 
+const RENEWAL_PAUSE_MS = 50
+
 type Families = Pick<LocalRecord, 'ip4' | 'ip6'>
 
 export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): OwnNode {
   const { clock, logger } = modules
   let running: { service: Discv5Service; socket: UdpSocket; reach: Reach } | undefined
-  let moving: Promise<void> | undefined
   let external: ExternalReach | undefined
   /** Where somebody trusted has seen this node, until the library's majority knows better. */
   let seen: Families & { udpPort: number | undefined } = { ip4: undefined, ip6: undefined, udpPort: undefined }
-  let isStopped = false
+  let cancelRenewal: (() => void) | undefined
 
   const recordOf = (socket: UdpSocket, reach: Reach): LocalRecord => {
     const fixed = reach.advertisedIp ?? specificIp(setup.listenIp)
     const udpPort = setup.advertiseUdpPort || (seen.udpPort ?? socket.port)
     return {
-      // Later than any of an earlier run.
-      sequence: BigInt(clock.now()),
       ip4:
         familyOf(reach.advertisedIp, 4) ??
         external?.ip ??
@@ -76,26 +78,12 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
       ip6: familyOf(fixed, 6) ?? (fixed === undefined ? seen.ip6 : undefined),
       tcpPort: external?.tcpPort ?? reach.tcpPort,
       udpPort: setup.advertiseUdpPort || (external?.udpPort ?? udpPort),
-      tcp6Port: reach.tcpPort,
+      tcp6Port: reach.tcp6Port,
       udp6Port: setup.advertiseUdpPort || socket.port,
       opstack: setup.opstack,
     }
   }
-  const startService = async (socket: UdpSocket, reach: Reach, sequence?: bigint): Promise<Discv5Service> => {
-    const record = recordOf(socket, reach)
-    const service = createDiscv5(
-      {
-        socket,
-        privateKey: modules.privateKey,
-        listener: { onRecord: modules.onRecord, onSeen, onLocalChange: report },
-      },
-      sequence === undefined ? record : { ...record, sequence },
-      { fixedAddress: reach.advertisedIp !== undefined || external !== undefined },
-    )
-    running = { service, socket, reach }
-    await service.start()
-    return service
-  }
+  const isFixed = (reach: Reach): boolean => reach.advertisedIp !== undefined || external !== undefined
   const report = (): void => {
     if (running === undefined) return
     const local = running.service.local()
@@ -107,53 +95,53 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
    * is taken for it; a majority corrects it later. Only a new session carries the new record to those that know us.
    */
   const onSeen = ({ ip, udpPort, nodeIp }: SeenEndpoint): void => {
-    if (running === undefined || moving !== undefined || running.reach.advertisedIp !== undefined) return
+    if (running === undefined || running.reach.advertisedIp !== undefined) return
     const { ip4, ip6 } = recordOf(running.socket, running.reach)
     if (isIPv4(ip) ? ip4 !== undefined : ip6 !== undefined) return
     if (specificIp(setup.listenIp) !== undefined || !modules.isTrusted(nodeIp)) return
     seen = isIPv4(ip) ? { ...seen, ip4: ip, udpPort } : { ...seen, ip6: ip }
-    restart(false)
+    announce()
   }
-  /** With new sessions and the same table. */
-  const restart = (hasSameRecord: boolean): void => {
-    moving = (async () => {
-      if (running === undefined) return
-      const { service: old, socket, reach } = running
-      const table = old.table()
-      const before = old.local()
-      await old.stop()
-      if (isStopped) return
-      const service = await startService(socket, reach, hasSameRecord ? before.sequence : undefined)
-      for (const record of table) service.add(record)
-      if (!hasSameRecord) logger.info('Discovery announces a new address', { enr: service.local().text })
-      modules.onRenewed()
-    })()
-      .catch((error: unknown) => logger.warn('Discovery could not begin new sessions', { err: describeError(error) }))
-      .finally(() => {
-        moving = undefined
-      })
+  const announce = (): void => {
+    if (running === undefined) return
+    const { service, socket, reach } = running
+    service.update(recordOf(socket, reach), { fixedAddress: isFixed(reach) })
+    logger.info('Discovery announces a new address', { enr: service.local().text })
+    // What is under way ends with the old keys.
+    cancelRenewal?.()
+    cancelRenewal = clock.setTimeout(renew, RENEWAL_PAUSE_MS)
+  }
+  const renew = (): void => {
+    running?.service.renewSessions()
+    modules.onRenewed()
   }
   return {
     async start(socket, reach) {
-      await startService(socket, reach)
+      const service = createDiscv5(
+        {
+          socket,
+          clock,
+          privateKey: modules.privateKey,
+          listener: { onRecord: modules.onRecord, onSession: modules.onSession, onSeen, onLocalChange: report },
+        },
+        recordOf(socket, reach),
+        { fixedAddress: isFixed(reach) },
+      )
+      running = { service, socket, reach }
+      await service.start()
     },
     async stop() {
-      isStopped = true
-      await moving
-      await running?.service.stop()
+      cancelRenewal?.()
+      const stopping = running
+      running = undefined
+      await stopping?.service.stop()
     },
     service: () => running?.service,
-    renew() {
-      if (running !== undefined && moving === undefined) restart(true)
-    },
+    renew,
     setExternal(next) {
-      const change = (): void => {
-        if (isStopped || running?.reach.advertisedIp !== undefined) return
-        external = next
-        if (running !== undefined) restart(false)
-      }
-      if (moving === undefined) change()
-      else void moving.then(change)
+      if (running?.reach.advertisedIp !== undefined) return
+      external = next
+      announce()
     },
   }
 }

@@ -5,8 +5,8 @@ import { tcpMultiaddr } from './multiaddrs.ts'
 export interface AnnouncedAddresses {
   /** Another address that leads here, in place of the one set before; undefined: none. */
   setExternal(address: { ip: string; port: number } | undefined): void
-  /** The TCP port that is listened on; undefined: none. */
-  listeningPort(): number | undefined
+  /** The TCP port that is listened on; undefined: none of this family. */
+  listeningPort(family: 'ip4' | 'ip6'): number | undefined
 }
 
 /** Of libp2p's components. */
@@ -34,10 +34,11 @@ export function announcedAddresses(components: AddressComponents): AnnouncedAddr
       if (address === undefined) return
       addressManager.confirmObservedAddr(multiaddr(tcpMultiaddr(address.ip, address.port)), { type: 'observed' })
     },
-    listeningPort() {
+    listeningPort(family) {
       for (const address of transportManager.getAddrs()) {
-        const port = address.getComponents().find((component) => component.name === 'tcp')?.value
-        if (port !== undefined) return Number(port)
+        const components = address.getComponents()
+        const port = components.find(({ name }) => name === 'tcp')?.value
+        if (port !== undefined && components[0]?.name === family) return Number(port)
       }
       return undefined
     },

@@ -58,7 +58,10 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
     logger: silentComponentLogger,
     nodeInfo: { userAgent: options.userAgent },
     addresses: {
-      listen: [tcpMultiaddr(options.listenIp, options.listenTcpPort)],
+      // op-node's `::` is IPv6 alone for libp2p, and both for discovery.
+      listen: (options.listenIp === '::' ? ['::', '0.0.0.0'] : [options.listenIp]).map((ip) =>
+        tcpMultiaddr(ip, options.listenTcpPort),
+      ),
       ...(announce === undefined ? {} : { announce: [announce] }),
     },
     transports: [

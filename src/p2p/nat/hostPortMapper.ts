@@ -38,7 +38,8 @@ export function createHostPortMapper(
   })
   return {
     start() {
-      const tcp = addresses.listeningPort()
+      // IPv6 needs no mapping.
+      const tcp = addresses.listeningPort('ip4')
       if (tcp !== undefined) mapper.start({ tcp, udp: discovery?.listeningPort() })
     },
     stop: mapper.stop,
