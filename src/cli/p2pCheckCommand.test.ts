@@ -26,10 +26,15 @@ afterAll(async () => {
 })
 
 /** A rollup node, as far as the check asks it. */
-async function startOwnNode(namespace: 'deviump2p' | 'opp2p', bannedSubnets: unknown): Promise<string> {
+async function startOwnNode(
+  namespace: 'deviump2p' | 'opp2p',
+  bannedSubnets: unknown,
+  peers: object = {},
+): Promise<string> {
   const answers: [string, unknown][] = [
     [`${namespace}_self`, { peerID: 'us' }],
-    [`${namespace}_peers`, { peers: {}, bannedPeers: [], bannedIPS: null, bannedSubnets }],
+    [`${namespace}_peers`, { peers, bannedPeers: [], bannedIPS: null, bannedSubnets }],
+    ['deviump2p_peerHistory', []],
     ['optimism_rollupConfig', { l2_chain_id: 901 }],
     ['optimism_syncStatus', { safe_l2: { number: 4 }, unsafe_l2: { number: 5 } }],
   ]
@@ -64,6 +69,17 @@ describe('devium p2p check', () => {
     const { code, stdout } = await check(peer.address, '--rpc', rpc)
     expect(stdout).toContain('✗ own node    our own node refuses it: the subnet 127.0.0.0/8')
     expect(code).toBe(1)
+  })
+
+  it('knows a peer by a part of its id', async () => {
+    const record = { peerID: peer.node.peerId, direction: 1, ENR: '', addresses: [peer.address] }
+    const rpc = await startOwnNode('deviump2p', [], { [peer.node.peerId]: record })
+    const { code, stdout } = await check(`…${peer.node.peerId.slice(-8)}`, '--rpc', rpc)
+    expect(stdout).toContain(`Known to the node at ${peer.address}\n`)
+    expect(stdout).toContain('✓ own node    connected to it now: it dialled us at /ip4/127.0.0.1/tcp/')
+    expect(code).toBe(0)
+    expect((await check('16Uiu2nobody', '--rpc', rpc)).stderr).toMatch(/^devium: no known peer/)
+    expect((await check(peer.node.peerId, '--rpc', NO_NODE)).stdout).toContain('a peer id alone')
   })
 
   it('prints JSON, goes by the chain given, and exits with 1', async () => {

@@ -8,6 +8,7 @@ import { rollupConfigOf } from '../rollup/networks/index.ts'
 import { parseDurationMs } from './flags.ts'
 import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
 import { readOwnNode } from './p2pCheckNode.ts'
+import { addressOfPeer } from './p2pCheckTarget.ts'
 import { formatStep, formatVerdict } from './p2pCheckView.ts'
 
 interface CheckFlags extends NodeOptions {
@@ -20,7 +21,11 @@ interface CheckFlags extends NodeOptions {
 
 /** `devium p2p check`: exits with 0 when a node of the chain can be reached there, with 1 otherwise. */
 export const addCheck = (parent: Command): Command =>
-  nodeCommand(parent, 'check <address>', 'Dial a multiaddress, ENR or enode step by step: where does it end, and why?')
+  nodeCommand(
+    parent,
+    'check <address>',
+    'Dial a multiaddress, ENR, enode or known peer step by step: where does it end, and why?',
+  )
     .option('--chain-id <id>', 'Chain that the peer should follow (default: that of the node at --rpc)')
     .option('--network <name>', 'The same by name, for example op-mainnet')
     .option('--block <number>', 'L2 block to ask the peer for (default: the safe head of the node at --rpc)')
@@ -38,6 +43,8 @@ export const addCheck = (parent: Command): Command =>
       const { checkPeer } = await import('../p2p/check/checkPeer.ts')
       const { systemResolver } = await import('../p2p/check/resolve.ts')
       await withNode(flags.rpc, async (node) => {
+        const known = await addressOfPeer(node, address)
+        if (known !== undefined && !flags.json) console.log(`Known to the node at ${known}\n`)
         const report = await checkPeer(
           {
             clock: systemClock,
@@ -45,7 +52,7 @@ export const addCheck = (parent: Command): Command =>
             ownNode: () => readOwnNode(node),
             ...(flags.json ? {} : { onStep: (step) => console.log(formatStep(step, isColoured)) }),
           },
-          options,
+          { ...options, ...(known === undefined ? {} : { target: known }) },
         )
         if (flags.json) printJson(report)
         else console.log(`\n${formatVerdict(report, isColoured)}`)

@@ -51,7 +51,7 @@ describe('parseTarget', () => {
     ['1.2.3.4:9222', 'address', /neither/, /mean \/ip4\/1\.2\.3\.4\/tcp\/9222\/p2p\//],
     ['http://node.example:9222/', 'address', /neither/, /mean \/dns4\/node\.example\/tcp\/9222/],
     ['[2001:db8::1]:9222', 'address', /neither/, /mean \/ip6\/2001:db8::1\/tcp\/9222/],
-    [ID, 'address', /neither/, /peer id alone/],
+    [ID, 'address', /neither/, /a peer id alone is enough only/],
     [`/p2p/${ID}`, 'address', /without an address/, /addresses/],
     ['/ip4/node.example/tcp/1', 'address', /Invalid IPv4/, /\/dns4\/node\.example/],
     ['/ip4/::1/tcp/1', 'address', /multiaddress/, /\/ip6\/::1/],

@@ -171,7 +171,7 @@ function guess(text: string): string | undefined {
   }
   try {
     parsePeerId(text)
-    return 'this is a peer id alone: it takes an address, /ip4/<ip>/tcp/<port>/p2p/<this id>'
+    return 'a peer id alone is enough only for a peer that the node at --rpc knows; else /ip4/<ip>/tcp/<port>/p2p/<this id>'
   } catch {
     return undefined
   }
