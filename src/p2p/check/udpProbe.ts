@@ -43,6 +43,7 @@ export async function probeUdp(
   const service = createDiscv5(
     {
       socket,
+      clock,
       privateKey: new Uint8Array(randomBytes(32)),
       listener: {
         onRecord(record) {
@@ -55,11 +56,11 @@ export async function probeUdp(
           found.seenAs = ip.includes(':') ? `[${ip}]:${udpPort}` : `${ip}:${udpPort}`
           answered()
         },
+        onSession() {},
         onLocalChange() {},
       },
     },
     {
-      sequence: 1n,
       ip4: undefined,
       ip6: undefined,
       tcpPort: 0,
