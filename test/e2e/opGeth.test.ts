@@ -1,11 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { startOpGeth } from '../support/opGeth.ts'
+import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // The rollup node on another execution client: every block that devium-geth made is executed again by op-geth, which
@@ -15,7 +15,6 @@ const title = opGeth === undefined ? 'on op-geth (skipped: DEVIUM_OP_GETH names 
 
 const ROLLUP_NODE = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-'))
-const children: ChildProcess[] = []
 let testnet: RunningTestnet
 let node: RpcClient
 let sequencer: RpcClient
@@ -29,64 +28,20 @@ async function heads(rpc: RpcClient): Promise<{ unsafe_l2: Head; safe_l2: Head; 
   return (await rpc.request('optimism_syncStatus', [])) as Awaited<ReturnType<typeof heads>>
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-function start(command: string, args: readonly string[]): ChildProcess {
-  const child = spawn(command, args, { stdio: 'ignore' })
-  children.push(child)
-  // A test run that is cut short takes it along.
-  process.once('exit', () => child.kill('SIGKILL'))
-  return child
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGINT')
-  await exited
-}
-
 /** Op-geth with the testnet's genesis, and a rollup node above it that knows the sequencer. */
 async function joinWith(binary: string): Promise<RpcClient> {
   const [first] = testnet.nodes
   if (first === undefined) throw new Error('the testnet has no node')
-  const datadir = join(directory, 'geth')
-  const jwt = join(directory, 'jwt.txt')
-  const [engine, rpc, http] = [await freePort(), await freePort(), await freePort()]
-  writeFileSync(jwt, '42'.repeat(32))
-  execFileSync(binary, ['init', '--state.scheme=hash', `--datadir=${datadir}`, join(testnet.joinDir, 'genesis.json')], {
-    stdio: 'ignore',
-  })
-  start(binary, [
-    `--datadir=${datadir}`,
-    '--http',
-    `--http.port=${http}`,
-    `--authrpc.port=${engine}`,
-    `--authrpc.jwtsecret=${jwt}`,
-    '--port=0',
-    '--nodiscover',
-    '--maxpeers=0',
-    '--syncmode=full',
-    '--gcmode=archive',
-    '--rollup.disabletxpoolgossip',
-    '--nat=none',
-    '--ipcdisable',
-  ])
-  start(process.execPath, [
+  const geth = await startOpGeth(binary, testnet.joinDir, directory)
+  const rpc = await freePort()
+  startProgram(process.execPath, [
     ROLLUP_NODE,
     `--l1=${testnet.l1.rpc}`,
     '--l1.beacon.ignore',
     '--l1.http-poll-interval=300ms',
     '--l1.epoch-poll-interval=1s',
-    `--l2=http://127.0.0.1:${engine}`,
-    `--l2.jwt-secret=${jwt}`,
+    `--l2=${geth.engineUrl}`,
+    `--l2.jwt-secret=${geth.jwtPath}`,
     `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
     `--rpc.port=${rpc}`,
     `--p2p.priv.path=${join(directory, 'p2p-key.txt')}`,
@@ -107,7 +62,7 @@ describe.skipIf(opGeth === undefined)(title, () => {
   })
 
   afterAll(async () => {
-    await Promise.all(children.reverse().map(stop))
+    await stopPrograms()
     await node?.close()
     await sequencer?.close()
     await testnet?.stop()

@@ -26,7 +26,7 @@ describe('checking a peer of go-libp2p', () => {
     expect(report.steps.filter(({ outcome }) => outcome !== 'ok')).toEqual([])
     expect(report).toMatchObject({ ok: true, peerId: go.peerId, verdict: 'reachable: go-interop, chain 901' })
     expect(textOf(report, 'topics')).toBe('blocks v1 v2 v3 v4 of chain 901')
-    expect(textOf(report, 'blocks')).toMatch(/: 2 came in/)
+    expect(textOf(report, 'blocks')).toMatch(/, 2 for one$/)
   })
 
   it('shakes hands with its discovery too', async () => {

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,6 +16,7 @@ import {
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { freePort } from '../support/programs.ts'
 
 // The same chain in op-geth and in devium-geth: every call must be answered alike. Needs a binary of op-geth (1.14 or
 // newer): DEVIUM_OP_GETH=/path/to/geth.
@@ -61,14 +61,6 @@ async function mineTraced(build: () => Promise<unknown>): Promise<Hex[]> {
   }
   await build()
   return hashes
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 async function startOpGeth(path: string): Promise<typeof geth> {

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { freePort, startProgram } from './programs.ts'
+
+export interface OpGeth {
+  engineUrl: string
+  rpcUrl: string
+  /** File of the engine port's secret. */
+  jwtPath: string
+}
+
+/** Starts an op-geth, and waits until it answers, with the genesis of a testnet's join directory, and all its data below `directory`. */
+export async function startOpGeth(binary: string, joinDir: string, directory: string): Promise<OpGeth> {
+  const datadir = join(directory, 'geth')
+  const jwtPath = join(directory, 'jwt.txt')
+  const [engine, http] = [await freePort(), await freePort()]
+  writeFileSync(jwtPath, randomBytes(32).toString('hex'))
+  execFileSync(binary, ['init', '--state.scheme=hash', `--datadir=${datadir}`, join(joinDir, 'genesis.json')], {
+    stdio: 'ignore',
+  })
+  startProgram(binary, [
+    `--datadir=${datadir}`,
+    '--http',
+    `--http.port=${http}`,
+    `--authrpc.port=${engine}`,
+    `--authrpc.jwtsecret=${jwtPath}`,
+    '--port=0',
+    '--nodiscover',
+    '--maxpeers=0',
+    '--syncmode=full',
+    '--gcmode=archive',
+    '--rollup.disabletxpoolgossip',
+    '--nat=none',
+    '--ipcdisable',
+  ])
+  const rpcUrl = `http://127.0.0.1:${http}`
+  const client = createRpcClient({ url: rpcUrl })
+  try {
+    await vi.waitFor(() => client.request('eth_chainId', []), { timeout: 20_000, interval: 100 })
+  } finally {
+    await client.close()
+  }
+  return { engineUrl: `http://127.0.0.1:${engine}`, rpcUrl, jwtPath }
+}
