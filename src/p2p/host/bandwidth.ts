@@ -1,5 +1,6 @@
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { MultiaddrConnection } from '@libp2p/interface'
+import { socketOf } from './socketOf.ts'
 
 export interface Bytes {
   in: number
@@ -19,9 +20,8 @@ export function createBandwidth(): Bandwidth {
   const closed: Bytes = { in: 0, out: 0 }
   return {
     add(connection) {
-      // libp2p's TCP connections carry their socket, though its types do not say so.
-      const socket = 'socket' in connection ? connection.socket : undefined
-      if (!(socket instanceof Socket) || socket.destroyed || open.has(socket)) return
+      const socket = socketOf(connection)
+      if (socket === undefined || socket.destroyed || open.has(socket)) return
       open.add(socket)
       socket.once('close', () => {
         open.delete(socket)
