@@ -40,9 +40,16 @@ export function judgeOwnView(
   }
   const connection = view.connected.find((peer) => peer.peerId === peerId)
   if (connection !== undefined) {
-    const direction = connection.isInbound ? 'it dialled us' : 'we dialled it'
-    const at = connection.address === undefined ? '' : ` at ${printable(connection.address.replace(/\/p2p\/.*$/, ''))}`
-    return { outcome: 'ok', text: `connected to it now: ${direction}${at}`, data: { connected: true } }
+    // Where we dialled it is what was asked about.
+    const from =
+      connection.address === undefined || !connection.isInbound
+        ? ''
+        : ` from ${printable(connection.address.replace(/\/p2p\/.*$/, ''))}`
+    return {
+      outcome: 'ok',
+      text: `connected to it now: ${connection.isInbound ? 'it dialled us' : 'we dialled it'}${from}`,
+      data: { connected: true },
+    }
   }
   return { outcome: 'ok', text: 'neither blocked nor banned there, not connected', data: { connected: false } }
 }
