@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { formatTable, plainText, shortHash } from './table.ts'
+import { formatTable, type LineWidth, plainText, shortHash, wrapText } from './table.ts'
+import { formatSeconds } from './units.ts'
 
 const blockSchema = z.object({ number: z.number(), hash: z.string(), atMs: z.number() })
 const healthSchema = z.object({
@@ -48,9 +49,10 @@ export function healthNote(answer: unknown): string | undefined {
 }
 
 /** deviump2p_health for people. */
-export function formatHealth(answer: unknown, nowMs = Date.now()): string {
+export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
   const health = healthSchema.parse(answer)
-  const ago = (atMs: number) => `${duration(nowMs - atMs)} ago`
+  const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
+  const ago = (atMs: number) => `${since(atMs)} ago`
   const { lastBlock, lastRefused, recent } = health
   const refused = Object.entries(recent.refused).map(([reason, count]) => `${reason} ${count}`)
   const ways = Object.entries(health.lastMoves).flatMap(([source, move]) =>
@@ -84,22 +86,17 @@ export function formatHealth(answer: unknown, nowMs = Date.now()): string {
       [minutes, `${recent.accepted} blocks accepted, refused: ${refused.join(', ') || 'none'}`],
       ['unsafe head', health.head === null ? 'not known yet' : `${health.head.number}, ${ago(health.head.atMs)}`],
     ],
+    width,
   ).trim()
   const statics = health.staticPeers.map(({ peerID, connected, sinceMs, failure }) => [
     peerID,
-    `${connected ? 'connected' : 'down'} for ${duration(nowMs - sinceMs)}`,
+    `${connected ? 'connected' : 'down'} for ${since(sinceMs)}`,
     failure === null ? '' : `${failure.text}, ${ago(failure.atMs)}`,
   ])
   return [
-    `gossip: ${plainText(health.state)}, for ${duration(nowMs - health.sinceMs)}\n${plainText(health.text)}`,
+    `gossip: ${plainText(health.state)}, for ${since(health.sinceMs)}\n${wrapText(plainText(health.text), width, 0)}`,
     facts,
-    ...(ways.length === 0 ? [] : [formatTable(['head moved by', minutes, 'number', 'hash', 'time'], ways)]),
-    ...(statics.length === 0 ? [] : [formatTable(['static peer', 'state', 'last failure'], statics)]),
+    ...(ways.length === 0 ? [] : [formatTable(['head moved by', minutes, 'number', 'hash', 'time'], ways, width)]),
+    ...(statics.length === 0 ? [] : [formatTable(['static peer', 'state', 'last failure'], statics, width)]),
   ].join('\n\n')
-}
-
-function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 120) return `${seconds} s`
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }

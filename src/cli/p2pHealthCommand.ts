@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatHealth } from './healthView.ts'
 import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+import { terminalWidth } from './table.ts'
 
 /** `devium p2p health`. */
 export function addHealth(parent: Command): Command {
@@ -10,7 +11,7 @@ export function addHealth(parent: Command): Command {
       await withNode(options.rpc, async (node) => {
         const health = await node.request('deviump2p_health', [])
         if (options.json) return printJson(health)
-        console.log(formatHealth(health))
+        console.log(formatHealth(health, Date.now(), terminalWidth()))
       })
     })
 }
