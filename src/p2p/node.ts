@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import { type Clock, unixSeconds } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
+import { DIRECTION } from './api.ts'
 import { checkP2pOptions } from './checkOptions.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import { P2pError } from './errors.ts'
@@ -188,6 +189,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         clock,
         metrics: gaterMetrics,
         onConnection: bandwidth.add,
+        admits: (peer) => trimmer.admits(peer),
         limits: createInboundLimits({ clock }, { ...INBOUND_LIMITS, exempt: options.ipColocationExempt }),
       }),
       datastore: store.datastore,
@@ -316,13 +318,17 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       clock,
       logger,
       close: (peer) => connections.close(peer, 'trimmed: more peers than --p2p.peers.hi'),
+      count: () => connections.peers().length,
+      isConnected: connections.isConnected,
+      isProtected,
       peers: () => {
-        const mesh = new Set(PAYLOAD_VERSIONS.flatMap((version) => router.meshPeers(version)))
+        const mesh = new Set(router.meshPeers(gossipVersionAt(config, unixSeconds(clock))))
         return connections.peers().map((id) => ({
           id,
           connectedSinceMs: connections.sinceMs(id) ?? clock.now(),
           protected: isProtected(id),
           inMesh: mesh.has(id),
+          chosen: connections.direction(id) === DIRECTION.outbound || discovery?.hasFound(id) === true,
           score: router.score(id),
         }))
       },

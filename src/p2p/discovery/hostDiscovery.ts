@@ -4,6 +4,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { type Host, resolveIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
@@ -34,6 +35,8 @@ export interface HostDiscovery {
   /** After the host listens. Throws UsageError when the UDP port is taken. */
   start(): Promise<void>
   stop(): Promise<void>
+  /** Found by discovery, lately. */
+  hasFound(peerId: string): boolean
   localEnr(): string
   /** The UDP port listened on, once started. */
   listeningPort(): number | undefined
@@ -48,6 +51,7 @@ export interface HostDiscovery {
 
 /** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */
 const TAG_VALUE = 42
+const REMEMBERED_PEERS = 4096
 
 /** Puts what discovery finds into the peer store, and keeps `peersLow` peers connected. */
 export function createHostDiscovery(
@@ -57,6 +61,7 @@ export function createHostDiscovery(
   const { host, clock, logger, config } = modules
   const selfId = host.peerId.toString()
   const tag = `opstack-${config.l2ChainId}-${OPSTACK_VERSION}`
+  const found = new LruMap<string, true>(REMEMBERED_PEERS)
   const chainIdText = Buffer.from(config.l2ChainId.toString())
 
   const connector = createConnector(
@@ -88,6 +93,7 @@ export function createHostDiscovery(
       metadata: { [PEER_METADATA.enr]: Buffer.from(record.text), [PEER_METADATA.chainId]: chainIdText },
       tags: { [tag]: { value: TAG_VALUE } },
     })
+    found.set(peerId.toString(), true)
     connector.onCandidate(peerId.toString())
   }
   const discovery = createDiscovery(
@@ -128,6 +134,7 @@ export function createHostDiscovery(
       connector.stop()
       await discovery.stop()
     },
+    hasFound: (peerId) => found.get(peerId) === true,
     localEnr: discovery.localEnr,
     listeningPort: discovery.listeningPort,
     setExternal: discovery.setExternal,

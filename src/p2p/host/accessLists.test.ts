@@ -123,6 +123,7 @@ describe('createGater', () => {
       clock,
       onConnection: () => {},
       limits: { refuse: () => undefined, onUpgraded: () => {} },
+      admits: () => true,
       metrics: {
         onDial: (allowed) => {
           counts[allowed ? 'dialed' : 'refusedDials'] += 1

@@ -1,41 +1,119 @@
 import { describe, expect, it } from 'vitest'
-import { chooseToTrim, type TrimCandidate } from './connectionTrimmer.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import {
+  chooseInNeed,
+  chooseToTrim,
+  createConnectionTrimmer,
+  maxPeers,
+  type TrimCandidate,
+} from './connectionTrimmer.ts'
 
 const MARKS = { low: 2, high: 4, graceMs: 30_000 }
 const NOW = 1_000_000
 
 function peer(id: string, changes: Partial<TrimCandidate> = {}): TrimCandidate {
-  return { id, connectedSinceMs: NOW - 60_000, protected: false, inMesh: false, score: 0, ...changes }
+  return { id, connectedSinceMs: NOW - 60_000, protected: false, inMesh: false, chosen: false, score: 0, ...changes }
 }
 
 describe('chooseToTrim', () => {
   it('leaves everybody up to the high mark', () => {
-    expect(
-      chooseToTrim(
-        ['a', 'b', 'c', 'd'].map((id) => peer(id)),
-        MARKS,
-        NOW,
-      ),
-    ).toEqual([])
+    const peers = ['a', 'b', 'c', 'd'].map((id) => peer(id))
+    expect(chooseToTrim(peers, MARKS, NOW)).toEqual([])
   })
-  it('goes down to the low mark above it, worst score first, mesh peers last', () => {
+
+  it('goes down to the low mark above it: bad scores first, then who came by himself, then the youngest', () => {
     const peers = [
-      peer('mesh', { inMesh: true, score: -5 }),
+      peer('chosen', { chosen: true }),
+      peer('chosen and bad', { chosen: true, score: -0.5 }),
       peer('good', { score: 3 }),
       peer('bad', { score: -1 }),
-      peer('x'),
-      peer('y'),
+      peer('young', { connectedSinceMs: NOW - 40_000 }),
+      peer('old', { connectedSinceMs: NOW - 90_000 }),
+      peer('best', { chosen: true, score: 5 }),
     ]
-    expect(chooseToTrim(peers, MARKS, NOW)).toEqual(['bad', 'x', 'y'])
+    const all = { ...MARKS, low: 0 }
+    expect(chooseToTrim(peers, all, NOW)).toEqual(['bad', 'chosen and bad', 'young', 'old', 'good', 'chosen', 'best'])
+    expect(chooseToTrim(peers, MARKS, NOW)).toHaveLength(5)
   })
-  it('spares the protected, and the new', () => {
+
+  it('spares the protected, the mesh and the new', () => {
     const peers = [
       peer('a', { protected: true, score: -9 }),
-      peer('b', { connectedSinceMs: NOW - 1_000, score: -9 }),
+      peer('b', { connectedSinceMs: NOW - 29_999, score: -9 }),
       peer('c'),
       peer('d'),
       peer('e', { protected: true }),
+      peer('f', { inMesh: true, score: -9 }),
     ]
     expect(chooseToTrim(peers, MARKS, NOW)).toEqual(['c', 'd'])
+  })
+})
+
+describe('chooseInNeed', () => {
+  it('goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
+    const peers = [
+      peer('mesh', { inMesh: true, score: -9 }),
+      peer('static', { protected: true }),
+      ...Array.from({ length: 6 }, (_, index) => peer(`new ${index}`, { connectedSinceMs: NOW - index })),
+      peer('old'),
+    ]
+    expect(chooseInNeed(peers, MARKS)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
+    expect(chooseInNeed(peers.slice(0, 3), MARKS)).toEqual([])
+  })
+})
+
+describe('createConnectionTrimmer', () => {
+  function setUp(count: number) {
+    const clock = new ManualClock(NOW)
+    const connected = new Map(Array.from({ length: count }, (_, index) => [`p${index}`, peer(`p${index}`)]))
+    const trimmer = createConnectionTrimmer(
+      {
+        clock,
+        logger: silentLogger,
+        peers: () => [...connected.values()],
+        count: () => connected.size,
+        isConnected: (id) => connected.has(id),
+        isProtected: (id) => id === 'static',
+        close: async (id) => void connected.delete(id),
+      },
+      MARKS,
+    )
+    return { clock, connected, trimmer }
+  }
+
+  it('looks once a minute', async () => {
+    const { clock, connected, trimmer } = setUp(6)
+    trimmer.start()
+    await clock.advance(59_000)
+    expect(connected.size).toBe(6)
+    await clock.advance(1_000)
+    expect(connected.size).toBe(2)
+    for (const id of ['x', 'y', 'z']) connected.set(id, peer(id))
+    await clock.advance(59_000)
+    expect(connected.size).toBe(5)
+    trimmer.stop()
+    await clock.advance(120_000)
+    expect(connected.size).toBe(5)
+  })
+
+  it('makes room when all places are taken, and lets the protected in meanwhile', async () => {
+    const limit = maxPeers(MARKS.high)
+    const { clock, connected, trimmer } = setUp(limit - 1)
+    expect(trimmer.admits('stranger')).toBe(true)
+    connected.set('last', peer('last'))
+    expect(connected.size).toBe(limit)
+    expect(trimmer.admits('stranger')).toBe(false)
+    expect(connected.size).toBe(MARKS.high)
+    expect(trimmer.admits('stranger')).toBe(true)
+    // Filled again at once: strangers wait, a static peer and the second connection of a peer do not.
+    for (let index = 0; connected.size < limit; index++) connected.set(`q${index}`, peer(`q${index}`))
+    expect(trimmer.admits('stranger')).toBe(false)
+    expect(trimmer.admits('static')).toBe(true)
+    expect(trimmer.admits('q0')).toBe(true)
+    expect(connected.size).toBe(limit)
+    await clock.advance(10_000)
+    expect(trimmer.admits('stranger')).toBe(false)
+    expect(connected.size).toBe(MARKS.high)
   })
 })

@@ -24,6 +24,8 @@ export function createGater(modules: {
   /** Hears of each connection as soon as it stands. */
   onConnection(connection: MultiaddrConnection): void
   limits: InboundLimits
+  /** Whether there is room for a peer that comes by itself: asked once it has proved who it is. */
+  admits(peerId: string): boolean
 }): ConnectionGater {
   const { lists, clock, metrics, onConnection, limits } = modules
 
@@ -70,7 +72,10 @@ export function createGater(modules: {
       onConnection(connection)
       return false
     },
-    denyInboundEncryptedConnection: (peerId) => isPeerDenied(peerId.toString()),
+    denyInboundEncryptedConnection(peerId) {
+      const id = peerId.toString()
+      return isPeerDenied(id) || !modules.admits(id)
+    },
     // A name that resolves to a blocked address is only known after the connection stands.
     denyOutboundEncryptedConnection: (peerId, connection) =>
       isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr)),

@@ -12,6 +12,7 @@ import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { UsageError } from '../../lib/errors.ts'
 import type { P2pOptions } from '../options.ts'
 import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
+import { maxPeers } from './connectionTrimmer.ts'
 import { guardYamux, MAX_INBOUND_STREAMS, type MuxerGuardModules } from './guardedMuxers.ts'
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
@@ -41,8 +42,8 @@ const PEER_AGE_MS = 24 * 60 * 60_000
 /** Incoming connections a second from one IP, and at once in all: libp2p's 5 and 10 are too few behind one address. */
 const INBOUND_PER_SECOND_PER_IP = 100
 const INBOUND_PENDING = 100
-/** Hard limit in high water marks; between the mark and here `ConnectionTrimmer` decides whom to keep. */
-const MAX_CONNECTIONS_FACTOR = 2
+/** Beyond `maxPeers`, which our own gater keeps: libp2p refuses before it knows who comes, a static peer or a stranger. */
+const SPARE_CONNECTIONS = 64
 
 /** libp2p's 5 are few for a peer that connects, is identified and asks for blocks; there it costs the connection. */
 const MPLEX_STREAMS_PER_SECOND = 32
@@ -76,7 +77,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
     streamMuxers: await muxers(options, modules.muxerGuard),
     connectionGater: modules.gater,
     connectionManager: {
-      maxConnections: Math.max(options.peersHigh * MAX_CONNECTIONS_FACTOR, options.peersHigh + 16),
+      maxConnections: maxPeers(options.peersHigh) + SPARE_CONNECTIONS,
       inboundConnectionThreshold: INBOUND_PER_SECOND_PER_IP,
       maxIncomingPendingConnections: INBOUND_PENDING,
       dialTimeout: options.dialTimeoutMs,
