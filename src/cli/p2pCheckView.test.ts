@@ -36,6 +36,11 @@ describe('formatStep', () => {
     )
   })
 
+  it('lets nothing through that moves the cursor', () => {
+    const step: CheckStep = { step: 'tcp', outcome: 'ok', text: 'a\u001b[2Jb\nc', hint: '\u0007' }
+    expect(formatStep(step, false)).toBe('✓ tcp         a?[2Jb?c\n              → ?')
+  })
+
   it('is coloured on request only', () => {
     const step: CheckStep = { step: 'tcp', outcome: 'failed', text: 'no answer' }
     expect(formatStep(step, true)).toBe('\u001b[31m✗\u001b[0m tcp         no answer')

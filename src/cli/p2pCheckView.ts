@@ -1,5 +1,6 @@
 import type { CheckOutcome, CheckReport, CheckStep } from '../p2p/check/steps.ts'
 import { formatMs } from '../p2p/check/steps.ts'
+import { plainText, wrapText } from './table.ts'
 
 const SIGNS: Readonly<Record<CheckOutcome, string>> = { ok: '✓', failed: '✗', warning: '!', skipped: '–' }
 /** ANSI colours: green, red, yellow, grey. */
@@ -45,14 +46,7 @@ function paint(text: string, colour: number, isColoured: boolean): string {
   return isColoured ? `\u001b[${colour}m${text}\u001b[0m` : text
 }
 
-/** Breaks at blanks; a word that is wider than a line (an address) stays whole, to be copied. */
+/** A word that is wider than a line (an address) stays whole, to be copied. */
 function wrap(text: string, width: number): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const current = lines.at(-1)
-    if (current !== undefined && current.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${current} ${word}`
-    else lines.push(word)
-  }
-  return lines
+  return wrapText(plainText(text), width, 0).split('\n')
 }
