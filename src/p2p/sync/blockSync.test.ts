@@ -1,5 +1,7 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
 import type { P2pModules } from '../node.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import { readAll } from '../streams.ts'
@@ -7,6 +9,7 @@ import { startRawPeer } from '../testUtils/rawPeer.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
 import { decodeResponse, encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
+import { createPayloadServer } from './server.ts'
 
 const running: TestNode[] = []
 afterEach(async () => {
@@ -98,6 +101,39 @@ describe('gap filling', () => {
     expect(c.received.map(({ payload }) => payload.blockNumber)).toEqual([29, 28, 27, 26, 25])
     const { peers } = await c.node.peers(true)
     expect(peers[b.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
+  })
+
+  it.each([
+    ['regolith', 'with a slash at its end'],
+    ['canyon', 'without'],
+    ['ecotone', 'with a slash at its end'],
+    ['isthmus', 'without'],
+    ['jovian', 'with a slash at its end'],
+  ] as const)('asks on %s a peer that knows the protocol %s only', async (fork, spelling) => {
+    const forkConfig = testConfig(fork, { genesis: config.genesis })
+    const blocks = testBlocks(forkConfig, 1, 5)
+    const [above] = blocks.slice(-1)
+    if (above === undefined) throw new Error('no block')
+    const raw = await startRawPeer([])
+    try {
+      const [plain, slashed] = payloadByNumberProtocols(config.l2ChainId)
+      const answer = createPayloadServer({
+        chain: testChain(forkConfig, { payloadByNumber: async (number) => blocks[number - 1] }),
+        recent: () => undefined,
+        clock: systemClock,
+        logger: silentLogger,
+        metrics: { onRequest() {} },
+      })
+      await raw.host.handle(spelling === 'without' ? plain : slashed, answer)
+      const b = await start({}, testChain(forkConfig))
+      await raw.host.dial(multiaddr(b.address))
+      await until('the connection', () => b.node.connectedPeers().length === 1)
+      b.node.requestRange(2, 5, above)
+      await b.block(blocks[1]?.payload.blockHash ?? '')
+      expect(b.received).toEqual([blocks[3], blocks[2], blocks[1]])
+    } finally {
+      await raw.stop()
+    }
   })
 
   it('does not blame a peer that answers no requests', async () => {
