@@ -63,10 +63,13 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const parsedStatics = checkP2pOptions(options)
   const signer = await createSigner({ logger }, config.l2ChainId, options)
   const metrics = createP2pMetrics(modules.registry)
-  const identity = await loadIdentity({
-    ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
-    ...(options.privateKeyPath === undefined ? {} : { path: options.privateKeyPath }),
-  })
+  const identity = await loadIdentity(
+    { logger },
+    {
+      ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
+      ...(options.privateKeyPath === undefined ? {} : { path: options.privateKeyPath }),
+    },
+  )
   const peerId = identity.peerId.toString()
   const access =
     options.peerStorePath === 'memory'

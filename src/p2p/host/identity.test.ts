@@ -1,13 +1,15 @@
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
 import { identityFromRawKey, loadIdentity } from './identity.ts'
 import { parsePeerId } from './multiaddrs.ts'
 import { nodeIdOf } from './nodeId.ts'
 import { parsePrivateKeyHex } from './privateKey.ts'
 
+const quiet = { logger: silentLogger }
 let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'devium-identity-'))
@@ -25,24 +27,43 @@ async function failureOf(promise: Promise<unknown>): Promise<UsageError> {
 describe('loadIdentity', () => {
   it('creates a key file that only its owner reads, and finds the same peer id again', async () => {
     const path = join(folder, 'deeper', 'key.txt')
-    const first = await loadIdentity({ path })
-    const second = await loadIdentity({ path })
+    const first = await loadIdentity(quiet, { path })
+    const second = await loadIdentity(quiet, { path })
     expect(second.peerId.toString()).toBe(first.peerId.toString())
     expect(first.peerId.toString()).toMatch(/^16Uiu2HA/)
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect(await readFile(path, 'utf8')).toMatch(/^[0-9a-f]{64}$/)
   })
 
+  it.skipIf(process.platform === 'win32').each([
+    [0o600, 0],
+    [0o400, 0],
+    [0o640, 1],
+    [0o604, 1],
+  ])('warns when others may read the file, mode %o', async (mode, warnings) => {
+    const path = join(folder, 'key.txt')
+    await writeFile(path, '46'.repeat(32))
+    await chmod(path, mode)
+    const lines: string[] = []
+    const logger = createLogger({ level: 'info', format: 'text', color: false, write: (line) => lines.push(line) })
+    await loadIdentity({ logger }, { path })
+    expect(lines).toHaveLength(warnings)
+    for (const line of lines) {
+      expect(line).toContain(`mode=0${mode.toString(8)}`)
+      expect(line).not.toContain('4646')
+    }
+  })
+
   it('accepts a prefix and blanks', async () => {
     const path = join(folder, 'key.txt')
     await writeFile(path, `  0x${'46'.repeat(32)}\n`)
-    const { peerId } = await loadIdentity({ path })
+    const { peerId } = await loadIdentity(quiet, { path })
     expect(peerId.toString()).toBe(identityFromRawKey(new Uint8Array(32).fill(0x46)).peerId.toString())
   })
 
   it('prefers the raw key to the file', async () => {
     const rawKey = new Uint8Array(32).fill(7)
-    const { peerId } = await loadIdentity({ rawKey, path: join(folder, 'absent.txt') })
+    const { peerId } = await loadIdentity(quiet, { rawKey, path: join(folder, 'absent.txt') })
     expect(peerId.toString()).toBe(identityFromRawKey(rawKey).peerId.toString())
     await expect(stat(join(folder, 'absent.txt'))).rejects.toThrow()
   })
@@ -57,7 +78,7 @@ describe('loadIdentity', () => {
   ])('refuses a file that is %s without showing its content', async (_id, text, message) => {
     const path = join(folder, 'key.txt')
     await writeFile(path, text)
-    const error = await failureOf(loadIdentity({ path }))
+    const error = await failureOf(loadIdentity(quiet, { path }))
     expect(error.message).toContain(message)
     for (let current: unknown = error; current instanceof Error; current = current.cause) {
       expect(`${current.message}${current.stack}`).not.toContain(text.slice(0, 8))
@@ -65,7 +86,7 @@ describe('loadIdentity', () => {
   })
 
   it('refuses to start without path and key', async () => {
-    const error = await failureOf(loadIdentity({}))
+    const error = await failureOf(loadIdentity(quiet, {}))
     expect(error.message).toBe('no p2p private key path specified, cannot auto-generate key without path')
   })
 })

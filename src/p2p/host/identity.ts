@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { privateKeyFromRaw } from '@libp2p/crypto/keys'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
 
@@ -28,13 +29,20 @@ export function identityFromRawKey(raw: Uint8Array): Identity {
   return { privateKey, peerId: peerIdFromPrivateKey(privateKey) }
 }
 
-/** The raw key wins over the file; a missing file is created with a new key and mode 0600. Throws UsageError. */
-export async function loadIdentity(source: { rawKey?: Uint8Array; path?: string }): Promise<Identity> {
+/**
+ * The raw key wins over the file; a missing file is created with a new key and mode 0600, and one that others may read is
+ * warned of. Throws UsageError.
+ */
+export async function loadIdentity(
+  modules: { logger: Pick<Logger, 'warn'> },
+  source: { rawKey?: Uint8Array; path?: string },
+): Promise<Identity> {
   if (source.rawKey !== undefined) return identityFromRawKey(source.rawKey)
   if (source.path === undefined || source.path === '') {
     throw new UsageError('no p2p private key path specified, cannot auto-generate key without path')
   }
   const stored = await readKeyFile(source.path)
+  if (stored !== undefined) await warnOfReaders(source.path, modules.logger)
   return identityFromRawKey(stored ?? (await createKeyFile(source.path)))
 }
 
@@ -51,6 +59,14 @@ async function readKeyFile(path: string): Promise<Uint8Array | undefined> {
   } catch (error) {
     throw new UsageError(`p2p private key file ${path}: ${describeError(error)}`)
   }
+}
+
+async function warnOfReaders(path: string, logger: Pick<Logger, 'warn'>): Promise<void> {
+  // Windows has no such mode.
+  if (process.platform === 'win32') return
+  const mode = (await stat(path)).mode & 0o777
+  if ((mode & 0o077) === 0) return
+  logger.warn('The p2p private key can be read by others: chmod 600', { path, mode: mode.toString(8).padStart(4, '0') })
 }
 
 async function createKeyFile(path: string): Promise<Uint8Array> {

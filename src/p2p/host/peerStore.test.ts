@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
@@ -36,12 +38,51 @@ describe('openPeerDatastore', () => {
     await first.close()
   })
 
-  it('sets a damaged store aside and starts an empty one', async () => {
+  /** A child that has the store open until its input ends. */
+  const HOLDER = `
+    const { ClassicLevel } = await import('classic-level')
+    await new ClassicLevel(process.argv[1]).open()
+    console.log('open')
+    process.stdin.resume().on('end', () => process.exit())`
+
+  it('refuses a store that another process holds, in one line that names it', async () => {
     const path = join(folder, 'store')
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { cwd: import.meta.dirname })
+    const ended = once(holder, 'exit')
+    await once(holder.stdout, 'data')
+    const refused = openPeerDatastore(path, modules)
+    await expect(refused).rejects.toBeInstanceOf(UsageError)
+    await expect(refused).rejects.toThrow(`peer store ${path} is in use by another process`)
+    holder.stdin.end()
+    await ended
     await (await openPeerDatastore(path, modules)).close()
-    await writeFile(join(path, 'CURRENT'), 'MANIFEST-999999\n')
-    const store = await openPeerDatastore(path, modules)
+    expect(await readdir(folder)).toEqual(['store'])
+  })
+
+  const manifestOf = async (path: string): Promise<string> =>
+    join(path, (await readdir(path)).find((name) => name.startsWith('MANIFEST')) ?? 'none')
+
+  it.each<[string, (path: string) => Promise<void>]>([
+    ['a CURRENT that names nothing', (path) => writeFile(join(path, 'CURRENT'), 'MANIFEST-999999\n')],
+    ['an empty CURRENT', (path) => writeFile(join(path, 'CURRENT'), '')],
+    ['a CURRENT of garbage', (path) => writeFile(join(path, 'CURRENT'), randomBytes(200))],
+    ['half a MANIFEST', async (path) => truncate(await manifestOf(path), 20)],
+    ['an empty MANIFEST', async (path) => truncate(await manifestOf(path), 0)],
+    ['no MANIFEST', async (path) => rm(await manifestOf(path))],
+    ['a MANIFEST of garbage', async (path) => writeFile(await manifestOf(path), randomBytes(200))],
+  ])('sets a store with %s aside, says so and starts an empty one', async (_damage, damage) => {
+    const path = join(folder, 'store')
+    const whole = await openPeerDatastore(path, modules)
+    await whole.datastore?.put(new Key('/a'), Uint8Array.of(1))
+    await whole.close()
+    await damage(path)
+    const lines: string[] = []
+    const logger = createLogger({ level: 'error', format: 'text', color: false, write: (line) => lines.push(line) })
+    const store = await openPeerDatastore(path, { ...modules, logger })
     expect((await readdir(folder)).sort()).toEqual(['store', 'store.corrupt-1000'])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('Peer store was damaged')
+    await store.datastore?.put(new Key('/b'), Uint8Array.of(2))
     await store.close()
   })
 
