@@ -18,6 +18,8 @@ export interface FlagSpec<T> {
   repeatable?: boolean
   /** Accepted for compatibility: does nothing but warn. */
   ignored?: boolean
+  /** Works, with a warning that names this flag to use instead. */
+  deprecatedFor?: string
 }
 
 export type FlagTable = Record<string, FlagSpec<unknown>>

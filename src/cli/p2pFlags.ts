@@ -1,6 +1,7 @@
 import { describeError, UsageError } from '../lib/errors.ts'
 import {
   type BlockScoring,
+  checkTides,
   DEFAULT_P2P_OPTIONS,
   type Muxer,
   type P2pOptions,
@@ -49,7 +50,7 @@ function scoring(
   name: string,
   defaultLevel: ScoringLevel | undefined,
   description: string,
-  details: { env?: string; hidden?: boolean },
+  details: Pick<FlagSpec<ScoringLevel>, 'env' | 'hidden' | 'deprecatedFor'>,
 ): FlagSpec<ScoringLevel | undefined> {
   return {
     group: GROUP,
@@ -61,6 +62,8 @@ function scoring(
     ...details,
   }
 }
+
+const DEPRECATED_SCORING = { hidden: true, deprecatedFor: 'p2p.scoring' }
 
 const MUXERS: readonly Muxer[] = ['yamux', 'mplex']
 const SECURITIES: readonly Security[] = ['noise', 'tls', 'none']
@@ -83,8 +86,8 @@ export const p2pFlags = {
   p2pScoring: scoring('p2p.scoring', 'light', 'How peers are scored (light, none)', {
     env: 'P2P_PEER_SCORING',
   }),
-  p2pScoringPeers: scoring('p2p.scoring.peers', undefined, 'Deprecated: use p2p.scoring', { hidden: true }),
-  p2pScoringTopics: scoring('p2p.scoring.topics', undefined, 'Deprecated: use p2p.scoring', { hidden: true }),
+  p2pScoringPeers: scoring('p2p.scoring.peers', undefined, 'Deprecated: use p2p.scoring', DEPRECATED_SCORING),
+  p2pScoringTopics: scoring('p2p.scoring.topics', undefined, 'Deprecated: use p2p.scoring', DEPRECATED_SCORING),
   p2pScoreBands: flag.optional(GROUP, 'p2p.score.bands', 'Deprecated, has no effect', { ignored: true }),
   p2pScoreBlocks: {
     group: GROUP,
@@ -117,7 +120,9 @@ export const p2pFlags = {
     { placeholder: '<file>' },
   ),
   p2pPrivRaw: secretKey('p2p.priv.raw', 'Hex-encoded key of the peer id; wins over the file', true),
-  p2pListenIp: flag.string(GROUP, 'p2p.listen.ip', '0.0.0.0', 'IP to listen on for peers; :: = IPv6 and IPv4', { placeholder: '<ip>' }),
+  p2pListenIp: flag.string(GROUP, 'p2p.listen.ip', '0.0.0.0', 'IP to listen on for peers; :: = IPv6 and IPv4', {
+    placeholder: '<ip>',
+  }),
   p2pListenTcp: port('p2p.listen.tcp', 9222, 'TCP port to listen on for peers; 0 = any', 'P2P_LISTEN_TCP_PORT'),
   p2pListenUdp: port('p2p.listen.udp', 0, 'UDP port of discovery; 0 = any', 'P2P_LISTEN_UDP_PORT'),
   p2pAdvertiseIp: flag.optional(GROUP, 'p2p.advertise.ip', 'IP or host name that peers reach this node at', {
@@ -208,11 +213,11 @@ export const p2pFlags = {
 export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOptions | undefined {
   if (values.p2pDisable) return undefined
   const { p2pPeersLo: low, p2pPeersHi: high } = values
-  if (low === 0 || high === 0 || low > high) throw new UsageError(`peers lo/hi tides are invalid: ${low}, ${high}`)
+  checkTides(low, high)
   const security = values.p2pSecurity
   const remoteSigner = remoteSignerFromFlags(values)
   if (security.includes('none') && security.length > 1) {
-    throw new UsageError('cannot mix secure transport protocols with no-security')
+    throw new UsageError('--p2p.security: cannot mix secure transport protocols with no-security')
   }
   return {
     ...(isSet(values.p2pPrivRaw) ? { privateKey: readKey('p2p.priv.raw', values.p2pPrivRaw) } : {}),

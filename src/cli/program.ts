@@ -189,6 +189,11 @@ function readFlags<T extends FlagTable>(
         try {
           flagSpec.parse(text)
         } catch (error) {
+          // As in the flag library of the programs we replace: an empty number or switch is none.
+          if (text === '') {
+            text = undefined
+            continue
+          }
           throw new UsageError(`environment variable ${variable}: ${describeError(error)}`)
         }
         break
@@ -197,6 +202,9 @@ function readFlags<T extends FlagTable>(
     values[key] = text === undefined ? flagSpec.default : flagSpec.parse(text)
     if (text === undefined) continue
     given.add(flagSpec.name)
+    if (flagSpec.deprecatedFor !== undefined) {
+      warnings.push(`--${flagSpec.name} is deprecated: use --${flagSpec.deprecatedFor}`)
+    }
     if (flagSpec.ignored === true) warnings.push(`--${flagSpec.name} has no effect any more and is ignored`)
   }
   return { values: values as FlagValues<T>, given, warnings }

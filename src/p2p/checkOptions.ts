@@ -1,19 +1,27 @@
 import { isIP } from 'node:net'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { parseCidr } from '../lib/ipNet.ts'
+import { checkTides } from './checkTides.ts'
 import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
 import type { P2pOptions } from './options.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
 export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
   if (isIP(options.listenIp) === 0) throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
+  checkTides(options.peersLow, options.peersHigh)
+  const { meshD, meshLow, meshHigh, meshLazy } = options.gossip
+  for (const [name, size] of Object.entries({ d: meshD, lo: meshLow, dhi: meshHigh, dlazy: meshLazy })) {
+    if (!(size >= 1 && size <= 1000)) throw new UsageError(`--p2p.gossip.mesh.${name}: ${size} is not from 1 to 1000`)
+  }
   if (options.muxers.length === 0) throw new UsageError('--p2p.mux: at least one multiplexer is needed')
   if (options.security.length === 0) throw new UsageError('--p2p.security: at least one protocol is needed')
   if (options.security.includes('none') && options.security.length > 1) {
-    throw new UsageError('cannot mix secure transport protocols with no-security')
+    throw new UsageError('--p2p.security: cannot mix secure transport protocols with no-security')
   }
   if (options.sequencerKey !== undefined && options.remoteSigner !== undefined) {
-    throw new UsageError('cannot specify both a private key and a remote signer for sequencer p2p')
+    throw new UsageError(
+      'cannot specify both a private key and a remote signer for sequencer p2p (--p2p.sequencer.key, --signer.endpoint)',
+    )
   }
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
   for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))

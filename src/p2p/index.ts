@@ -16,6 +16,7 @@ export {
   type ReqRespScores,
   type TopicScores,
 } from './api.ts'
+export { checkTides } from './checkTides.ts'
 export { P2pError, type P2pErrorCode } from './errors.ts'
 export type { HeadNews } from './health/healthRecord.ts'
 export type { HealthReport, HealthState } from './health/types.ts'

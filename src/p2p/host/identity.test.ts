@@ -87,7 +87,9 @@ describe('loadIdentity', () => {
 
   it('refuses to start without path and key', async () => {
     const error = await failureOf(loadIdentity(quiet, {}))
-    expect(error.message).toBe('no p2p private key path specified, cannot auto-generate key without path')
+    expect(error.message).toBe(
+      'no p2p private key path specified, cannot auto-generate key without path (--p2p.priv.path)',
+    )
   })
 })
 

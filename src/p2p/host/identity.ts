@@ -39,7 +39,7 @@ export async function loadIdentity(
 ): Promise<Identity> {
   if (source.rawKey !== undefined) return identityFromRawKey(source.rawKey)
   if (source.path === undefined || source.path === '') {
-    throw new UsageError('no p2p private key path specified, cannot auto-generate key without path')
+    throw new UsageError('no p2p private key path specified, cannot auto-generate key without path (--p2p.priv.path)')
   }
   const stored = await readKeyFile(source.path)
   if (stored !== undefined) await warnOfReaders(source.path, modules.logger)
@@ -52,12 +52,12 @@ async function readKeyFile(path: string): Promise<Uint8Array | undefined> {
     text = await readFile(path, 'utf8')
   } catch (cause) {
     if (isErrno(cause, 'ENOENT')) return undefined
-    throw new UsageError(`cannot read p2p private key file ${path}`, { cause })
+    throw new UsageError(`cannot read p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
   try {
     return parsePrivateKeyHex(text)
   } catch (error) {
-    throw new UsageError(`p2p private key file ${path}: ${describeError(error)}`)
+    throw new UsageError(`p2p private key file ${path} (--p2p.priv.path): ${describeError(error)}`)
   }
 }
 
@@ -82,7 +82,7 @@ async function createKeyFile(path: string): Promise<Uint8Array> {
       await file.close()
     }
   } catch (cause) {
-    throw new UsageError(`cannot write p2p private key file ${path}`, { cause })
+    throw new UsageError(`cannot write p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
   return raw
 }

@@ -19,7 +19,9 @@ export async function openPeerDatastore(
   modules: { logger: Logger; clock: { now(): number } },
 ): Promise<PeerDatastore> {
   if (path === '') {
-    throw new UsageError("peerstore path must be specified, use 'memory' to explicitly not persist peer records")
+    throw new UsageError(
+      "peerstore path must be specified, use 'memory' to explicitly not persist peer records (--p2p.peerstore.path)",
+    )
   }
   if (path === 'memory') return { datastore: undefined, close: async () => {} }
   try {
@@ -27,10 +29,10 @@ export async function openPeerDatastore(
   } catch (error) {
     const code = levelCode(error)
     if (code === 'LEVEL_LOCKED') {
-      throw new UsageError(`peer store ${path} is in use by another process`, { cause: error })
+      throw new UsageError(`peer store ${path} is in use by another process (--p2p.peerstore.path)`, { cause: error })
     }
     const damaged = (code === 'LEVEL_CORRUPTION' || code === 'LEVEL_IO_ERROR') && (await exists(join(path, 'CURRENT')))
-    if (!damaged) throw new UsageError(`cannot open peer store ${path}`, { cause: error })
+    if (!damaged) throw new UsageError(`cannot open peer store ${path} (--p2p.peerstore.path)`, { cause: error })
     const aside = `${path}.corrupt-${modules.clock.now()}`
     await rename(path, aside)
     modules.logger.error('Peer store was damaged: set aside, starting with an empty one', {
