@@ -12,22 +12,6 @@ export function keccak256(data: Uint8Array): Uint8Array {
   return keccak.digest('binary')
 }
 
-/** A hasher of its own, for input that is fed over several turns of the event loop. */
-export interface Keccak256Hasher {
-  init(): void
-  update(data: Uint8Array): void
-  digest(): Uint8Array
-}
-
-export async function createKeccak256(): Promise<Keccak256Hasher> {
-  const hasher = await createKeccak(256)
-  return {
-    init: () => void hasher.init(),
-    update: (data) => void hasher.update(data),
-    digest: () => hasher.digest('binary'),
-  }
-}
-
 export function keccak256Hex(data: Uint8Array): Hex {
   return toHex(keccak256(data))
 }

@@ -85,9 +85,19 @@ const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25
 
 /** Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is recovered. */
 export function isSignatureWellFormed(compact: Uint8Array): boolean {
-  const isScalar = (bytes: Uint8Array): boolean =>
-    bytes.length === 32 && Buffer.compare(bytes, ORDER) < 0 && bytes.some((byte) => byte !== 0)
-  return isScalar(compact.subarray(0, 32)) && isScalar(compact.subarray(32))
+  return compact.length === 64 && isScalar(compact, 0) && isScalar(compact, 32)
+}
+
+function isScalar(bytes: Uint8Array, start: number): boolean {
+  let isZero = true
+  for (let i = 0; i < 32; i++) {
+    const byte = bytes[start + i] ?? 0
+    const limit = ORDER[i] ?? 0
+    if (byte !== 0) isZero = false
+    if (byte < limit) return !isZero || bytes.subarray(start + i, start + 32).some((later) => later !== 0)
+    if (byte > limit) return false
+  }
+  return false
 }
 
 /** 33 bytes, or 65 beginning with 0x04. */

@@ -1,8 +1,8 @@
-import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { decodeRlp, type RlpItem, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
+import { RlpListWriter } from '../../lib/rlpWriter.ts'
 import { JsonObjectReader } from './jsonReader.ts'
 
 /** Header of an L1 or L2 block; the optional members appear with their fork, in this order. */
@@ -40,42 +40,69 @@ export interface BlockHeader {
 
 /** Consensus encoding. Throws DecodeError when an optional member is present although one before it is absent. */
 export function encodeBlockHeader(header: BlockHeader): Uint8Array {
-  const fields = [
-    fromHex(header.parentHash, 32, 'parentHash'),
-    fromHex(header.unclesHash, 32, 'unclesHash'),
-    fromHex(header.coinbase, 20, 'coinbase'),
-    fromHex(header.stateRoot, 32, 'stateRoot'),
-    fromHex(header.transactionsRoot, 32, 'transactionsRoot'),
-    fromHex(header.receiptsRoot, 32, 'receiptsRoot'),
-    fromHex(header.logsBloom, 256, 'logsBloom'),
-    bigIntToMinimalBytes(header.difficulty),
-    bigIntToMinimalBytes(header.number),
-    bigIntToMinimalBytes(header.gasLimit),
-    bigIntToMinimalBytes(header.gasUsed),
-    bigIntToMinimalBytes(header.timestamp),
-    fromHex(header.extraData, undefined, 'extraData'),
-    fromHex(header.mixHash, 32, 'mixHash'),
-    fromHex(header.nonce, 8, 'nonce'),
-  ]
-  const optional = [
-    optionalInteger(header.baseFeePerGas),
-    optionalHash(header.withdrawalsRoot, 'withdrawalsRoot'),
-    optionalInteger(header.blobGasUsed),
-    optionalInteger(header.excessBlobGas),
-    optionalHash(header.parentBeaconBlockRoot, 'parentBeaconBlockRoot'),
-    optionalHash(header.requestsHash, 'requestsHash'),
-  ]
-  let hasGap = false
-  for (const field of optional) {
-    if (field === undefined) hasGap = true
-    else if (hasGap) throw new DecodeError('header: a member of a later fork is present without those before it')
-    else fields.push(field)
-  }
-  return encodeRlp(fields)
+  return writeHeader(header).slice()
 }
 
 export function blockHeaderHash(header: BlockHeader): Hex {
-  return keccak256Hex(encodeBlockHeader(header))
+  return keccak256Hex(writeHeader(header))
+}
+
+const writer = new RlpListWriter()
+
+/** The bytes are good until the next call. */
+function writeHeader(header: BlockHeader): Uint8Array {
+  writer.begin()
+  writer.hex(header.parentHash, 32, 'parentHash')
+  writer.hex(header.unclesHash, 32, 'unclesHash')
+  writer.hex(header.coinbase, 20, 'coinbase')
+  writer.hex(header.stateRoot, 32, 'stateRoot')
+  writer.hex(header.transactionsRoot, 32, 'transactionsRoot')
+  writer.hex(header.receiptsRoot, 32, 'receiptsRoot')
+  writer.hex(header.logsBloom, 256, 'logsBloom')
+  writer.integer(header.difficulty)
+  writer.integer(header.number)
+  writer.integer(header.gasLimit)
+  writer.integer(header.gasUsed)
+  writer.integer(header.timestamp)
+  writer.hex(header.extraData, undefined, 'extraData')
+  writer.hex(header.mixHash, 32, 'mixHash')
+  writer.hex(header.nonce, 8, 'nonce')
+  if (writeOptionalMembers(header) < presentMembers(header)) {
+    throw new DecodeError('header: a member of a later fork is present without those before it')
+  }
+  return writer.finish()
+}
+
+/** Number of the optional members that were written: those before the first one that is absent. */
+function writeOptionalMembers(header: BlockHeader): number {
+  if (header.baseFeePerGas === undefined) return 0
+  writer.integer(header.baseFeePerGas)
+  if (header.withdrawalsRoot === undefined) return 1
+  writer.hex(header.withdrawalsRoot, 32, 'withdrawalsRoot')
+  if (header.blobGasUsed === undefined) return 2
+  writer.integer(header.blobGasUsed)
+  if (header.excessBlobGas === undefined) return 3
+  writer.integer(header.excessBlobGas)
+  if (header.parentBeaconBlockRoot === undefined) return 4
+  writer.hex(header.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
+  if (header.requestsHash === undefined) return 5
+  writer.hex(header.requestsHash, 32, 'requestsHash')
+  return 6
+}
+
+const OPTIONAL_MEMBERS = [
+  'baseFeePerGas',
+  'withdrawalsRoot',
+  'blobGasUsed',
+  'excessBlobGas',
+  'parentBeaconBlockRoot',
+  'requestsHash',
+] as const
+
+function presentMembers(header: BlockHeader): number {
+  let present = 0
+  for (const member of OPTIONAL_MEMBERS) if (header[member] !== undefined) present += 1
+  return present
 }
 
 /** Throws DecodeError. */
@@ -147,12 +174,4 @@ export function blockHeaderFromJson(json: unknown): BlockHeader {
   const requestsHash = block.optionalHex('requestsHash', 32)
   if (requestsHash !== undefined) header.requestsHash = requestsHash
   return header
-}
-
-function optionalInteger(value: bigint | undefined): Uint8Array | undefined {
-  return value === undefined ? undefined : bigIntToMinimalBytes(value)
-}
-
-function optionalHash(value: Hex | undefined, what: string): Uint8Array | undefined {
-  return value === undefined ? undefined : fromHex(value, 32, what)
 }

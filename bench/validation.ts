@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../src/lib/clock.ts'
+import { silentLogger } from '../src/lib/logger.ts'
+import { recoverCompact } from '../src/lib/secp256k1.ts'
+import { hashBody } from '../src/lib/wasm/listTrie.ts'
+import type { Verdict } from '../src/p2p/gossip/blockValidator.ts'
+import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
+import { createFairTurns } from '../src/p2p/gossip/fairTurns.ts'
+import { bodyOf } from '../src/p2p/gossip/inspection.ts'
+import { identifyMessage, unpackMessage } from '../src/p2p/gossip/messageId.ts'
+import { createSeenBlocks } from '../src/p2p/gossip/seenBlocks.ts'
+import { createSigners } from '../src/p2p/gossip/signers.ts'
+import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
+import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
+import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
+import { decodePayloadEnvelope, payloadBlockHash, transactionsPlace } from '../src/rollup/protocol/index.ts'
+import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
+
+// How many gossip messages a second one core validates, and where the time goes. Run: node bench/validation.ts
+// With --hostile: how long the event loop is held while a peer floods the node and good blocks go on coming.
+
+const ROUNDS = 9
+const ROUND_MS = 400
+const HOSTILE_MS = 4_000
+/** Bytes that a flood brings, as fast as a gigabit link at most. */
+const FLOOD_BYTES_PER_MS = 125_000
+
+interface Size {
+  name: string
+  transactions: number
+  /** Different messages, used in turn. */
+  pool: number
+  /** A second, of op-node's validator as measured on a machine like this, and what is to be reached here. */
+  opNode: number
+  target: number
+}
+
+const SIZES: readonly Size[] = [
+  { name: '1 kB', transactions: 2, pool: 200, opNode: 6_700, target: 12_000 },
+  { name: '100 kB', transactions: 500, pool: 40, opNode: 388, target: 1_200 },
+  { name: '1 MB', transactions: 5_000, pool: 12, opNode: 50, target: 150 },
+]
+
+const modules = { config, clock: systemClock, logger: silentLogger, signer: () => SEQUENCER_ADDRESS }
+const options = { maxAgeS: 1_000_000, topics: new Map([[VERSION, TOPIC]] as const) }
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
+
+/** Processor microseconds of one call on this thread, the median of several rounds after a warm-up of two. */
+function microseconds<T>(inputs: readonly T[], work: (input: T) => void): number {
+  const rounds: number[] = []
+  let next = 0
+  for (let round = -2; round < ROUNDS; round++) {
+    let calls = 0
+    const begin = performance.now()
+    const before = process.threadCpuUsage()
+    while (performance.now() - begin < ROUND_MS / (round < 0 ? 1 : 2)) {
+      work(inputs[next++ % inputs.length] as T)
+      calls += 1
+    }
+    const { user, system } = process.threadCpuUsage(before)
+    if (round >= 0) rounds.push((user + system) / calls)
+  }
+  return median(rounds)
+}
+
+function mustAccept(verdict: Verdict): void {
+  if (verdict.result !== 'accept') throw new Error(`not accepted: ${JSON.stringify(verdict.reason)}`)
+}
+
+/** The whole way of a message on one thread, whatever its size. */
+function whole(messages: readonly Uint8Array[]): number {
+  const signers = createSigners({ current: modules.signer, clock: systemClock })
+  const fresh = () => createBlockValidator({ config, clock: systemClock, signers, seen: createSeenBlocks() }, options)
+  let validate = fresh()
+  let judged = 0
+  return microseconds(messages, (compressed) => {
+    if (judged++ % messages.length === 0) validate = fresh()
+    const { unpacked } = identifyMessage(TOPIC, compressed, unpackMessage(compressed))
+    const verdict = validate(VERSION, unpacked)
+    if (verdict instanceof Promise) throw new Error('judged later')
+    mustAccept(verdict)
+  })
+}
+
+/** Microseconds of each part. Unpacked messages are used in turn as well, so that caches are as cold as on the way. */
+function parts(messages: readonly Uint8Array[]): Record<string, number> {
+  const unpacked = messages.map((compressed) => {
+    const result = unpackMessage(compressed)
+    if (!result.ok) throw new Error(result.reason)
+    return result.data
+  })
+  const bodies = unpacked.map(bodyOf)
+  const envelopes = bodies.map((body) => decodePayloadEnvelope(body, VERSION))
+  const hash = createHash('sha256').update('any').digest()
+  return {
+    unpack: microseconds(messages, unpackMessage),
+    'one id': microseconds(unpacked, (data) => createHash('sha256').update(TOPIC).update(data).digest()),
+    'hash and root': microseconds(bodies, (body) => hashBody(body, transactionsPlace(body, VERSION))?.finishRoot()),
+    'hash alone': microseconds(bodies, (body) => hashBody(body, undefined)),
+    recovery: microseconds(unpacked, (data) => recoverCompact(hash, data.subarray(0, 64), data[64] ?? 0)),
+    decode: microseconds(bodies, (body) => decodePayloadEnvelope(body, VERSION)),
+    header: microseconds(envelopes, (envelope) => payloadBlockHash(envelope, { transactionsRoot: EMPTY_TRIE_ROOT })),
+  }
+}
+
+/** By way of the thread: messages a second, and what each costs the main thread. */
+async function byThread(messages: readonly Uint8Array[]): Promise<{ perSecond: number; mainMs: number }> {
+  const perSecond: number[] = []
+  const mainMs: number[] = []
+  for (let round = -1; round < 5; round++) {
+    const validation = createValidation(modules, options)
+    await judge(validation, messages[0] ?? new Uint8Array(0))
+    const begin = performance.now()
+    const before = process.threadCpuUsage()
+    // Two under way, so that the thread has work while the main thread reads its answer.
+    const waiting = messages.slice(1)
+    const lane = async (from: string): Promise<void> => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        mustAccept(await judge(validation, next, from))
+      }
+    }
+    await Promise.all([lane('a'), lane('b')])
+    const { user, system } = process.threadCpuUsage(before)
+    if (round >= 0) {
+      perSecond.push(((messages.length - 1) / (performance.now() - begin)) * 1000)
+      mainMs.push((user + system) / 1000 / (messages.length - 1))
+    }
+    await validation.close()
+  }
+  return { perSecond: median(perSecond), mainMs: median(mainMs) }
+}
+
+async function judge({ ids, validate }: Validation, compressed: Uint8Array, from = 'peer'): Promise<Verdict> {
+  const { unpacked } = await ids.idOf(TOPIC, compressed, from)
+  return validate(VERSION, unpacked)
+}
+
+async function throughput(): Promise<void> {
+  for (const { name, transactions, pool, opNode, target } of SIZES) {
+    const messages = Array.from({ length: pool }, () => message(block(transactions)))
+    const total = whole(messages)
+    const perSecond = 1e6 / total
+    console.log(
+      `${name} (${transactions} transactions): ${perSecond.toFixed(0)} messages/s on one core, ${total.toFixed(1)} µs each` +
+        ` (op-node ${opNode}/s, target ${target}/s: ${perSecond >= target ? 'reached' : 'missed'})`,
+    )
+    for (const [part, us] of Object.entries(parts(messages))) {
+      console.log(
+        `  ${part.padEnd(14)} ${us.toFixed(1).padStart(8)} µs  ${((us / total) * 100).toFixed(1).padStart(5)} %`,
+      )
+    }
+    if (transactions < 1_000) continue
+    const thread = await byThread(messages)
+    console.log(
+      `  by the thread: ${thread.perSecond.toFixed(0)} messages/s; the main thread is busy for ${thread.mainMs.toFixed(2)} ms of each`,
+    )
+  }
+}
+
+/** Good blocks from one peer, a flood from another, through the turns and the thread as the router has them. */
+async function hostile(name: string, make: () => Uint8Array): Promise<void> {
+  const validation = createValidation(modules, options)
+  const { ids, validate } = validation
+  const turns = createFairTurns()
+  const good = Array.from({ length: HOSTILE_MS / 50 }, (_, n) => message(block(n % 10 === 9 ? 5_000 : 2)))
+  const flood: Uint8Array[] = []
+  for (let bytes = 0, begin = performance.now(); bytes < 40_000_000 && performance.now() - begin < 3_000; ) {
+    const one = make()
+    flood.push(one)
+    bytes += one.length
+  }
+  const outcomes = new Map<string, number>()
+  const handle = async (compressed: Uint8Array, from: string): Promise<string> => {
+    try {
+      await turns.take()
+      const { unpacked } = await ids.idOf(TOPIC, compressed, from)
+      const verdict = await validate(VERSION, unpacked)
+      return verdict.result === 'accept' ? 'accept' : verdict.reason
+    } catch (error) {
+      return error instanceof Error && 'reason' in error ? String(error.reason) : 'dropped'
+    }
+  }
+  await handle(message(block(5_000)), 'good')
+
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  const latencies: number[] = []
+  let lost = 0
+  let sentBytes = 0
+  let isOver = false
+  const begin = performance.now()
+  delay.enable()
+  const flooding = async (): Promise<void> => {
+    for (let n = 0; !isOver; n++) {
+      const next = flood[n % flood.length]
+      if (next === undefined) return
+      // A message that was seen a while ago is new again to the cache of recent ones, and to the thread.
+      sentBytes += next.length
+      void handle(next, 'hostile').then((outcome) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1))
+      const ahead = sentBytes / FLOOD_BYTES_PER_MS - (performance.now() - begin)
+      if (ahead > 1 || n % 50 === 49) await new Promise((resolve) => setTimeout(resolve, Math.max(1, ahead)))
+    }
+  }
+  const blocks = async (): Promise<void> => {
+    for (const compressed of good) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const sent = performance.now()
+      void handle(compressed, 'good').then((outcome) => {
+        if (outcome === 'accept') latencies.push(performance.now() - sent)
+        else lost += 1
+      })
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    isOver = true
+  }
+  await Promise.all([flooding(), blocks()])
+  delay.disable()
+  await validation.close()
+  const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)
+  const sorted = latencies.toSorted((a, b) => a - b)
+  const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
+  console.log(
+    `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms;` +
+      ` ${latencies.length} of ${good.length} good blocks, p50 ${median(sorted).toFixed(1)}, max ${(sorted.at(-1) ?? Number.NaN).toFixed(1)} ms` +
+      ` (lost ${lost})\n  flood: ${said}`,
+  )
+}
+
+const { values } = parseArgs({ options: { hostile: { type: 'boolean' }, only: { type: 'string' } } })
+if (values.hostile) {
+  for (const [name, make] of Object.entries({ 'no flood': () => new Uint8Array(8), ...FLOODS })) {
+    if (values.only === undefined || name.includes(values.only)) await hostile(name, make)
+  }
+} else {
+  await throughput()
+}

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { signedMessage } from '../src/p2p/gossip/publisher.ts'
+import { blocksTopic } from '../src/p2p/gossip/topics.ts'
+import { compressSnappy } from '../src/p2p/snappyBlock.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../src/p2p/testUtils/testChain.ts'
+import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'
+
+// Gossip messages as a sequencer signs them, and such as nobody should send, for bench/validation.ts
+
+export const config = testConfig('isthmus')
+export const VERSION = 4
+export const TOPIC = blocksTopic(CHAIN_ID, VERSION)
+const STRANGER_KEY = new Uint8Array(32).fill(9)
+
+let number = 1
+
+/** A block of its own height with this many transactions of 200 bytes that do not compress, as signed ones do not. */
+export function block(transactions: number, bytes = 200): PayloadEnvelope {
+  const content = new Uint8Array(randomBytes(transactions * bytes))
+  return testBlock(config, {
+    blockNumber: number++,
+    gasLimit: 200_000_000n,
+    transactions: Array.from({ length: transactions }, (_, i) => content.subarray(i * bytes, (i + 1) * bytes)),
+  })
+}
+
+export function message(envelope: PayloadEnvelope, key = SEQUENCER_KEY): Uint8Array {
+  return compressSnappy(signedMessage(envelope, VERSION, CHAIN_ID, key))
+}
+
+const stranger = (envelope: PayloadEnvelope): Uint8Array => message(envelope, STRANGER_KEY)
+const stale = (envelope: PayloadEnvelope): PayloadEnvelope => ({
+  ...envelope,
+  payload: { ...envelope.payload, timestamp: envelope.payload.timestamp - 1000 },
+})
+/** Repeats what is cheap to make, so that each message is another one. */
+const serial = (bytes: Uint8Array): Uint8Array => {
+  new DataView(bytes.buffer).setUint32(200, number++)
+  return bytes
+}
+
+/** What a hostile peer floods a node with, each message new; `bytes` as they come over the wire, roughly. */
+export const FLOODS: Record<string, () => Uint8Array> = {
+  'small: 1 kB, another signer': () => stranger(block(2)),
+  'garbage: 100 kB that is no snappy': () => new Uint8Array(randomBytes(100_000)),
+  '100 kB, 500 transactions, another signer': () => stranger(block(500)),
+  '120 kB: 30,000 empty transactions, signed by the sequencer': () => message(block(30_000, 0)),
+  '1 MB, 5,000 transactions, another signer': () => stranger(block(5_000)),
+  '1 MB, 5,000 transactions, signed by the sequencer': () => message(block(5_000)),
+  '1 MB, 1,000 s old': () => stranger(stale(block(5_000))),
+  '10 MB of zeros (0.5 MB packed)': () => compressSnappy(serial(new Uint8Array(10_000_000))),
+  '10 MB of one transaction (0.5 MB packed), another signer': () =>
+    stranger(testBlock(config, { blockNumber: number++, transactions: [new Uint8Array(10_000_000)] })),
+  '10 MB that do not compress, another signer': () => stranger(block(1, 10_000_000)),
+  '4 MB: 2^20 empty transactions, another signer': () => stranger(block(2 ** 20, 0)),
+  '4 MB: 2^20 empty transactions, signed by the sequencer': () => message(block(2 ** 20, 0)),
+}
