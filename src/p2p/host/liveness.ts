@@ -8,13 +8,18 @@ import { socketOf } from './socketOf.ts'
 /** libp2p's ping (specs: ping). */
 const PING_PROTOCOL = '/ipfs/ping/1.0.0'
 const PING_BYTES = 32
+/**
+ * With many watched connections each is asked less often: a ping costs both sides a millisecond, and the more links a
+ * node has, the less it matters when one of them is dead.
+ */
+const PINGS_PER_SECOND = 2
 /** Looks in the time that silence is allowed to last. */
 const LOOKS = 4
 /** A connection beside which its peer has opened another has this many answer times to prove itself. */
 const RIVAL_ANSWERS = 3
 
 export interface LivenessOptions {
-  /** Nothing came for this long: the peer is asked for a sign of life. */
+  /** Nothing came for this long, or longer with many connections: the peer is asked for a sign of life. */
   silentMs: number
   /** It has not answered for this long: another connection is tried beside the silent one. */
   answerMs: number
@@ -91,6 +96,7 @@ export function createLivenessMonitor(
   const look = (): void => {
     const nowMs = clock.now()
     const watched = modules.watched()
+    const extraMs = Math.max(0, (watched.length * 1000) / PINGS_PER_SECOND - options.silentMs)
     // This process slept, or was too busy to read: what came meanwhile has not been counted.
     const isBehind = nowMs - lookedAtMs > options.silentMs + intervalMs
     lookedAtMs = nowMs
@@ -106,13 +112,13 @@ export function createLivenessMonitor(
         if (state.closeAtMs !== undefined) state.closeAtMs = nowMs + RIVAL_ANSWERS * options.answerMs
       }
       const silentMs = silence(connection, nowMs)
-      if (silentMs >= options.closeMs || (state.closeAtMs !== undefined && nowMs >= state.closeAtMs)) {
+      if (silentMs >= options.closeMs + extraMs || (state.closeAtMs !== undefined && nowMs >= state.closeAtMs)) {
         close(connection)
         continue
       }
-      if (silentMs >= options.silentMs) void ask(connection, state)
+      if (silentMs >= options.silentMs + extraMs) void ask(connection, state)
       if (state.closeAtMs === undefined) checked.delete(connection)
-      const isSilent = silentMs >= options.silentMs + options.answerMs
+      const isSilent = silentMs >= options.silentMs + extraMs + options.answerMs
       const peer = connection.remotePeer.toString()
       peers.set(peer, (peers.get(peer) ?? true) && isSilent)
     }

@@ -1,0 +1,161 @@
+import { Socket } from 'node:net'
+import type { Connection, PeerId } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { type Clock, ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { createLivenessMonitor } from './liveness.ts'
+
+const OPTIONS = { silentMs: 2_000, answerMs: 1_000, closeMs: 8_000 }
+
+/** A connection as far as it is looked at: bytes come, and pings are answered, as the test says. */
+class FakeConnection {
+  readonly remotePeer: PeerId
+  readonly remoteAddr = '/ip4/127.0.0.1/tcp/1'
+  readonly maConn: { socket: Socket }
+  status = 'open'
+  bytesRead = 0
+  answers = true
+  pings = 0
+
+  constructor(peer: string) {
+    this.remotePeer = { toString: () => peer } as PeerId
+    const socket = new Socket()
+    Object.defineProperty(socket, 'bytesRead', { get: () => this.bytesRead })
+    this.maConn = { socket }
+  }
+  newStream = (): Promise<never> => {
+    this.pings += 1
+    // A refusal of the protocol is an answer.
+    if (this.answers) return Promise.reject(new Error('protocol not supported'))
+    return new Promise(() => {})
+  }
+  abort(): void {
+    this.status = 'closed'
+  }
+}
+
+function setUp(...connections: FakeConnection[]) {
+  const inner = new ManualClock(0)
+  let sleptMs = 0
+  const clock: Clock = {
+    now: () => inner.now() + sleptMs,
+    setTimeout: (callback, delayMs) => inner.setTimeout(callback, delayMs),
+  }
+  const suspected = new Set<string>()
+  const as = (connection: FakeConnection) => connection as unknown as Connection
+  const monitor = createLivenessMonitor(
+    {
+      watched: () => connections.map(as),
+      onSuspect: (peer) => suspected.add(peer),
+      onAlive: (peer) => suspected.delete(peer),
+      clock,
+      logger: silentLogger,
+    },
+    OPTIONS,
+  )
+  monitor.start()
+  return {
+    suspected,
+    check: (connection: FakeConnection) => monitor.check(as(connection)),
+    async pass(ms: number, each = () => {}) {
+      for (let step = 0; step < ms; step += 100) {
+        await inner.advance(100)
+        each()
+      }
+    },
+    /** The process does nothing meanwhile. */
+    sleep(ms: number) {
+      sleptMs += ms
+    },
+  }
+}
+
+describe('createLivenessMonitor', () => {
+  it('asks a silent peer, and is content with an answer', async () => {
+    const connection = new FakeConnection('a')
+    const { pass, suspected } = setUp(connection)
+    await pass(1_900)
+    expect(connection.pings).toBe(0)
+    await pass(30_000)
+    expect(connection.pings).toBeGreaterThan(8)
+    expect(connection.pings).toBeLessThan(17)
+    expect(connection.status).toBe('open')
+    expect([...suspected]).toEqual([])
+  })
+
+  it('suspects one that does not answer after three seconds, and closes it after eight', async () => {
+    const connection = new FakeConnection('a')
+    connection.answers = false
+    const { pass, suspected } = setUp(connection)
+    await pass(2_900)
+    expect([...suspected]).toEqual([])
+    await pass(700)
+    expect([...suspected]).toEqual(['a'])
+    expect(connection.status).toBe('open')
+    await pass(5_000)
+    expect(connection.status).toBe('closed')
+    expect(connection.pings).toBe(1)
+  })
+
+  it('takes any byte for a sign of life, as on a slow link that carries a large block', async () => {
+    const connection = new FakeConnection('a')
+    connection.answers = false
+    const { pass, suspected } = setUp(connection)
+    await pass(30_000, () => {
+      connection.bytesRead += 1
+    })
+    expect(connection.pings).toBe(0)
+    await pass(3_600)
+    expect([...suspected]).toEqual(['a'])
+    connection.bytesRead += 1
+    await pass(600)
+    expect([...suspected]).toEqual([])
+  })
+
+  it('does not take its own sleep for the silence of others', async () => {
+    const connection = new FakeConnection('a')
+    connection.answers = false
+    const { pass, sleep, suspected } = setUp(connection)
+    await pass(1_000)
+    sleep(60_000)
+    await pass(1_500)
+    expect(connection.status).toBe('open')
+    expect([...suspected]).toEqual([])
+    await pass(10_000)
+    expect(connection.status).toBe('closed')
+  })
+
+  it('does not suspect a peer of whose connections one lives', async () => {
+    const [dead, living] = [new FakeConnection('a'), new FakeConnection('a')]
+    dead.answers = false
+    const { pass, suspected } = setUp(dead, living)
+    await pass(10_000)
+    expect([...suspected]).toEqual([])
+    expect([dead.status, living.status]).toEqual(['closed', 'open'])
+  })
+
+  it('closes a connection beside which its peer has opened another, unless it lives', async () => {
+    const [dead, living, talking] = [new FakeConnection('a'), new FakeConnection('a'), new FakeConnection('a')]
+    dead.answers = false
+    talking.answers = false
+    const { pass, check } = setUp()
+    for (const connection of [dead, living, talking]) check(connection)
+    await pass(2_500, () => {
+      talking.bytesRead += 1
+    })
+    expect(dead.status).toBe('open')
+    await pass(1_000)
+    expect([dead, living, talking].map(({ status }) => status)).toEqual(['closed', 'open', 'open'])
+    await pass(60_000)
+    expect([living.status, living.pings, talking.status]).toEqual(['open', 1, 'open'])
+  })
+
+  it('asks each of many connections less often', async () => {
+    const connections = Array.from({ length: 20 }, (_, index) => new FakeConnection(`p${index}`))
+    const { pass } = setUp(...connections)
+    await pass(60_000)
+    const pings = connections.reduce((sum, connection) => sum + connection.pings, 0)
+    expect(pings).toBeGreaterThanOrEqual(100)
+    expect(pings).toBeLessThanOrEqual(120)
+  })
+})
