@@ -338,7 +338,15 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     },
     { low: options.peersLow, high: options.peersHigh, graceMs: options.peersGraceMs },
   )
-  const publisher = createPublisher({ config, router, clock, metrics, logger, signer })
+  const publisher = createPublisher({
+    config,
+    router,
+    clock,
+    metrics,
+    logger,
+    signer,
+    expectedSigner: () => chain.signerAddress(),
+  })
   const discovery = await createDiscoveryOf(options, {
     host,
     clock,
@@ -484,7 +492,6 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       if (state !== 'new') throw new P2pError('not-running', `the p2p node was ${state} before`)
       state = 'started'
       try {
-        await signer?.start()
         connections.start()
         await startHost(host, options)
         const pings = createPingServer({
@@ -509,6 +516,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       portMapper?.start()
       upkeep()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
+      if (discovery === undefined) logger.info('Peer discovery is disabled')
       if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
     },
     stop,

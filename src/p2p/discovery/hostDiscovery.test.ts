@@ -160,6 +160,17 @@ describe('discovery', () => {
     expect(lines.find((line) => line.includes('Started discovery service'))).toContain(' bootnodes=0')
   })
 
+  it.each([
+    ['localhost', '/ip4/127.0.0.1/tcp/4001', '127.0.0.1'],
+    ['192.0.2.1', '/ip4/192.0.2.1/tcp/4001', '192.0.2.1'],
+    ['2001:db8::7', '/ip6/2001:db8::7/tcp/4001', '2001:db8::7'],
+  ])('announces %s, with its ports', async (advertiseIp, address, ip) => {
+    const options = { advertiseIp, advertiseTcpPort: 4001 }
+    const { node } = await start({ bootnodes: [], advertiseUdpPort: 4002 }, { options })
+    expect(node.multiaddrs()).toEqual([`${address}/p2p/${node.peerId}`])
+    expect(parseRecord((await node.self()).ENR)).toMatchObject({ ip, tcpPort: 4001, udpPort: 4002 })
+  })
+
   it('listens on both families with ::, and is dialled on either', async () => {
     const a = await start({ bootnodes: [] }, { options: { listenIp: '::' } })
     const ports = Object.fromEntries(

@@ -1,6 +1,7 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { keccak256 } from '../../lib/hash.ts'
+import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
@@ -23,8 +24,19 @@ export function createPublisher(modules: {
   metrics: { onPublishingError(nowS: number): void }
   /** Undefined: nothing can be published. */
   signer: BlockSigner | undefined
+  /** Whom L1 names; undefined: not known yet. */
+  expectedSigner(): Hex | undefined
 }): Publisher {
   const { config, router, clock, logger, metrics, signer } = modules
+  let warnedOf: Hex | undefined
+
+  /** Once for each signer that L1 names. */
+  const warnOfForeignSigner = (own: Hex): void => {
+    const expected = modules.expectedSigner()
+    if (expected === undefined || expected === warnedOf || expected.toLowerCase() === own.toLowerCase()) return
+    warnedOf = expected
+    logger.warn('Blocks are signed by another address than L1 names: peers reject them', { signer: own, expected })
+  }
   return {
     async publish(envelope) {
       const { blockHash, blockNumber, timestamp } = envelope.payload
@@ -33,6 +45,7 @@ export function createPublisher(modules: {
           throw new P2pError('no-signer', `node has no p2p signer, payload ${blockHash} cannot be published`)
         }
         const version = gossipVersionAt(config, timestamp)
+        warnOfForeignSigner(signer.address)
         const body = encodePayloadEnvelope(envelope, version)
         const message = concatBytes(await signer.sign(keccak256(body)), body)
         const peers = await router.publish(version, compressSnappy(message))

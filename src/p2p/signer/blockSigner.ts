@@ -7,8 +7,6 @@ import { payloadSigningHash } from '../../rollup/protocol/index.ts'
 export interface BlockSigner {
   /** Whose signature it is: peers compare it with the one that L1 names. */
   readonly address: Hex
-  /** Throws UsageError when the signer cannot be used. */
-  start(): Promise<void>
   /**
    * r ‖ s ‖ yParity (65 bytes, yParity 0 or 1) over the domain, the chain id and this keccak256 of the gossip body.
    * Rejects with P2pError `signing-failed`.
@@ -21,7 +19,6 @@ export interface BlockSigner {
 export function createLocalSigner(chainId: bigint, key: Uint8Array): BlockSigner {
   return {
     address: privateKeyToAddress(key),
-    start: async () => {},
     sign: async (payloadHash) => signPayloadHash(chainId, payloadHash, key),
     stop: async () => {},
   }

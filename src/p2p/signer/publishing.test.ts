@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
+import { createLogger } from '../../lib/logger.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
@@ -51,6 +52,16 @@ describe('publishing with a remote signer', () => {
     const started = start({ remoteSigner })
     await expect(started).rejects.toThrow(UsageError)
     await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used')
+  })
+
+  it('warns once when L1 names another signer', async () => {
+    const lines: string[] = []
+    const logger = createLogger({ level: 'warn', format: 'text', color: false, write: (line) => lines.push(line) })
+    const { node } = await start({ sequencerKey: TEST_SIGNER_KEY }, { logger })
+    for (const blockNumber of [1, 2]) await node.publish(testBlock(config, { blockNumber }))
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('another address than L1 names')
+    expect(lines[0]).toContain(SEQUENCER_ADDRESS)
   })
 
   it('takes a key or a remote signer, not both', async () => {

@@ -49,7 +49,6 @@ describe('remote signer', () => {
   it('asks as op-node does, and returns the signature that the key itself would make', async () => {
     const server = await serve()
     const signer = await client({ endpoint: server.url, headers: { 'x-api-key': 'secret' } })
-    await signer.start()
     expect(toHex(await signer.sign(HASH))).toBe(toHex(signPayloadHash(901n, HASH, TEST_SIGNER_KEY)))
     expect(server.requests.map(({ method, params }) => ({ method, params }))).toEqual([
       { method: 'health_status', params: [] },
@@ -69,13 +68,14 @@ describe('remote signer', () => {
   })
 
   it('does not start with a service that is not there, ill or silent', async () => {
-    const away = await failureOf((await client({})).start())
+    const away = await failureOf(client({}))
     expect(away.error).toBeInstanceOf(UsageError)
     expect(away.text).toContain('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
 
     const server = await serve()
     server.isIll = true
-    const ill = await failureOf((await client({ endpoint: server.url })).start())
+    const ill = await failureOf(client({ endpoint: server.url }))
+    expect(ill.error).toBeInstanceOf(UsageError)
     expect(ill.text).toContain('key store is sealed')
   })
 
@@ -135,15 +135,24 @@ describe('remote signer', () => {
     await expect(client({ endpoint: server.url, tls })).rejects.toThrow(/cannot read .*ca\.crt \(--signer\.tls\.ca/)
 
     await write(certificates.stranger)
-    const signer = await client({ endpoint: server.url, tls })
-    expect((await failureOf(signer.start())).error).toBeInstanceOf(UsageError)
+    expect((await failureOf(client({ endpoint: server.url, tls }))).error).toBeInstanceOf(UsageError)
     await write(certificates.client)
-    await signer.start()
+    const signer = await client({ endpoint: server.url, tls })
     await expect(signer.sign(HASH)).resolves.toHaveLength(65)
 
     await write(certificates.client, certificates.stranger.cert)
-    expect((await failureOf((await client({ endpoint: server.url, tls })).start())).text).toMatch(/certificate/)
-    expect((await failureOf((await client({ endpoint: server.url })).start())).error).toBeInstanceOf(UsageError)
+    expect((await failureOf(client({ endpoint: server.url, tls }))).text).toMatch(/certificate/)
+    expect((await failureOf(client({ endpoint: server.url }))).error).toBeInstanceOf(UsageError)
+
+    // The connection that stands goes on; when it falls, the files of now are read.
+    await write(certificates.client)
+    server.next.push('drop')
+    await expect(signer.sign(HASH)).resolves.toHaveLength(65)
+    await write(certificates.stranger)
+    server.next.push('drop')
+    expect((await failureOf(signer.sign(HASH))).error).toMatchObject({ code: 'signing-failed' })
+    await write(certificates.client)
+    await expect(signer.sign(HASH)).resolves.toHaveLength(65)
   })
 
   it('takes no chain id that JSON cannot carry', async () => {

@@ -18,7 +18,7 @@ const SIGNATURE_BYTES = 65
 /**
  * Has blocks signed by a service that speaks op-signer's JSON-RPC (op-service/signer: `health_status`,
  * `opsigner_signBlockPayload`). The certificate files are read again after a failed connection, since they may have been
- * renewed. Throws UsageError when they cannot be read or the chain id is too large.
+ * renewed. Throws UsageError when they cannot be read, the service does not answer or the chain id is too large.
  */
 export async function createRemoteSigner(
   modules: { logger: Logger; timeoutMs?: number },
@@ -51,16 +51,15 @@ export async function createRemoteSigner(
   const timely = (error: unknown, signal: AbortSignal): unknown =>
     signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error
 
+  try {
+    const version = await request('health_status', [])
+    logger.info('Remote signer is there', { endpoint: name, address: options.address, version: String(version) })
+  } catch (cause) {
+    await rpc.close()
+    throw new UsageError(`remote signer ${name} cannot be used (--signer.endpoint)`, { cause })
+  }
   return {
     address: options.address,
-    async start() {
-      try {
-        const version = await request('health_status', [])
-        logger.info('Remote signer is there', { endpoint: name, address: options.address, version: String(version) })
-      } catch (cause) {
-        throw new UsageError(`remote signer ${name} cannot be used (--signer.endpoint)`, { cause })
-      }
-    },
     async sign(payloadHash) {
       try {
         const answer = await request('opsigner_signBlockPayload', [
