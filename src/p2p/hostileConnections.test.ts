@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { INBOUND_LIMITS } from './host/inboundLimits.ts'
+import { DEFAULT_P2P_OPTIONS } from './options.ts'
 import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
@@ -13,7 +14,9 @@ afterEach(async () => {
 
 /** Without the exemption of loopback, on which all hosts of a test are. */
 async function setUp(): Promise<Victims> {
-  const victims = await startVictims({ ipColocationExempt: [] })
+  // Many peers of one address would be banned for it after a second or two.
+  const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
+  const victims = await startVictims({ ipColocationExempt: [], ban })
   stops.push(victims.stop)
   return victims
 }

@@ -6,9 +6,9 @@ describe('createFairTurns', () => {
     let nowMs = 0
     const turns = createFairTurns(10, () => nowMs)
     expect(turns.take()).toBeUndefined()
-    nowMs = 7
+    nowMs = 3
     expect(turns.take()).toBeUndefined()
-    nowMs = 9
+    nowMs = 5
     const first = turns.take()
     const second = turns.take()
     expect(first).toBeInstanceOf(Promise)

@@ -1,7 +1,7 @@
 import { nextTurn } from './largeMessages.ts'
 
 /** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
-const BUDGET_MS = 8
+const BUDGET_MS = 4
 
 /**
  * Many small messages in one packet are handled in one turn of the event loop by the library. Once they have taken

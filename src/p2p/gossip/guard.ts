@@ -62,6 +62,8 @@ export interface GuardModules {
 export interface GossipGuard {
   /** The message with these bytes was a new block: it costs its sender nothing. */
   onAccepted(data: Uint8Array): void
+  /** A message of this peer was the copy of one that is known, and no bad one. */
+  onKnown(peerId: string): void
 }
 
 /** A frame of 10 MiB over a megabit a second takes longer; nobody follows a chain over that. */
@@ -105,7 +107,10 @@ export function guardGossip(
   }
   const decode = (id: string, frame: Uint8Array): DecodedRpc | undefined => {
     try {
-      checkRpcShape(frame)
+      if (!conduct.spend(id, 'fields', checkRpcShape(frame))) {
+        conduct.drop(id, 'rpc-flood')
+        return undefined
+      }
       return target.decodeRpc(frame)
     } catch (error) {
       conduct.report(id, 'bad-rpc', error instanceof DecodeError ? error.message : `rpc: ${describeError(error)}`)
@@ -198,7 +203,7 @@ export function guardGossip(
     if (judging === undefined) conduct.drop(id, 'message-flood')
     await judging
   }
-  return { onAccepted: (data) => accepted.add(data) }
+  return { onAccepted: (data) => accepted.add(data), onKnown: (peerId) => conduct.giveBack(peerId, 'messages') }
 }
 
 /** Checks each member, so that a release that renames one fails at the start. */

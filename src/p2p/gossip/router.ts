@@ -310,6 +310,7 @@ export function createGossipRouter(
       modules.onEvent('DUPLICATE_MESSAGE')
       const known = rejected.get(id)
       if (known !== undefined) modules.onRejectedAgain(from, known.version, known.verdict)
+      else guard?.onKnown(from)
       duplicateMessage(from, id, topic)
     }
     const addPenalty = score.addPenalty.bind(score)

@@ -32,9 +32,10 @@ interface Walk {
 
 /**
  * Looks at the outline of an RPC without taking anything out of it, so that no bytes of a stranger make the decoder
- * allocate more than they are worth: 10 MiB of empty ids would keep it busy for a second. Throws DecodeError.
+ * allocate more than they are worth: 10 MiB of empty ids would keep it busy for a second. Returns the number of fields.
+ * Throws DecodeError.
  */
-export function checkRpcShape(bytes: Uint8Array): void {
+export function checkRpcShape(bytes: Uint8Array): number {
   const walk: Walk = { bytes, at: 0, left: MAX_RPC_FIELDS }
   while (walk.at < bytes.length) {
     const key = nextKey(walk)
@@ -42,6 +43,7 @@ export function checkRpcShape(bytes: Uint8Array): void {
     else if ((key & 7) === BYTES && key >>> 3 <= 2) skipMessage(walk, nextLength(walk, bytes.length))
     else skip(walk, key & 7, bytes.length)
   }
+  return MAX_RPC_FIELDS - walk.left
 }
 
 /** A subscription or a message: its members are few, and those that are not known count like the others. */

@@ -10,8 +10,10 @@ import { OFFENCES, type OffenceName } from './offences.ts'
  */
 export const BUDGETS = {
   rpcs: { perSecond: 1_000, burst: 4_000 },
-  /** Messages that turn out to be new blocks are given back. */
-  messages: { perSecond: 250, burst: 1_000 },
+  /** Members of RPCs, ids for the most part: each is decoded and looked up. */
+  fields: { perSecond: 20_000, burst: 80_000 },
+  /** That turn out to be no blocks: new ones, and copies of good ones, are given back. */
+  messages: { perSecond: 50, burst: 250 },
   /** What they say to unpack to. The largest block allowed has 10 MiB. */
   messageBytes: { perSecond: 16 * 1024 * 1024, burst: 64 * 1024 * 1024 },
   subscriptions: { perSecond: 4, burst: 256 },

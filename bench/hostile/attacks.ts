@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto'
+import { connect as connectTcp, type Socket } from 'node:net'
+import type { Connection } from '@libp2p/interface'
+import { PING_PROTOCOL } from '../../src/p2p/host/pingServer.ts'
+import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
+import { payloadByNumberProtocols } from '../../src/p2p/sync/payloadByNumber.ts'
+import {
+  type GossipStream,
+  type HostileHost,
+  muxerOf,
+  socketOf,
+  startHostileHost,
+} from '../../src/p2p/testUtils/hostileHost.ts'
+import { BLOCKS, gossiped, wronglySigned } from '../../src/p2p/testUtils/hostileSetup.ts'
+import { encodeRpc, frameRpc, varint } from '../../src/p2p/testUtils/rpcCodec.ts'
+import { CHAIN_ID } from '../../src/p2p/testUtils/testChain.ts'
+
+/** One identity at work: its connection, and its gossip stream. */
+interface Session {
+  hostile: HostileHost
+  address: string
+  connection: Connection
+  gossip: GossipStream
+}
+
+/** Called again and again, `everyMs` apart, until the time is over; a throw means a new identity. */
+interface Attack {
+  everyMs: number
+  step(session: Session, count: number): void | Promise<void>
+  /** Once for each identity. */
+  begin?(session: Session): void | Promise<void>
+}
+
+const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
+const many = { maxOutboundStreams: 100_000 }
+const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () => new Uint8Array(randomBytes(20)))
+const messages = (datas: readonly Uint8Array[]) =>
+  frameRpc(encodeRpc({ messages: datas.map((data) => ({ topic: BLOCKS, data })) }))
+const repeat = (frame: Uint8Array, count: number): Uint8Array =>
+  Buffer.concat(Array.from({ length: count }, () => frame))
+const lazily = <T>(make: () => T): (() => T) => {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+/** 10 MB that unpack from half a megabyte, each another. */
+const bomb = (seed: number): Uint8Array => {
+  const data = new Uint8Array(10_000_000)
+  data.set(randomBytes(16), 70 + (seed % 1_000))
+  return compressSnappy(data)
+}
+const wrongSigners = lazily(() => wronglySigned(10_000))
+const frames = {
+  tiny: lazily(() => repeat(frameRpc(encodeRpc({ iwant: [ids(1)] })), 500)),
+  emptyIds: lazily(() => frameRpc(encodeRpc({ ihave: [Array.from({ length: 100_000 }, () => new Uint8Array(0))] }))),
+  ihave: lazily(() => frameRpc(encodeRpc({ ihave: [ids(5_000)], topic: BLOCKS }))),
+  subscriptions: lazily(() =>
+    repeat(
+      frameRpc(encodeRpc({ subscriptions: Array.from({ length: 100 }, (_, n) => [BLOCKS, n % 2 === 0] as const) })),
+      5,
+    ),
+  ),
+}
+
+export const ATTACKS: Record<string, Attack> = {
+  garbage: {
+    everyMs: 10,
+    step: ({ gossip }) => gossip.sendBytes(messages(ids(20).map((id) => Uint8Array.of(5, 0x10, ...id)))),
+  },
+  bombs: { everyMs: 60, step: ({ gossip }, count) => gossip.sendBytes(messages([bomb(count)])) },
+  'wrong-signer': {
+    everyMs: 10,
+    step: ({ gossip }, count) =>
+      gossip.sendBytes(
+        messages(
+          wrongSigners()
+            .slice((count * 20) % 9_980)
+            .slice(0, 20),
+        ),
+      ),
+  },
+  stale: {
+    everyMs: 10,
+    step({ gossip }, count) {
+      const timestamp = Math.floor(Date.now() / 1000) - 100
+      gossip.sendBytes(messages([gossiped({ timestamp, blockNumber: 1_000_000 + count })]))
+    },
+  },
+  'wrong-hash': {
+    everyMs: 10,
+    step: ({ gossip }, count) =>
+      gossip.sendBytes(messages([gossiped({ blockNumber: 2_000_000 + count, blockHash: `0x${'ab'.repeat(32)}` })])),
+  },
+  'same-height': {
+    everyMs: 10,
+    step: ({ gossip }, count) =>
+      gossip.sendBytes(messages([gossiped({ blockNumber: 3_000_000, gasUsed: BigInt(count) })])),
+  },
+  'bad-rpc': {
+    everyMs: 10,
+    step: ({ gossip }) => gossip.sendBytes(repeat(frameRpc(Uint8Array.of(0x12, 0x7f, 1)), 50)),
+  },
+  'many-fields': { everyMs: 50, step: ({ gossip }) => gossip.sendBytes(frames.emptyIds()) },
+  'oversized-rpc': {
+    everyMs: 20,
+    async step({ hostile, connection }) {
+      const stream = await hostile.openGossip(connection)
+      stream.sendBytes(varint(2 ** 30), new Uint8Array(100_000))
+    },
+  },
+  author: {
+    everyMs: 10,
+    step: ({ gossip }) =>
+      gossip.send({
+        messages: ids(20).map((data) => ({ topic: BLOCKS, data, from: Uint8Array.of(1), seqno: Uint8Array.of(2) })),
+      }),
+  },
+  'unknown-topics': {
+    everyMs: 10,
+    step: ({ gossip }) => gossip.send({ messages: ids(50).map((data) => ({ topic: `/x/${data[0]}`, data })) }),
+  },
+  'rpc-flood': { everyMs: 5, step: ({ gossip }) => gossip.sendBytes(frames.tiny()) },
+  grafts: {
+    everyMs: 10,
+    begin: ({ gossip }) => gossip.send({ prune: [[BLOCKS, 3_600]] }),
+    step: ({ gossip }) => gossip.send({ graft: Array.from({ length: 50 }, () => BLOCKS) }),
+  },
+  'graft-churn': {
+    everyMs: 10,
+    step: ({ gossip }) => gossip.send({ graft: [BLOCKS] }, { prune: [[BLOCKS, 1]] }),
+  },
+  ihaves: { everyMs: 20, step: ({ gossip }) => gossip.sendBytes(frames.ihave()) },
+  iwants: {
+    everyMs: 10,
+    begin: ({ gossip }) => gossip.send({ prune: [[BLOCKS, 60]] }),
+    step({ gossip, hostile }) {
+      const told = hostile.heard.slice(-20).flatMap(({ control }) => control?.ihave ?? [])
+      gossip.send({ iwant: told.map(({ messageIDs }) => messageIDs.slice(0, 1_000)).slice(0, 20) })
+    },
+  },
+  idontwants: { everyMs: 10, step: ({ gossip }) => gossip.send({ idontwant: [ids(1_000)] }) },
+  subscriptions: { everyMs: 10, step: ({ gossip }) => gossip.sendBytes(frames.subscriptions()) },
+  'single-bytes': {
+    everyMs: 5,
+    begin: ({ gossip }) => gossip.sendBytes(varint(10 * 1024 * 1024)),
+    step({ gossip }) {
+      for (let n = 0; n < 100; n++) gossip.stream.send(Uint8Array.of(n))
+    },
+  },
+  'gossip-streams': {
+    everyMs: 10,
+    async step({ hostile, connection }) {
+      await Promise.all(Array.from({ length: 10 }, () => hostile.openGossip(connection)))
+    },
+  },
+  streams: {
+    everyMs: 10,
+    step({ connection }, count) {
+      const muxer = muxerOf(connection)
+      for (let n = 0; n < 20; n++)
+        muxer.sendFrame({ type: 1, flag: 1, streamID: 100_001 + 2 * (20 * count + n), length: 0 })
+    },
+  },
+  'yamux-pings': {
+    everyMs: 10,
+    step({ connection }) {
+      for (let n = 0; n < 100; n++) muxerOf(connection).sendPing(n)
+    },
+  },
+  'giant-frames': {
+    everyMs: 20,
+    async step({ connection }) {
+      const stream = await connection.newStream(REQUEST, many)
+      const head = Buffer.alloc(12)
+      head.writeUInt32BE(Number(stream.id), 4)
+      head.writeUInt32BE(2 ** 31, 8)
+      muxerOf(connection).maConn.send(new Uint8Array(head))
+      muxerOf(connection).maConn.send(new Uint8Array(1_000_000))
+    },
+  },
+  pings: {
+    everyMs: 10,
+    async step({ connection }) {
+      const stream = await connection.newStream(PING_PROTOCOL, many)
+      for (let n = 0; n < 10; n++) stream.send(new Uint8Array(32 * 20))
+    },
+  },
+  requests: {
+    everyMs: 20,
+    async step({ connection }) {
+      const stream = await connection.newStream(REQUEST, many)
+      stream.send(Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0))
+    },
+  },
+  'large-requests': {
+    everyMs: 50,
+    async step({ connection }) {
+      const stream = await connection.newStream(REQUEST, many)
+      for (let n = 0; n < 10; n++) stream.send(new Uint8Array(200_000))
+    },
+  },
+  'slow-requests': {
+    everyMs: 100,
+    async step({ connection }, count) {
+      const stream = await connection.newStream(REQUEST, many)
+      stream.send(Uint8Array.of(count))
+    },
+  },
+  'slow-reader': {
+    everyMs: 1_000,
+    begin: ({ connection }) => void socketOf(connection).pause(),
+    step: () => {},
+  },
+  churn: {
+    everyMs: 20,
+    async step({ hostile, address, connection }) {
+      connection.abort(new Error('gone'))
+      const again = await hostile.connect(address)
+      again.abort(new Error('gone'))
+      throw new Error('next')
+    },
+  },
+  'half-handshakes': {
+    everyMs: 50,
+    begin: ({ hostile }) => void silent.set(hostile, []),
+    step({ hostile, address }) {
+      const port = Number(/\/tcp\/(\d+)/.exec(address)?.[1])
+      const sockets = silent.get(hostile) ?? []
+      for (let n = 0; n < 10; n++) {
+        const socket = connectTcp(port, '127.0.0.1')
+        socket.on('error', () => {})
+        sockets.push(socket)
+      }
+      for (const socket of sockets.splice(0, sockets.length - 200)) socket.destroy()
+    },
+  },
+}
+const silent = new Map<HostileHost, Socket[]>()
+
+/** Does as the parent says until it lets go. */
+export function runAttacker(): void {
+  let stop: (() => Promise<void>) | undefined
+  process.on('message', async (message: { kind: 'attack'; name: string; address: string } | { kind: 'stop' }) => {
+    if (message.kind === 'attack') {
+      const attack = ATTACKS[message.name]
+      if (attack !== undefined) stop = wage(attack, message.address)
+      return
+    }
+    await stop?.()
+    process.send?.('stopped')
+  })
+  process.on('disconnect', () => process.exit())
+  process.on('uncaughtException', () => {})
+  process.on('unhandledRejection', () => {})
+}
+
+function wage(attack: Attack, address: string): () => Promise<void> {
+  let isOver = false
+  const loop = async (): Promise<void> => {
+    for (let count = 0; !isOver; ) {
+      const hostile = await startHostileHost()
+      try {
+        const gossip = await hostile.join(address, [BLOCKS])
+        const session: Session = { hostile, address, gossip, connection: gossip.connection }
+        await attack.begin?.(session)
+        for (; !isOver; count++) {
+          await attack.step(session, count)
+          if (session.connection.status !== 'open') throw new Error('dropped')
+          await new Promise((resolve) => setTimeout(resolve, attack.everyMs))
+        }
+      } catch {
+        // A new identity costs a new address, and some time.
+        await new Promise((resolve) => setTimeout(resolve, isOver ? 0 : 2_000))
+      }
+      for (const socket of silent.get(hostile) ?? []) socket.destroy()
+      silent.delete(hostile)
+      await hostile.stop().catch(() => {})
+    }
+  }
+  const done = loop()
+  return () => {
+    isOver = true
+    return done
+  }
+}
