@@ -1,0 +1,295 @@
+import { multiaddr } from '@multiformats/multiaddr'
+import fc from 'fast-check'
+import { Key } from 'interface-datastore'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../lib/clock.ts'
+import { DecodeError, UsageError } from '../lib/errors.ts'
+import { cidrToIpNet, ipNetToCidr, normalizeCidr } from '../lib/ipNet.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { decodePayloadEnvelope, type PayloadVersion } from '../rollup/protocol/index.ts'
+import { parseEnode } from './discovery/bootnodes.ts'
+import { P2pError } from './errors.ts'
+import { createIdDialects } from './gossip/idDialects.ts'
+import { AccessLists } from './host/accessLists.ts'
+import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
+import { parsePrivateKeyHex } from './host/privateKey.ts'
+import { defaultRouters } from './nat/defaultRoute.ts'
+import { openPeerHistories } from './score/peerHistory.ts'
+import { openScoreBook } from './score/scoreBook.ts'
+import { snappyDeclaredLength } from './snappyBlock.ts'
+import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './sync/payloadByNumber.ts'
+import { testBlock, testConfig } from './testUtils/testChain.ts'
+
+/**
+ * The decoders of this room that have no such test beside them: whatever comes, they answer or throw an error of theirs,
+ * and what is written is read back.
+ */
+
+const PEER = '16Uiu2HAm8xBjKagcN6Bf7msT6V5zPrmWi4wSv96CWuiBrpXMMHRC'
+const config = testConfig()
+const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
+
+type ErrorClass = abstract new (...args: never[]) => Error
+
+/** Neither a TypeError nor a RangeError nor anything else that nobody meant. */
+function throwsOnly(classes: readonly ErrorClass[], work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!classes.some((known) => error instanceof known)) throw error
+  }
+}
+
+/** Text as a careless or hostile hand would write it: pieces of what is expected, changed. */
+function near(...samples: readonly string[]): fc.Arbitrary<string> {
+  const changed = fc
+    .tuple(fc.constantFrom(...samples), fc.nat(120), fc.string({ maxLength: 4 }), fc.nat(3))
+    .map(([sample, at, text, cut]) => sample.slice(0, at) + text + sample.slice(at + cut))
+  return fc.oneof(fc.string({ maxLength: 80 }), changed)
+}
+
+describe('requests for blocks', () => {
+  it('are read back', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), (number) => {
+        expect(decodeRequest(encodeRequest(number))).toBe(number)
+      }),
+    )
+  })
+  it('of arbitrary bytes throw nothing but DecodeError', () => {
+    fc.assert(fc.property(bytes(12), (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), (input) =>
+        throwsOnly([DecodeError], () => decodeRequest(input)),
+      ),
+    )
+  })
+})
+
+describe('answers with a block', () => {
+  const ages = fc.constantFrom('regolith', 'canyon', 'holocene', 'jovian' as const)
+  it('are read back in each age of the chain', () => {
+    fc.assert(
+      fc.property(ages, fc.array(bytes(300), { maxLength: 5 }), fc.nat(1_000_000), (age, transactions, blockNumber) => {
+        const chain = testConfig(age)
+        const block = testBlock(chain, { transactions, blockNumber })
+        const answer = decodeResponse(encodeResponse(block, chain), chain, block.payload.timestamp)
+        expect(answer).toMatchObject({ code: 0, envelope: { payload: { blockHash: block.payload.blockHash } } })
+      }),
+      { numRuns: 60 },
+    )
+  })
+  it('with bytes changed throw nothing but DecodeError', () => {
+    const block = testBlock(config)
+    const good = encodeResponse(block, config)
+    const change = fc.tuple(fc.nat(good.length - 1), fc.nat(255))
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.nat(good.length), (changes, length) => {
+        const damaged = good.slice(0, length)
+        for (const [at, value] of changes) if (at < length) damaged[at] = value
+        throwsOnly([DecodeError], () => decodeResponse(damaged, config, block.payload.timestamp))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+describe('blocks', () => {
+  it('of arbitrary bytes throw nothing but DecodeError in any container', () => {
+    const versions = fc.constantFrom<PayloadVersion>(1, 2, 3, 4)
+    fc.assert(
+      fc.property(versions, bytes(900), (version, input) =>
+        throwsOnly([DecodeError], () => decodePayloadEnvelope(input, version)),
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+  it('unpack to a length that is read or refused', () => {
+    fc.assert(fc.property(bytes(8), (input) => throwsOnly([DecodeError], () => snappyDeclaredLength(input))))
+  })
+})
+
+describe('names and addresses', () => {
+  it('of peers throw nothing but DecodeError', () => {
+    fc.assert(
+      fc.property(near(PEER, `/ip4/1.2.3.4/tcp/9222/p2p/${PEER}`), (text) => {
+        throwsOnly([DecodeError], () => parsePeerId(text))
+        throwsOnly([DecodeError, P2pError], () => parsePeerAddress(text))
+      }),
+      { numRuns: 500 },
+    )
+  })
+  it('are read back', () => {
+    const ip = fc.oneof(
+      fc.ipV4().map((text) => `/ip4/${text}`),
+      fc.ipV6().map((text) => `/ip6/${text}`),
+      fc.domain().map((text) => `/dns4/${text}`),
+    )
+    fc.assert(
+      fc.property(ip, fc.integer({ min: 1, max: 65_535 }), (host, port) => {
+        const { address, peerId } = parsePeerAddress(`${host}/tcp/${port}/p2p/${PEER}`)
+        expect(peerId.toString()).toBe(PEER)
+        expect(parsePeerAddress(address.toString()).address.equals(address)).toBe(true)
+        expect(ipOf(address) === undefined).toBe(host.startsWith('/dns'))
+      }),
+    )
+  })
+  it('in bytes, as strangers announce them, have an IP or none', () => {
+    fc.assert(
+      fc.property(bytes(60), (input) => {
+        let address: ReturnType<typeof multiaddr>
+        try {
+          address = multiaddr(input)
+        } catch {
+          return
+        }
+        ipOf(address)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+  it('of bootnodes throw nothing but DecodeError, and are read back', () => {
+    const key = 'ab'.repeat(64)
+    fc.assert(
+      fc.property(near(`enode://${key}@1.2.3.4:0?discport=30301`, `enode://${key}@host.example:30305`), (text) =>
+        throwsOnly([DecodeError], () => parseEnode(text)),
+      ),
+      { numRuns: 500 },
+    )
+    fc.assert(
+      fc.property(fc.ipV4(), fc.integer({ min: 1, max: 65_535 }), (ip, port) => {
+        expect(parseEnode(`enode://${key}@${ip}:${port}`)).toMatchObject({ kind: 'enode', host: ip, udpPort: port })
+      }),
+    )
+  })
+  it('of subnets are the same in both spellings', () => {
+    fc.assert(
+      fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), (ip, bits) => {
+        expect(ipNetToCidr(cidrToIpNet(`${ip}/${bits}`))).toBe(normalizeCidr(`${ip}/${bits}`))
+      }),
+    )
+    fc.assert(
+      fc.property(fc.string({ maxLength: 20 }), fc.base64String({ maxLength: 24 }), (IP, Mask) =>
+        throwsOnly([DecodeError], () => ipNetToCidr({ IP, Mask })),
+      ),
+    )
+  })
+  it('of routers come from any table', () => {
+    const line = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0'
+    fc.assert(
+      fc.property(fc.array(near(line), { maxLength: 4 }), (lines) => {
+        for (const router of defaultRouters(lines.join('\n'))) expect(router).toMatch(/^\d+\.\d+\.\d+\.\d+$/)
+      }),
+    )
+  })
+})
+
+describe('keys', () => {
+  it('throw nothing but UsageError, and are read back', () => {
+    fc.assert(
+      fc.property(near('ab'.repeat(32), `0x${'01'.repeat(32)}`), (text) =>
+        throwsOnly([UsageError], () => parsePrivateKeyHex(text)),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (raw) => {
+        expect(parsePrivateKeyHex(` 0x${Buffer.from(raw).toString('hex')}\n`)).toEqual(raw)
+      }),
+    )
+  })
+})
+
+describe('what a node wrote down', () => {
+  it('of whom it refuses is read back, and anything else throws nothing but DecodeError', () => {
+    const ban = fc.record({ expiryMs: fc.nat(), reason: fc.string({ maxLength: 20 }) })
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.string(), ban)),
+        fc.array(fc.ipV4()),
+        fc.array(fc.ipV6()),
+        (bans, ips, others) => {
+          const lists = new AccessLists()
+          for (const [peer, entry] of bans) lists.banPeer(peer, entry)
+          for (const ip of [...ips, ...others]) lists.blockAddr(ip)
+          const json: unknown = JSON.parse(JSON.stringify(lists.toJson()))
+          expect(AccessLists.fromJson(json).toJson()).toEqual(lists.toJson())
+        },
+      ),
+    )
+    const members = fc.dictionary(
+      fc.constantFrom(
+        'version',
+        'blockedPeers',
+        'blockedAddrs',
+        'blockedSubnets',
+        'peerBans',
+        'ipBans',
+        'protectedPeers',
+      ),
+      fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constant(1), fc.constant([]), fc.constant({})),
+    )
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), members), (json) =>
+        throwsOnly([DecodeError], () => AccessLists.fromJson(json)),
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('of peers, in whatever state, is understood or dropped', async () => {
+    const json = fc.jsonValue({ maxDepth: 4 }).map((value) => new Uint8Array(Buffer.from(JSON.stringify(value))))
+    const likely = fc
+      .record(
+        {
+          lastUpdate: fc.oneof(fc.double(), fc.jsonValue()),
+          peerScores: fc.jsonValue({ maxDepth: 3 }),
+          counters: fc.jsonValue({ maxDepth: 3 }),
+          kind: fc.string(),
+          count: fc.integer(),
+        },
+        { requiredKeys: [] },
+      )
+      .map((value) => new Uint8Array(Buffer.from(JSON.stringify([value]))))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(bytes(60), json, likely), { maxLength: 5 }), async (values) => {
+        const datastore = stored(values)
+        const clock = new ManualClock(1_000_000)
+        const histories = await openPeerHistories({ clock, logger: silentLogger, score: () => 0 }, datastore)
+        histories.record(PEER, { kind: 'connected', reason: 'inbound' })
+        expect(histories.peers()).toContain(PEER)
+        const book = await openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: 1_000 })
+        expect(book.entries().length).toBeLessThanOrEqual(values.length)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('ids of messages', () => {
+  it('of any length and in any order are names of messages, or of none', () => {
+    const step = fc.tuple(fc.constantFrom('hear', 'learn', 'name'), fc.constantFrom('a', 'b'), bytes(64), bytes(64))
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const dialects = createIdDialects()
+        for (const [what, peer, one, other] of steps) {
+          if (what === 'hear') dialects.hear(peer, one)
+          else if (what === 'learn') dialects.learnMessage({ withTopic: one, withoutTopic: other })
+          else expect(dialects.nameFor(peer, one)).toBeInstanceOf(Uint8Array)
+          expect(typeof dialects.nameInside(other)).toBe('string')
+        }
+      }),
+    )
+  })
+})
+
+/** A datastore that holds these bytes under every prefix that is asked for. */
+function stored(values: readonly Uint8Array[]): NonNullable<Parameters<typeof openPeerHistories>[1]> {
+  const datastore = {
+    async *query({ prefix = '' }: { prefix?: string }) {
+      for (const [index, value] of values.entries()) yield { key: new Key(`${prefix}peer${index}`), value }
+    },
+    delete: async () => {},
+    batch: () => ({ put: () => {}, delete: () => {}, commit: async () => {} }),
+  }
+  return datastore as unknown as NonNullable<Parameters<typeof openPeerHistories>[1]>
+}

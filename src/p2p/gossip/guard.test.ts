@@ -1,0 +1,151 @@
+import type { PeerId, Stream } from '@libp2p/interface'
+import { StreamMessageEvent } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createPeerConduct } from '../score/conduct.ts'
+import { compressSnappy } from '../snappyBlock.ts'
+import { type AnyRpc, encodeRpc, frameRpc } from '../testUtils/rpcCodec.ts'
+import { guardGossip } from './guard.ts'
+
+const TOPIC = '/optimism/901/2/blocks'
+
+interface SeenRpc {
+  messages: { topic: string; data?: Uint8Array }[]
+  subscriptions: unknown[]
+  control?: { prune: { backoff?: number }[] }
+}
+
+/** A stream that a test writes to, and a peer's name. */
+function peer(name: string) {
+  const stream = Object.assign(new EventTarget(), {
+    aborted: false,
+    abort() {
+      stream.aborted = true
+    },
+    close: async () => {},
+  })
+  const id = { toString: () => name }
+  return {
+    id: id as unknown as PeerId,
+    stream,
+    asStream: stream as unknown as Stream,
+    send: (rpc: AnyRpc) => stream.dispatchEvent(new StreamMessageEvent(frameRpc(encodeRpc(rpc)))),
+  }
+}
+
+/** As much of gossipsub as the guard touches, which decodes by the library. */
+async function setUp(options: { score?: number } = {}) {
+  const { RPC } = await import('@chainsafe/libp2p-gossipsub/message')
+  const clock = new ManualClock(1_000)
+  const seen: SeenRpc[] = []
+  const offences: string[] = []
+  const authors: string[] = []
+  /** Messages under judgement, to be let go. */
+  const judging: { from: string; done(): void }[] = []
+  const peers = new Map<string, PeerId>()
+  const target = {
+    peers,
+    streamsInbound: new Map(),
+    streamsOutbound: new Map(),
+    score: { score: () => options.score ?? 0, rejectInvalidMessage: () => {} },
+    createInboundStream(_peerId: PeerId, _stream: Stream): void {},
+    createOutboundStream: async () => {},
+    decodeRpc: (bytes: Uint8Array) => RPC.decode(bytes),
+    async handleReceivedRpc(from: PeerId, rpc: SeenRpc): Promise<void> {
+      seen.push(rpc)
+      for (const message of rpc.messages) void this.handleReceivedMessage(from, message)
+    },
+    handleReceivedMessage: (from: PeerId, _message: { topic: string; data?: Uint8Array }): Promise<void> =>
+      new Promise((resolve) => judging.push({ from: from.toString(), done: resolve })),
+    handlePeerReadStreamError: () => {},
+  }
+  guardGossip(
+    target,
+    {
+      conduct: createPeerConduct({ clock, penalise: (_peer, _points, offence) => offences.push(offence) }),
+      setTimeout: clock.setTimeout.bind(clock),
+      onAuthor: (id) => authors.push(id),
+      onSlowReader: () => {},
+      onUnexpected(error) {
+        throw error
+      },
+    },
+    { topics: new Set([TOPIC]), graylistThreshold: -40 },
+  )
+  const join = (name: string) => {
+    const joined = peer(name)
+    peers.set(name, joined.id)
+    target.createInboundStream(joined.id, joined.asStream)
+    return joined
+  }
+  return { target, seen, offences, authors, judging, join }
+}
+
+const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
+const message = (data: Uint8Array) => ({ topic: TOPIC, data })
+
+describe('the guard before gossipsub', () => {
+  it('lets nobody ask to be left alone for years', async () => {
+    const { join, seen } = await setUp()
+    join('a').send({
+      prune: [
+        [TOPIC, 2 ** 50],
+        [TOPIC, 60],
+      ],
+    })
+    expect(seen[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
+  })
+
+  it('takes messages with an author out, and says so for our topics', async () => {
+    const { join, seen, authors } = await setUp()
+    const from = Uint8Array.of(1)
+    join('a').send({ messages: [{ topic: TOPIC, from }, { topic: '/other', from }, message(Uint8Array.of(7))] })
+    expect(seen[0]?.messages).toHaveLength(1)
+    expect(authors).toEqual(['a'])
+  })
+
+  it('does not decode what a graylisted peer says', async () => {
+    const { join, seen, offences } = await setUp({ score: -41 })
+    const bad = join('a')
+    bad.send({ graft: [TOPIC] })
+    bad.stream.dispatchEvent(new StreamMessageEvent(frameRpc(Uint8Array.of(0x1b))))
+    expect(seen).toEqual([])
+    expect(offences).toEqual([])
+  })
+
+  it('resets a stream that another replaces', async () => {
+    const { target, join, seen } = await setUp()
+    const first = join('a')
+    const second = peer('a')
+    target.createInboundStream(first.id, second.asStream)
+    expect(first.stream.aborted).toBe(true)
+    second.send({ graft: [TOPIC] })
+    expect(seen).toHaveLength(1)
+    expect(target.streamsInbound.get('a')).toMatchObject({ rawStream: second.stream })
+  })
+
+  it('has room for one large message of each peer, whatever others send', async () => {
+    const { join, judging } = await setUp()
+    for (const name of ['a', 'b']) {
+      const greedy = join(name)
+      for (let n = 0; n < 6; n++) greedy.send({ messages: [message(large(n))] })
+    }
+    const taken = judging.length
+    expect(taken).toBeGreaterThanOrEqual(6)
+    expect(taken).toBeLessThanOrEqual(8)
+    join('honest').send({ messages: [message(large(9))] })
+    expect(judging.at(-1)?.from).toBe('honest')
+    // What was let go makes room.
+    for (const { done } of judging.splice(0)) done()
+    await new Promise((resolve) => setImmediate(resolve))
+    join('late').send({ messages: [message(large(1)), message(large(2))] })
+    expect(judging.map(({ from }) => from)).toContain('late')
+  })
+
+  it('lets a peer’s messages wait behind its own', async () => {
+    const { join, judging } = await setUp()
+    join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
+    join('b').send({ messages: [message(Uint8Array.of(1))] })
+    expect(judging.map(({ from }) => from)).toEqual([...new Array<string>(8).fill('a'), 'b'])
+  })
+})

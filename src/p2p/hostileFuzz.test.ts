@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createLogger } from '../lib/logger.ts'
+import { MAX_ID_BYTES } from './gossip/rpcShape.ts'
+import { compressSnappy } from './snappyBlock.ts'
+import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
+import { BLOCKS, gossiped } from './testUtils/hostileSetup.ts'
+import { encodeRpc, frameRpc } from './testUtils/rpcCodec.ts'
+import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+
+/** Nobody is scored, so that everything is listened to. */
+let node: TestNode
+let hostile: HostileHost
+const failures: string[] = []
+beforeAll(async () => {
+  const logger = createLogger({
+    level: 'debug',
+    format: 'json',
+    color: false,
+    write(line) {
+      const { msg, level } = JSON.parse(line)
+      if (msg === 'Handling an RPC failed' || level === 'error') failures.push(line)
+    },
+  })
+  node = await startTestNode({ scoring: 'none' }, { logger })
+  hostile = await startHostileHost()
+})
+afterAll(async () => {
+  await hostile.stop()
+  await node.node.stop()
+})
+
+it('no RPC of whatever members, whole or with bytes changed, makes gossip fail', async () => {
+  const gossip = await hostile.join(node.address, [BLOCKS])
+  const seed = Date.now()
+  const topic = fc.oneof(fc.constant(BLOCKS), fc.string({ maxLength: 30 }))
+  const id = fc.uint8Array({ maxLength: MAX_ID_BYTES })
+  const lists = fc.array(fc.array(id, { maxLength: 8 }), { maxLength: 3 })
+  const data = fc.oneof(
+    fc.uint8Array({ maxLength: 100 }),
+    fc.uint8Array({ maxLength: 900 }).map(compressSnappy),
+    fc.nat(1_000).map((blockNumber) => gossiped({ blockNumber })),
+  )
+  const rpc = fc.record(
+    {
+      subscriptions: fc.array(fc.tuple(topic, fc.boolean()), { maxLength: 3 }),
+      messages: fc.array(fc.record({ topic, data, from: id, key: id }, { requiredKeys: ['topic'] }), { maxLength: 3 }),
+      ihave: lists,
+      iwant: lists,
+      idontwant: lists,
+      graft: fc.array(topic, { maxLength: 3 }),
+      prune: fc.array(fc.tuple(topic, fc.maxSafeNat()), { maxLength: 3 }),
+      topic,
+    },
+    { requiredKeys: [] },
+  )
+  const change = fc.tuple(fc.nat(500), fc.nat(255))
+  const frames = fc
+    .sample(fc.tuple(rpc, fc.array(change, { maxLength: 3 })), { numRuns: 600, seed })
+    .map(([members, changes], index) => {
+      const bytes = encodeRpc(members)
+      if (index % 2 === 1) for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value
+      return frameRpc(bytes)
+    })
+  for (let at = 0; at < frames.length; at += 20) {
+    gossip.sendBytes(...frames.slice(at, at + 20))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const last = gossiped({ blockNumber: 77_777 })
+  gossip.send({ messages: [{ topic: BLOCKS, data: last }] })
+  await until('a block behind all that', () => node.received.some(({ payload }) => payload.blockNumber === 77_777))
+  expect(failures, `seed ${seed}`).toEqual([])
+  expect(gossip.stream.status).toBe('open')
+})
