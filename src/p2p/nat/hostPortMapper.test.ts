@@ -24,21 +24,25 @@ async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {
 }
 
 describe.each([
-  ['NAT-PMP', startNatPmpGateway],
-  ['UPnP', startUpnpGateway],
-])('a node behind a router that speaks %s', (_name, startRouter) => {
+  ['speaks NAT-PMP', 0, () => startNatPmpGateway()],
+  ['speaks UPnP', 0, () => startUpnpGateway()],
+  ['gives other ports', 1000, () => startNatPmpGateway({ shift: 1000 })],
+])('a node behind a router that %s', (_name, shift, startRouter) => {
   it('has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
     const router = await startRouter()
     closing.push(router.close)
     const { node, address } = await startBehind(router)
     const tcp = Number(/tcp\/(\d+)/.exec(address)?.[1])
-    const outside = `/ip4/203.0.113.7/tcp/${tcp}/p2p/${node.peerId}`
+    const outside = `/ip4/203.0.113.7/tcp/${tcp + shift}/p2p/${node.peerId}`
     await until('the outer address', () => node.multiaddrs().includes(outside))
     expect(node.multiaddrs()).toContain(address)
     await until('the record', async () => parseRecord((await node.self()).ENR).ip === '203.0.113.7')
-    const { udpPort, tcpPort } = parseRecord((await node.self()).ENR)
-    expect(tcpPort).toBe(tcp)
-    expect([...router.mappings.keys()]).toEqual([`tcp ${tcp} -> ${tcp}`, `udp ${udpPort} -> ${udpPort}`])
+    const { udpPort = 0, tcpPort } = parseRecord((await node.self()).ENR)
+    expect(tcpPort).toBe(tcp + shift)
+    expect([...router.mappings.keys()]).toEqual([
+      `tcp ${tcp + shift} -> ${tcp}`,
+      `udp ${udpPort} -> ${udpPort - shift}`,
+    ])
 
     // Peers are told by identify.
     const peer = await startTestNode({ staticPeers: [address] })

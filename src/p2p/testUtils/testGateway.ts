@@ -32,8 +32,8 @@ function newGateway(): TestGateway {
   }
 }
 
-/** Speaks NAT-PMP (RFC 6886). `drop`: requests that it loses at first. */
-export async function startNatPmpGateway(options: { drop?: number } = {}): Promise<TestGateway> {
+/** Speaks NAT-PMP (RFC 6886). `drop`: requests that it loses at first; `shift`: it gives other ports, this much higher. */
+export async function startNatPmpGateway(options: { drop?: number; shift?: number } = {}): Promise<TestGateway> {
   const gateway = newGateway()
   const socket = createSocket('udp4')
   let lost = options.drop ?? 0
@@ -47,7 +47,8 @@ export async function startNatPmpGateway(options: { drop?: number } = {}): Promi
     else {
       const refusal = gateway.refusals.shift()
       const protocol = opcode === 1 ? 'udp' : 'tcp'
-      const [inside, outside, lifetimeS] = [request.readUInt16BE(4), request.readUInt16BE(6), request.readUInt32BE(8)]
+      const [inside, wished, lifetimeS] = [request.readUInt16BE(4), request.readUInt16BE(6), request.readUInt32BE(8)]
+      const outside = wished === inside ? wished + (options.shift ?? 0) : wished
       if (refusal !== undefined) answer.writeUInt16BE(refusal, 2)
       else if (lifetimeS === 0) {
         for (const name of gateway.mappings.keys()) {
