@@ -8,7 +8,7 @@ import { BUDGETS } from './score/conduct.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
-import { CHAIN_ID, testBlock } from './testUtils/testChain.ts'
+import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
@@ -17,10 +17,17 @@ const DATA = 0
 const WINDOW_UPDATE = 1
 const SYN = 1
 
+/** Blocks that the follower has read from its chain, to send them. */
+let asked = 0
 let victims: Victims
 let hostile: HostileHost
 beforeAll(async () => {
-  victims = await startVictims()
+  const large = testBlock(HOSTILE_CONFIG, { transactions: [new Uint8Array(randomBytes(1_500_000))] })
+  const payloadByNumber = async (number: number) => {
+    asked += 1
+    return { ...large, payload: { ...large.payload, blockNumber: number } }
+  }
+  victims = await startVictims({}, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
 })
 afterEach(async () => {
   await victims.expectBlock()
@@ -242,6 +249,21 @@ describe('requests for blocks', () => {
 })
 
 describe('a peer that reads nothing', () => {
+  it('is sent two of the blocks that it asks for, and the rest waits', async () => {
+    const connection = await connect()
+    const request = Buffer.alloc(8)
+    request.writeBigUInt64LE(1n)
+    const before = asked
+    const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, many)))
+    socketOf(connection).pause()
+    for (const stream of streams) stream.send(new Uint8Array(request))
+    await until('the first', () => asked >= before + 2)
+    for (let n = 0; n < 3; n++) await victims.expectBlock()
+    expect(asked).toBe(before + 2)
+    socketOf(connection).resume()
+    await until('the rest', () => asked === before + 12)
+  })
+
   it('is dropped once too much waits for it', async () => {
     hostile = await startHostileHost()
     const gossip = await hostile.join(victims.follower.address, [BLOCKS])

@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { createLanes } from '../gossip/lanes.ts'
 import type { P2pChain } from '../options.ts'
 import { readFirst, writeAll } from '../streams.ts'
 import {
@@ -26,6 +27,8 @@ export const GLOBAL_LIMIT = { perSecond: 20, burst: 256 } as const
 export const PEER_LIMIT = { perSecond: 4, burst: 64 } as const
 const MAX_WAIT_MS = 20_000
 const PEERS_REMEMBERED = 1000
+/** Answers of one peer in memory until it has read them: each may have 10 MiB. Others of its requests wait. */
+const ANSWERS_AT_ONCE = { atOnce: 2, maxWaiting: 64 }
 
 export interface PayloadServerModules {
   chain: P2pChain
@@ -49,6 +52,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
   const { chain, clock, logger, metrics } = modules
   const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
   const peers = new LruMap<string, TokenBucket>(PEERS_REMEMBERED)
+  const lanes = createLanes(ANSWERS_AT_ONCE)
 
   const waitForTurn = async (peer: string, signal: AbortSignal): Promise<void> => {
     let bucket = peers.get(peer)
@@ -88,7 +92,12 @@ export function createPayloadServer(modules: PayloadServerModules) {
       const request = await readFirst(stream, REQUEST_BYTES, timeout)
       await waitForTurn(peer, stop.signal)
       number = decodeRequest(request)
-      await writeAll(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+      const answering = lanes.run(peer, async () => {
+        stop.signal.throwIfAborted()
+        await writeAll(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+      })
+      if (answering === undefined) throw new RequestFailure(RESULT.unknownError, 'too many requests')
+      await answering
     } catch (error) {
       result = resultOf(error)
       logger.debug('Request for a block failed', { peer, number, result, err: error })

@@ -27,10 +27,13 @@ export interface Victims {
   stop(): Promise<void>
 }
 
-export async function startVictims(options: Partial<P2pOptions> = {}): Promise<Victims> {
+export async function startVictims(
+  options: Partial<P2pOptions> = {},
+  modules: Parameters<typeof startTestNode>[1] = {},
+): Promise<Victims> {
   const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
   const { staticPeers = [], ...others } = options
-  const follower = await startTestNode({ staticPeers: [sequencer.address, ...staticPeers], ...others })
+  const follower = await startTestNode({ staticPeers: [sequencer.address, ...staticPeers], ...others }, modules)
   await until('the mesh', () => follower.node.meshSize() > 0 && sequencer.node.meshSize() > 0)
   let number = 1_000
   const events = async (peerId: string): Promise<PeerEvent[]> => {
