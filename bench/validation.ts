@@ -9,7 +9,7 @@ import type { Verdict } from '../src/p2p/gossip/blockValidator.ts'
 import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
 import { createFairTurns } from '../src/p2p/gossip/fairTurns.ts'
 import { bodyOf } from '../src/p2p/gossip/inspection.ts'
-import { identifyMessage, unpackMessage } from '../src/p2p/gossip/messageId.ts'
+import { identifyMessage, messageId, unpackMessage } from '../src/p2p/gossip/messageId.ts'
 import { createSeenBlocks } from '../src/p2p/gossip/seenBlocks.ts'
 import { createSigners } from '../src/p2p/gossip/signers.ts'
 import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
@@ -73,14 +73,14 @@ function mustAccept(verdict: Verdict): void {
 }
 
 /** The whole way of a message on one thread, whatever its size. */
-function whole(messages: readonly Uint8Array[]): number {
+function whole(messages: readonly Uint8Array[], both: boolean): number {
   const signers = createSigners({ current: modules.signer, clock: systemClock })
   const fresh = () => createBlockValidator({ config, clock: systemClock, signers, seen: createSeenBlocks() }, options)
   let validate = fresh()
   let judged = 0
   return microseconds(messages, (compressed) => {
     if (judged++ % messages.length === 0) validate = fresh()
-    const { unpacked } = identifyMessage(TOPIC, compressed, unpackMessage(compressed))
+    const { unpacked } = identifyMessage(TOPIC, compressed, unpackMessage(compressed), both)
     const verdict = validate(VERSION, unpacked)
     if (verdict instanceof Promise) throw new Error('judged later')
     mustAccept(verdict)
@@ -99,7 +99,7 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   const hash = createHash('sha256').update('any').digest()
   return {
     unpack: microseconds(messages, unpackMessage),
-    'one id': microseconds(unpacked, (data) => createHash('sha256').update(TOPIC).update(data).digest()),
+    'one id': microseconds(unpacked, (data) => messageId(TOPIC, data, { ok: true, data })),
     'hash and root': microseconds(bodies, (body) => hashBody(body, transactionsPlace(body, VERSION))?.finishRoot()),
     'hash alone': microseconds(bodies, (body) => hashBody(body, undefined)),
     recovery: microseconds(unpacked, (data) => recoverCompact(hash, data.subarray(0, 64), data[64] ?? 0)),
@@ -136,18 +136,20 @@ async function byThread(messages: readonly Uint8Array[]): Promise<{ perSecond: n
 }
 
 async function judge({ ids, validate }: Validation, compressed: Uint8Array, from = 'peer'): Promise<Verdict> {
-  const { unpacked } = await ids.idOf(TOPIC, compressed, from)
+  const { unpacked } = await ids.idOf(TOPIC, compressed, { from })
   return validate(VERSION, unpacked)
 }
 
 async function throughput(): Promise<void> {
   for (const { name, transactions, pool, opNode, target } of SIZES) {
     const messages = Array.from({ length: pool }, () => message(block(transactions)))
-    const total = whole(messages)
+    const total = whole(messages, true)
+    const withOneId = whole(messages, false)
     const perSecond = 1e6 / total
     console.log(
       `${name} (${transactions} transactions): ${perSecond.toFixed(0)} messages/s on one core, ${total.toFixed(1)} µs each` +
-        ` (op-node ${opNode}/s, target ${target}/s: ${perSecond >= target ? 'reached' : 'missed'})`,
+        ` (op-node ${opNode}/s, target ${target}/s: ${perSecond >= target ? 'reached' : 'missed'});` +
+        ` ${(1e6 / withOneId).toFixed(0)}/s while no peer needs the second id`,
     )
     for (const [part, us] of Object.entries(parts(messages))) {
       console.log(
@@ -178,7 +180,7 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   const handle = async (compressed: Uint8Array, from: string): Promise<string> => {
     try {
       await turns.take()
-      const { unpacked } = await ids.idOf(TOPIC, compressed, from)
+      const { unpacked } = await ids.idOf(TOPIC, compressed, { from })
       const verdict = await validate(VERSION, unpacked)
       return verdict.result === 'accept' ? 'accept' : verdict.reason
     } catch (error) {

@@ -9,10 +9,13 @@ export interface RecoverableSignature {
   yParity: 0 | 1
 }
 
+/** The last recovered key: an array of more than 64 bytes is costly to make. */
+const recovered = new Uint8Array(65)
+
 interface Backend {
   name: 'native' | 'javascript'
   sign(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature
-  /** 65 bytes, beginning with 0x04. */
+  /** 65 bytes, beginning with 0x04; good until the next call. */
   recover(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array
   publicKey(privateKey: Uint8Array, compressed: boolean): Uint8Array
   decompress(publicKey: Uint8Array): Uint8Array
@@ -31,7 +34,7 @@ async function loadBackend(): Promise<Backend> {
         const { signature, recid } = native.ecdsaSign(hash, privateKey)
         return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 1 ? 1 : 0 }
       },
-      recover: (hash, compact, yParity) => native.ecdsaRecover(compact, yParity, hash, false),
+      recover: (hash, compact, yParity) => native.ecdsaRecover(compact, yParity, hash, false, recovered),
       publicKey: (privateKey, compressed) => native.publicKeyCreate(privateKey, compressed),
       decompress: (publicKey) => native.publicKeyConvert(publicKey, false),
     }
@@ -74,7 +77,7 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
 /** As recoverPublicKey, from r ‖ s. */
 export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array {
   try {
-    return backend.recover(hash, compact, yParity).subarray(1)
+    return backend.recover(hash, compact, yParity).slice(1)
   } catch (cause) {
     throw new DecodeError('signature: no public key can be recovered', { cause })
   }

@@ -146,13 +146,15 @@ export function countMissed(
 }
 
 type DialectInternals = Pick<GossipInternals, 'idontwants' | 'handleIHave' | 'handleIdontwant' | 'pushGossip'> &
-  Pick<GossipInternals, 'gossipTracer' | 'sendRpcInBatch'>
+  Pick<GossipInternals, 'gossipTracer' | 'sendRpcInBatch' | 'peers' | 'heartbeatTicks'>
 
 /** Ids of one control message that a peer's form is learned from. */
 const MAX_HEARD = 64
 
 /** What the router tells of the messages that come by. */
 export interface DialectHooks {
+  /** Whether a message's id without topic is wanted: every peer has shown that it uses the other, and owes us nothing. */
+  needsBoth(): boolean
   /** A message is here, whatever becomes of it: a promise of it is kept, by whatever name it was given. */
   onIdentified(names: MessageNames): void
   /** It is valid, and about to be passed on. */
@@ -202,8 +204,21 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
     const control = { ...rpc.control, idontwant: idontwant.map((list) => translated(first, list)) }
     sendRpcInBatch(others, { ...rpc, control })
   }
+  /** Looked at once a heartbeat, and when peers come or go. */
+  let looked = { heartbeat: -1, peers: -1, needsBoth: true }
   return {
+    needsBoth() {
+      // What was asked for may be on its way under a name that only the second id explains.
+      if (target.gossipTracer.promises.size > 0) return true
+      const { heartbeatTicks: heartbeat, peers } = target
+      if (looked.heartbeat !== heartbeat || looked.peers !== peers.size) {
+        const needsBoth = [...peers.keys()].some((peerId) => dialects.shownBy(peerId) !== 'with-topic')
+        looked = { heartbeat, peers: peers.size, needsBoth }
+      }
+      return looked.needsBoth
+    },
     onIdentified(names) {
+      if (names.withoutTopic === undefined) return
       dialects.learnNames(names)
       const withTopic = idText(names.withTopic)
       const withoutTopic = idText(names.withoutTopic)
@@ -213,6 +228,7 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
       target.gossipTracer.deliverMessage(withoutTopic)
     },
     onValid(names) {
+      if (names.withoutTopic === undefined) return
       dialects.learnMessage(names)
       const withTopic = idText(names.withTopic)
       const withoutTopic = idText(names.withoutTopic)

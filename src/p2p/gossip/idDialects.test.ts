@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PeerId } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compressSnappy } from '../snappyBlock.ts'
 import { startRawPeer } from '../testUtils/rawPeer.ts'
@@ -118,6 +120,8 @@ describe('speakBothDialects', () => {
     const gossiped: [string, Uint8Array[]][] = []
     const target = {
       gossipTracer: { promises: new Map<string, Map<string, number>>(), deliverMessage: (_id: string) => {} },
+      peers: new Map<string, PeerId>(),
+      heartbeatTicks: 0,
       idontwants: new Map<string, Map<string, number>>(),
       handleIHave: (_peer: string, ihave: { messageIDs: Uint8Array[] }[]) => ihave,
       handleIdontwant: () => {},
@@ -156,6 +160,35 @@ describe('speakBothDialects', () => {
     hooks.onIdentified(names)
     expect(delivered).toEqual([idText(id(2))])
     expect(dialects.dialectOf('kona')).toBe('without-topic')
+  })
+  it('needs no id without topic while every peer is known to use the other, and owes nothing', async () => {
+    const { target, dialects, hooks } = setUp()
+    const peer = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
+    expect(hooks.needsBoth()).toBe(false)
+    target.peers.set('op', peer)
+    expect(hooks.needsBoth()).toBe(true)
+    hooks.onIdentified(names)
+    target.handleIHave('op', [{ messageIDs: [id(1)] }])
+    target.heartbeatTicks += 1
+    expect(hooks.needsBoth()).toBe(false)
+    target.gossipTracer.promises.set(idText(id(9)), new Map([['op', 1]]))
+    expect(hooks.needsBoth()).toBe(true)
+    target.gossipTracer.promises.clear()
+    expect(hooks.needsBoth()).toBe(false)
+    target.peers.set('kona', peer)
+    expect(hooks.needsBoth()).toBe(true)
+    dialects.setDialect('kona', 'without-topic')
+    target.heartbeatTicks += 1
+    expect(hooks.needsBoth()).toBe(true)
+    target.peers.delete('kona')
+    expect(hooks.needsBoth()).toBe(false)
+  })
+  it('learns nothing of a message whose second id nobody wants', () => {
+    const { dialects, hooks, delivered } = setUp()
+    hooks.onIdentified({ withTopic: id(1), withoutTopic: undefined })
+    hooks.onValid({ withTopic: id(1), withoutTopic: undefined })
+    expect(delivered).toEqual([])
+    expect(dialects.nameFor('kona', id(1))).toEqual(id(1))
   })
   it('remembers who did not want a message before it came', () => {
     const { target, dialects, hooks } = setUp()

@@ -5,7 +5,8 @@ import { GOSSIP_PARAMS } from './params.ts'
 /** Both names of one message; texts are those of `idText`. */
 export interface MessageNames {
   withTopic: Uint8Array
-  withoutTopic: Uint8Array
+  /** Undefined while nobody is about who could use it. */
+  withoutTopic: Uint8Array | undefined
 }
 
 export const idText = (id: Uint8Array): string =>
@@ -28,6 +29,8 @@ export interface IdDialects {
   /** op-node's form until the peer has shown another. */
   dialectOf(peerId: string): IdDialect
   setDialect(peerId: string, dialect: IdDialect): void
+  /** The form that the peer has shown; undefined before. */
+  shownBy(peerId: string): IdDialect | undefined
   /** Learns from an id that the peer computed itself (IHAVE, IDONTWANT; what it asks for is our own naming). */
   hear(peerId: string, id: Uint8Array): void
 }
@@ -47,13 +50,13 @@ export function createIdDialects(now: () => number = Date.now): IdDialects {
     peers.set(peerId, dialect)
   }
   const learnNames = ({ withTopic, withoutTopic }: MessageNames): void => {
-    withoutTopicOf.set(idText(withTopic), withoutTopic)
+    if (withoutTopic !== undefined) withoutTopicOf.set(idText(withTopic), withoutTopic)
   }
   return {
     learnNames,
     learnMessage(names) {
       learnNames(names)
-      insideOf.set(idText(names.withoutTopic), idText(names.withTopic))
+      if (names.withoutTopic !== undefined) insideOf.set(idText(names.withoutTopic), idText(names.withTopic))
     },
     nameInside(id) {
       const text = idText(id)
@@ -64,6 +67,7 @@ export function createIdDialects(now: () => number = Date.now): IdDialects {
     },
     dialectOf,
     setDialect,
+    shownBy: (peerId) => peers.get(peerId),
     hear(peerId, id) {
       const text = idText(id)
       if (insideOf.has(text)) setDialect(peerId, 'without-topic')

@@ -13,7 +13,7 @@ export interface Task {
 }
 
 export type Answer =
-  | { task: number; id: Uint8Array; idWithoutTopic: Uint8Array; unpacked: { ok: true } | UnpackFault }
+  | { task: number; id: Uint8Array; idWithoutTopic: Uint8Array | undefined; unpacked: { ok: true } | UnpackFault }
   | { task: number; inspection: Inspection; message: Uint8Array }
   | { task: number; failure: string }
 
@@ -31,7 +31,9 @@ function work({ task, topic, compressed, question }: Task, answer: Answering): v
   const message = unpacked.data
   answer({ task, id, idWithoutTopic, unpacked: { ok: true } }, [])
   const inspection = inspectMessage(message, question, checkTransactions)
-  if (inspection.stop === 'none') answer({ task, inspection, message }, [message.buffer])
+  // Short ones share a buffer, which stays.
+  const own = message.length === message.buffer.byteLength ? [message.buffer] : []
+  if (inspection.stop === 'none') answer({ task, inspection, message }, own)
   else answer({ task, inspection, message: new Uint8Array(0) }, [])
 }
 

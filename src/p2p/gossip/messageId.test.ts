@@ -103,6 +103,16 @@ describe('createMessageIds', () => {
     expect((await ids.idOf(TOPIC, one)).id).toEqual(first.id)
   })
 
+  it('names a message by its second id when that is asked for, then or later', async () => {
+    const ids = setUp()
+    const compressed = compressSnappy(Buffer.from('one'))
+    const { id, idWithoutTopic } = await ids.idOf(TOPIC, compressed, { both: false })
+    expect(toHex(id)).toBe(idOf(TOPIC, compressed))
+    expect(idWithoutTopic).toBeUndefined()
+    const expected = messageId(TOPIC, compressed, unpackMessage(compressed), 'without-topic')
+    expect(await ids.idOf(TOPIC, Uint8Array.from(compressed))).toMatchObject({ id, idWithoutTopic: expected })
+  })
+
   const large = () => compressSnappy(new Uint8Array(LARGE_BYTES + 1))
 
   it('leaves what unpacks to much, and only that, to the other thread', () => {
@@ -112,7 +122,7 @@ describe('createMessageIds', () => {
     expect(ids.idOf(TOPIC, Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0))).toMatchObject({ unpacked: { ok: false } })
     expect(asked).toEqual([])
     const compressed = large()
-    expect(ids.idOf(TOPIC, compressed, 'alice')).toBeInstanceOf(Promise)
+    expect(ids.idOf(TOPIC, compressed, { from: 'alice' })).toBeInstanceOf(Promise)
     expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', question }])
     const noise = new Uint8Array(LARGE_BYTES + 1)
     expect(ids.idOf(TOPIC, noise)).toBeInstanceOf(Promise)
@@ -126,10 +136,10 @@ describe('createMessageIds', () => {
       unpacked: { ok: false, reason: 'snappy-damaged' },
     }
     const ids = setUp(async () => identified)
-    const first = ids.idOf(TOPIC, large(), 'alice')
-    expect(ids.idOf(TOPIC, large(), 'bob')).toBe(first)
+    const first = ids.idOf(TOPIC, large(), { from: 'alice' })
+    expect(ids.idOf(TOPIC, large(), { from: 'bob' })).toBe(first)
     expect(await first).toBe(identified)
-    expect(ids.idOf(TOPIC, large(), 'carol')).toBe(identified)
+    expect(ids.idOf(TOPIC, large(), { from: 'carol' })).toBe(identified)
     expect(asked).toHaveLength(1)
   })
 

@@ -89,16 +89,21 @@ const topicHeads = new LruMap<string, Uint8Array>(16)
 
 export interface IdentifiedMessage {
   id: Uint8Array
-  /** What peers call it that leave the topic out. */
-  idWithoutTopic: Uint8Array
+  /** What peers call it that leave the topic out; undefined when it was not asked for. */
+  idWithoutTopic: Uint8Array | undefined
   unpacked: Unpacked
 }
 
-/** Both ids of a message that is at hand. */
-export function identifyMessage(topic: string, compressed: Uint8Array, unpacked: UnpackedHere): IdentifiedMessage {
+/** Names a message that is at hand, by both ids unless one is enough. */
+export function identifyMessage(
+  topic: string,
+  compressed: Uint8Array,
+  unpacked: UnpackedHere,
+  both = true,
+): IdentifiedMessage & { unpacked: UnpackedHere } {
   return {
     id: messageId(topic, compressed, unpacked),
-    idWithoutTopic: messageId(topic, compressed, unpacked, 'without-topic'),
+    idWithoutTopic: both ? messageId(topic, compressed, unpacked, 'without-topic') : undefined,
     unpacked,
   }
 }
@@ -108,8 +113,15 @@ export function identifyMessage(topic: string, compressed: Uint8Array, unpacked:
  * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another thread.
  */
 export interface MessageIds {
-  /** `from` is the peer that sent it. Throws, or rejects with InspectionFailure, when there will be no id. */
-  idOf(topic: string, compressed: Uint8Array, from?: string): IdentifiedMessage | Promise<IdentifiedMessage>
+  /** Throws, or rejects with InspectionFailure, when there will be no id. */
+  idOf(topic: string, compressed: Uint8Array, options?: IdOptions): IdentifiedMessage | Promise<IdentifiedMessage>
+}
+
+export interface IdOptions {
+  /** The peer that sent it. */
+  from?: string | undefined
+  /** Whether the id without topic is wanted; by default it is. */
+  both?: boolean
 }
 
 /** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
@@ -125,15 +137,26 @@ export interface MessageIdsModules {
 export function createMessageIds({ thread, question }: MessageIdsModules): MessageIds {
   const recent = createRecentMessages()
   return {
-    idOf(topic, compressed, from = '') {
+    idOf(topic, compressed, { from = '', both = true } = {}) {
       const known = recent.find(topic, compressed)
-      if (known !== undefined) return known
+      if (known !== undefined) {
+        if (both) complete(topic, compressed, known)
+        return known
+      }
       if (isLarge(compressed)) {
         return recent.add(topic, compressed, thread.identify({ topic, compressed, from, question: question(topic) }))
       }
-      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpackMessage(compressed)))
+      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpackMessage(compressed), both))
     },
   }
+}
+
+/** Adds the second id to a message that was named by one. */
+function complete(topic: string, compressed: Uint8Array, known: Identification): void {
+  if (known instanceof Promise || known.idWithoutTopic !== undefined) return
+  const { unpacked } = known
+  if (unpacked.ok && unpacked.data === undefined) return
+  known.idWithoutTopic = messageId(topic, compressed, unpacked, 'without-topic')
 }
 
 type Identification = IdentifiedMessage | Promise<IdentifiedMessage>

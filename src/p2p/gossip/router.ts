@@ -243,7 +243,7 @@ export function createGossipRouter(
   }
   const identifyNow = (message: Message): Uint8Array | Promise<Uint8Array> => {
     const from = senderOf?.(message.data)
-    const identified = ids.idOf(message.topic, message.data, from)
+    const identified = ids.idOf(message.topic, message.data, { from, both: names?.needsBoth() ?? true })
     if (!(identified instanceof Promise)) return remember(message, identified)
     return identified.then(
       (result) => remember(message, result),

@@ -24,9 +24,16 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
   let known: Hex | undefined
   let previous: { address: Hex; sinceMs: number } | undefined
 
+  /** What was configured last, and what it means. */
+  let read: { text: Hex | undefined; address: Hex | undefined } = { text: undefined, address: undefined }
+
   const refresh = (): Hex | undefined => {
-    const now = modules.current()?.toLowerCase() as Hex | undefined
-    const address = now === ZERO_ADDRESS ? undefined : now
+    const text = modules.current()
+    if (text !== read.text) {
+      const address = text?.toLowerCase() as Hex | undefined
+      read = { text, address: address === ZERO_ADDRESS ? undefined : address }
+    }
+    const { address } = read
     if (address !== undefined && address !== known) {
       if (known !== undefined) previous = { address: known, sinceMs: modules.clock.now() }
       known = address

@@ -127,7 +127,8 @@ export function decodePayloadSsz(
   if (withdrawalsStart < transactionsStart || withdrawalsStart > bytes.length) {
     throw new DecodeError(`payload: withdrawals at ${withdrawalsStart}`)
   }
-  const hex = (start: number, end: number): Hex => toHex(bytes.subarray(start, end))
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const hex = (start: number, end: number): Hex => `0x${buffer.toString('hex', start, end)}`
   const payload: ExecutionPayload = {
     parentHash: hex(0, 32),
     feeRecipient: hex(32, 52),
