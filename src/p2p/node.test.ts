@@ -233,6 +233,22 @@ describe('a broken link', () => {
     await proxy.close()
   })
 
+  it('that is slow is not taken for a dead one', async () => {
+    const { sequencer, follower, proxy } = await linked()
+    proxy.set({ delayMs: 50, bytesPerSecond: 100_000 })
+    const block = testBlock(config, { transactions: [new Uint8Array(randomBytes(400_000))] })
+    const arrived = follower.block(block.payload.blockHash)
+    const startMs = performance.now()
+    await sequencer.node.publish(block)
+    await arrived
+    // Longer than a silent connection is left alone.
+    expect(performance.now() - startMs).toBeGreaterThan(2_000)
+    const [history] = await follower.node.peerHistory(sequencer.node.peerId)
+    expect(history?.events.filter(({ kind }) => kind === 'disconnected')).toEqual([])
+    expect(await sequencer.registry.metrics()).toContain('op_node_default_p2p_peer_count 1\n')
+    await proxy.close()
+  })
+
   it('that silently carries nothing is noticed on both sides, and blocks take the new one', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.freeze()

@@ -226,6 +226,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')
       statics.onConnected(peer)
+      sync.onPeer()
     },
     onPeerGone(peer, end) {
       events.onDisconnected(peer, end)
@@ -261,7 +262,11 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     {
       clock,
       logger,
-      watched: () => statics.ids().flatMap((peer) => connections.open(peer)),
+      // Where there are few, each link matters, whoever has made it.
+      watched: () =>
+        connections.peers().length < options.gossip.meshLow
+          ? connections.open()
+          : statics.ids().flatMap((peer) => connections.open(peer)),
       onSuspect: statics.onSuspect,
       onAlive: statics.onAlive,
     },

@@ -43,7 +43,7 @@ export interface P2pOptions {
   peersHigh: number
   peersGraceMs: number
   dialTimeoutMs: number
-  /** When a static peer's connection counts as dead. */
+  /** When the connection of a static peer, or any while there are few, counts as dead. */
   liveness: LivenessOptions
   /** How soon the node says that gossip brings no blocks; what is not given follows from the block time. */
   health?: Partial<MonitorLimits>

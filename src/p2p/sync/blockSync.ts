@@ -29,6 +29,8 @@ export interface BlockSync {
   stop(): Promise<void>
   /** A block that gossip brought and validation accepted, or that this node's sequencer made. */
   onTrustedBlock(envelope: PayloadEnvelope): void
+  /** A peer has been connected. */
+  onPeer(): void
   /**
    * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
    * without it the gap is asked for only where gossip has brought the block above.
@@ -137,6 +139,7 @@ export function createBlockSync(
       blocks.trust(envelope)
       metrics.setQuarantined(blocks.quarantined())
     },
+    onPeer: client.onCandidate,
     requestRange(start, end, above) {
       if (!options.enabled || end <= start) return
       if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)

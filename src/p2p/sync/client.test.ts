@@ -165,6 +165,18 @@ describe('createBlockClient', () => {
     expect(asked).toHaveLength(72)
   })
 
+  it('goes on as soon as there is somebody to ask', async () => {
+    const peers: string[] = []
+    const { clock, client, asked, ask } = setUp(peers)
+    await ask(7)
+    peers.push('a')
+    await clock.advance(1_000)
+    expect(asked).toHaveLength(0)
+    client.onCandidate()
+    await clock.advance(0)
+    expect(asked).toHaveLength(1)
+  })
+
   it('forgets what is not wanted any more', async () => {
     const { client, asked, ask, give } = setUp(['a'])
     await ask(1, 2, 3, 4)

@@ -47,6 +47,8 @@ export interface BlockClient {
   enqueue(number: number, except?: string): boolean
   /** What is below is not wanted any more. */
   dropBelow(number: number): void
+  /** There is somebody more to ask. */
+  onCandidate(): void
   stop(): void
 }
 
@@ -205,6 +207,7 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       const endsAtMs = clock.now() + JOB_LIFE_MS
       if (known !== undefined) {
         known.endsAtMs = endsAtMs
+        pumpSoon()
         if (except !== undefined) known.failed.add(except)
         return true
       }
@@ -216,6 +219,7 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     dropBelow(number) {
       for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)
     },
+    onCandidate: pumpSoon,
     stop() {
       stopped = true
       cancelTimer?.()
