@@ -26,6 +26,9 @@ const ROUND_MS = 400
 const HOSTILE_MS = 4_000
 /** Bytes that a flood brings, as fast as a gigabit link at most. */
 const FLOOD_BYTES_PER_MS = 125_000
+const FLOODING_PEERS = 4
+/** Messages of one peer that are worked on at once; the router's guard has the rest wait. */
+const UNDER_WAY = 8
 
 interface Size {
   name: string
@@ -44,7 +47,8 @@ const SIZES: readonly Size[] = [
 ]
 
 const modules = { config, clock: systemClock, logger: silentLogger, signer: () => SEQUENCER_ADDRESS }
-const options = { maxAgeS: 1_000_000, topics: new Map([[VERSION, TOPIC]] as const) }
+/** Messages are made once, and used for longer than a minute. */
+const options = { maxAgeS: 600, topics: new Map([[VERSION, TOPIC]] as const) }
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
@@ -179,8 +183,11 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   const outcomes = new Map<string, number>()
   const handle = async (compressed: Uint8Array, from: string): Promise<string> => {
     try {
-      await turns.take()
+      const turn = turns.take()
+      if (turn !== undefined) await turn
       const { unpacked } = await ids.idOf(TOPIC, compressed, { from })
+      const more = turns.goOn()
+      if (more !== undefined) await more
       const verdict = await validate(VERSION, unpacked)
       return verdict.result === 'accept' ? 'accept' : verdict.reason
     } catch (error) {
@@ -196,15 +203,22 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   let isOver = false
   const begin = performance.now()
   delay.enable()
-  const flooding = async (): Promise<void> => {
-    for (let n = 0; !isOver; n++) {
-      const next = flood[n % flood.length]
+  const flooding = async (from: string): Promise<void> => {
+    let underWay = 0
+    while (!isOver) {
+      const next = flood[Math.floor(Math.random() * flood.length)]
       if (next === undefined) return
-      // A message that was seen a while ago is new again to the cache of recent ones, and to the thread.
+      underWay += 1
       sentBytes += next.length
-      void handle(next, 'hostile').then((outcome) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1))
+      void handle(next, from).then((outcome) => {
+        underWay -= 1
+        if (!isOver) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      })
       const ahead = sentBytes / FLOOD_BYTES_PER_MS - (performance.now() - begin)
-      if (ahead > 1 || n % 50 === 49) await new Promise((resolve) => setTimeout(resolve, Math.max(1, ahead)))
+      while (!isOver && (underWay >= UNDER_WAY || ahead > 1)) {
+        await new Promise((resolve) => setImmediate(resolve))
+        if (underWay < UNDER_WAY && sentBytes / FLOOD_BYTES_PER_MS < performance.now() - begin) break
+      }
     }
   }
   const blocks = async (): Promise<void> => {
@@ -219,7 +233,7 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 300))
     isOver = true
   }
-  await Promise.all([flooding(), blocks()])
+  await Promise.all([...Array.from({ length: FLOODING_PEERS }, (_, n) => flooding(`hostile ${n}`)), blocks()])
   delay.disable()
   await validation.close()
   const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)

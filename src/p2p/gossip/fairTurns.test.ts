@@ -23,6 +23,23 @@ describe('createFairTurns', () => {
     expect(turns.take()).toBeUndefined()
   })
 
+  it('lets what has begun go on within the same share, and then before what has not', async () => {
+    let nowMs = 0
+    const turns = createFairTurns(10, () => nowMs)
+    turns.take()
+    nowMs = 3
+    expect(turns.goOn()).toBeUndefined()
+    nowMs = 5
+    const order: string[] = []
+    const work = [turns.take(), turns.take(), turns.take(), turns.goOn(), turns.goOn()].map((turn, index) =>
+      turn?.then(() => order.push(['new', 'newer', 'newest', 'begun', 'begun too'][index] ?? '')),
+    )
+    expect(work).not.toContain(undefined)
+    await Promise.all(work)
+    expect(order.indexOf('begun too')).toBeLessThan(order.indexOf('newest'))
+    expect(turns.goOn()).toBeUndefined()
+  })
+
   it('lets no more than a number wait', async () => {
     let nowMs = 0
     const turns = createFairTurns(2, () => nowMs)

@@ -10,26 +10,45 @@ const BUDGET_MS = 4
 export interface FairTurns {
   /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
   take(): Promise<void> | undefined
+  /**
+   * For work that has had its turn and goes on after a wait: the library names all messages of a packet before it judges
+   * the first. Comes before what has not begun; undefined: go on now.
+   */
+  goOn(): Promise<void> | undefined
 }
 
 export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()): FairTurns {
   let turnStartedMs: number | undefined
   let waiting = 0
   let tail: Promise<void> = Promise.resolve()
+  let begun = 0
+  let begunTail: Promise<void> = Promise.resolve()
+
+  const hasTime = (): boolean => {
+    if (turnStartedMs === undefined) {
+      turnStartedMs = now()
+      setImmediate(() => {
+        turnStartedMs = undefined
+      })
+    }
+    return now() - turnStartedMs < BUDGET_MS
+  }
   return {
     take() {
-      if (turnStartedMs === undefined) {
-        turnStartedMs = now()
-        setImmediate(() => {
-          turnStartedMs = undefined
-        })
-      }
-      if (waiting === 0 && now() - turnStartedMs < BUDGET_MS) return undefined
+      if (hasTime() && waiting === 0) return undefined
       if (waiting >= maxWaiting) throw new Error('too many gossip messages at once')
       waiting += 1
       tail = tail.then(nextTurn)
       return tail.then(() => {
         waiting -= 1
+      })
+    },
+    goOn() {
+      if (hasTime() && begun === 0) return undefined
+      begun += 1
+      begunTail = begunTail.then(nextTurn)
+      return begunTail.then(() => {
+        begun -= 1
       })
     },
   }

@@ -266,9 +266,13 @@ export function createGossipRouter(
     const identified = identifiedOf.get(message)
     identifiedOf.delete(message)
     if (identified === undefined) return TopicValidatorResult.Ignore
-    const verdict = modules.validate(version, identified.unpacked)
     const done = (final: Verdict) => settle(from, version, message, final, identified.names)
-    return verdict instanceof Promise ? verdict.then(done) : done(verdict)
+    const validate = () => {
+      const verdict = modules.validate(version, identified.unpacked)
+      return verdict instanceof Promise ? verdict.then(done) : done(verdict)
+    }
+    const turn = turns.goOn()
+    return turn === undefined ? validate() : turn.then(validate)
   }
   const isMissedCounted = (topic: string): boolean => {
     const params = scoring.params.topics[topic]
