@@ -64,6 +64,8 @@ export interface P2pOptions {
     floodPublish: boolean
     /** Oldest block accepted, in seconds before now. */
     maxAgeS: number
+    /** Compressed bytes from which on peers are told that they need not send a message; undefined: as op-node, 1 KiB. */
+    idontwantMinBytes?: number
   }
   scoring: ScoringLevel
   /**

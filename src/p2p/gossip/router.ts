@@ -176,7 +176,7 @@ export function createGossipRouter(
       opportunisticGraftPeers: GOSSIP_PARAMS.opportunisticGraftPeers,
       graftFloodThreshold: GOSSIP_PARAMS.graftFloodThresholdMs,
       gossipsubIWantFollowupMs: GOSSIP_PARAMS.iwantFollowupMs,
-      idontwantMinDataSize: GOSSIP_PARAMS.idontwantMinBytes,
+      idontwantMinDataSize: options.idontwantMinBytes ?? GOSSIP_PARAMS.idontwantMinBytes,
       idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
       msgIdFn: identify,
       msgIdToStrFn: dialects.nameInside,

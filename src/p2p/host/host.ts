@@ -17,6 +17,7 @@ import { guardYamux, MAX_INBOUND_STREAMS, type MuxerGuardModules } from './guard
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
+import { noiseCrypto } from './noiseCrypto.ts'
 
 export type HostServices = {
   identify: Identify
@@ -140,7 +141,7 @@ async function encrypters(options: P2pOptions): Promise<NonNullable<Factories['c
   }
   const list: NonNullable<Factories['connectionEncrypters']> = []
   for (const name of options.security) {
-    if (name === 'noise') list.push(noise())
+    if (name === 'noise') list.push(noise({ crypto: noiseCrypto }))
     else list.push((await import('@libp2p/tls')).tls())
   }
   return list

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import type { Hex } from '../../src/lib/hex.ts'
+import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
+import { testBlock } from '../../src/p2p/testUtils/testChain.ts'
+import { encodePayloadEnvelope, payloadVersionAt } from '../../src/rollup/protocol/index.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
+
+/** As in a block of transfers. */
+const TRANSACTION_BYTES = 200
+
+export interface BlockMaker {
+  next(): PayloadEnvelope
+}
+
+/** Blocks one after the other, of transactions that cannot be compressed, each of the wanted size once it is encoded and compressed. */
+export function createBlockMaker(config: RollupConfig, size: number): BlockMaker {
+  let blockNumber = 0
+  let parentHash: Hex = `0x${'01'.repeat(32)}`
+  const make = (transactions: Uint8Array[]): PayloadEnvelope =>
+    testBlock(config, { blockNumber, parentHash, transactions, timestamp: Math.floor(Date.now() / 1000) })
+  const sizeOf = (envelope: PayloadEnvelope): number =>
+    compressSnappy(encodePayloadEnvelope(envelope, payloadVersionAt(config, envelope.payload.timestamp))).length
+  const empty = sizeOf(make([]))
+  /** Each transaction has an offset of 4 bytes. */
+  const room = Math.max(0, size - empty)
+  const whole = Math.floor(room / (TRANSACTION_BYTES + 4))
+  const rest = room - whole * (TRANSACTION_BYTES + 4) - 4
+  const lengths = Array.from({ length: whole }, () => TRANSACTION_BYTES)
+  if (rest > 0) lengths.push(rest)
+  return {
+    next() {
+      blockNumber += 1
+      const block = make(lengths.map((length) => new Uint8Array(randomBytes(length))))
+      parentHash = block.payload.blockHash
+      return block
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { createP2pNode } from '../../src/p2p/node.ts'
+import { DEFAULT_P2P_OPTIONS } from '../../src/p2p/options.ts'
+import { SEQUENCER_KEY, testChain, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import type { P2pNode } from '../../src/p2p/types.ts'
+import { type BlockMaker, createBlockMaker } from './blocks.ts'
+import { answerCalls } from './calls.ts'
+import { heapMb, measureLoopDelay, measureUsage, nowMs, startProfile, type Usage } from './measures.ts'
+
+// Some hosts of one network, whole p2p nodes with real sockets, in a process of their own.
+
+const GOSSIP_EVENTS = 'op_node_default_p2p_gossip_events_total'
+/** Longer than any bench: nobody says IDONTWANT. */
+const NEVER_BYTES = Number.MAX_SAFE_INTEGER
+
+const usage = measureUsage()
+let maker: BlockMaker | undefined
+let stopProfile: (() => Promise<void>) | undefined
+let loopDelayP99 = (): number => 0
+const nodes: { node: P2pNode; registry: Registry }[] = []
+const config = testConfig()
+/** Block number and time, of each delivery in this process. */
+let arrivals: [number, number][] = []
+
+const calls = {
+  async open({ hosts, idontwant }: { hosts: number; idontwant: boolean }): Promise<string[]> {
+    const addresses: string[] = []
+    for (let index = 0; index < hosts; index++) {
+      const registry = new Registry()
+      const node = await createP2pNode(
+        { logger: silentLogger, clock: systemClock, registry, chain: testChain(config) },
+        {
+          ...DEFAULT_P2P_OPTIONS,
+          privateKey: new Uint8Array(randomBytes(32)),
+          listenIp: '127.0.0.1',
+          listenTcpPort: 0,
+          peerStorePath: 'memory',
+          peersLow: 100,
+          peersHigh: 200,
+          ping: false,
+          sequencerKey: SEQUENCER_KEY,
+          gossip: { ...DEFAULT_P2P_OPTIONS.gossip, ...(idontwant ? {} : { idontwantMinBytes: NEVER_BYTES }) },
+        },
+      )
+      node.onPayload(({ payload }) => arrivals.push([payload.blockNumber, nowMs()]))
+      await node.start()
+      nodes.push({ node, registry })
+      addresses.push(node.multiaddrs()[0] ?? '')
+    }
+    return addresses
+  },
+  async connect({ host, addresses }: { host: number; addresses: string[] }): Promise<void> {
+    for (const address of addresses) await nodes[host]?.node.connectPeer(address)
+  },
+  /** Publishes from the first host, as often as told. Numbers of blocks and times of publishing. */
+  async publish(order: { size: number; blocks: number; intervalMs: number }): Promise<[number, number][]> {
+    const { size, blocks, intervalMs } = order
+    maker ??= createBlockMaker(config, size)
+    const times: [number, number][] = []
+    for (let index = 0; index < blocks; index++) {
+      const block = maker.next()
+      times.push([block.payload.blockNumber, nowMs()])
+      await nodes[0]?.node.publish(block)
+      await new Promise((resolve) => setTimeout(resolve, intervalMs))
+    }
+    return times
+  },
+  async measure({ profile }: { profile: string | undefined }): Promise<Usage> {
+    if (profile !== undefined) stopProfile = await startProfile(profile)
+    arrivals = []
+    for (const { registry } of nodes) registry.resetMetrics()
+    loopDelayP99 = measureLoopDelay()
+    return usage()
+  },
+  async result() {
+    const { cpuMs, sentBytes } = usage()
+    await stopProfile?.()
+    const events = { judged: 0, copies: 0 }
+    for (const { registry } of nodes) {
+      const metric = await registry.getSingleMetric(GOSSIP_EVENTS)?.get()
+      for (const { labels, value } of metric?.values ?? []) {
+        if (labels.type === 'DELIVER_MESSAGE' || labels.type === 'REJECT_MESSAGE') events.judged += value
+        if (labels.type === 'DUPLICATE_MESSAGE') events.copies += value
+      }
+    }
+    return { cpuMs, sentBytes, loopDelayP99: loopDelayP99(), ...events, heapMb: heapMb(), arrivals }
+  },
+  heap: (): number => heapMb(),
+}
+
+export type HostsCalls = typeof calls
+answerCalls(calls)

@@ -1,0 +1,67 @@
+import { type Figures, LEGEND, ratioRow, summarize, tableHead, tableRow } from './figures.ts'
+import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts'
+import { runHeap, runOurNetwork } from './ourNetwork.ts'
+import { buildRival, type Rival, runRival } from './rival.ts'
+
+// How fast a block travels through a network of our hosts on loopback, beside go-libp2p's. See USAGE.
+
+/** After this gossipsub has forgotten a message that nobody sends any more. */
+const SEEN_MS = 66_000
+
+async function main(): Promise<void> {
+  const options = parseBenchOptions(process.argv.slice(2))
+  if (options.mode === 'heap') return heap(options)
+  const rival = options.rival === undefined ? 'left out' : await buildRival(options.rival)
+  if (typeof rival === 'string') console.log(`without go-libp2p: ${rival}`)
+  try {
+    await networks(options, typeof rival === 'string' ? undefined : rival)
+  } finally {
+    if (typeof rival !== 'string') await rival.remove()
+  }
+}
+
+async function networks(options: BenchOptions, rival: Rival | undefined): Promise<void> {
+  console.log(`${LEGEND}\n${tableHead()}`)
+  for (const size of options.sizes) {
+    for (const hosts of options.hosts) {
+      const ours = new Map<number, Figures[]>(options.processes.map((count) => [count, []]))
+      const theirs: Figures[] = []
+      for (let round = 0; round < options.rounds; round++) {
+        for (const [processes, figures] of ours)
+          figures.push(await runOurNetwork({ ...options, size, hosts, processes }))
+        if (rival !== undefined) theirs.push(await runRival(rival, { ...options, size, hosts }))
+      }
+      const name = `${hosts} hosts, ${size / 1000} kB`
+      const rivals = summarize(theirs)
+      for (const [processes, figures] of ours) {
+        console.log(tableRow(`${name}, ${processes} process${processes === 1 ? '' : 'es'}`, summarize(figures)))
+      }
+      if (theirs.length === 0) continue
+      console.log(tableRow(`${name}, go-libp2p`, rivals))
+      for (const [processes, figures] of ours) {
+        console.log(
+          ratioRow(`  ours to theirs, ${processes} process${processes === 1 ? '' : 'es'}`, summarize(figures), rivals),
+        )
+      }
+    }
+  }
+}
+
+async function heap(options: BenchOptions): Promise<void> {
+  const [hosts = 16] = options.hosts
+  const [size = 1000] = options.sizes
+  const [processes = 1] = options.processes
+  const heaps = await runHeap({ ...options, hosts, size, processes }, SEEN_MS)
+  console.log(
+    `MB of heap a host after a collection, ${hosts} hosts: at the start, after each tenth of ${options.blocks} blocks,`,
+  )
+  console.log(`and ${SEEN_MS / 1000} s later: ${heaps.map((mb) => mb.toFixed(2)).join(' ')}`)
+}
+
+if (process.argv.includes('--help')) console.log(USAGE)
+else
+  main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    console.error(USAGE)
+    process.exitCode = 1
+  })

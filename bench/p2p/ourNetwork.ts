@@ -1,0 +1,120 @@
+import { type Child, startChild } from './calls.ts'
+import { type Figures, quantile } from './figures.ts'
+import type { HostsCalls } from './hostsProcess.ts'
+
+export interface NetworkOptions {
+  hosts: number
+  processes: number
+  size: number
+  blocks: number
+  warmup: number
+  intervalMs: number
+  dial: number
+  waitMs: number
+  idontwant: boolean
+  /** Folder for CPU profiles. */
+  profile: string | undefined
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** For the last block to arrive. */
+const SETTLE_MS = 2_000
+
+/** One round of our network, as the rival runs its own: each host dials some earlier ones, the first one publishes. */
+export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
+  return withNetwork(options, async (children) => {
+    await publisherOf(children).call('publish', { ...options, blocks: options.warmup })
+    await sleep(SETTLE_MS)
+    const before = await Promise.all(children.map((child) => child.call('measure', options)))
+    const published = new Map(await publisherOf(children).call('publish', options))
+    await sleep(SETTLE_MS)
+    const after = await Promise.all(children.map((child) => child.call('result')))
+
+    const { hosts, blocks } = options
+    const sum = (pick: (index: number) => number): number =>
+      children.reduce((total, _, index) => total + pick(index), 0)
+    const delays = after
+      .flatMap(({ arrivals }) => arrivals)
+      .map(([block, at]) => at - (published.get(block) ?? Number.NaN))
+      .sort((a, b) => a - b)
+    const judged = sum((index) => after[index]?.judged ?? 0)
+    const expected = blocks * (hosts - 1)
+    return {
+      p50: quantile(delays, 0.5),
+      p90: quantile(delays, 0.9),
+      p99: quantile(delays, 0.99),
+      max: quantile(delays, 1),
+      missed: expected - delays.length,
+      cpuPerBlock: sum((index) => (after[index]?.cpuMs ?? 0) - (before[index]?.cpuMs ?? 0)) / blocks,
+      bytesPerBlockAndHost:
+        sum((index) => (after[index]?.sentBytes ?? 0) - (before[index]?.sentBytes ?? 0)) / blocks / hosts,
+      copies: (judged + sum((index) => after[index]?.copies ?? 0)) / expected,
+      duplicates: judged - delays.length,
+      loopDelayP99: Math.max(...after.map((result) => result.loopDelayP99)),
+      heapMbPerHost: sum((index) => after[index]?.heapMb ?? 0) / hosts,
+    }
+  })
+}
+
+/** Megabytes of heap a host, after each tenth of the blocks and once more when everything may be forgotten. */
+export async function runHeap(options: NetworkOptions, forgetMs: number): Promise<number[]> {
+  return withNetwork(options, async (children) => {
+    const heaps: number[] = []
+    const measure = async (): Promise<void> => {
+      const all = await Promise.all(children.map((child) => child.call('heap')))
+      heaps.push(all.reduce((total, mb) => total + mb, 0) / options.hosts)
+    }
+    await measure()
+    for (let tenth = 0; tenth < 10; tenth++) {
+      await publisherOf(children).call('publish', { ...options, blocks: Math.round(options.blocks / 10) })
+      await measure()
+    }
+    await sleep(forgetMs)
+    await measure()
+    return heaps
+  })
+}
+
+function publisherOf(children: readonly Child<HostsCalls>[]): Child<HostsCalls> {
+  const [first] = children
+  if (first === undefined) throw new Error('no process')
+  return first
+}
+
+async function withNetwork<T>(
+  options: NetworkOptions,
+  use: (children: readonly Child<HostsCalls>[]) => Promise<T>,
+): Promise<T> {
+  const { hosts, processes } = options
+  const children = Array.from({ length: Math.min(processes, hosts) }, () =>
+    startChild<HostsCalls>(new URL('./hostsProcess.ts', import.meta.url)),
+  )
+  try {
+    const opened = await Promise.all(
+      children.map((child, index) =>
+        child.call('open', {
+          hosts: Math.ceil((hosts - index) / children.length),
+          idontwant: options.idontwant,
+        }),
+      ),
+    )
+    // Host i is the process's own number ⌊i / processes⌋.
+    for (let host = 1; host < hosts; host++) {
+      const earlier = pickEarlier(host, options.dial)
+      const addresses = earlier.map(
+        (other) => opened[other % children.length]?.[Math.floor(other / children.length)] ?? '',
+      )
+      await children[host % children.length]?.call('connect', { host: Math.floor(host / children.length), addresses })
+    }
+    await sleep(options.waitMs)
+    return await use(children)
+  } finally {
+    await Promise.all(children.map((child) => child.stop()))
+  }
+}
+
+/** As the rival picks: by chance, one may come up twice. */
+function pickEarlier(host: number, count: number): number[] {
+  const picked = Array.from({ length: Math.min(count, host) }, () => Math.floor(Math.random() * host))
+  return [...new Set(picked)]
+}
