@@ -28,6 +28,13 @@ describe('limits of incoming connections', () => {
     expect(connect('1.2.3.4').refusal).toBeUndefined()
   })
 
+  it('take the addresses of one IPv6 network for one', () => {
+    const { connect } = setUp()
+    for (let n = 1; n <= 4; n++) expect(connect(`2001:db8:1:20${n}::1`).refusal).toBeUndefined()
+    expect(connect('2001:db8:1:2ff::9').refusal).toContain('too many connections from')
+    expect(connect('2001:db8:1:300::9').refusal).toBeUndefined()
+  })
+
   it('leave others a place who do not finish the handshake', () => {
     const { limits, connect } = setUp()
     const first = connect('1.2.3.4', false)

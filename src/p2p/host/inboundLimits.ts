@@ -25,6 +25,8 @@ export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
 
 /** Addresses whose rate is remembered. */
 const IPS_REMEMBERED = 4_096
+/** Who has one IPv6 address has very many: go-libp2p counts by /56, too. */
+const IPV6_PREFIX_BYTES = 7
 
 /** Keeps one address from taking the places of all others. */
 export interface InboundLimits {
@@ -49,16 +51,16 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
   const rates = new LruMap<string, TokenBucket>(IPS_REMEMBERED)
   const pending = new WeakMap<ClosingConnection, () => void>()
 
-  const rateOf = (ip: string): TokenBucket => {
-    const known = rates.get(ip)
+  const rateOf = (place: string): TokenBucket => {
+    const known = rates.get(place)
     if (known !== undefined) return known
     const bucket = new TokenBucket(clock, options.perSecondPerIp, options.burstPerIp)
-    rates.set(ip, bucket)
+    rates.set(place, bucket)
     return bucket
   }
-  const occupy = (ip: string, connection: ClosingConnection): void => {
-    const held = places.get(ip) ?? { open: 0, pending: 0 }
-    places.set(ip, held)
+  const occupy = (place: string, connection: ClosingConnection): void => {
+    const held = places.get(place) ?? { open: 0, pending: 0 }
+    places.set(place, held)
     held.open += 1
     held.pending += 1
     let isPending = true
@@ -72,7 +74,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
       () => {
         settle()
         held.open -= 1
-        if (held.open === 0) places.delete(ip)
+        if (held.open === 0) places.delete(place)
       },
       { once: true },
     )
@@ -81,13 +83,14 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
     refuse(ip, connection) {
       const bytes = parseIp(ip)
       if (exempt.some((range) => subnetContains(range, bytes))) return undefined
-      const held = places.get(ip)
+      const place = bytes.length === 16 ? Buffer.from(bytes.subarray(0, IPV6_PREFIX_BYTES)).toString('hex') : ip
+      const held = places.get(place)
       if (held !== undefined && held.open >= options.openPerIp) return 'too many connections from this address'
       if (held !== undefined && held.pending >= options.pendingPerIp) return 'too many handshakes with this address'
-      const rate = rateOf(ip)
+      const rate = rateOf(place)
       if (rate.waitMs() > 0) return 'too many connections a second from this address'
       rate.take()
-      occupy(ip, connection)
+      occupy(place, connection)
       return undefined
     },
     onUpgraded: (connection) => pending.get(connection)?.(),
