@@ -112,6 +112,7 @@ describe('a network without a router', () => {
     const router = await startNatPmpGateway()
     await router.close()
     await expect(find(router.places)).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+    await expect(find(router.places)).rejects.toThrow(/no NAT-PMP at 127\.0\.0\.1: .*; no UPnP router answers/)
   })
 })
 

@@ -19,7 +19,13 @@ export interface SearchPlaces {
 export function createGatewaySearch(places: SearchPlaces = {}): FindGateway {
   const byNatPmp = async (signal: AbortSignal): Promise<Gateway> => {
     const { ips, port } = places.natPmp ?? { ips: await routerCandidates(), port: NAT_PMP_PORT }
-    return Promise.any(ips.map((ip) => answering(createNatPmpGateway({ ip, port }), signal)))
+    try {
+      return await Promise.any(ips.map((ip) => answering(createNatPmpGateway({ ip, port }), signal)))
+    } catch (error) {
+      throw error instanceof AggregateError && error.errors.length > 0
+        ? error.errors[0]
+        : new GatewayError('no-answer', 'no router to ask by NAT-PMP')
+    }
   }
   const byUpnp = async (signal: AbortSignal): Promise<Gateway> => {
     const failures: unknown[] = []
