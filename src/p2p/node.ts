@@ -4,47 +4,45 @@ import { describeError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { DIRECTION } from './api.ts'
 import { checkP2pOptions } from './checkOptions.ts'
-import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import { P2pError } from './errors.ts'
 import { createPublisher } from './gossip/publisher.ts'
 import { createRejectionLog } from './gossip/rejectionLog.ts'
 import { createGossipRouter } from './gossip/router.ts'
-import { blocksTopic, gossipVersionAt, PAYLOAD_VERSIONS } from './gossip/topics.ts'
+import { createChainTopics } from './gossip/topics.ts'
 import { createValidation } from './gossip/validation.ts'
 import { createHealthRecord } from './health/healthRecord.ts'
 import { createNodeHealth } from './health/nodeHealth.ts'
-import { createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
 import { createBandwidth } from './host/bandwidth.ts'
 import { createConnections } from './host/connections.ts'
 import { createConnectionTrimmer } from './host/connectionTrimmer.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'
 import { createGater, type GaterMetrics } from './host/gater.ts'
 import { createHost, startHost } from './host/host.ts'
-import { loadIdentity } from './host/identity.ts'
 import { createInboundLimits, INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { createLatencyTracker } from './host/latency.ts'
 import { createLivenessMonitor } from './host/liveness.ts'
 import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
-import { openPeerDatastore } from './host/peerStore.ts'
 import { createPingServer, MAX_PING_STREAMS, PING_PROTOCOL } from './host/pingServer.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
 import { createP2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
+import { openNodeStorage } from './nodeStorage.ts'
 import { createOperatorApi } from './operatorApi.ts'
 import type { P2pChain, P2pOptions } from './options.ts'
+import { createPayloadListeners } from './payloadListeners.ts'
+import { createReachability } from './reachability.ts'
 import { createAppScores } from './score/appScores.ts'
 import { createBanMonitor } from './score/banMonitor.ts'
 import { createPeerConduct } from './score/conduct.ts'
 import { recordPeerEvents } from './score/peerEvents.ts'
-import { openPeerHistories } from './score/peerHistory.ts'
 import { createPeerReasons } from './score/peerReasons.ts'
 import { createPeerScoreReader } from './score/peerScores.ts'
-import { openScoreBook } from './score/scoreBook.ts'
 import { createScoreKeeping } from './score/scoreKeeping.ts'
 import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
 import { createSigner } from './signer/createSigner.ts'
 import { createBlockSync } from './sync/blockSync.ts'
-import type { P2pNode, PayloadListener } from './types.ts'
+import type { P2pNode } from './types.ts'
+import { createUpkeep } from './upkeep.ts'
 
 export interface P2pModules {
   logger: Logger
@@ -63,65 +61,37 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const parsedStatics = checkP2pOptions(options)
   const signer = await createSigner({ logger }, config.l2ChainId, options)
   const metrics = createP2pMetrics(modules.registry)
-  const identity = await loadIdentity(
-    { logger },
-    {
-      ...(options.privateKey === undefined ? {} : { rawKey: options.privateKey }),
-      ...(options.privateKeyPath === undefined ? {} : { path: options.privateKeyPath }),
-    },
-  )
+  const topics = createChainTopics(config, clock)
+  const scoring = gossipScoring(options, {
+    blockTimeS: config.blockTime,
+    appScore: (peer) => appScores.score(peer),
+    topics: topics.byVersion,
+    version: topics.carrier().version,
+  })
+  const storage = await openNodeStorage({ clock, logger, score: (peer) => router.score(peer) }, options, {
+    retainScoresMs: scoring.params.retainScore,
+  })
+  const { identity, access, histories } = storage
+  const closeOnFailure = async (error: unknown): Promise<never> => {
+    await storage.close()
+    throw error
+  }
   const peerId = identity.peerId.toString()
-  const access =
-    options.peerStorePath === 'memory'
-      ? createMemoryAccessListStore()
-      : await openAccessListFile(`${options.peerStorePath}.access.json`, { logger, clock })
-  const store = await openPeerDatastore(options.peerStorePath, { logger, clock })
-
   const staticAddresses = parsedStatics.filter((peer) => {
     if (peer.peerId.toString() !== peerId) return true
     logger.info('Static peer list contains this node itself, ignoring it')
     return false
   })
-  const histories = await openPeerHistories(
-    { clock, logger, score: (peer) => router.score(peer) },
-    store.datastore,
-  ).catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
   const events = recordPeerEvents(histories)
   const appScores = createAppScores(events.onResponse)
-  const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
-  const versionOf = (topic: string) => PAYLOAD_VERSIONS.find((version) => topics.get(version) === topic)
-  const scoring = gossipScoring(options, {
-    blockTimeS: config.blockTime,
-    appScore: (peer) => appScores.score(peer),
-    topics,
-    version: gossipVersionAt(config, unixSeconds(clock)),
-  })
-  const scoreBook = await openScoreBook({ clock, logger }, options.scoring === 'none' ? undefined : store.datastore, {
-    retainMs: scoring.params.retainScore,
-  }).catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
   const record = createHealthRecord(
     clock,
     staticAddresses.map((peer) => peer.peerId.toString()),
   )
-  const listeners = new Set<PayloadListener>()
-  const deliver: PayloadListener = (envelope, from) => {
-    for (const listener of listeners) {
-      try {
-        listener(envelope, from)
-      } catch (err) {
-        logger.error('Payload listener failed', { err })
-      }
-    }
-  }
+  const listeners = createPayloadListeners(logger)
   const validation = createValidation(
     { config, clock, logger, signer: () => chain.signerAddress() },
-    { maxAgeS: options.gossip.maxAgeS, topics },
+    { maxAgeS: options.gossip.maxAgeS, topics: topics.byVersion },
   )
   const conduct = createPeerConduct({
     clock,
@@ -157,14 +127,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         sync.onTrustedBlock(envelope)
         const { blockNumber, blockHash } = envelope.payload
         logger.debug('Received signed execution payload from p2p', { number: blockNumber, hash: blockHash, peer: from })
-        deliver(envelope, from)
+        listeners.deliver(envelope, from)
       },
       onEvent: metrics.onGossipEvent,
       isAlwaysServed: (peer) => statics.has(peer),
       guard: {
         conduct,
         setTimeout: clock.setTimeout.bind(clock),
-        onAuthor: (peer, topic) => events.onAuthor(peer, versionOf(topic)),
+        onAuthor: (peer, topic) => events.onAuthor(peer, topics.versionOf(topic)),
         onSlowReader(peer) {
           conduct.report(peer, 'slow-reader')
           connections.abort(peer, 'reads too slowly')
@@ -173,7 +143,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       },
       connectionsOf: (peer) => host.getConnections(peer),
     },
-    topics,
+    topics.byVersion,
     options.gossip,
   )
   const gaterMetrics: GaterMetrics = {
@@ -195,7 +165,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
         admits: (peer) => trimmer.admits(peer),
         limits: createInboundLimits({ clock }, { ...INBOUND_LIMITS, exempt: options.ipColocationExempt }),
       }),
-      datastore: store.datastore,
+      datastore: storage.datastore,
       pubsub: router.service,
       muxerGuard: {
         clock,
@@ -206,10 +176,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       },
     },
     options,
-  ).catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
+  ).catch(closeOnFailure)
   const connections = createConnections(host, {
     onOpen: () => metrics.onConnectionOpen(),
     onClose: () => metrics.onConnectionClose(),
@@ -281,7 +248,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   const isProtected = (peer: string): boolean => statics.has(peer) || access.lists.protectedPeers.has(peer)
   const scores = createPeerScoreReader({ router, appScores }, scoring.params)
   const keeping = createScoreKeeping(
-    { book: scoreBook, router, appScores, scores, connected: connections.peers, clock },
+    { book: storage.scoreBook, router, appScores, scores, connected: connections.peers, clock },
     scoring.params,
   )
   keeping.restore()
@@ -298,7 +265,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       isStatic: statics.has,
       onBlock(envelope, from) {
         record.onRequested(envelope)
-        deliver(envelope, from)
+        listeners.deliver(envelope, from)
       },
     },
     options.sync,
@@ -330,7 +297,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       isConnected: connections.isConnected,
       isProtected,
       peers: () => {
-        const mesh = new Set(router.meshPeers(gossipVersionAt(config, unixSeconds(clock))))
+        const mesh = new Set(router.meshPeers(topics.carrier().version))
         return connections.peers().map((id) => ({
           id,
           connectedSinceMs: connections.sinceMs(id) ?? clock.now(),
@@ -352,29 +319,22 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     signer,
     expectedSigner: () => chain.signerAddress(),
   })
-  const discovery = await createDiscoveryOf(options, {
-    host,
-    clock,
-    logger,
-    privateKey: identity.privateKey.raw,
-    config,
-    connected: connections.peers,
-    isRefused: (peer) =>
-      access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
-    metrics: metrics.discovery,
-  }).catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
-  if (discovery !== undefined) {
-    metrics.watchDiscovery({ tableSize: discovery.tableSize, sessions: discovery.sessions })
-  }
-  const portMapper = options.nat
-    ? (await import('./nat/hostPortMapper.ts')).createHostPortMapper(
-        { findGateway: modules.findGateway, clock, logger, addresses: host.services.addresses, discovery },
-        options,
-      )
-    : undefined
+  const reachability = await createReachability(
+    {
+      host,
+      clock,
+      logger,
+      privateKey: identity.privateKey.raw,
+      config,
+      connected: connections.peers,
+      isRefused: (peer) =>
+        access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
+      metrics,
+      findGateway: modules.findGateway,
+    },
+    options,
+  ).catch(closeOnFailure)
+  const { discovery } = reachability
   const operator = createOperatorApi(
     {
       host,
@@ -398,7 +358,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     {
       clock,
       router,
-      versionOf,
+      versionOf: topics.versionOf,
       appScores,
       scoring,
       histories,
@@ -414,41 +374,30 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   )
 
   let state: 'new' | 'started' | 'stopped' = 'new'
-  let cancelUpkeep: (() => void) | undefined
-  const slotMs = slotMilliseconds(config.blockTime)
-  let upkeeps = 0
-  /** A ban that ran out is no ban, whether or not its peer comes back to find out. */
-  const liftExpiredBans = (): void => {
-    const { peers, ips } = access.lists.liftExpiredBans(clock.now())
-    for (const peer of peers) gaterMetrics.onPeerUnban(peer, 'expired')
-    for (const _ of ips) gaterMetrics.onIpUnban()
-    if (peers.length + ips.length === 0) return
-    void access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
-  }
-  /** Once a slot: application scores decay; every 15 s or so the scores go to the metrics (op-node's inspect interval). */
-  const upkeep = (): void => {
-    const connected = connections.peers()
-    appScores.decay(connected)
-    liftExpiredBans()
-    router.setCarrier(gossipVersionAt(config, unixSeconds(clock)))
-    upkeeps += 1
-    if (upkeeps % Math.max(1, Math.round(15_000 / slotMs)) === 0) {
-      metrics.observeScores(connected.map(scores.of))
-      void keeping.save()
-      void histories.flush()
-    }
-    cancelUpkeep = clock.setTimeout(upkeep, slotMs)
-  }
+  const upkeep = createUpkeep(
+    {
+      clock,
+      logger,
+      connected: connections.peers,
+      carrier: () => topics.carrier().version,
+      access,
+      appScores,
+      router,
+      scores,
+      keeping,
+      histories,
+      metrics,
+      unbans: gaterMetrics,
+    },
+    { slotMs: slotMilliseconds(config.blockTime) },
+  )
   const health = createNodeHealth(
     {
       clock,
       logger,
       record,
       router,
-      carrier() {
-        const version = gossipVersionAt(config, unixSeconds(clock))
-        return { version, topic: topics.get(version) ?? '' }
-      },
+      carrier: topics.carrier,
       connected: connections.peers,
       protocolsOf: async (peer) =>
         (await host.peerStore.get(parsePeerId(peer)).catch(() => undefined))?.protocols ?? [],
@@ -456,7 +405,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     },
     { blockTimeS: config.blockTime, limits: options.health },
   )
-  const meshSize = (): number => router.meshPeers(gossipVersionAt(config, unixSeconds(clock))).length
+  const meshSize = (): number => router.meshPeers(topics.carrier().version).length
   metrics.watch({
     streams: () => host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0),
     meshPeers: meshSize,
@@ -473,18 +422,18 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     banMonitor.stop()
     trimmer.stop()
     statics.stop()
-    await Promise.all([portMapper?.stop(), discovery?.stop()])
+    await reachability.stop()
     liveness.stop()
     latency.stop()
     health.stop()
-    cancelUpkeep?.()
+    upkeep.stop()
     connections.stop()
     await sync.stop()
     await host.stop()
     await validation.close()
     await access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
     await histories.flush()
-    await store.close()
+    await storage.close()
     await signer?.stop()
     logger.debug('Stopped p2p host')
   }
@@ -518,8 +467,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       if (options.ban.enabled && options.scoring !== 'none') banMonitor.start()
       trimmer.start()
       health.start()
-      portMapper?.start()
-      upkeep()
+      reachability.mapPorts()
+      upkeep.start()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
       if (discovery === undefined) logger.info('Peer discovery is disabled')
       if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
@@ -530,10 +479,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       sync.onTrustedBlock(envelope)
       await publisher.publish(envelope)
     },
-    onPayload(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onPayload: listeners.add,
     requestRange: sync.requestRange,
     health: health.report,
     headMoved: record.onHead,
@@ -541,15 +487,4 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     connectedPeers: connections.peers,
     multiaddrs,
   }
-}
-
-/** discv5 is loaded by those who want it: some 300 ms. */
-async function createDiscoveryOf(
-  options: P2pOptions,
-  modules: HostDiscoveryModules,
-): Promise<HostDiscovery | undefined> {
-  const { discovery } = options
-  if (discovery === undefined) return undefined
-  const { createHostDiscovery } = await import('./discovery/hostDiscovery.ts')
-  return createHostDiscovery(modules, { ...options, discovery })
 }

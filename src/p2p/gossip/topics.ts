@@ -1,4 +1,6 @@
-import type { PayloadVersion } from '../../rollup/protocol/index.ts'
+import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import { type PayloadVersion, payloadVersionAt } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
 export type { PayloadVersion } from '../../rollup/protocol/index.ts'
 export { payloadVersionAt as gossipVersionAt } from '../../rollup/protocol/index.ts'
@@ -9,4 +11,24 @@ export const PAYLOAD_VERSIONS: readonly PayloadVersion[] = [1, 2, 3, 4]
 /** `/optimism/<chain id>/<version - 1>/blocks` */
 export function blocksTopic(chainId: bigint, version: PayloadVersion): string {
   return `/optimism/${chainId}/${version - 1}/blocks`
+}
+
+export interface ChainTopics {
+  readonly byVersion: ReadonlyMap<PayloadVersion, string>
+  /** Undefined for topics of other chains. */
+  versionOf(topic: string): PayloadVersion | undefined
+  /** The topic that carries blocks of the present time. */
+  carrier(): { version: PayloadVersion; topic: string }
+}
+
+export function createChainTopics(config: RollupConfig, clock: Clock): ChainTopics {
+  const byVersion = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(config.l2ChainId, version)]))
+  return {
+    byVersion,
+    versionOf: (topic) => PAYLOAD_VERSIONS.find((version) => byVersion.get(version) === topic),
+    carrier() {
+      const version = payloadVersionAt(config, unixSeconds(clock))
+      return { version, topic: blocksTopic(config.l2ChainId, version) }
+    },
+  }
 }

@@ -4,11 +4,15 @@ import { gossipScores } from '../peerRecords.ts'
 import type { AppScores } from './appScores.ts'
 import type { GossipScoring } from './scoreParams.ts'
 
-/** Reads a peer's scores as they stand now. */
+/** A peer's scores as they stand now. */
+export interface PeerScoreReader {
+  of(peerId: string): PeerScores
+}
+
 export function createPeerScoreReader(
   modules: { router: Pick<GossipRouter, 'score' | 'counters' | 'peersOnIp'>; appScores: AppScores },
   params: Pick<GossipScoring['params'], 'IPColocationFactorThreshold' | 'IPColocationFactorWhitelist'>,
-): { of(peerId: string): PeerScores } {
+): PeerScoreReader {
   const { router, appScores } = modules
   return {
     of(peerId) {

@@ -1,0 +1,49 @@
+import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
+import type { Host } from './host/host.ts'
+import type { P2pMetrics } from './metrics.ts'
+import type { FindGateway } from './nat/gateway.ts'
+import type { P2pOptions } from './options.ts'
+
+/** How this node finds others, and is found by them. */
+export interface Reachability {
+  /** Undefined: off. */
+  discovery: HostDiscovery | undefined
+  /** Maps ports where that is wanted; in the background. */
+  mapPorts(): void
+  stop(): Promise<void>
+}
+
+export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' | 'metrics'> {
+  host: Host
+  metrics: Pick<P2pMetrics, 'discovery' | 'watchDiscovery'>
+  findGateway: FindGateway | undefined
+}
+
+/** Loads discv5 (some 300 ms) and the port mapper only where they are wanted. */
+export async function createReachability(modules: ReachabilityModules, options: P2pOptions): Promise<Reachability> {
+  const { host, metrics, clock, logger, findGateway } = modules
+  const discovery = await discoveryOf({ ...modules, metrics: metrics.discovery }, options)
+  if (discovery !== undefined) {
+    metrics.watchDiscovery({ tableSize: discovery.tableSize, sessions: discovery.sessions })
+  }
+  const mapper = options.nat
+    ? (await import('./nat/hostPortMapper.ts')).createHostPortMapper(
+        { findGateway, clock, logger, addresses: host.services.addresses, discovery },
+        options,
+      )
+    : undefined
+  return {
+    discovery,
+    mapPorts: () => mapper?.start(),
+    async stop() {
+      await Promise.all([mapper?.stop(), discovery?.stop()])
+    },
+  }
+}
+
+async function discoveryOf(modules: HostDiscoveryModules, options: P2pOptions): Promise<HostDiscovery | undefined> {
+  const { discovery } = options
+  if (discovery === undefined) return undefined
+  const { createHostDiscovery } = await import('./discovery/hostDiscovery.ts')
+  return createHostDiscovery(modules, { ...options, discovery })
+}

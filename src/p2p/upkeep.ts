@@ -1,0 +1,75 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { GossipRouter } from './gossip/router.ts'
+import type { PayloadVersion } from './gossip/topics.ts'
+import type { AccessListStore } from './host/accessListStore.ts'
+import type { GaterMetrics } from './host/gater.ts'
+import type { P2pMetrics } from './metrics.ts'
+import type { AppScores } from './score/appScores.ts'
+import type { PeerHistories } from './score/peerHistory.ts'
+import type { PeerScoreReader } from './score/peerScores.ts'
+import type { ScoreKeeping } from './score/scoreKeeping.ts'
+
+/** op-node's interval of score inspection. */
+const INSPECTION_MS = 15_000
+
+export interface UpkeepModules {
+  clock: Clock
+  logger: Logger
+  connected(): string[]
+  /** Of the topic that carries blocks now. */
+  carrier(): PayloadVersion
+  access: AccessListStore
+  appScores: AppScores
+  router: Pick<GossipRouter, 'setCarrier'>
+  scores: PeerScoreReader
+  keeping: Pick<ScoreKeeping, 'save'>
+  histories: Pick<PeerHistories, 'flush'>
+  metrics: Pick<P2pMetrics, 'observeScores'>
+  unbans: Pick<GaterMetrics, 'onPeerUnban' | 'onIpUnban'>
+}
+
+export interface Upkeep {
+  start(): void
+  stop(): void
+}
+
+/**
+ * What is due once a slot: application scores decay, bans end, the topic that carries blocks may be another; and every
+ * 15 s or so scores go to the metrics and to the disk.
+ */
+export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: number }): Upkeep {
+  const { clock, logger, access } = modules
+  const slotsPerInspection = Math.max(1, Math.round(INSPECTION_MS / slotMs))
+  let slots = 0
+  let cancel: (() => void) | undefined
+
+  /** A ban that ran out is no ban, whether or not its peer comes back to find out. */
+  const liftExpiredBans = (): void => {
+    const { peers, ips } = access.lists.liftExpiredBans(clock.now())
+    for (const peer of peers) modules.unbans.onPeerUnban(peer, 'expired')
+    for (const _ of ips) modules.unbans.onIpUnban()
+    if (peers.length + ips.length === 0) return
+    void access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
+  }
+  const onSlot = (): void => {
+    const connected = modules.connected()
+    modules.appScores.decay(connected)
+    liftExpiredBans()
+    modules.router.setCarrier(modules.carrier())
+    slots += 1
+    if (slots % slotsPerInspection === 0) {
+      modules.metrics.observeScores(connected.map(modules.scores.of))
+      void modules.keeping.save()
+      void modules.histories.flush()
+    }
+    cancel = clock.setTimeout(onSlot, slotMs)
+  }
+  return {
+    start: onSlot,
+    stop() {
+      cancel?.()
+      cancel = undefined
+    },
+  }
+}
