@@ -22,4 +22,12 @@ export class LruMap<K, V> {
     const oldest = this.entries.keys().next()
     if (oldest.done !== true) this.entries.delete(oldest.value)
   }
+
+  values(): IterableIterator<V> {
+    return this.entries.values()
+  }
+
+  clear(): void {
+    this.entries.clear()
+  }
 }

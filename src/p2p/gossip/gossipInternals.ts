@@ -1,8 +1,10 @@
 import type { PeerId } from '@libp2p/interface'
 import { DeviumError } from '../../lib/errors.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import type { TopicParams } from '../score/topicScores.ts'
 import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
 import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
+import { messageId, unpackMessage } from './messageId.ts'
 
 /** Counters of one peer on one scored topic, as the library keeps them. */
 export interface TopicCounters {
@@ -158,8 +160,11 @@ export interface DialectHooks {
   /** A message is here, whatever becomes of it: a promise of it is kept, by whatever name it was given. */
   onIdentified(names: MessageNames): void
   /** It is valid, and about to be passed on. */
-  onValid(names: MessageNames): void
+  onValid(names: MessageNames, message: { topic: string; data: Uint8Array }): void
 }
+
+/** Valid messages without second id that are remembered: more than mcache tells of, and 8 MB at most. */
+const MAX_LACKING = 64
 
 /**
  * Lets gossipsub, whose own messages have one id each, understand and speak both forms of it. Ids that come in are
@@ -177,13 +182,40 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
       }
     }
   }
+  /** Looked at once a heartbeat, and when peers come or go. */
+  let looked = { heartbeat: -1, peers: -1, needsBoth: true }
+  /** Valid messages of late that have no second id, by their first. */
+  const lacking = new LruMap<string, { withTopic: Uint8Array; topic: string; data: Uint8Array }>(MAX_LACKING)
+
+  const isBothNeeded = (): boolean => {
+    // What was asked for may be on its way under a name that only the second id explains.
+    if (target.gossipTracer.promises.size > 0) return true
+    const { heartbeatTicks: heartbeat, peers } = target
+    if (looked.heartbeat !== heartbeat || looked.peers !== peers.size) {
+      const needsBoth = [...peers.keys()].some((peerId) => dialects.shownBy(peerId) !== 'with-topic')
+      looked = { heartbeat, peers: peers.size, needsBoth }
+    }
+    return looked.needsBoth
+  }
+  /** A peer has come that may use the second id: it is about to be told of the last messages, or tells of them. */
+  const needsBoth = (): boolean => {
+    if (!isBothNeeded()) return false
+    for (const { withTopic, topic, data } of lacking.values()) {
+      dialects.learnMessage({ withTopic, withoutTopic: messageId(topic, data, unpackMessage(data), 'without-topic') })
+    }
+    lacking.clear()
+    return true
+  }
+
   const handleIHave = target.handleIHave.bind(target)
   target.handleIHave = (peerId, ihave) => {
+    needsBoth()
     hear(peerId, ihave)
     return handleIHave(peerId, ihave)
   }
   const handleIdontwant = target.handleIdontwant.bind(target)
   target.handleIdontwant = (peerId, idontwant) => {
+    needsBoth()
     hear(peerId, idontwant)
     handleIdontwant(peerId, idontwant)
   }
@@ -192,7 +224,10 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
     messageIDs: list.messageIDs.map((id) => dialects.nameFor(peerId, id)),
   })
   const pushGossip = target.pushGossip.bind(target)
-  target.pushGossip = (peerId, ihave) => pushGossip(peerId, translated(peerId, ihave))
+  target.pushGossip = (peerId, ihave) => {
+    needsBoth()
+    pushGossip(peerId, translated(peerId, ihave))
+  }
   const sendRpcInBatch = target.sendRpcInBatch.bind(target)
   target.sendRpcInBatch = (peers, rpc) => {
     const idontwant = rpc.control?.idontwant ?? []
@@ -204,19 +239,8 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
     const control = { ...rpc.control, idontwant: idontwant.map((list) => translated(first, list)) }
     sendRpcInBatch(others, { ...rpc, control })
   }
-  /** Looked at once a heartbeat, and when peers come or go. */
-  let looked = { heartbeat: -1, peers: -1, needsBoth: true }
   return {
-    needsBoth() {
-      // What was asked for may be on its way under a name that only the second id explains.
-      if (target.gossipTracer.promises.size > 0) return true
-      const { heartbeatTicks: heartbeat, peers } = target
-      if (looked.heartbeat !== heartbeat || looked.peers !== peers.size) {
-        const needsBoth = [...peers.keys()].some((peerId) => dialects.shownBy(peerId) !== 'with-topic')
-        looked = { heartbeat, peers: peers.size, needsBoth }
-      }
-      return looked.needsBoth
-    },
+    needsBoth,
     onIdentified(names) {
       if (names.withoutTopic === undefined) return
       dialects.learnNames(names)
@@ -227,8 +251,11 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
       for (const peerId of promises.get(withoutTopic)?.keys() ?? []) dialects.setDialect(peerId, 'without-topic')
       target.gossipTracer.deliverMessage(withoutTopic)
     },
-    onValid(names) {
-      if (names.withoutTopic === undefined) return
+    onValid(names, { topic, data }) {
+      if (names.withoutTopic === undefined) {
+        lacking.set(idText(names.withTopic), { withTopic: names.withTopic, topic, data })
+        return
+      }
       dialects.learnMessage(names)
       const withTopic = idText(names.withTopic)
       const withoutTopic = idText(names.withoutTopic)

@@ -113,6 +113,7 @@ describe('a peer outside the mesh', () => {
 })
 
 describe('speakBothDialects', () => {
+  const peer = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
   const names = { withTopic: id(1), withoutTopic: id(2) }
   /** The members that it works on; what the library would do with them is recorded. */
   function setUp() {
@@ -163,7 +164,6 @@ describe('speakBothDialects', () => {
   })
   it('needs no id without topic while every peer is known to use the other, and owes nothing', async () => {
     const { target, dialects, hooks } = setUp()
-    const peer = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
     expect(hooks.needsBoth()).toBe(false)
     target.peers.set('op', peer)
     expect(hooks.needsBoth()).toBe(true)
@@ -183,18 +183,24 @@ describe('speakBothDialects', () => {
     target.peers.delete('kona')
     expect(hooks.needsBoth()).toBe(false)
   })
-  it('learns nothing of a message whose second id nobody wants', () => {
-    const { dialects, hooks, delivered } = setUp()
-    hooks.onIdentified({ withTopic: id(1), withoutTopic: undefined })
-    hooks.onValid({ withTopic: id(1), withoutTopic: undefined })
-    expect(delivered).toEqual([])
-    expect(dialects.nameFor('kona', id(1))).toEqual(id(1))
+  it('makes up for the second ids of the last valid messages when a peer comes that may use them', () => {
+    const { target, dialects, hooks, gossiped } = setUp()
+    const data = compressSnappy(Buffer.from('block'))
+    const { id: withTopic, idWithoutTopic } = identifyMessage('topic', data, unpackMessage(data))
+    hooks.onIdentified({ withTopic, withoutTopic: undefined })
+    hooks.onValid({ withTopic, withoutTopic: undefined }, { topic: 'topic', data })
+    expect(dialects.nameInside(idWithoutTopic ?? id(0))).not.toBe(idText(withTopic))
+    dialects.setDialect('kona', 'without-topic')
+    target.peers.set('kona', peer)
+    target.pushGossip('kona', { messageIDs: [withTopic] })
+    expect(gossiped).toEqual([['kona', [idWithoutTopic]]])
+    expect(dialects.nameInside(idWithoutTopic ?? id(0))).toBe(idText(withTopic))
   })
   it('remembers who did not want a message before it came', () => {
     const { target, dialects, hooks } = setUp()
     const unwanted = new Map([[idText(id(2)), 7]])
     target.idontwants.set('kona', unwanted)
-    hooks.onValid(names)
+    hooks.onValid(names, { topic: 'topic', data: new Uint8Array(1) })
     expect(unwanted.get(idText(id(1)))).toBe(7)
     expect(dialects.dialectOf('kona')).toBe('without-topic')
     dialects.setDialect('kona', 'with-topic')

@@ -234,7 +234,7 @@ export function createGossipRouter(
   const identify = (message: Message): Uint8Array | Promise<Uint8Array> => {
     if (own.has(message.data)) {
       const identified = identifyMessage(message.topic, message.data, unpackMessage(message.data))
-      names?.onValid({ withTopic: identified.id, withoutTopic: identified.idWithoutTopic })
+      names?.onValid({ withTopic: identified.id, withoutTopic: identified.idWithoutTopic }, message)
       return remember(message, identified)
     }
     const turn = turns.take()
@@ -287,7 +287,7 @@ export function createGossipRouter(
   ): TopicValidatorResult => {
     modules.onVerdict(from, version, verdict)
     // A block seen before in another message is as good as this one to those who tell of it.
-    if (verdict.result === 'accept' || verdict.reason === 'already-seen') names?.onValid(both)
+    if (verdict.result === 'accept' || verdict.reason === 'already-seen') names?.onValid(both, message)
     if (verdict.result === 'reject') rejected.set(idText(both.withTopic), { version, verdict })
     if (verdict.result === 'accept') {
       accepted.set(message, verdict.envelope)
