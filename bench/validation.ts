@@ -197,12 +197,22 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   await handle(message(block(5_000)), 'good')
 
   const delay = monitorEventLoopDelay({ resolution: 1 })
+  // The processor time of a turn is what the code takes, however busy the machine is with other things.
+  const turnMs: number[] = []
+  let before = process.threadCpuUsage()
+  const watch = (): void => {
+    const { user, system } = process.threadCpuUsage(before)
+    turnMs.push((user + system) / 1000)
+    before = process.threadCpuUsage()
+    if (!isOver) setImmediate(watch)
+  }
   const latencies: number[] = []
   let lost = 0
   let sentBytes = 0
   let isOver = false
   const begin = performance.now()
   delay.enable()
+  setImmediate(watch)
   const flooding = async (from: string): Promise<void> => {
     let underWay = 0
     while (!isOver) {
@@ -238,9 +248,11 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   await validation.close()
   const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)
   const sorted = latencies.toSorted((a, b) => a - b)
+  const turnsSorted = turnMs.slice(1).toSorted((a, b) => a - b)
+  const longest = `${(turnsSorted.at(Math.floor(turnsSorted.length * 0.999)) ?? 0).toFixed(1)}, max ${(turnsSorted.at(-1) ?? 0).toFixed(1)} ms`
   const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
   console.log(
-    `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms;` +
+    `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms; processor time of a turn p99.9 ${longest};` +
       ` ${latencies.length} of ${good.length} good blocks, p50 ${median(sorted).toFixed(1)}, max ${(sorted.at(-1) ?? Number.NaN).toFixed(1)} ms` +
       ` (lost ${lost})\n  flood: ${said}`,
   )
