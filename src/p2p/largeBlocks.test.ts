@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { signedMessage } from './gossip/publisher.ts'
+import { blocksTopic } from './gossip/topics.ts'
+import { compressSnappy } from './snappyBlock.ts'
+import { startRawPeer } from './testUtils/rawPeer.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
+import { startTestNode, until } from './testUtils/testNode.ts'
+
+const config = testConfig('holocene')
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((started) => started.stop()))
+})
+
+/** 1 MB that does not compress. */
+function largeBlock(blockNumber: number) {
+  const content = new Uint8Array(randomBytes(1_000_000))
+  const transactions = Array.from({ length: 5_000 }, (_, i) => content.subarray(i * 200, (i + 1) * 200))
+  return testBlock(config, { blockNumber, transactions })
+}
+
+describe('blocks of a megabyte', () => {
+  it('travel over two hops and arrive as they were', async () => {
+    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+    const relay = await startTestNode({ staticPeers: [sequencer.address] })
+    const follower = await startTestNode({ staticPeers: [relay.address] })
+    running.push(sequencer.node, relay.node, follower.node)
+    await until('the meshes', () => relay.node.meshSize() === 2 && follower.node.meshSize() === 1)
+    const blocks = [largeBlock(1), testBlock(config, { blockNumber: 2 }), largeBlock(3)]
+    const arrived = Promise.all(blocks.map(({ payload }) => follower.block(payload.blockHash)))
+    for (const block of blocks) await sequencer.node.publish(block)
+    expect(await arrived).toEqual(blocks)
+    expect(relay.received).toHaveLength(3)
+  })
+
+  it('arrive although another peer sends as large ones that are none', async () => {
+    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+    const follower = await startTestNode({ staticPeers: [sequencer.address] })
+    running.push(sequencer.node, follower.node)
+    const hostile = await startRawPeer([TOPIC])
+    running.push(hostile)
+    await hostile.connect(follower.address)
+    await until('the mesh', () => follower.node.meshSize() === 2 && sequencer.node.meshSize() === 1)
+    const stranger = new Uint8Array(32).fill(9)
+    for (let n = 0; n < 8; n++) {
+      await hostile.publish(TOPIC, compressSnappy(signedMessage(largeBlock(n), 3, CHAIN_ID, stranger)))
+    }
+    const good = largeBlock(100)
+    const arrived = follower.block(good.payload.blockHash)
+    await sequencer.node.publish(good)
+    expect(await arrived).toEqual(good)
+    expect(follower.received).toHaveLength(1)
+  })
+})
