@@ -40,6 +40,34 @@ describe('createFairTurns', () => {
     expect(turns.goOn()).toBeUndefined()
   })
 
+  it('holds the event loop for a share and two messages at most, when a packet brings many that take long to judge', async () => {
+    let spentMs = 0
+    const turns = createFairTurns(1024, () => spentMs)
+    // As the library goes about it: every message is named before the first is judged.
+    const handle = async (): Promise<void> => {
+      const turn = turns.take()
+      if (turn !== undefined) await turn
+      spentMs += 0.1
+      await Promise.resolve()
+      const more = turns.goOn()
+      if (more !== undefined) await more
+      spentMs += 10
+    }
+    let longestMs = 0
+    let isOver = false
+    let before = spentMs
+    const watch = (): void => {
+      longestMs = Math.max(longestMs, spentMs - before)
+      before = spentMs
+      if (!isOver) setImmediate(watch)
+    }
+    setImmediate(watch)
+    await Promise.all(Array.from({ length: 100 }, handle))
+    isOver = true
+    expect(spentMs).toBeCloseTo(1_010)
+    expect(longestMs).toBeLessThan(25)
+  })
+
   it('lets no more than a number wait', async () => {
     let nowMs = 0
     const turns = createFairTurns(2, () => nowMs)
