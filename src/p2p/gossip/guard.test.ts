@@ -12,7 +12,7 @@ const TOPIC = '/optimism/901/2/blocks'
 interface SeenRpc {
   messages: { topic: string; data?: Uint8Array }[]
   subscriptions: unknown[]
-  control?: { prune: { backoff?: number }[] }
+  control?: { ihave: { messageIDs: Uint8Array[] }[]; prune: { backoff?: number }[] }
 }
 
 /** A stream that a test writes to, and a peer's name. */
@@ -94,6 +94,13 @@ describe('the guard before gossipsub', () => {
       ],
     })
     expect(seen[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
+  })
+
+  it('hears of the first thousand blocks that a peer says it has', async () => {
+    const { join, seen } = await setUp()
+    const ids = (count: number) => Array.from({ length: count }, () => new Uint8Array(20))
+    join('a').send({ ihave: [ids(700), ids(700), ids(5)] })
+    expect(seen[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([700, 300, 0])
   })
 
   it('takes messages with an author out, and says so for our topics', async () => {

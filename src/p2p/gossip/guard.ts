@@ -21,7 +21,7 @@ interface RpcMessage {
 interface DecodedRpc {
   subscriptions: unknown[]
   messages: RpcMessage[]
-  control?: { prune: { backoff?: number }[] }
+  control?: { ihave: { messageIDs: Uint8Array[] }[]; prune: { backoff?: number }[] }
 }
 
 interface InboundStream {
@@ -75,6 +75,8 @@ const LANE = { atOnce: 8, maxWaiting: 1_000 }
 const MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 /** Seconds. A peer that wants to be left alone for longer may say so again. */
 const MAX_BACKOFF_S = 3_600
+/** Ids of one IHAVE that are heard of. An honest peer tells of the blocks of the last 1.5 s. */
+const MAX_IHAVE_IDS = 1_000
 const NO_BYTES = new Uint8Array(0)
 
 /**
@@ -100,6 +102,7 @@ export function guardGossip(
     if (rpc === undefined) return
     dropAuthors(id, rpc)
     limitSubscriptions(id, rpc)
+    limitIds(rpc)
     for (const prune of rpc.control?.prune ?? []) {
       if (prune.backoff !== undefined && prune.backoff > MAX_BACKOFF_S) prune.backoff = MAX_BACKOFF_S
     }
@@ -132,6 +135,15 @@ export function guardGossip(
     if (count === 0 || conduct.spend(id, 'subscriptions', count)) return
     conduct.drop(id, 'subscription-flood')
     rpc.subscriptions = []
+  }
+
+  /** Each is looked up and kept for the IWANT: the library's 5000 take ten milliseconds. */
+  const limitIds = (rpc: DecodedRpc): void => {
+    let left = MAX_IHAVE_IDS
+    for (const list of rpc.control?.ihave ?? []) {
+      if (list.messageIDs.length > left) list.messageIDs = list.messageIDs.slice(0, left)
+      left -= list.messageIDs.length
+    }
   }
 
   target.createInboundStream = (peerId, stream) => {
