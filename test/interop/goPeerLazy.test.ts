@@ -23,9 +23,9 @@ describe('lazy gossip with go-libp2p', () => {
       await meshed(ours, [mesh], 3)
       await ours.node.connectPeer(lazy.address)
       await lazy.event('gossips', ({ peer }) => peer === ours.node.peerId)
-      await expectFromUs(ours, mesh)
-      // Its first block tells us how it names them.
+      // Its first block tells us how it names them; until then it would be told of others in op-node's form.
       const id = await expectFromGo(lazy, ours, 3)
+      await expectFromUs(ours, mesh)
       await lazy.event('ihave-sent', ({ peer, ids }) => peer === ours.node.peerId && ids?.includes(id) === true)
       await lazy.event('iwant-received', ({ ids }) => ids?.includes(id) === true)
 
