@@ -27,6 +27,8 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
+          // Tests that mostly wait run side by side within their file.
+          maxConcurrency: 10,
           sequence: { groupOrder: 1 },
         },
       },

@@ -103,6 +103,21 @@ describe('createStaticPeers', () => {
     }
   })
 
+  it('does not hold a long outage against a link that falls once more', async () => {
+    const { clock, state, statics, fall } = setUp()
+    state.reachable = true
+    statics.start()
+    await clock.advance(10_000)
+    fall()
+    state.reachable = false
+    for (let second = 0; second < 120; second++) await clock.advance(1_000)
+    state.reachable = true
+    for (let step = 0; step < 60 && !state.connected; step++) await clock.advance(100)
+    fall()
+    for (let step = 0; step < 8 && !state.connected; step++) await clock.advance(100)
+    expect(state.connected).toBe(true)
+  })
+
   it('tries another connection while one is silent, and closes the silent one when it stands', async () => {
     const { clock, state, statics } = setUp()
     state.reachable = true

@@ -55,8 +55,10 @@ interface Entry {
   wasConnected: boolean
   suspected: boolean
   connectedAtMs: number | undefined
-  /** Since when it is missing, for the log. */
+  /** Since when it is missing, for the log; a connection that fell right away does not count. */
   awaySinceMs: number
+  /** End of its last connection, however short, or since when that is silent. */
+  lostAtMs: number
   reportedAtMs: number
   cancelTimer: (() => void) | undefined
   dialing: boolean
@@ -86,6 +88,7 @@ export function createStaticPeers(
       suspected: false,
       connectedAtMs: undefined,
       awaySinceMs: clock.now(),
+      lostAtMs: clock.now(),
       reportedAtMs: clock.now(),
       cancelTimer: undefined,
       dialing: false,
@@ -96,13 +99,13 @@ export function createStaticPeers(
 
   const isMissing = (entry: Entry): boolean => entry.suspected || !dialer.isConnected(entry.id)
   const pauseMs = (entry: Entry): number => {
-    const awayMs = clock.now() - entry.awaySinceMs
+    const awayMs = clock.now() - entry.lostAtMs
     const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, awayMs / PAUSE_PART))
     return entry.refusals === 0 ? pause : Math.max(pause, refusedBackoff(entry.refusals))
   }
   const dialTimeoutMs = (entry: Entry): number => {
     if (!entry.wasConnected) return DIAL_TIMEOUT_MS
-    const awayMs = clock.now() - entry.awaySinceMs
+    const awayMs = clock.now() - entry.lostAtMs
     return Math.min(DIAL_TIMEOUT_MS, Math.max(MIN_DIAL_TIMEOUT_MS, awayMs / DIAL_TIMEOUT_PART))
   }
   const schedule = (entry: Entry, delayMs: number): void => {
@@ -170,6 +173,7 @@ export function createStaticPeers(
       running = true
       for (const entry of entries.values()) {
         entry.awaySinceMs = clock.now()
+        entry.lostAtMs = clock.now()
         entry.reportedAtMs = clock.now()
         schedule(entry, 0)
       }
@@ -196,6 +200,7 @@ export function createStaticPeers(
       if (entry === undefined || !running) return
       const stoodMs = entry.connectedAtMs === undefined ? 0 : clock.now() - entry.connectedAtMs
       entry.connectedAtMs = undefined
+      entry.lostAtMs = clock.now()
       entry.suspected = false
       if (stoodMs >= STABLE_MS) {
         entry.failures = 0
@@ -227,7 +232,7 @@ export function createStaticPeers(
       const entry = entries.get(peerId)
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
-      entry.awaySinceMs = clock.now()
+      entry.lostAtMs = clock.now()
       logger.debug('Static peer is silent, trying another connection', { peer: peerId })
       schedule(entry, 0)
     },
