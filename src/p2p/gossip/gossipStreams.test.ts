@@ -37,8 +37,9 @@ describe('a newcomer', () => {
 })
 
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[]) {
+function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | undefined) {
   const waiting = new Map<string, () => void>()
+  const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
   const opened: string[] = []
   const closed: string[] = []
   const idOf = (id: string) => ({ toString: () => id }) as PeerId
@@ -48,7 +49,16 @@ function setUp(connected: string[]) {
     peers: new Map(connected.map((id) => [id, idOf(id)])),
     topics: new Map<string, Set<string>>(),
     streamsOutbound: new Map<string, { close(): Promise<void> }>(),
-    mcache: { history: [], msgs: new Map() },
+    mcache: {
+      history: [
+        [{ msgId: Uint8Array.of(2), msgIdStr: '2', topic: 't' }],
+        [{ msgId: Uint8Array.of(1), msgIdStr: '1', topic: 't' }],
+      ],
+      msgs: new Map([
+        ['1', { validated: true }],
+        ['2', { validated: true }],
+      ]),
+    },
     async createOutboundStream(peerId: PeerId, _connection: Connection) {
       const id = peerId.toString()
       await new Promise<void>((resolve) => waiting.set(id, resolve))
@@ -56,13 +66,14 @@ function setUp(connected: string[]) {
       gossip.streamsOutbound.set(id, { close: async () => void closed.push(id) })
     },
     handlePeerReadStreamError() {},
-    pushGossip() {},
+    pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
     sendRpc: () => true,
     addEventListener: (type: string, listener: () => void) => listeners.set(type, listener),
   }
   const streams = manageGossipStreams(gossip, {
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
+    naming: async () => naming,
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string) => {
@@ -71,6 +82,7 @@ function setUp(connected: string[]) {
     await settled()
   }
   return {
+    told,
     gossip,
     streams,
     opened,
@@ -92,6 +104,18 @@ describe('manageGossipStreams', () => {
     await opening
     await answer('willing')
     expect(opened).toEqual(['willing'])
+  })
+
+  it('tells a newcomer of messages by the names that it uses, and of none when those are not known', async () => {
+    const named = setUp(['a'], ([id]) => (id === 1 ? Uint8Array.of(101) : undefined))
+    const unknown = setUp(['a'])
+    for (const { gossip, heartbeat, answer } of [named, unknown]) {
+      gossip.topics.set('t', new Set(['a']))
+      heartbeat()
+      await answer('a')
+    }
+    expect(named.told).toEqual([['a', { topicID: 't', messageIDs: [Uint8Array.of(101)] }]])
+    expect(unknown.told).toEqual([])
   })
 
   it('moves to the newest connection, and opens a lost stream again', async () => {

@@ -37,7 +37,12 @@ const TOLD_HEARTBEATS = GOSSIP_PARAMS.historyLength - 2
 
 export function manageGossipStreams(
   gossip: object,
-  modules: { logger: Logger; connectionsOf(peerId: PeerId): Connection[] },
+  modules: {
+    logger: Logger
+    connectionsOf(peerId: PeerId): Connection[]
+    /** A peer's own name of each message, as far as it is known; undefined when nothing is known of how it names them. */
+    naming(peerId: PeerId): Promise<((id: Uint8Array) => Uint8Array | undefined) | undefined>
+  },
 ): GossipStreams {
   const target = streamInternals(gossip)
   const { logger } = modules
@@ -63,7 +68,7 @@ export function manageGossipStreams(
       .then(() => create(peerId, connection))
       .then(() => {
         if (opening.get(id) === done) opening.delete(id)
-        greet(id)
+        void greet(id)
       })
     opening.set(id, done)
   }
@@ -74,23 +79,28 @@ export function manageGossipStreams(
    * A peer that has just come, or come back, hears of the blocks of the last seconds and may ask for them: otherwise it
    * would wait for the next block, and those in between would have to be asked for by number.
    */
-  const greet = (id: string): void => {
+  const greet = async (id: string): Promise<void> => {
     const stream = target.streamsOutbound.get(id)
-    if (stream === undefined || greeted.get(id) === stream) return
-    const messages = new Map<string, Uint8Array[]>()
-    for (const { msgId, msgIdStr, topic } of target.mcache.history.slice(0, TOLD_HEARTBEATS).flat()) {
-      if (target.topics.get(topic)?.has(id) !== true || target.mcache.msgs.get(msgIdStr)?.validated !== true) continue
-      messages.set(topic, [...(messages.get(topic) ?? []), msgId])
-    }
+    const peerId = target.peers.get(id)
+    if (stream === undefined || peerId === undefined || greeted.get(id) === stream) return
     // It may not have told its topics yet.
     if (![...target.topics.values()].some((peers) => peers.has(id))) return
     greeted.set(id, stream)
+    // A name that is none of its own would be a promise broken.
+    const nameOf = await modules.naming(peerId).catch(() => undefined)
+    if (nameOf === undefined || target.streamsOutbound.get(id) !== stream) return
+    const messages = new Map<string, Uint8Array[]>()
+    for (const { msgId, msgIdStr, topic } of target.mcache.history.slice(0, TOLD_HEARTBEATS).flat()) {
+      if (target.topics.get(topic)?.has(id) !== true || target.mcache.msgs.get(msgIdStr)?.validated !== true) continue
+      const name = nameOf(msgId)
+      if (name !== undefined) messages.set(topic, [...(messages.get(topic) ?? []), name])
+    }
     if (messages.size === 0) return
     for (const [topicID, messageIDs] of messages) target.pushGossip(id, { topicID, messageIDs })
     // The list goes along with it.
     target.sendRpc(id, { subscriptions: [], messages: [] })
   }
-  target.addEventListener('subscription-change', ({ detail }) => greet(detail.peerId.toString()))
+  target.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
 
   const reopen = (peerId: PeerId, connection: Connection): void => {
     logger.debug('Opening a gossip stream again', { peer: peerId.toString() })

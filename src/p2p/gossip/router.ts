@@ -26,6 +26,7 @@ import {
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
+import { idFormByProtocols } from './idForm.ts'
 import { InspectionFailure } from './inspectionThread.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
@@ -215,7 +216,7 @@ export function createGossipRouter(
       topics: new Set(topics.values()),
       graylistThreshold: scoring.thresholds.graylistThreshold,
     })
-    streams = manageGossipStreams(gossip, modules)
+    streams = manageGossipStreams(gossip, { ...modules, naming: (peerId) => naming(components, peerId) })
     names = speakBothDialects(internals, dialects)
     senderOf = noteSenders(internals)
     return gossip
@@ -346,6 +347,19 @@ export function createGossipRouter(
         if (target.score.score(id) >= scoring.thresholds.publishThreshold) chosen.add(id)
       }
       return chosen
+    }
+  }
+
+  /** From what it has said, else from what it is. */
+  const naming = async ({ peerStore }: GossipSubComponents, peerId: PeerId) => {
+    const id = peerId.toString()
+    const form = dialects.shownBy(id) ?? idFormByProtocols((await peerStore.get(peerId)).protocols)
+    if (form === undefined) return undefined
+    if (form === 'with-topic') return (messageId: Uint8Array) => messageId
+    dialects.setDialect(id, form)
+    return (messageId: Uint8Array) => {
+      const name = dialects.nameFor(id, messageId)
+      return name === messageId ? undefined : name
     }
   }
 
