@@ -14,6 +14,23 @@ describe('createFairQueue', () => {
     expect(queue.size).toBe(0)
   })
 
+  it('lets whoever has taken least time of late go first, and forgets that in time', () => {
+    let nowMs = 0
+    const queue = createFairQueue<string>({ total: 10, perPeer: 10 }, () => nowMs)
+    const fill = () => {
+      for (const item of ['a1', 'a2', 'b1', 'b2']) queue.add(item.slice(0, 1), item)
+    }
+    const takeAll = () => Array.from({ length: 4 }, () => queue.take())
+    fill()
+    queue.charge('a', 40)
+    queue.charge('b', 6)
+    expect(takeAll()).toEqual(['b1', 'b2', 'a1', 'a2'])
+    nowMs = 10_000
+    queue.charge('b', 6)
+    fill()
+    expect(takeAll()).toEqual(['a1', 'a2', 'b1', 'b2'])
+  })
+
   it('holds a few of each peer', () => {
     const queue = createFairQueue<number>({ total: 10, perPeer: 2 })
     expect([1, 2, 3].map((item) => queue.add('a', item))).toEqual([true, true, false])

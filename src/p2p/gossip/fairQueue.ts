@@ -1,4 +1,9 @@
-/** What waits, a few from each peer, taken in turns: a peer that sends much waits for itself and not the others for it. */
+import { LruMap } from '../../lib/lruMap.ts'
+
+/**
+ * What waits, a few from each peer, taken in turns: a peer that sends much waits for itself and not the others for it. So
+ * does one whose work takes long: first comes whoever has taken least time of late.
+ */
 export interface FairQueue<T> {
   /**
    * Puts it behind what the same peer has waiting. False when there is no room for it. When the queue is full, room is
@@ -7,16 +12,42 @@ export interface FairQueue<T> {
   add(peer: string, item: T): boolean | T
   /** The oldest of the peer whose turn it is. */
   take(): T | undefined
+  /** What was taken of this peer took so long. */
+  charge(peer: string, spentMs: number): void
   /** Takes out all that meet the condition. */
   remove(condition: (item: T) => boolean): T[]
   readonly size: number
 }
 
-export function createFairQueue<T>(limits: { total: number; perPeer: number }): FairQueue<T> {
+/** Time spent on a peer counts half after this. */
+const HALF_LIFE_MS = 1_000
+/** Peers whose time is remembered. */
+const MAX_CHARGED = 1_000
+
+export function createFairQueue<T>(
+  limits: { total: number; perPeer: number },
+  now: () => number = Date.now,
+): FairQueue<T> {
   /** In the order of their turns; nobody is here with nothing waiting. */
   const waiting = new Map<string, T[]>()
   let size = 0
+  const charged = new LruMap<string, { spentMs: number; atMs: number }>(MAX_CHARGED)
 
+  const spentOn = (peer: string): number => {
+    const known = charged.get(peer)
+    return known === undefined ? 0 : known.spentMs * 0.5 ** ((now() - known.atMs) / HALF_LIFE_MS)
+  }
+  const cheapest = (): [string, T[]] | undefined => {
+    let found: [string, T[]] | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const entry of waiting) {
+      const spent = spentOn(entry[0])
+      if (spent >= least) continue
+      found = entry
+      least = spent
+    }
+    return found
+  }
   const longest = (): [string, T[]] | undefined => {
     let found: [string, T[]] | undefined
     for (const entry of waiting) if (found === undefined || entry[1].length > found[1].length) found = entry
@@ -39,14 +70,17 @@ export function createFairQueue<T>(limits: { total: number; perPeer: number }): 
       return evicted ?? true
     },
     take() {
-      const [first] = waiting
-      if (first === undefined) return undefined
-      const [peer, items] = first
+      const next = cheapest()
+      if (next === undefined) return undefined
+      const [peer, items] = next
       waiting.delete(peer)
       const item = items.shift()
       if (items.length > 0) waiting.set(peer, items)
       size -= 1
       return item
+    },
+    charge(peer, spentMs) {
+      charged.set(peer, { spentMs: spentOn(peer) + spentMs, atMs: now() })
     },
     remove(condition) {
       const removed: T[] = []

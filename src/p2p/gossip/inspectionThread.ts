@@ -57,9 +57,9 @@ export function createInspectionThread(
 ): InspectionThread {
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, file = workerFile() } = options
-  const queue = createFairQueue<Job>(QUEUE)
+  const queue = createFairQueue<Job>(QUEUE, () => clock.now())
   let worker: Worker | undefined
-  let running: { task: number; job: Job; cancelStuck(): void } | undefined
+  let running: { task: number; job: Job; sinceMs: number; cancelStuck(): void } | undefined
   let tasks = 0
   let closed = false
 
@@ -99,11 +99,14 @@ export function createInspectionThread(
     const compressed = new Uint8Array(job.compressed)
     const task: Task = { task: tasks, topic: job.topic, compressed, question: job.question }
     const cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
-    running = { task: tasks, job, cancelStuck }
+    running = { task: tasks, job, sinceMs: clock.now(), cancelStuck }
     worker.postMessage(task, [compressed.buffer])
   }
   const finish = (): void => {
-    running?.cancelStuck()
+    if (running !== undefined) {
+      running.cancelStuck()
+      queue.charge(running.job.from, clock.now() - running.sinceMs)
+    }
     running = undefined
     next()
   }
