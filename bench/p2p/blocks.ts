@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { Hex } from '../../src/lib/hex.ts'
+import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
 import { testBlock } from '../../src/p2p/testUtils/testChain.ts'
 import { encodePayloadEnvelope, payloadVersionAt } from '../../src/rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 
+const SIGNATURE_BYTES = 65
 /** As in a block of transfers. */
 const TRANSACTION_BYTES = 200
 
@@ -12,15 +13,15 @@ export interface BlockMaker {
   next(): PayloadEnvelope
 }
 
-/** Blocks one after the other, of transactions that cannot be compressed, each of the wanted size once it is encoded and compressed. */
+/** Blocks one after the other, of transactions that cannot be compressed, each of the wanted size once it is signed and compressed. */
 export function createBlockMaker(config: RollupConfig, size: number): BlockMaker {
   let blockNumber = 0
-  let parentHash: Hex = `0x${'01'.repeat(32)}`
+  let parentHash: Hex = toHex(randomBytes(32))
   const make = (transactions: Uint8Array[]): PayloadEnvelope =>
     testBlock(config, { blockNumber, parentHash, transactions, timestamp: Math.floor(Date.now() / 1000) })
   const sizeOf = (envelope: PayloadEnvelope): number =>
     compressSnappy(encodePayloadEnvelope(envelope, payloadVersionAt(config, envelope.payload.timestamp))).length
-  const empty = sizeOf(make([]))
+  const empty = sizeOf(make([])) + SIGNATURE_BYTES
   /** Each transaction has an offset of 4 bytes. */
   const room = Math.max(0, size - empty)
   const whole = Math.floor(room / (TRANSACTION_BYTES + 4))

@@ -25,6 +25,19 @@ const config = testConfig()
 /** Block number and time, of each delivery in this process. */
 let arrivals: [number, number][] = []
 
+let eventsBefore = { judged: 0, copies: 0 }
+async function gossipEvents(): Promise<{ judged: number; copies: number }> {
+  const events = { judged: 0, copies: 0 }
+  for (const { registry } of nodes) {
+    const metric = await registry.getSingleMetric(GOSSIP_EVENTS)?.get()
+    for (const { labels, value } of metric?.values ?? []) {
+      if (labels.type === 'DELIVER_MESSAGE' || labels.type === 'REJECT_MESSAGE') events.judged += value
+      if (labels.type === 'DUPLICATE_MESSAGE') events.copies += value
+    }
+  }
+  return events
+}
+
 const calls = {
   async open({ hosts, idontwant }: { hosts: number; idontwant: boolean }): Promise<string[]> {
     const addresses: string[] = []
@@ -71,22 +84,17 @@ const calls = {
   async measure({ profile }: { profile: string | undefined }): Promise<Usage> {
     if (profile !== undefined) stopProfile = await startProfile(profile)
     arrivals = []
-    for (const { registry } of nodes) registry.resetMetrics()
+    eventsBefore = await gossipEvents()
     loopDelayP99 = measureLoopDelay()
     return usage()
   },
   async result() {
     const { cpuMs, sentBytes } = usage()
     await stopProfile?.()
-    const events = { judged: 0, copies: 0 }
-    for (const { registry } of nodes) {
-      const metric = await registry.getSingleMetric(GOSSIP_EVENTS)?.get()
-      for (const { labels, value } of metric?.values ?? []) {
-        if (labels.type === 'DELIVER_MESSAGE' || labels.type === 'REJECT_MESSAGE') events.judged += value
-        if (labels.type === 'DUPLICATE_MESSAGE') events.copies += value
-      }
-    }
-    return { cpuMs, sentBytes, loopDelayP99: loopDelayP99(), ...events, heapMb: heapMb(), arrivals }
+    const events = await gossipEvents()
+    const judged = events.judged - eventsBefore.judged
+    const copies = events.copies - eventsBefore.copies
+    return { cpuMs, sentBytes, loopDelayP99: loopDelayP99(), judged, copies, heapMb: heapMb(), arrivals }
   },
   heap: (): number => heapMb(),
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 export interface BenchOptions {
   /** One network for each. */
   hosts: number[]
-  /** Bytes of a message on the wire, less the signature: the rival's are random bytes, ours have parts that compress. */
+  /** Bytes of a message on the wire, signature and compression included. */
   sizes: number[]
   blocks: number
   /** Published before those that are measured: a node that has just started compiles its code first. Ours only. */
@@ -28,7 +28,7 @@ const RIVAL = fileURLToPath(new URL('../../../shared/rivals/gossip-go/', import.
 
 export const USAGE = `node bench/p2p/main.ts [--hosts 50] [--size 1000,100000] [--processes 1] [--blocks 40] [--rounds 3]
   --hosts N,…       hosts of ours, and of the rival
-  --size BYTES,…    payload
+  --size BYTES,…    of a message as it travels, signed and compressed
   --processes K,…   our hosts are spread over so many processes
   --blocks N        published in each round
   --warmup N        published before them, by ours (15)

@@ -7,6 +7,9 @@ import type { Figures } from './figures.ts'
 
 const run = promisify(execFile)
 
+/** It counts the payload: a signature and the frame of snappy come on top. */
+const MESSAGE_OVERHEAD_BYTES = 71
+
 export interface Rival {
   path: string
   remove(): Promise<void>
@@ -37,7 +40,8 @@ export interface RivalOptions {
 }
 
 export function rivalArguments(options: RivalOptions): string[] {
-  const { hosts, size, blocks, intervalMs, dial, waitMs } = options
+  const { hosts, blocks, intervalMs, dial, waitMs } = options
+  const size = options.size - MESSAGE_OVERHEAD_BYTES
   return Object.entries({ hosts, size, blocks, interval: `${intervalMs}ms`, dial, wait: `${waitMs}ms` }).flatMap(
     ([name, value]) => [`-${name}`, String(value)],
   )

@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { createFairTurns } from './fairTurns.ts'
 
+/** Turns on a clock that only work moves. */
+function startTurns(maxWaiting: number) {
+  let nowMs = 0
+  const turns = createFairTurns(maxWaiting, () => nowMs)
+  const pass = (ms: number): void => {
+    nowMs += ms
+  }
+  return { turns, pass, work: (ms: number): void => turns.measure(() => pass(ms)) }
+}
+
 describe('createFairTurns', () => {
   it('lets work go on within its share of a turn, and makes the rest wait one turn each', async () => {
-    let nowMs = 0
-    const turns = createFairTurns(10, () => nowMs)
+    const { turns, work } = startTurns(10)
     expect(turns.take()).toBeUndefined()
-    nowMs = 3
+    work(3)
     expect(turns.take()).toBeUndefined()
-    nowMs = 5
+    work(2)
     const first = turns.take()
     const second = turns.take()
     expect(first).toBeInstanceOf(Promise)
@@ -24,18 +33,17 @@ describe('createFairTurns', () => {
   })
 
   it('lets what has begun go on within the same share, and then before what has not', async () => {
-    let nowMs = 0
-    const turns = createFairTurns(10, () => nowMs)
+    const { turns, work } = startTurns(10)
     turns.take()
-    nowMs = 3
+    work(3)
     expect(turns.goOn()).toBeUndefined()
-    nowMs = 5
+    work(2)
     const order: string[] = []
-    const work = [turns.take(), turns.take(), turns.take(), turns.goOn(), turns.goOn()].map((turn, index) =>
+    const all = [turns.take(), turns.take(), turns.take(), turns.goOn(), turns.goOn()].map((turn, index) =>
       turn?.then(() => order.push(['new', 'newer', 'newest', 'begun', 'begun too'][index] ?? '')),
     )
-    expect(work).not.toContain(undefined)
-    await Promise.all(work)
+    expect(all).not.toContain(undefined)
+    await Promise.all(all)
     expect(order.indexOf('begun too')).toBeLessThan(order.indexOf('newest'))
     expect(turns.goOn()).toBeUndefined()
   })
@@ -47,11 +55,15 @@ describe('createFairTurns', () => {
     const handle = async (): Promise<void> => {
       const turn = turns.take()
       if (turn !== undefined) await turn
-      spentMs += 0.1
+      turns.measure(() => {
+        spentMs += 0.1
+      })
       await Promise.resolve()
       const more = turns.goOn()
       if (more !== undefined) await more
-      spentMs += 10
+      turns.measure(() => {
+        spentMs += 10
+      })
     }
     let longestMs = 0
     let isOver = false
@@ -68,11 +80,28 @@ describe('createFairTurns', () => {
     expect(longestMs).toBeLessThan(25)
   })
 
-  it('lets no more than a number wait', async () => {
-    let nowMs = 0
-    const turns = createFairTurns(2, () => nowMs)
+  it('counts neither what others do nor what was done in a turn before', async () => {
+    const { turns, pass, work } = startTurns(10)
     turns.take()
-    nowMs = 100
+    pass(100)
+    expect(turns.take()).toBeUndefined()
+    work(100)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(turns.take()).toBeUndefined()
+  })
+
+  it('counts a little for each message', () => {
+    const { turns } = startTurns(10)
+    let count = 0
+    while (turns.take() === undefined) count += 1
+    expect(count).toBeLessThan(100)
+    expect(count).toBeGreaterThan(50)
+  })
+
+  it('lets no more than a number wait', async () => {
+    const { turns, work } = startTurns(2)
+    turns.take()
+    work(100)
     const waiting = [turns.take(), turns.take()]
     expect(() => turns.take()).toThrow('too many')
     await Promise.all(waiting)

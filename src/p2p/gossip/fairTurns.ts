@@ -2,10 +2,13 @@ import { nextTurn } from './largeMessages.ts'
 
 /** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
 const BUDGET_MS = 4
+/** What the library does for each message before and after our part of the work, roughly. */
+const LIBRARY_MS = 0.05
 
 /**
  * Many small messages in one packet are handled in one turn of the event loop by the library. Once they have taken
- * their share of it, the rest waits, one turn each; more than `maxWaiting` are not let in.
+ * their share of it, the rest waits, one turn each; more than `maxWaiting` are not let in. What else is done in the same
+ * turn does not count: a busy process would pass blocks on late.
  */
 export interface FairTurns {
   /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
@@ -15,26 +18,31 @@ export interface FairTurns {
    * the first. Comes before what has not begun; undefined: go on now.
    */
   goOn(): Promise<void> | undefined
+  /** Does a part of the work, and counts its time until it returns. */
+  measure<T>(work: () => T): T
 }
 
 export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()): FairTurns {
-  let turnStartedMs: number | undefined
+  let spentMs = 0
+  let isCounting = false
   let waiting = 0
   let tail: Promise<void> = Promise.resolve()
   let begun = 0
   let begunTail: Promise<void> = Promise.resolve()
 
-  const hasTime = (): boolean => {
-    if (turnStartedMs === undefined) {
-      turnStartedMs = now()
-      setImmediate(() => {
-        turnStartedMs = undefined
-      })
-    }
-    return now() - turnStartedMs < BUDGET_MS
+  const hasTime = (): boolean => spentMs < BUDGET_MS
+  const spend = (ms: number): void => {
+    spentMs += ms
+    if (isCounting) return
+    isCounting = true
+    setImmediate(() => {
+      isCounting = false
+      spentMs = 0
+    })
   }
   return {
     take() {
+      spend(LIBRARY_MS)
       if (hasTime() && waiting === 0) return undefined
       if (waiting >= maxWaiting) throw new Error('too many gossip messages at once')
       waiting += 1
@@ -50,6 +58,14 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
       return begunTail.then(() => {
         begun -= 1
       })
+    },
+    measure(work) {
+      const startedMs = now()
+      try {
+        return work()
+      } finally {
+        spend(now() - startedMs)
+      }
     },
   }
 }

@@ -28,6 +28,7 @@ import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects, idText, type MessageNames } from './idDialects.ts'
 import { idFormByProtocols } from './idForm.ts'
 import { InspectionFailure } from './inspectionThread.ts'
+import { nextTurn } from './largeMessages.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import {
   GOSSIP_PARAMS,
@@ -118,6 +119,20 @@ export interface GossipRouter {
 /** Rejected messages whose copies are told apart from those of good ones. */
 const REJECTED_REMEMBERED = 512
 
+/** Smaller messages are sent as cheaply as not. */
+const HEAR_MIN_BYTES = 16 * 1024
+
+/**
+ * Peers that got the block at the same time say so, and their word is on its way into the sockets: what was sent while
+ * this turn of the event loop reads is read in the next one. It takes microseconds, and most copies need not be sent.
+ */
+async function afterHearing<T>(result: T | Promise<T>): Promise<T> {
+  const final = await result
+  await nextTurn()
+  await nextTurn()
+  return final
+}
+
 const RESULTS = {
   accept: TopicValidatorResult.Accept,
   ignore: TopicValidatorResult.Ignore,
@@ -131,6 +146,8 @@ export function createGossipRouter(
   options: P2pOptions['gossip'],
 ): GossipRouter {
   const { ids, scoring } = modules
+  const idontwantMinBytes = options.idontwantMinBytes ?? GOSSIP_PARAMS.idontwantMinBytes
+  const hearMinBytes = Math.max(HEAR_MIN_BYTES, idontwantMinBytes)
   let instance: GossipSub | undefined
   let internals: GossipInternals | undefined
   let retained: RetainedScores | undefined
@@ -177,7 +194,7 @@ export function createGossipRouter(
       opportunisticGraftPeers: GOSSIP_PARAMS.opportunisticGraftPeers,
       graftFloodThreshold: GOSSIP_PARAMS.graftFloodThresholdMs,
       gossipsubIWantFollowupMs: GOSSIP_PARAMS.iwantFollowupMs,
-      idontwantMinDataSize: options.idontwantMinBytes ?? GOSSIP_PARAMS.idontwantMinBytes,
+      idontwantMinDataSize: idontwantMinBytes,
       idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
       msgIdFn: identify,
       msgIdToStrFn: dialects.nameInside,
@@ -239,8 +256,8 @@ export function createGossipRouter(
       return remember(message, identified)
     }
     const turn = turns.take()
-    if (turn !== undefined) return turn.then(() => identifyNow(message))
-    return identifyNow(message)
+    const named = () => turns.measure(() => identifyNow(message))
+    return turn === undefined ? named() : turn.then(named)
   }
   const identifyNow = (message: Message): Uint8Array | Promise<Uint8Array> => {
     const from = senderOf?.(message.data)
@@ -269,11 +286,12 @@ export function createGossipRouter(
     if (identified === undefined) return TopicValidatorResult.Ignore
     const done = (final: Verdict) => settle(from, version, message, final, identified.names)
     const validate = () => {
-      const verdict = modules.validate(version, identified.unpacked)
+      const verdict = turns.measure(() => modules.validate(version, identified.unpacked))
       return verdict instanceof Promise ? verdict.then(done) : done(verdict)
     }
     const turn = turns.goOn()
-    return turn === undefined ? validate() : turn.then(validate)
+    const result = turn === undefined ? validate() : turn.then(validate)
+    return message.data.length < hearMinBytes ? result : afterHearing(result)
   }
   const isMissedCounted = (topic: string): boolean => {
     const params = scoring.params.topics[topic]
