@@ -185,10 +185,10 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
     try {
       const turn = turns.take()
       if (turn !== undefined) await turn
-      const { unpacked } = await ids.idOf(TOPIC, compressed, { from })
+      const { unpacked } = await turns.measure(() => ids.idOf(TOPIC, compressed, { from }))
       const more = turns.goOn()
       if (more !== undefined) await more
-      const verdict = await validate(VERSION, unpacked)
+      const verdict = await turns.measure(() => validate(VERSION, unpacked))
       return verdict.result === 'accept' ? 'accept' : verdict.reason
     } catch (error) {
       return error instanceof Error && 'reason' in error ? String(error.reason) : 'dropped'
