@@ -1,4 +1,5 @@
-import { type Figures, LEGEND, ratioRow, summarize, tableHead, tableRow } from './figures.ts'
+import { type Figures, LEGEND, median, ratioRow, summarize, tableHead, tableRow } from './figures.ts'
+import { type JoinFigures, runJoin } from './join.ts'
 import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts'
 import { runHeap, runOurNetwork } from './ourNetwork.ts'
 import { buildRival, type Rival, runRival } from './rival.ts'
@@ -14,6 +15,10 @@ async function main(): Promise<void> {
   const rival = options.rival === undefined ? 'left out' : await buildRival(options.rival)
   if (typeof rival === 'string') console.log(`without go-libp2p: ${rival}`)
   try {
+    if (options.mode === 'join') {
+      if (typeof rival !== 'string') await join(options, rival)
+      return
+    }
     await networks(options, typeof rival === 'string' ? undefined : rival)
   } finally {
     if (typeof rival !== 'string') await rival.remove()
@@ -43,6 +48,25 @@ async function networks(options: BenchOptions, rival: Rival | undefined): Promis
           ratioRow(`  ours to theirs, ${processes} process${processes === 1 ? '' : 'es'}`, summarize(figures), rivals),
         )
       }
+    }
+  }
+}
+
+async function join(options: BenchOptions, rival: Rival): Promise<void> {
+  console.log(
+    'one host of ours with Go peers: ms of CPU a block, and of heartbeats between two (one of theirs: both), p99 of event-loop delay in ms',
+  )
+  for (const hosts of options.hosts) {
+    for (const size of options.sizes) {
+      const rounds: JoinFigures[] = []
+      for (let round = 0; round < options.rounds; round++)
+        rounds.push(await runJoin(rival, { ...options, hosts, size }))
+      const of = (pick: (figures: JoinFigures) => number): string => median(rounds.map(pick)).toFixed(1)
+      const missed = rounds.reduce((sum, figures) => sum + figures.missed, 0)
+      console.log(
+        `${hosts} Go peers, ${size / 1000} kB: CPU ${of((f) => f.cpuPerBlock)} and ${of((f) => f.idlePerBlock)} idle (Go ${of((f) => f.rivalCpuPerBlock)}), ` +
+          `loop ${of((f) => f.loopDelayP99)}, copies ${of((f) => f.copies)}, missed ${missed}`,
+      )
     }
   }
 }

@@ -30,7 +30,7 @@ export function measureUsage(): () => Usage {
 }
 
 /** How often the delay is looked at. */
-const TIMER_MS = 5
+const TIMER_MS = 10
 
 /** The returned function gives the 99th percentile of how late a timer comes, in milliseconds. */
 export function measureLoopDelay(): () => number {

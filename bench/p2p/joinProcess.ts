@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../../src/lib/clock.ts'
+import { keccak256 } from '../../src/lib/hash.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { recoverCompact } from '../../src/lib/secp256k1.ts'
+import type { Verdict } from '../../src/p2p/gossip/blockValidator.ts'
+import { type IdentifiedMessage, messageId, type Unpacked, unpackMessage } from '../../src/p2p/gossip/messageId.ts'
+import { createGossipRouter } from '../../src/p2p/gossip/router.ts'
+import { blocksTopic } from '../../src/p2p/gossip/topics.ts'
+import { createHost, type Host, startHost } from '../../src/p2p/host/host.ts'
+import { identityFromRawKey } from '../../src/p2p/host/identity.ts'
+import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../../src/p2p/options.ts'
+import { createPeerConduct } from '../../src/p2p/score/conduct.ts'
+import { gossipScoring } from '../../src/p2p/score/scoreParams.ts'
+import { CHAIN_ID, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import { answerCalls } from './calls.ts'
+import { measureLoopDelay, measureUsage, nowMs } from './measures.ts'
+
+// One host of ours among the rival's: our host and router, with a validator that does the same work as theirs, since
+// what they publish is no block but a signature and random bytes.
+
+const VERSION = 3
+const TOPIC = blocksTopic(CHAIN_ID, VERSION)
+const SIGNATURE_BYTES = 65
+/** The first byte of a compact signature: 27, and 4 for a compressed key, and the recovery id. */
+const COMPACT_BASE = 31
+/** As many as our own node compares a message with before it names it. */
+const RECENT = 8
+
+const SETTLE_MS = 600
+const IDLE_MS = 1_000
+
+interface Moment {
+  atMs: number
+  cpuMs: number
+  copies: number
+}
+
+const usage = measureUsage()
+const block = testBlock(testConfig())
+let signer = ''
+let warmup = 0
+let seen = 0
+let copies = 0
+let first: Moment | undefined
+let last: Moment = { atMs: 0, cpuMs: 0, copies: 0 }
+let idleTimer: ReturnType<typeof setTimeout> | undefined
+let idleShare = 0
+let loopDelayP99: (() => number) | undefined
+
+/** After the last block, when nothing more is sent of it. */
+function measureIdle(): void {
+  const before = usage().cpuMs
+  idleTimer = setTimeout(() => {
+    idleShare = (usage().cpuMs - before) / IDLE_MS
+  }, IDLE_MS)
+}
+
+function judge(unpacked: Unpacked): Verdict {
+  if (!unpacked.ok || unpacked.data === undefined) return { result: 'reject', reason: 'snappy-damaged' }
+  const { data } = unpacked
+  const hash = keccak256(data.subarray(SIGNATURE_BYTES))
+  const recoveryId = (data[0] ?? 0) - COMPACT_BASE
+  if (recoveryId !== 0 && recoveryId !== 1) return { result: 'reject', reason: 'bad-signature' }
+  const key = recoverCompact(hash, data.subarray(1, SIGNATURE_BYTES), recoveryId)
+  const x = Buffer.from(key)
+    .subarray(key.length - 64, key.length - 32)
+    .toString('hex')
+  if (x !== signer.slice(2)) return { result: 'reject', reason: 'wrong-signer' }
+  seen += 1
+  const now = { atMs: nowMs(), cpuMs: usage().cpuMs, copies }
+  if (seen > warmup && first === undefined) {
+    first = now
+    loopDelayP99 = measureLoopDelay()
+  }
+  last = now
+  clearTimeout(idleTimer)
+  idleTimer = setTimeout(measureIdle, SETTLE_MS)
+  return { result: 'accept', envelope: block, signer: 'current' }
+}
+
+function createRivalIds() {
+  const recent: { compressed: Uint8Array; identified: IdentifiedMessage }[] = []
+  return {
+    idOf(topic: string, compressed: Uint8Array): IdentifiedMessage {
+      copies += 1
+      const known = recent.find((entry) => Buffer.compare(entry.compressed, compressed) === 0)
+      if (known !== undefined) return known.identified
+      const unpacked = unpackMessage(compressed)
+      const id = messageId(topic, compressed, unpacked, 'without-topic')
+      const identified = { id, idWithoutTopic: id, unpacked }
+      recent.unshift({ compressed, identified })
+      recent.length = Math.min(recent.length, RECENT)
+      return identified
+    },
+  }
+}
+
+const calls = {
+  async open(): Promise<string> {
+    const options: P2pOptions = {
+      ...DEFAULT_P2P_OPTIONS,
+      listenIp: '127.0.0.1',
+      listenTcpPort: 0,
+      peersLow: 200,
+      peersHigh: 300,
+    }
+    const topics = new Map([[VERSION, TOPIC]] as const)
+    const scoring = gossipScoring(options, { blockTimeS: 1, appScore: () => 0, topics, version: VERSION })
+    const router = createGossipRouter(
+      {
+        logger: silentLogger,
+        ids: createRivalIds(),
+        scoring,
+        validate: (_, unpacked) => judge(unpacked),
+        onVerdict: () => {},
+        onBlock: () => {},
+        onEvent: () => {},
+        onRejectedAgain: () => {},
+        onMesh: () => {},
+        onPenalty: () => {},
+        onLeave: () => () => {},
+        isAlwaysServed: () => false,
+        guard: {
+          conduct: createPeerConduct({ clock: systemClock, penalise: () => {} }),
+          setTimeout: systemClock.setTimeout.bind(systemClock),
+          onAuthor: () => {},
+          onSlowReader: () => {},
+          onUnexpected: () => {},
+        },
+        connectionsOf: (peer) => host.getConnections(peer),
+      },
+      topics,
+      options.gossip,
+    )
+    const host: Host = await createHost(
+      {
+        identity: identityFromRawKey(new Uint8Array(randomBytes(32))),
+        gater: {},
+        datastore: undefined,
+        pubsub: router.service,
+        muxerGuard: { clock: systemClock, onAbuse: () => {} },
+      },
+      options,
+    )
+    await startHost(host, options)
+    router.join()
+    return host.getMultiaddrs()[0]?.toString() ?? ''
+  },
+  expect(order: { signer: string; warmup: number }): void {
+    signer = order.signer
+    warmup = order.warmup
+  },
+  result() {
+    const counted = seen - warmup - 1
+    return {
+      blocks: seen - warmup,
+      idlePerBlock: (idleShare * (last.atMs - (first?.atMs ?? 0))) / counted,
+      cpuPerBlock: (last.cpuMs - (first?.cpuMs ?? 0)) / counted,
+      copies: (last.copies - (first?.copies ?? 0)) / counted,
+      loopDelayP99: loopDelayP99?.() ?? Number.NaN,
+    }
+  },
+}
+
+export type JoinCalls = typeof calls
+answerCalls(calls)
