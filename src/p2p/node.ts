@@ -24,6 +24,7 @@ import { createLivenessMonitor } from './host/liveness.ts'
 import { parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { createPingServer, MAX_PING_STREAMS, PING_PROTOCOL } from './host/pingServer.ts'
 import { createStaticPeers } from './host/staticPeers.ts'
+import { createStrangers, MAX_STRANGERS } from './host/strangers.ts'
 import { createP2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
 import { openNodeStorage } from './nodeStorage.ts'
@@ -193,6 +194,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       logger.debug('Connected to peer', { peer, addr: address })
       metrics.onGossipEvent('ADD_PEER')
       statics.onConnected(peer)
+      strangers.onConnected(peer)
       sync.onPeer()
     },
     onPeerGone(peer, end) {
@@ -202,6 +204,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       metrics.onGossipEvent('REMOVE_PEER')
       latency.forget(peer)
       statics.onDisconnected(peer, end)
+      strangers.onGone(peer)
     },
   })
   const statics = createStaticPeers(
@@ -246,6 +249,14 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
   })
   const isProtected = (peer: string): boolean => statics.has(peer) || access.lists.protectedPeers.has(peer)
+  const strangers = createStrangers(
+    {
+      isStranger: (peer) => !isProtected(peer) && discovery?.hasFound(peer) !== true,
+      forget: (peer) => host.peerStore.delete(parsePeerId(peer)),
+      onError: (err) => logger.debug('Forgetting a peer failed', { err }),
+    },
+    { most: MAX_STRANGERS },
+  )
   const scores = createPeerScoreReader({ router, appScores }, scoring.params)
   const keeping = createScoreKeeping(
     { book: storage.scoreBook, router, appScores, scores, connected: connections.peers, clock },

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { createStrangers } from './strangers.ts'
+
+function setUp(known: readonly string[] = []) {
+  const forgotten: string[] = []
+  const strangers = createStrangers(
+    {
+      isStranger: (peer) => !known.includes(peer),
+      async forget(peer) {
+        forgotten.push(peer)
+      },
+      onError(error) {
+        throw error
+      },
+    },
+    { most: 2 },
+  )
+  return { strangers, forgotten }
+}
+
+describe('peers that came by', () => {
+  it('are forgotten, longest gone first, when there are too many', () => {
+    const { strangers, forgotten } = setUp()
+    for (const peer of ['a', 'b', 'a', 'c', 'd']) strangers.onGone(peer)
+    expect(forgotten).toEqual(['b', 'a'])
+  })
+
+  it('are kept while they are connected', () => {
+    const { strangers, forgotten } = setUp()
+    strangers.onGone('a')
+    strangers.onConnected('a')
+    for (const peer of ['b', 'c', 'd']) strangers.onGone(peer)
+    expect(forgotten).toEqual(['b'])
+  })
+
+  it('are no strangers when somebody named them', () => {
+    const { strangers, forgotten } = setUp(['a'])
+    for (const peer of ['a', 'b', 'c']) strangers.onGone(peer)
+    expect(forgotten).toEqual([])
+  })
+})
