@@ -17,7 +17,8 @@ import { defaultRouters } from './nat/defaultRoute.ts'
 import { openPeerHistories } from './score/peerHistory.ts'
 import { openScoreBook } from './score/scoreBook.ts'
 import { snappyDeclaredLength } from './snappyBlock.ts'
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './sync/payloadByNumber.ts'
+import { decodeRequest, encodeRequest } from './sync/payloadByNumber.ts'
+import { decodeResponse, encodeResponse } from './testUtils/responses.ts'
 import { testBlock, testConfig } from './testUtils/testChain.ts'
 
 /**

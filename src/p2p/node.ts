@@ -274,6 +274,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       connected: connections.peers,
       connection: connections.newest,
       isStatic: statics.has,
+      thread: validation.thread,
       onBlock(envelope, from) {
         record.onRequested(envelope)
         listeners.deliver(envelope, from)

@@ -1,7 +1,7 @@
 import { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../lib/errors.ts'
-import { type Readable, readAll, readFirst } from './streams.ts'
+import { type Readable, readAll, readFirst, writePieces } from './streams.ts'
 
 /** A stream as libp2p's: buffered bytes come when somebody listens, the end is announced once. */
 class FakeStream extends EventTarget implements Pick<Readable, 'readableEnded' | 'readBufferLength'> {
@@ -96,5 +96,64 @@ describe('readFirst', () => {
     stream.receive(1)
     stream.end()
     expect([...(await reading)]).toEqual([1])
+  })
+})
+
+describe('writePieces', () => {
+  const piecesOf = (made: number[]) =>
+    (function* () {
+      for (const byte of [1, 2, 3]) {
+        made.push(byte)
+        yield Uint8Array.of(byte)
+      }
+    })()
+
+  it('makes one piece in a turn of the event loop, and none before there is room', async () => {
+    const made: number[] = []
+    const madeByTurn: number[] = []
+    let isOver = false
+    const count = (): void => {
+      madeByTurn.push(made.length)
+      if (!isOver) setImmediate(count)
+    }
+    const room = Promise.withResolvers<void>()
+    const sent: number[] = []
+    let isClosed = false
+    const stream = {
+      send(data: Uint8Array | { subarray(): Uint8Array }): boolean {
+        sent.push(...data.subarray())
+        return sent.length !== 2
+      },
+      onDrain: () => room.promise,
+      async close() {
+        isClosed = true
+      },
+    }
+    count()
+    const writing = writePieces(stream, piecesOf(made), new AbortController().signal)
+    while (sent.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(sent).toEqual([1, 2])
+    room.resolve()
+    await writing
+    isOver = true
+    expect(sent).toEqual([1, 2, 3])
+    expect(isClosed).toBe(true)
+    expect(madeByTurn.every((total, turn) => total - (madeByTurn[turn - 1] ?? 0) <= 1)).toBe(true)
+  })
+
+  it('makes no more when the signal comes', async () => {
+    const made: number[] = []
+    const controller = new AbortController()
+    const stream = {
+      send(): boolean {
+        controller.abort(new Error('too late'))
+        return true
+      },
+      onDrain: async () => {},
+      close: async () => {},
+    }
+    await expect(writePieces(stream, piecesOf(made), controller.signal)).rejects.toThrow('too late')
+    expect(made.length).toBeLessThan(3)
   })
 })

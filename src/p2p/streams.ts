@@ -1,7 +1,10 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
+import { nextTurn } from './gossip/largeMessages.ts'
 
+/** What writing needs of a stream. */
+export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>
 /** What reading needs of a stream. */
 export type Readable = Pick<Stream, 'addEventListener' | 'removeEventListener' | 'readableEnded' | 'readBufferLength'>
 
@@ -63,7 +66,17 @@ function isOver(stream: Readable): boolean {
 }
 
 /** Writes everything and closes the writing end. */
-export async function writeAll(stream: Stream, data: Uint8Array, signal: AbortSignal): Promise<void> {
+export async function writeAll(stream: Writable, data: Uint8Array, signal: AbortSignal): Promise<void> {
   if (!stream.send(data)) await stream.onDrain({ signal })
+  await stream.close({ signal })
+}
+
+/** The same for what is made piece by piece: each in a turn of the event loop of its own, and when there is room for it. */
+export async function writePieces(stream: Writable, pieces: Iterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  for (const piece of pieces) {
+    signal.throwIfAborted()
+    if (!stream.send(piece)) await stream.onDrain({ signal })
+    await nextTurn()
+  }
   await stream.close({ signal })
 }

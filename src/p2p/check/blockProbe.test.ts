@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
-import { encodeResponse } from '../sync/payloadByNumber.ts'
+import { encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { decodeAnswer } from './blockProbe.ts'
 

@@ -4,8 +4,9 @@ import { decodePayloadEnvelope, payloadBlockHash } from '../../rollup/protocol/i
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { PayloadVersion } from '../gossip/topics.ts'
 import { readAll, writeAll } from '../streams.ts'
-import { encodeRequest, MAX_RESPONSE_BYTES, RESULT } from '../sync/payloadByNumber.ts'
+import { encodeRequest, RESULT } from '../sync/payloadByNumber.ts'
 import { decodeSnappyFrames } from '../sync/snappyFrames.ts'
+import { MAX_RESPONSE_BYTES } from '../sync/unpackBlock.ts'
 
 export type BlockAnswer =
   | { kind: 'block'; hash: string; bytes: number }

@@ -62,7 +62,7 @@ export function inspectMessage(message: Uint8Array, question: Question, read?: T
 
   const envelope = early ?? decode(body, question, read)
   if ('stop' in envelope) return envelope
-  return { stop: 'none', signer, envelope, computedHash: blockHash(envelope, hashes) }
+  return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, question.version, envelope, hashes) }
 }
 
 type Stop = Extract<Inspection, { stop: 'bad-encoding' | 'untimely' }>
@@ -79,8 +79,14 @@ function decode(body: Uint8Array, question: Question, read: TransactionReader | 
   return timestamp < question.earliest || timestamp > question.latest ? { stop: 'untimely', envelope } : envelope
 }
 
-function blockHash(envelope: PayloadEnvelope, hashes: BodyHashes | undefined): Hex {
-  if (hashes === undefined) return payloadBlockHash(envelope)
+/** Hash of the block in a body, from its bytes: `envelope` may lack the transactions. */
+export function blockHashOf(
+  body: Uint8Array,
+  version: PayloadVersion,
+  envelope: PayloadEnvelope,
+  hashes: BodyHashes | undefined = hashBody(body, transactionsPlace(body, version)),
+): Hex {
+  if (hashes === undefined) return payloadBlockHash(decodePayloadEnvelope(body, version))
   const root = hashes.finishRoot()
   return payloadBlockHash(envelope, { transactionsRoot: root === undefined ? EMPTY_TRIE_ROOT : toHex(root) })
 }

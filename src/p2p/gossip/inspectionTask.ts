@@ -1,27 +1,35 @@
+import { DecodeError } from '../../lib/errors.ts'
 import { checkTransactions } from '../../rollup/protocol/payloadSsz.ts'
+import { type FramedBlock, type UnpackedBlock, unpackBlock } from '../sync/unpackBlock.ts'
 import { type Inspection, inspectMessage, type Question } from './inspection.ts'
 import { identifyMessage, type UnpackFault, unpackMessage } from './messageId.ts'
 
-// What the thread for large messages does. It answers a task twice: with the message's ids and, if it could be unpacked,
-// with what it says.
+// What the thread for large messages does. A gossip message it answers twice: with its ids and, if it could be unpacked,
+// with what it says. The block of a peer's answer it answers once.
 
-export interface Task {
-  task: number
+export interface MessageWork {
   topic: string
   compressed: Uint8Array
   question: Question
 }
 
+export type Work = MessageWork | { block: FramedBlock }
+
+export type Task = Work & { task: number }
+
 export type Answer =
   | { task: number; id: Uint8Array; idWithoutTopic: Uint8Array | undefined; unpacked: { ok: true } | UnpackFault }
   | { task: number; inspection: Inspection; message: Uint8Array }
+  /** Without its transactions, which stand in its body. */
+  | { task: number; block: UnpackedBlock }
+  | { task: number; undecodable: string }
   | { task: number; failure: string }
 
 /** Sends an answer and the buffers that go over with it. */
 export type Answering = (answer: Answer, transfer: ArrayBufferLike[]) => void
 
 /** The message's transactions do not travel one by one, but with its bytes, in which they stand. */
-function work({ task, topic, compressed, question }: Task, answer: Answering): void {
+function inspect({ task, topic, compressed, question }: MessageWork & { task: number }, answer: Answering): void {
   const unpacked = unpackMessage(compressed)
   const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked)
   if (!unpacked.ok) {
@@ -37,9 +45,22 @@ function work({ task, topic, compressed, question }: Task, answer: Answering): v
   else answer({ task, inspection, message: new Uint8Array(0) }, [])
 }
 
+function unpack(task: number, framed: FramedBlock, answer: Answering): void {
+  let block: UnpackedBlock
+  try {
+    block = unpackBlock(framed, checkTransactions)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    answer({ task, undecodable: error.message }, [])
+    return
+  }
+  answer({ task, block }, [block.body.buffer])
+}
+
 export function runTask(task: Task, answer: Answering): void {
   try {
-    work(task, answer)
+    if ('block' in task) unpack(task.task, task.block, answer)
+    else inspect(task, answer)
   } catch (error) {
     answer({ task: task.task, failure: error instanceof Error ? error.message : String(error) }, [])
   }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { signHash } from '../../lib/secp256k1.ts'
 import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
@@ -194,6 +195,26 @@ describe('createInspectionThread', () => {
     await thread.close()
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     await expect(ask(thread)).rejects.toMatchObject({ reason: 'worker-failed' })
+  })
+
+  it.each(['die', 'throw'])('starts anew after a breakdown (%s), which costs the answer its block', async (how) => {
+    const thread = startThread(systemClock, { file: FAULTY })
+    const unpacking = thread.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
+    await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
+    await expect(thread.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(DecodeError)
+    expect(await inspect(thread)).toBe('none')
+  })
+
+  it('has an answer by its time limit or none, and takes on a few of each peer', async () => {
+    const clock = new ManualClock()
+    const thread = startThread(clock, { file: FAULTY })
+    const unpack = (text: string) => thread.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
+    const unpacking = Promise.allSettled([unpack('hang'), ...Array.from({ length: 7 }, () => unpack('more'))])
+    clock.advance(3_000)
+    const reasons = (await unpacking).map((result) => result.status === 'rejected' && result.reason.reason)
+    expect(reasons).toEqual([...new Array(7).fill('timed-out'), 'overloaded'])
+    await thread.close()
+    await expect(unpack('late')).rejects.toMatchObject({ reason: 'worker-failed' })
   })
 
   it('does not keep the process alive', async () => {

@@ -1,15 +1,18 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError } from '../../lib/errors.ts'
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readTransactionsInto, transactionCount, transactionsPlace } from '../../rollup/protocol/index.ts'
+import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { FramedBlock, UnpackedBlock } from '../sync/unpackBlock.ts'
 import { createFairQueue } from './fairQueue.ts'
 import { bodyOf, type Inspection, type Question } from './inspection.ts'
-import type { Answer, Task } from './inspectionTask.ts'
+import type { Answer, Task, Work } from './inspectionTask.ts'
 import { nextTurn } from './largeMessages.ts'
 import type { IdentifiedMessage } from './messageId.ts'
 
-/** Why a large message has no verdict; the peer is not to blame. */
+/** Why a large message has no verdict, or a large answer was not read; the peer is not to blame. */
 export class InspectionFailure extends DeviumError {
   readonly reason: 'overloaded' | 'timed-out' | 'worker-failed'
 
@@ -27,10 +30,14 @@ export interface LargeMessage {
   question: Question
 }
 
-/** Another thread for large messages, which starts with the first one. It does not keep the process alive when idle. */
+/** Another thread for large messages and answers, which starts with the first one. It does not keep the process alive when idle. */
 export interface InspectionThread {
   /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
   identify(message: LargeMessage): Promise<IdentifiedMessage>
+  /**
+   * The block of an answer that `from` gave, whose buffer goes over to the thread: it is empty here after that. Rejects with DecodeError, and with InspectionFailure.
+   */
+  unpackBlock(block: FramedBlock, from: string): Promise<UnpackedBlock>
   /** Ends the thread; what waits fails. */
   close(): Promise<void>
 }
@@ -44,9 +51,14 @@ const STUCK_MS = 3_000
 /** Transactions for which a view is made in one turn of the event loop: 2 ms. */
 const VIEWS_PER_TURN = 16_384
 
-interface Job extends LargeMessage {
-  identified: PromiseWithResolvers<IdentifiedMessage>
-  inspected: PromiseWithResolvers<Inspection>
+/** What waits for the thread, or is with it. */
+interface Job {
+  from: string
+  /** Made when its turn comes. */
+  work(): { work: Work; transfer: ArrayBuffer[] }
+  /** True when no more answers follow. */
+  onAnswer(answer: Answer): boolean
+  reject(failure: InspectionFailure): void
   /** Undoes the time limit. */
   cancel(): void
 }
@@ -95,12 +107,11 @@ export function createInspectionThread(
     worker ??= start()
     worker.ref()
     tasks += 1
-    // A copy: what came from the network may be part of a larger buffer, and is passed on to other peers.
-    const compressed = new Uint8Array(job.compressed)
-    const task: Task = { task: tasks, topic: job.topic, compressed, question: job.question }
+    const { work, transfer } = job.work()
+    const task: Task = { ...work, task: tasks }
     const cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
     running = { task: tasks, job, sinceMs: clock.now(), cancelStuck }
-    worker.postMessage(task, [compressed.buffer])
+    worker.postMessage(task, transfer)
   }
   const finish = (): void => {
     if (running !== undefined) {
@@ -114,58 +125,90 @@ export function createInspectionThread(
   const onAnswer = (answer: Answer): void => {
     if (running === undefined || answer.task !== running.task) return
     const { job } = running
-    if ('failure' in answer) {
-      fail(job, new InspectionFailure('worker-failed', answer.failure))
-      finish()
-    } else if ('inspection' in answer) {
-      finish()
-      void deliver(job, answer.inspection, answer.message)
-    } else {
-      const { id, idWithoutTopic, unpacked } = answer
-      const isLast = !unpacked.ok
-      job.identified.resolve({
-        id,
-        idWithoutTopic,
-        unpacked: isLast ? unpacked : { ok: true, inspection: job.inspected.promise },
-      })
-      if (!isLast) return
-      job.cancel()
-      finish()
-    }
+    if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
+    else if (!job.onAnswer(answer)) return
+    finish()
   }
-  const deliver = async (job: Job, inspection: Inspection, message: Uint8Array): Promise<void> => {
-    try {
-      job.inspected.resolve(await withTransactions(inspection, message, job.question))
-      job.cancel()
-    } catch (error) {
-      fail(job, new InspectionFailure('worker-failed', String(error)))
+  /** Lets it wait for its turn, within the time limit. */
+  const submit = (wanted: Omit<Job, 'cancel'>): Job => {
+    const job: Job = {
+      ...wanted,
+      cancel: clock.setTimeout(() => {
+        queue.remove((waiting) => waiting === job)
+        fail(job, new InspectionFailure('timed-out', `no verdict in ${timeLimitMs} ms`))
+      }, timeLimitMs),
     }
+    const added = queue.add(job.from, job)
+    if (added === false) fail(job, new InspectionFailure('overloaded', 'too many large messages at once'))
+    else if (added !== true)
+      fail(added, new InspectionFailure('overloaded', 'others have fewer large messages waiting'))
+    next()
+    return job
   }
 
   return {
-    identify(message) {
-      if (closed) return Promise.reject(new InspectionFailure('worker-failed', 'the node is stopping'))
-      const job: Job = {
-        ...message,
-        identified: Promise.withResolvers(),
-        inspected: Promise.withResolvers(),
-        cancel: clock.setTimeout(() => {
-          queue.remove((waiting) => waiting === job)
-          fail(job, new InspectionFailure('timed-out', `no verdict in ${timeLimitMs} ms`))
-        }, timeLimitMs),
-      }
+    identify({ topic, compressed, from, question }) {
+      if (closed) return Promise.reject(stopping())
+      const identified = Promise.withResolvers<IdentifiedMessage>()
+      const inspected = Promise.withResolvers<Inspection>()
       // Nobody may want it: the message may be known by its id.
-      job.inspected.promise.catch(() => {})
-      const added = queue.add(message.from, job)
-      if (added === false) fail(job, new InspectionFailure('overloaded', 'too many large messages at once'))
-      else if (added !== true)
-        fail(added, new InspectionFailure('overloaded', 'others have fewer large messages waiting'))
-      next()
-      return job.identified.promise
+      inspected.promise.catch(() => {})
+      const job = submit({
+        from,
+        work() {
+          // What came from the network may be part of a larger buffer, and is passed on to other peers.
+          const copy = new Uint8Array(compressed)
+          return { work: { topic, compressed: copy, question }, transfer: [copy.buffer] }
+        },
+        onAnswer(answer) {
+          if ('inspection' in answer) {
+            void deliver(job, withTransactions(answer.inspection, answer.message, question), inspected.resolve)
+            return true
+          }
+          if (!('id' in answer)) return false
+          const { id, idWithoutTopic, unpacked } = answer
+          const isLast = !unpacked.ok
+          identified.resolve({
+            id,
+            idWithoutTopic,
+            unpacked: isLast ? unpacked : { ok: true, inspection: inspected.promise },
+          })
+          if (isLast) job.cancel()
+          return isLast
+        },
+        reject(failure) {
+          identified.reject(failure)
+          inspected.reject(failure)
+        },
+      })
+      return identified.promise
+    },
+    unpackBlock({ frames, version }, from) {
+      if (closed) return Promise.reject(stopping())
+      const unpacked = Promise.withResolvers<UnpackedBlock>()
+      const job = submit({
+        from,
+        work() {
+          return {
+            work: { block: { frames, version } },
+            transfer: frames.buffer instanceof ArrayBuffer ? [frames.buffer] : [],
+          }
+        },
+        onAnswer(answer) {
+          if ('block' in answer) void deliver(job, blockWithTransactions(answer.block, version), unpacked.resolve)
+          if ('undecodable' in answer) {
+            job.cancel()
+            unpacked.reject(new DecodeError(answer.undecodable))
+          }
+          return 'block' in answer || 'undecodable' in answer
+        },
+        reject: unpacked.reject,
+      })
+      return unpacked.promise
     },
     async close() {
       closed = true
-      const failure = new InspectionFailure('worker-failed', 'the node is stopping')
+      const failure = stopping()
       for (const job of queue.remove(() => true)) fail(job, failure)
       if (running !== undefined) fail(running.job, failure)
       finish()
@@ -176,17 +219,39 @@ export function createInspectionThread(
   }
 }
 
+const stopping = (): InspectionFailure => new InspectionFailure('worker-failed', 'the node is stopping')
+
 function fail(job: Job, failure: InspectionFailure): void {
   job.cancel()
-  job.identified.reject(failure)
-  job.inspected.reject(failure)
+  job.reject(failure)
 }
 
-/** The thread sends the transactions within the message's bytes; views of them are made here, in turns when they are many. */
+async function deliver<T>(job: Job, making: Promise<T>, resolve: (made: T) => void): Promise<void> {
+  try {
+    resolve(await making)
+    job.cancel()
+  } catch (error) {
+    fail(job, new InspectionFailure('worker-failed', String(error)))
+  }
+}
+
 async function withTransactions(inspection: Inspection, message: Uint8Array, question: Question): Promise<Inspection> {
   if (inspection.stop !== 'none') return inspection
   const body = bodyOf(message)
-  const place = transactionsPlace(body, question.version)
+  return { ...inspection, envelope: await viewTransactions(inspection.envelope, body, question.version) }
+}
+
+async function blockWithTransactions(block: UnpackedBlock, version: PayloadVersion): Promise<UnpackedBlock> {
+  return { ...block, envelope: await viewTransactions(block.envelope, block.body, version) }
+}
+
+/** The thread sends the transactions within a body; views of them are made here, in turns when they are many. */
+async function viewTransactions(
+  envelope: PayloadEnvelope,
+  body: Uint8Array,
+  version: PayloadVersion,
+): Promise<PayloadEnvelope> {
+  const place = transactionsPlace(body, version)
   if (place === undefined) throw new Error('the thread found transactions where there are none')
   const list = body.subarray(place.start, place.end)
   const count = transactionCount(list)
@@ -195,8 +260,7 @@ async function withTransactions(inspection: Inspection, message: Uint8Array, que
     if (transactions.length > 0) await nextTurn()
     readTransactionsInto(transactions, list, Math.min(count, transactions.length + VIEWS_PER_TURN))
   }
-  const { envelope } = inspection
-  return { ...inspection, envelope: { ...envelope, payload: { ...envelope.payload, transactions } } }
+  return { ...envelope, payload: { ...envelope.payload, transactions } }
 }
 
 /** The source as it is, or compiled. */

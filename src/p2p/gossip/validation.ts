@@ -4,7 +4,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BlockValidator, createBlockValidator, createQuestions } from './blockValidator.ts'
-import { createInspectionThread } from './inspectionThread.ts'
+import { createInspectionThread, type InspectionThread } from './inspectionThread.ts'
 import { createMessageIds, type MessageIds } from './messageId.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
@@ -14,6 +14,8 @@ import type { PayloadVersion } from './topics.ts'
 export interface Validation {
   ids: MessageIds
   validate: BlockValidator
+  /** For large messages, and for large blocks that come on request. */
+  thread: InspectionThread
   /** Ends the thread for large messages. */
   close(): Promise<void>
 }
@@ -37,6 +39,7 @@ export function createValidation(
       },
     }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
+    thread,
     close: thread.close,
   }
 }

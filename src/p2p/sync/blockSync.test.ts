@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { multiaddr } from '@multiformats/multiaddr'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
@@ -6,9 +7,10 @@ import type { P2pModules } from '../node.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import { readAll } from '../streams.ts'
 import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
-import { decodeResponse, encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
+import { encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
 
 const running: TestNode[] = []
@@ -146,6 +148,20 @@ describe('gap filling', () => {
     const { peers } = await b.node.peers(true)
     expect(peers[a.node.peerId]?.scores.reqResp.errorResponses).toBe(0)
     expect(peers[honest.node.peerId]?.scores.reqResp.validResponses).toBeGreaterThan(1)
+  })
+
+  it('brings blocks of a megabyte', async () => {
+    const transactions = Array.from({ length: 5_000 }, (_, n) => new Uint8Array(randomBytes(150 + (n % 100))))
+    const timeOf = (number: number) => config.genesis.l2Time + number
+    const large = testBlock(config, { blockNumber: 10, timestamp: timeOf(10), transactions })
+    const { blockHash } = large.payload
+    const above = testBlock(config, { blockNumber: 11, timestamp: timeOf(11), parentHash: blockHash })
+    const a = await start({}, testChain(config, { payloadByNumber: async () => large }))
+    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    const arrived = b.block(blockHash)
+    b.node.requestRange(10, 11, above)
+    expect(await arrived).toEqual(large)
   })
 
   it('asks static peers only when told so', async () => {

@@ -3,26 +3,21 @@ import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
-import { payloadBlockHash } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
+import type { InspectionThread } from '../gossip/inspectionThread.ts'
 import type { Host } from '../host/host.ts'
 import type { P2pMetrics } from '../metrics.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import type { AppScores } from '../score/appScores.ts'
 import { readAll, writeAll } from '../streams.ts'
 import type { PayloadListener } from '../types.ts'
+import { createAnswerReader } from './answerReader.ts'
 import { type Answer, createBlockClient } from './client.ts'
-import {
-  decodeResponse,
-  encodeRequest,
-  MAX_RESPONSE_BYTES,
-  OPEN_TIMEOUT_MS,
-  payloadByNumberProtocols,
-  TRANSFER_TIMEOUT_MS,
-} from './payloadByNumber.ts'
+import { encodeRequest, OPEN_TIMEOUT_MS, payloadByNumberProtocols, TRANSFER_TIMEOUT_MS } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
+import { MAX_RESPONSE_BYTES } from './unpackBlock.ts'
 
 export interface BlockSync {
   start(): Promise<void>
@@ -57,6 +52,8 @@ export function createBlockSync(
     connected(): string[]
     connection(peerId: string): Connection | undefined
     isStatic(peerId: string): boolean
+    /** Reads large answers. */
+    thread: Pick<InspectionThread, 'unpackBlock'>
     onBlock: PayloadListener
   },
   options: P2pOptions['sync'],
@@ -64,14 +61,17 @@ export function createBlockSync(
   const { host, chain, clock, logger, metrics, appScores } = modules
   const { config } = chain
   const protocols = payloadByNumberProtocols(config.l2ChainId)
+  const readAnswer = createAnswerReader(modules.thread, config)
   const controller = new AbortController()
 
   const ask = async (peerId: string, number: number): Promise<Answer> => {
     const connection = modules.connection(peerId)
     if (connection === undefined) throw new P2pError('connection-lost', 'not connected')
+    let bytes: Uint8Array
     const signal = (ms: number): AbortSignal => AbortSignal.any([controller.signal, AbortSignal.timeout(ms)])
     try {
-      return await askOn(await connection.newStream(protocols, { signal: signal(OPEN_TIMEOUT_MS) }), number, signal)
+      const stream = await connection.newStream(protocols, { signal: signal(OPEN_TIMEOUT_MS) })
+      bytes = await askOn(stream, number, signal)
     } catch (error) {
       if (error instanceof UnsupportedProtocolError) {
         throw new P2pError('not-served', 'the peer does not answer requests for blocks', { cause: error })
@@ -79,16 +79,15 @@ export function createBlockSync(
       if (connection.status === 'open') throw error
       throw new P2pError('connection-lost', `connection lost: ${describeError(error)}`, { cause: error })
     }
+    return readAnswer(bytes, number, peerId)
   }
-  const askOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Answer> => {
+  const askOn = async (stream: Stream, number: number, signal: (ms: number) => AbortSignal): Promise<Uint8Array> => {
     try {
       const transfer = signal(TRANSFER_TIMEOUT_MS)
       // The reader listens before the request is out: an answer may come with the next packet.
       const reading = readAll(stream, MAX_RESPONSE_BYTES, transfer)
       const [bytes] = await Promise.all([reading, writeAll(stream, encodeRequest(number), transfer)])
-      const answer = decodeResponse(bytes, config, l2BlockTime(config, number))
-      if ('envelope' in answer) checkAnswer(answer.envelope, number)
-      return answer
+      return bytes
     } catch (error) {
       stream.abort(error instanceof Error ? error : new Error('request failed'))
       throw error
@@ -157,14 +156,4 @@ export function createBlockSync(
       }
     },
   }
-}
-
-function checkAnswer(envelope: PayloadEnvelope, number: number): void {
-  const { blockNumber, blockHash } = envelope.payload
-  if (blockNumber !== number) {
-    throw new P2pError('request-failed', `asked for block ${number}, got ${blockNumber}`)
-  }
-  const computed = payloadBlockHash(envelope)
-  if (computed !== blockHash)
-    throw new P2pError('request-failed', `block ${number} has hash ${computed}, not ${blockHash}`)
 }

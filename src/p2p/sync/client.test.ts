@@ -3,6 +3,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
+import { InspectionFailure } from '../gossip/inspectionThread.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import { RESULT } from './payloadByNumber.ts'
@@ -145,6 +146,18 @@ describe('createBlockClient', () => {
     expect(asked).toHaveLength(1)
     await clock.advance(1)
     expect(asked).toHaveLength(2)
+  })
+
+  it.each([
+    ['timed-out', 1],
+    ['worker-failed', 0],
+  ] as const)('blames nobody when an answer cannot be read (%s)', async (reason, askedAgain) => {
+    const { clock, asked, ask, last, results } = setUp(['a'])
+    await ask(7)
+    await last().fail(new InspectionFailure(reason, 'not read'))
+    expect(results).toEqual([])
+    await clock.advance(10_000)
+    expect(asked.slice(1).map(({ number }) => number)).toEqual(new Array(askedAgain).fill(7))
   })
 
   it('asks for the gap of a minute at once, and then four a second', async () => {

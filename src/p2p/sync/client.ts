@@ -3,6 +3,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
+import { InspectionFailure } from '../gossip/inspectionThread.ts'
 import { RESULT } from './payloadByNumber.ts'
 import { GLOBAL_LIMIT, PEER_LIMIT } from './server.ts'
 import { TokenBucket } from './tokenBucket.ts'
@@ -30,7 +31,10 @@ export interface BlockClientModules {
   logger: Logger
   /** Peers that may be asked. */
   candidates(): string[]
-  /** Throws P2pError `connection-lost` where the link, not the peer, is to blame, and `not-served`. */
+  /**
+   * Throws P2pError `connection-lost` where the link, not the peer, is to blame, `not-served`, and InspectionFailure where
+   * the answer could not be read for reasons of our own.
+   */
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
   /** `detail`: what was asked for, and what went wrong. */
@@ -168,8 +172,10 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     } catch (error) {
       if (error instanceof DecodeError || code === RESULT.ok) code = MAX_RESULT_LABEL
       const cause = error instanceof P2pError ? error.code : undefined
-      const isBlameless = cause === 'connection-lost' || cause === 'not-served'
-      if (cause === 'connection-lost') {
+      const isUnread = error instanceof InspectionFailure
+      const isBlameless = isUnread || cause === 'connection-lost' || cause === 'not-served'
+      // An answer that broke the thread is not asked for again.
+      if (cause === 'connection-lost' || (isUnread && error.reason !== 'worker-failed')) {
         rest(state)
       } else {
         job.failed.add(peerId)

@@ -3,14 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
+import { decodeResponse, encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
-import {
-  decodeRequest,
-  decodeResponse,
-  encodeRequest,
-  encodeResponse,
-  payloadByNumberProtocols,
-} from './payloadByNumber.ts'
+import { decodeRequest, encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 
 const TIME = 1_700_000_000
 

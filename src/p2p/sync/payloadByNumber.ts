@@ -1,17 +1,15 @@
-import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { decodePayloadEnvelope, encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
+import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { gossipVersionAt, type PayloadVersion } from '../gossip/topics.ts'
-import { decodeSnappyFrames, encodeSnappyFrames } from './snappyFrames.ts'
+import { snappyFramePieces } from './snappyFrames.ts'
+import type { FramedBlock } from './unpackBlock.ts'
 
 /** First byte of an answer (specs: rollup-node-p2p, "payload_by_number"). */
 export const RESULT = { ok: 0, notFound: 1, invalidRequest: 2, unknownError: 3 } as const
 export type ResultCode = (typeof RESULT)[keyof typeof RESULT]
 
 export const REQUEST_BYTES = 8
-/** Bound of an answer as sent, and of the block in it. */
-export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 /** Nobody asks longer than this (op-node: stream 5 s, read and write 10 s each). */
 export const OPEN_TIMEOUT_MS = 5_000
 export const TRANSFER_TIMEOUT_MS = 10_000
@@ -37,17 +35,21 @@ export function decodeRequest(bytes: Uint8Array): number {
   return Number(number)
 }
 
-/** code ‖ version (u32 LE) ‖ snappy-framed body. Version 0 is a bare payload, 1 an envelope (from Ecotone on, v4 included). */
-export function encodeResponse(envelope: PayloadEnvelope, config: RollupConfig): Uint8Array {
+/**
+ * code ‖ version (u32 LE) ‖ snappy-framed body, in pieces. Version 0 is a bare payload, 1 an envelope (from Ecotone on, v4
+ * included). Throws as encodePayloadEnvelope, before there is a piece.
+ */
+export function* responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Generator<Uint8Array> {
   const container = gossipVersionAt(config, envelope.payload.timestamp)
-  const head = Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
-  return concatBytes(head, encodeSnappyFrames(encodePayloadEnvelope(envelope, container)))
+  const body = encodePayloadEnvelope(envelope, container)
+  yield Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
+  yield* snappyFramePieces(body)
 }
 
-export type Response = { code: typeof RESULT.ok; envelope: PayloadEnvelope } | { code: number }
+export type Response = { code: typeof RESULT.ok; block: FramedBlock } | { code: number }
 
-/** `expectedTime` is that of the block asked for: it chooses the container. Throws DecodeError. */
-export function decodeResponse(bytes: Uint8Array, config: RollupConfig, expectedTime: number): Response {
+/** Looks at an answer's head. `expectedTime` is that of the block asked for: it chooses the container. Throws DecodeError. */
+export function openResponse(bytes: Uint8Array, config: RollupConfig, expectedTime: number): Response {
   const code = bytes[0]
   if (code === undefined) throw new DecodeError('response is empty')
   if (code !== RESULT.ok) return { code }
@@ -55,8 +57,7 @@ export function decodeResponse(bytes: Uint8Array, config: RollupConfig, expected
   const version = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readUInt32LE(1)
   const container = gossipVersionAt(config, expectedTime)
   if (!versionFits(version, container)) throw new DecodeError(`response version ${version} for a v${container} block`)
-  const body = decodeSnappyFrames(bytes.subarray(5), MAX_RESPONSE_BYTES)
-  return { code, envelope: decodePayloadEnvelope(body, container) }
+  return { code, block: { frames: bytes.subarray(5), version: container } }
 }
 
 /** The specs number Isthmus 2, op-node keeps 1 and picks the container by time. */

@@ -7,13 +7,13 @@ import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { createLanes } from '../gossip/lanes.ts'
 import type { P2pChain } from '../options.ts'
-import { readFirst, writeAll } from '../streams.ts'
+import { readFirst, writeAll, writePieces } from '../streams.ts'
 import {
   decodeRequest,
-  encodeResponse,
   REQUEST_BYTES,
   RESULT,
   type ResultCode,
+  responsePieces,
   TRANSFER_TIMEOUT_MS,
 } from './payloadByNumber.ts'
 import { TokenBucket } from './tokenBucket.ts'
@@ -68,7 +68,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     if (waitMs > 0) await sleep(clock, waitMs, signal)
   }
-  const answer = async (number: number): Promise<Uint8Array> => {
+  const answer = async (number: number): Promise<Iterable<Uint8Array>> => {
     const { config } = chain
     const nowS = unixSeconds(clock)
     if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
@@ -76,7 +76,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
-    return encodeResponse(envelope, config)
+    return responsePieces(envelope, config)
   }
 
   return async (stream: Stream, connection: Connection): Promise<void> => {
@@ -94,7 +94,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
       number = decodeRequest(request)
       const answering = lanes.run(peer, async () => {
         stop.signal.throwIfAborted()
-        await writeAll(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+        await writePieces(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
       if (answering === undefined) throw new RequestFailure(RESULT.unknownError, 'too many requests')
       await answering

@@ -1,21 +1,14 @@
 import fc from 'fast-check'
 import { Decompressor } from 'snappy'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
-import { crc32c, decodeSnappyFrames, encodeSnappyFrames } from './snappyFrames.ts'
+import { decodeSnappyFrames, PIECE_BYTES, snappyFramePieces } from './snappyFrames.ts'
 
 const LIMIT = 1_000_000
 
-describe('crc32c', () => {
-  it.each([
-    ['32 zero bytes', new Uint8Array(32), 0x8a9136aa],
-    ['32 bytes of ones', new Uint8Array(32).fill(0xff), 0x62a8ab43],
-    ['ascending bytes', Uint8Array.from({ length: 32 }, (_, index) => index), 0x46dd794e],
-  ])('of %s is that of RFC 3720, B.4', (_id, data, expected) => {
-    expect(crc32c(data)).toBe(expected)
-  })
-})
+const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFramePieces(data))
 
 describe('snappy frames', () => {
   it('are those of the format: identifier, plain chunk, masked checksum', () => {
@@ -56,6 +49,14 @@ describe('snappy frames', () => {
   ])('with %s are refused', (_id, hex, message) => {
     const bytes = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
     expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(message)
+  })
+
+  it('are made in pieces of so much data and no more', () => {
+    const data = new Uint8Array(5 * PIECE_BYTES + 1).map((_, index) => (index * 2_654_435_761) >>> 13)
+    const [identifier, ...pieces] = snappyFramePieces(data)
+    if (identifier === undefined) throw new Error('no identifier')
+    const lengths = pieces.map((piece) => decodeSnappyFrames(concatBytes(identifier, piece), data.length).length)
+    expect(lengths).toEqual([...new Array(5).fill(PIECE_BYTES), 1])
   })
 
   it('skip padding', () => {

@@ -1,6 +1,7 @@
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { compressSnappy, uncompressSnappy } from '../snappyBlock.ts'
+import { compressSnappy, snappyDeclaredLength, uncompressSnappy } from '../snappyBlock.ts'
+import { crc32c } from './crc32c.ts'
 
 /** snappy framing_format: stream identifier, chunk types, at most 64 KiB of data in a chunk. */
 const STREAM_ID = Uint8Array.of(0xff, 0x06, 0x00, 0x00, 0x73, 0x4e, 0x61, 0x50, 0x70, 0x59)
@@ -12,8 +13,19 @@ const MAX_CHUNK_BYTES = 65_536
 const HEADER_BYTES = 4
 const CHECKSUM_BYTES = 4
 
-export function encodeSnappyFrames(data: Uint8Array): Uint8Array {
-  const parts: Uint8Array[] = [STREAM_ID]
+/** Of data in one piece of a stream: packing it takes a millisecond or two. */
+export const PIECE_BYTES = 8 * MAX_CHUNK_BYTES
+
+/** The stream in pieces, so that much of it need not be packed at once. */
+export function* snappyFramePieces(data: Uint8Array): Generator<Uint8Array> {
+  yield STREAM_ID
+  for (let start = 0; start < data.length; start += PIECE_BYTES) {
+    yield frames(data.subarray(start, start + PIECE_BYTES))
+  }
+}
+
+function frames(data: Uint8Array): Uint8Array {
+  const parts: Uint8Array[] = []
   for (let start = 0; start < data.length; start += MAX_CHUNK_BYTES) {
     const plain = data.subarray(start, start + MAX_CHUNK_BYTES)
     const packed = compressSnappy(plain)
@@ -30,21 +42,49 @@ export function encodeSnappyFrames(data: Uint8Array): Uint8Array {
 
 /** Decodes a whole stream of at most `maxBytes` of data. Throws DecodeError. */
 export function decodeSnappyFrames(stream: Uint8Array, maxBytes: number): Uint8Array {
-  const parts: Uint8Array[] = []
+  const data = new Uint8Array(framedLength(stream, maxBytes))
+  let at = 0
+  for (const { isPacked, checksum, content } of dataChunks(stream)) {
+    const plain = isPacked ? uncompressSnappy(content, MAX_CHUNK_BYTES) : content
+    if (checksum !== maskedCrc32c(plain)) throw new DecodeError('snappy frames: wrong checksum')
+    data.set(plain, at)
+    at += plain.length
+  }
+  return data
+}
+
+/** Bytes of data in a stream, as its chunks declare them: it has no others. Throws DecodeError, when more than `maxBytes` too. */
+export function framedLength(stream: Uint8Array, maxBytes: number): number {
   let total = 0
+  for (const { isPacked, content } of dataChunks(stream)) {
+    const length = isPacked ? snappyDeclaredLength(content) : content.length
+    if (length > MAX_CHUNK_BYTES) throw new DecodeError(`snappy frames: ${length} bytes in a chunk`)
+    total += length
+    if (total > maxBytes) throw new DecodeError(`snappy frames: more than ${maxBytes} bytes`)
+  }
+  return total
+}
+
+interface DataChunk {
+  isPacked: boolean
+  checksum: number
+  content: Uint8Array
+}
+
+function* dataChunks(stream: Uint8Array): Generator<DataChunk> {
+  const view = viewOf(stream)
   let offset = 0
   let sawStreamId = false
   while (offset < stream.length) {
     if (offset + HEADER_BYTES > stream.length) throw new DecodeError('snappy frames: input ends inside a chunk header')
-    const header = viewOf(stream).getUint32(offset, true)
+    const header = view.getUint32(offset, true)
     const type = header & 0xff
     const length = header >>> 8
     const start = offset + HEADER_BYTES
     offset = start + length
     if (offset > stream.length) throw new DecodeError('snappy frames: input ends inside a chunk')
-    const chunk = stream.subarray(start, offset)
     if (type === STREAM_ID_TYPE) {
-      if (Buffer.compare(chunk, STREAM_ID.subarray(HEADER_BYTES)) !== 0) {
+      if (Buffer.compare(stream.subarray(start, offset), STREAM_ID.subarray(HEADER_BYTES)) !== 0) {
         throw new DecodeError('snappy frames: wrong stream identifier')
       }
       sawStreamId = true
@@ -54,28 +94,12 @@ export function decodeSnappyFrames(stream: Uint8Array, maxBytes: number): Uint8A
     if (type >= FIRST_SKIPPABLE) continue
     if (type !== CHUNK_COMPRESSED && type !== CHUNK_PLAIN) throw new DecodeError(`snappy frames: chunk type ${type}`)
     if (length < CHECKSUM_BYTES) throw new DecodeError('snappy frames: chunk without checksum')
-    const content = chunk.subarray(CHECKSUM_BYTES)
-    const allowed = Math.min(MAX_CHUNK_BYTES, maxBytes - total)
-    const plain = type === CHUNK_COMPRESSED ? uncompressSnappy(content, allowed) : content
-    if (plain.length > allowed) throw new DecodeError(`snappy frames: more than ${maxBytes} bytes`)
-    if (viewOf(chunk).getUint32(0, true) !== maskedCrc32c(plain)) throw new DecodeError('snappy frames: wrong checksum')
-    total += plain.length
-    parts.push(plain)
+    yield {
+      isPacked: type === CHUNK_COMPRESSED,
+      checksum: view.getUint32(start, true),
+      content: stream.subarray(start + CHECKSUM_BYTES, offset),
+    }
   }
-  return concatBytes(...parts)
-}
-
-/** CRC-32C (Castagnoli), reflected polynomial 0x82f63b78. */
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
-  return value
-})
-
-export function crc32c(data: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of data) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
-  return (crc ^ 0xffffffff) >>> 0
 }
 
 /** framing_format, section 3: rotated right by 15 bits, plus a constant. */

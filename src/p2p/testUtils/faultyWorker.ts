@@ -1,12 +1,13 @@
 import { parentPort } from 'node:worker_threads'
 import { runTask, type Task } from '../gossip/inspectionTask.ts'
 
-// The thread for large messages, which breaks down on demand.
+// The thread for large messages, which breaks down on demand: a message's topic or a block's frames say so.
 
 parentPort?.on('message', (task: Task) => {
-  if (task.topic === 'die') process.exit(7)
-  if (task.topic === 'throw') throw new Error('thrown on demand')
+  const order = 'block' in task ? Buffer.from(task.block.frames.subarray(0, 5)).toString() : task.topic
+  if (order === 'die') process.exit(7)
+  if (order === 'throw') throw new Error('thrown on demand')
   // Until it is terminated.
-  while (task.topic === 'hang');
+  while (order === 'hang');
   runTask(task, (answer) => parentPort?.postMessage(answer))
 })

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { l2BlockTime } from '../../rollup/protocol/forks.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { createInspectionThread, InspectionFailure } from '../gossip/inspectionThread.ts'
+import { LARGE_BYTES } from '../gossip/largeMessages.ts'
+import { encodeResponse } from '../testUtils/responses.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import { createAnswerReader } from './answerReader.ts'
+import type { Answer } from './client.ts'
+import { openResponse } from './payloadByNumber.ts'
+import { snappyFramePieces } from './snappyFrames.ts'
+import { type FramedBlock, unpackBlock } from './unpackBlock.ts'
+
+const NUMBER = 7
+const config = testConfig('isthmus')
+const timestamp = l2BlockTime(config, NUMBER)
+const thread = createInspectionThread({ clock: systemClock, logger: silentLogger })
+afterAll(() => thread.close())
+
+const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length))
+
+const blockOf = (transactions: Uint8Array[]): PayloadEnvelope =>
+  testBlock(config, { blockNumber: NUMBER, timestamp, transactions })
+const answerOf = (transactions: Uint8Array[]): Uint8Array => encodeResponse(blockOf(transactions), config)
+
+/** What becomes of an answer, errors included. */
+async function outcome(reading: Promise<unknown>): Promise<unknown> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof InspectionFailure) throw error
+    return describeError(error)
+  }
+}
+
+/** Reads answers and tells how much of the blocks was worked on here. */
+function countingReader() {
+  const work = { here: 0, there: 0 }
+  const read = createAnswerReader(
+    {
+      unpackBlock(block, from) {
+        work.there += 1
+        return thread.unpackBlock(block, from)
+      },
+    },
+    config,
+    (block) => {
+      const unpacked = unpackBlock(block)
+      work.here = Math.max(work.here, block.frames.length, unpacked.body.length)
+      return unpacked
+    },
+  )
+  return {
+    work,
+    read: (bytes: Uint8Array): Promise<Answer> => read(Uint8Array.from(bytes), NUMBER, 'peer'),
+  }
+}
+
+function bothWays(bytes: Uint8Array): Promise<[unknown, unknown]> {
+  const response = openResponse(bytes, config, timestamp)
+  if (!('block' in response)) return Promise.resolve([response, response])
+  const block = (): FramedBlock => ({ ...response.block, frames: Uint8Array.from(response.block.frames) })
+  return Promise.all([
+    outcome(Promise.resolve().then(() => unpackBlock(block()))),
+    outcome(thread.unpackBlock(block(), 'peer')),
+  ])
+}
+
+describe('a block unpacked by the thread', () => {
+  it('is that of here, and so is its error, whatever bytes are changed', async () => {
+    const good = answerOf([...Array(20)].map((_, n) => random(n * 7)))
+    const change = fc.tuple(fc.integer({ min: 5, max: good.length - 1 }), fc.nat(255))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { maxLength: 3 }),
+        fc.integer({ min: 5, max: good.length }),
+        fc.boolean(),
+        async (changes, length, isWhole) => {
+          const bytes = isWhole ? Uint8Array.from(good) : good.slice(0, length)
+          for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value
+          const [here, there] = await bothWays(bytes)
+          expect(there).toEqual(here)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  it('is that of here for bodies of whatever content in sound frames', async () => {
+    const body = fc.uint8Array({ maxLength: 1_500 })
+    await fc.assert(
+      fc.asyncProperty(body, async (bytes) => {
+        const [here, there] = await bothWays(concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFramePieces(bytes)))
+        expect(there).toEqual(here)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('is that of here for large blocks', async () => {
+    for (const transactions of [
+      [],
+      [...Array(3_000)].map(() => random(150)),
+      new Array(100_000).fill(new Uint8Array(0)),
+    ]) {
+      const [here, there] = await bothWays(answerOf(transactions))
+      expect(there).toEqual(here)
+      expect(here).toMatchObject({ computedHash: blockOf(transactions).payload.blockHash })
+    }
+  })
+})
+
+describe('createAnswerReader', () => {
+  /** With the checksum of the last frame changed: it stands before that frame's content. */
+  const brokenAtTheEnd = (): Uint8Array => {
+    const bytes = answerOf([random(1_000_000)])
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+    return bytes
+  }
+  const emptyChunks = (size: number): Uint8Array =>
+    concatBytes(
+      Uint8Array.of(0, 1, 0, 0, 0),
+      ...snappyFramePieces(new Uint8Array(0)),
+      Buffer.alloc(size, 'fe000000', 'hex'),
+    )
+  const forged = blockOf([random(300_000)])
+  forged.payload.gasUsed += 1n
+  const other = testBlock(config, { blockNumber: 8, timestamp, transactions: [random(300_000)] })
+
+  it.each<[string, () => Uint8Array, string | undefined, number]>([
+    ['nothing but a code', () => Uint8Array.of(1), undefined, 0],
+    ['a small block', () => answerOf([random(100_000)]), undefined, 0],
+    ['10 MB that do not compress', () => answerOf([random(10_400_000)]), undefined, 1],
+    ['10 MB of zeros', () => answerOf([new Uint8Array(10_400_000)]), undefined, 1],
+    ['2^20 empty transactions', () => answerOf(new Array(2 ** 20).fill(new Uint8Array(0))), undefined, 1],
+    ['a wrong checksum in the last frame', brokenAtTheEnd, 'wrong checksum', 1],
+    ['10 MB of chunks without data', () => emptyChunks(10_000_000), 'payload envelope: only 0 bytes', 1],
+    ['100 kB of chunks without data', () => emptyChunks(100_000), 'payload envelope: only 0 bytes', 0],
+    ['more than is allowed once unpacked', () => answerOf([new Uint8Array(11_000_000)]), 'more than 10485760', 1],
+    ['a large block whose hash is wrong', () => encodeResponse(forged, config), 'block 7 has hash', 1],
+    ['another large block', () => encodeResponse(other, config), 'asked for block 7, got 8', 1],
+  ])('reads %s without much work of its own', async (_id, make, error, there) => {
+    const { read, work } = countingReader()
+    const bytes = make()
+    const result = await outcome(read(bytes))
+    if (error !== undefined) expect(result).toContain(error)
+    else if (bytes.length > 1) expect(result).toMatchObject({ code: 0, envelope: { payload: { blockNumber: NUMBER } } })
+    else expect(result).toEqual({ code: 1 })
+    expect(work.there).toBe(there)
+    expect(work.here).toBeLessThanOrEqual(LARGE_BYTES)
+  })
+
+  it('works on no more than the limit of whatever answer', async () => {
+    const sizes = fc.array(fc.integer({ min: 0, max: 3 * LARGE_BYTES }), { maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.boolean(), async (lengths, isRandom) => {
+        const { read, work } = countingReader()
+        const block = blockOf(lengths.map((length) => (isRandom ? random(length) : new Uint8Array(length))))
+        expect(await read(encodeResponse(block, config))).toEqual({ code: 0, envelope: block })
+        expect(work.here).toBeLessThanOrEqual(LARGE_BYTES)
+        expect(work.there).toBe(work.here === 0 ? 1 : 0)
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

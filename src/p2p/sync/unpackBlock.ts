@@ -1,0 +1,29 @@
+import type { Hex } from '../../lib/hex.ts'
+import { decodePayloadEnvelope, type PayloadVersion, type TransactionReader } from '../../rollup/protocol/payloadSsz.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { blockHashOf } from '../gossip/inspection.ts'
+import { decodeSnappyFrames } from './snappyFrames.ts'
+
+/** Bound of an answer as sent, and of the block in it. */
+export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+
+/** A block as it travels in an answer. */
+export interface FramedBlock {
+  /** Its body in snappy frames. */
+  frames: Uint8Array
+  version: PayloadVersion
+}
+
+export interface UnpackedBlock {
+  envelope: PayloadEnvelope
+  computedHash: Hex
+  /** What the transactions are part of. */
+  body: Uint8Array
+}
+
+/** The same on every thread. Throws DecodeError. */
+export function unpackBlock({ frames, version }: FramedBlock, read?: TransactionReader): UnpackedBlock {
+  const body = decodeSnappyFrames(frames, MAX_RESPONSE_BYTES)
+  const envelope = decodePayloadEnvelope(body, version, read)
+  return { envelope, computedHash: blockHashOf(body, version, envelope), body }
+}

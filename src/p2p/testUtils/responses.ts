@@ -1,0 +1,19 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
+import { openResponse, responsePieces } from '../sync/payloadByNumber.ts'
+import { unpackBlock } from '../sync/unpackBlock.ts'
+
+/** Reads a whole answer at once, of whatever size, and believes the hash that it claims. Throws DecodeError. */
+export function decodeResponse(
+  bytes: Uint8Array,
+  config: RollupConfig,
+  expectedTime: number,
+): { code: number; envelope?: PayloadEnvelope } {
+  const response = openResponse(bytes, config, expectedTime)
+  if (!('block' in response)) return response
+  return { code: response.code, envelope: unpackBlock(response.block).envelope }
+}
+
+export function encodeResponse(envelope: PayloadEnvelope, config: RollupConfig): Uint8Array {
+  return concatBytes(...responsePieces(envelope, config))
+}
