@@ -121,15 +121,20 @@ const REJECTED_REMEMBERED = 512
 
 /** Smaller messages are sent as cheaply as not. */
 const HEAR_MIN_BYTES = 16 * 1024
-
 /**
- * Peers that got the block at the same time say so, and their word is on its way into the sockets: what was sent while
- * this turn of the event loop reads is read in the next one. It takes microseconds, and most copies need not be sent.
+ * Turns of the event loop from a block's delivery here to its passing on, microseconds where there is nothing else to do.
+ * One: first copies that wait in the sockets are read before any more copies are written.
  */
-async function afterHearing<T>(result: T | Promise<T>): Promise<T> {
+const PASS_ON_TURNS = 1
+/**
+ * Of large messages: peers that got the block at the same time say so, and their word is on its way into the sockets. What
+ * was sent while one turn reads is read in the next one, and most copies need not be sent.
+ */
+const HEARING_TURNS = 2
+
+async function turnsLater<T>(result: T | Promise<T>, turns: number): Promise<T> {
   const final = await result
-  await nextTurn()
-  await nextTurn()
+  for (let turn = 0; turn < turns; turn++) await nextTurn()
   return final
 }
 
@@ -152,7 +157,6 @@ export function createGossipRouter(
   let internals: GossipInternals | undefined
   let retained: RetainedScores | undefined
   let streams: GossipStreams | undefined
-  const accepted = new WeakMap<Message, PayloadEnvelope>()
   const turns = createFairTurns()
   const dialects = createIdDialects()
   let names: DialectHooks | undefined
@@ -207,13 +211,6 @@ export function createGossipRouter(
     for (const [topic, version] of versions) {
       gossip.topicValidators.set(topic, (from, message) => judge(from.toString(), version, message))
     }
-    gossip.addEventListener('gossipsub:message', ({ detail }) => {
-      const envelope = accepted.get(detail.msg)
-      if (envelope === undefined) return
-      const from = detail.propagationSource.toString()
-      // After the library has passed the block on, which it does right after this event.
-      queueMicrotask(() => modules.onBlock(envelope, from))
-    })
     gossip.addEventListener('gossipsub:graft', ({ detail: { peerId, topic, direction } }) => {
       modules.onEvent('GRAFT')
       const version = versions.get(topic)
@@ -291,7 +288,7 @@ export function createGossipRouter(
     }
     const turn = turns.goOn()
     const result = turn === undefined ? validate() : turn.then(validate)
-    return message.data.length < hearMinBytes ? result : afterHearing(result)
+    return turnsLater(result, message.data.length < hearMinBytes ? PASS_ON_TURNS : HEARING_TURNS)
   }
   const isMissedCounted = (topic: string): boolean => {
     const params = scoring.params.topics[topic]
@@ -309,9 +306,9 @@ export function createGossipRouter(
     if (verdict.result === 'accept' || verdict.reason === 'already-seen') names?.onValid(both, message)
     if (verdict.result === 'reject') rejected.set(idText(both.withTopic), { version, verdict })
     if (verdict.result === 'accept') {
-      accepted.set(message, verdict.envelope)
       guard?.onAccepted(message.data)
       modules.onEvent('DELIVER_MESSAGE')
+      modules.onBlock(verdict.envelope, from)
     } else {
       modules.onEvent('REJECT_MESSAGE')
     }
