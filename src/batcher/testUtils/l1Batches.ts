@@ -30,7 +30,9 @@ export async function readPostedFrames(
   for (let number = 0; number <= head; number++) {
     const block = (await l1.request('eth_getBlockByNumber', [toQuantity(number), true])) as {
       transactions: { to: string | null; from: string; input: string }[]
-    }
+    } | null
+    // A reorg has shortened the chain since: what was read so far may be gone too.
+    if (block === null) return readPostedFrames(l1, config, sender)
     for (const tx of block.transactions) {
       if (tx.to?.toLowerCase() !== config.batchInboxAddress || tx.from.toLowerCase() !== sender) continue
       const input = fromHex(tx.input)
