@@ -1,9 +1,10 @@
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 /** Ends a run with the one plain line that a build server can read: `N passed, N failed, N skipped`. */
 export default class SummaryReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const count = { passed: 0, failed: 0, skipped: 0 }
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    // An error outside of all tests, such as the end of a whole process, is a failure too.
+    const count = { passed: 0, failed: errors.length, skipped: 0 }
     for (const module of modules) {
       let moduleTests = 0
       for (const test of module.children.allTests()) {

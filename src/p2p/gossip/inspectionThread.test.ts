@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
@@ -25,6 +25,9 @@ const NOW_S = 1_700_000_000
 const TOPIC = blocksTopic(CHAIN_ID, 3)
 const FAULTY = new URL('../testUtils/faultyWorker.ts', import.meta.url)
 
+/** For all tests that nothing happens to it in: V8 now and then ends a process in which threads come and go. */
+const lasting = createInspectionThread({ clock: systemClock, logger: silentLogger })
+afterAll(() => lasting.close())
 const threads: InspectionThread[] = []
 afterEach(async () => {
   await Promise.all(threads.splice(0).map((thread) => thread.close()))
@@ -38,7 +41,6 @@ function startThread(clock = systemClock, options: Parameters<typeof createInspe
 
 /** Judges messages twice, here and on the thread, each with a memory of its own, and checks that nothing differs. */
 function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
-  const thread = startThread()
   return async (compressed: Uint8Array, version: PayloadVersion, atMs: number): Promise<Verdict> => {
     const clock = new ManualClock(atMs)
     const topic = blocksTopic(config.l2ChainId, version)
@@ -47,7 +49,7 @@ function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
     const question = createQuestions({ config, clock, signers }, { maxAgeS: 60 })(version)
 
     const here = identifyMessage(topic, compressed, unpackMessage(compressed))
-    const there = await thread.identify({ topic, compressed, from: 'peer', question })
+    const there = await lasting.identify({ topic, compressed, from: 'peer', question })
     expect(there.id).toEqual(here.id)
     expect(there.idWithoutTopic).toEqual(here.idWithoutTopic)
     const verdict = await validator()(version, here.unpacked)
