@@ -1,6 +1,6 @@
 import type { PeerId } from '@libp2p/interface'
-import { DeviumError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
+import { checkMembers } from '../libraryMembers.ts'
 import type { TopicParams } from '../score/topicScores.ts'
 import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
 import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
@@ -84,46 +84,47 @@ export interface GossipInternals {
   selectPeersToForward: SelectPeers
 }
 
-/**
- * The one place that reaches into the library (release 17.1 publishes neither its class nor these members). Checks
- * each, so that a release that renames one fails at the start and not in the middle of the network.
- */
+/** Release 17.1 of the library publishes neither its class nor these members. */
 export function gossipInternals(instance: object): GossipInternals {
-  const internals = instance as GossipInternals
-  const present =
-    internals.mesh instanceof Map &&
-    internals.topics instanceof Map &&
-    internals.peers instanceof Map &&
-    internals.streamsOutbound instanceof Map &&
-    internals.score?.peerStats instanceof Map &&
-    internals.score.peerIPs instanceof Map &&
-    typeof internals.score.params?.topics === 'object' &&
-    typeof internals.score.score === 'function' &&
-    typeof internals.heartbeatTicks === 'number' &&
-    typeof internals.score.duplicateMessage === 'function' &&
-    typeof internals.score.addPenalty === 'function' &&
-    typeof internals.score.addPeer === 'function' &&
-    typeof internals.score.removePeer === 'function' &&
-    typeof internals.score.removeIP === 'function' &&
-    typeof internals.score.graft === 'function' &&
-    internals.gossipTracer?.promises instanceof Map &&
-    typeof internals.gossipTracer.deliverMessage === 'function' &&
-    internals.idontwants instanceof Map &&
-    typeof internals.handleIHave === 'function' &&
-    typeof internals.handleIdontwant === 'function' &&
-    typeof internals.pushGossip === 'function' &&
-    typeof internals.handleReceivedRpc === 'function' &&
-    typeof internals.handleReceivedMessage === 'function' &&
-    typeof internals.sendRpc === 'function' &&
-    typeof internals.sendRpcInBatch === 'function' &&
-    typeof internals.publish === 'function' &&
-    typeof internals.selectPeersToForward === 'function'
-  if (!present) {
-    throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the adapter knows', {
-      severity: 'critical',
-    })
-  }
-  return internals
+  checkGossipMembers(instance, {
+    map: [
+      'mesh',
+      'topics',
+      'peers',
+      'streamsOutbound',
+      'score.peerStats',
+      'score.peerIPs',
+      'gossipTracer.promises',
+      'idontwants',
+    ],
+    object: ['score.params.topics'],
+    number: ['heartbeatTicks'],
+    function: [
+      'score.score',
+      'score.duplicateMessage',
+      'score.addPenalty',
+      'score.addPeer',
+      'score.removePeer',
+      'score.removeIP',
+      'score.graft',
+      'gossipTracer.deliverMessage',
+      'handleIHave',
+      'handleIdontwant',
+      'pushGossip',
+      'handleReceivedRpc',
+      'handleReceivedMessage',
+      'sendRpc',
+      'sendRpcInBatch',
+      'publish',
+      'selectPeersToForward',
+    ],
+  })
+  return instance as GossipInternals
+}
+
+/** For every file that reaches into gossipsub: throws when this release has other members. */
+export function checkGossipMembers(instance: object, expected: Parameters<typeof checkMembers>[1]): void {
+  checkMembers(instance, expected, { library: 'gossipsub', code: 'gossip-library' })
 }
 
 /**

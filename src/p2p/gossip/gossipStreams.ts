@@ -1,6 +1,6 @@
 import type { Connection, PeerId } from '@libp2p/interface'
-import { DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { checkGossipMembers } from './gossipInternals.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
 /** What is touched of the library's class here. */
@@ -131,23 +131,11 @@ export function manageGossipStreams(
   }
 }
 
-/** Checked at the start, so that a release that renames a member is noticed then. */
 function streamInternals(gossip: object): StreamInternals {
-  const internals = gossip as StreamInternals
-  const present =
-    internals.peers instanceof Map &&
-    internals.topics instanceof Map &&
-    internals.streamsOutbound instanceof Map &&
-    Array.isArray(internals.mcache?.history) &&
-    internals.mcache.msgs instanceof Map &&
-    typeof internals.createOutboundStream === 'function' &&
-    typeof internals.handlePeerReadStreamError === 'function' &&
-    typeof internals.pushGossip === 'function' &&
-    typeof internals.sendRpc === 'function'
-  if (!present) {
-    throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the adapter knows', {
-      severity: 'critical',
-    })
-  }
-  return internals
+  checkGossipMembers(gossip, {
+    map: ['peers', 'topics', 'streamsOutbound', 'mcache.msgs'],
+    array: ['mcache.history'],
+    function: ['createOutboundStream', 'handlePeerReadStreamError', 'pushGossip', 'sendRpc'],
+  })
+  return gossip as StreamInternals
 }

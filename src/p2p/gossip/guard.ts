@@ -1,8 +1,9 @@
 import type { PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
-import { DecodeError, DeviumError, describeError } from '../../lib/errors.ts'
+import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { PeerConduct } from '../score/conduct.ts'
 import { snappyDeclaredLength } from '../snappyBlock.ts'
 import type { FrameError } from './frameAssembler.ts'
+import { checkGossipMembers } from './gossipInternals.ts'
 import { readFrames } from './inboundFrames.ts'
 import { createLanes } from './lanes.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
@@ -218,25 +219,20 @@ export function guardGossip(
   return { onAccepted: (data) => accepted.add(data), onKnown: (peerId) => conduct.giveBack(peerId, 'messages') }
 }
 
-/** Checks each member, so that a release that renames one fails at the start. */
 function guardedInternals(instance: object): GuardedInternals {
-  const internals = instance as GuardedInternals
-  const present =
-    internals.streamsInbound instanceof Map &&
-    internals.streamsOutbound instanceof Map &&
-    typeof internals.score?.rejectInvalidMessage === 'function' &&
-    typeof internals.createInboundStream === 'function' &&
-    typeof internals.createOutboundStream === 'function' &&
-    typeof internals.decodeRpc === 'function' &&
-    typeof internals.handleReceivedRpc === 'function' &&
-    typeof internals.handleReceivedMessage === 'function' &&
-    typeof internals.handlePeerReadStreamError === 'function'
-  if (!present) {
-    throw new DeviumError('gossip-library', 'this release of gossipsub has other internals than the guard knows', {
-      severity: 'critical',
-    })
-  }
-  return internals
+  checkGossipMembers(instance, {
+    map: ['streamsInbound', 'streamsOutbound'],
+    function: [
+      'score.rejectInvalidMessage',
+      'createInboundStream',
+      'createOutboundStream',
+      'decodeRpc',
+      'handleReceivedRpc',
+      'handleReceivedMessage',
+      'handlePeerReadStreamError',
+    ],
+  })
+  return instance as GuardedInternals
 }
 
 function hasAuthor({ from, seqno, signature, key }: RpcMessage): boolean {

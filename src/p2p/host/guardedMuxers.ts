@@ -1,6 +1,7 @@
 import type { StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
+import { checkMembers } from '../libraryMembers.ts'
 import { TokenBucket } from '../sync/tokenBucket.ts'
 
 /** A peer broke the rules of the multiplexer; its connection is closed with this. */
@@ -146,18 +147,11 @@ function checkLength(muxer: YamuxInternals, header: Uint8Array): void {
   if (length > allowed) throw new MuxerAbuseError(`yamux: a frame of ${length} bytes, at most ${allowed} allowed`)
 }
 
-/** Checks the members, so that a release that renames one fails here and not under attack. */
 function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
-  const internals = muxer as YamuxInternals
-  const present =
-    typeof internals.onData === 'function' &&
-    typeof internals.incomingStream === 'function' &&
-    typeof internals.handlePing === 'function' &&
-    typeof internals.decoder?.buffer?.byteLength === 'number'
-  if (!present) {
-    throw new DeviumError('muxer-library', 'this release of yamux has other internals than the guard knows', {
-      severity: 'critical',
-    })
-  }
-  return internals
+  checkMembers(
+    muxer,
+    { function: ['onData', 'incomingStream', 'handlePing'], number: ['decoder.buffer.byteLength'] },
+    { library: 'yamux', code: 'muxer-library' },
+  )
+  return muxer as YamuxInternals
 }

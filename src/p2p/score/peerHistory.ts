@@ -1,8 +1,8 @@
-import { type Datastore, Key } from 'interface-datastore'
+import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerEvent } from '../api.ts'
+import { createEntryWriter } from './entryWriter.ts'
 
 /** What the place that saw it happen says. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
@@ -36,15 +36,18 @@ export async function openPeerHistories(
   datastore: Datastore | undefined,
 ): Promise<PeerHistories> {
   const { clock, logger } = modules
-  const changed = new Set<string>()
   const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
+  const writer = createEntryWriter(
+    { logger, datastore, entry: (peerId) => peers.get(peerId) },
+    { prefix: PREFIX, what: 'Peer history' },
+  )
 
   const record = (peerId: string, event: NewPeerEvent): void => {
     const events = peers.get(peerId) ?? []
     // Last in the map: who has been quiet longest is first.
     peers.delete(peerId)
     peers.set(peerId, events)
-    changed.add(peerId)
+    writer.changed(peerId)
     const nowMs = clock.now()
     const score = round(modules.score(peerId))
     const detail = event.detail === undefined ? {} : { detail: event.detail.slice(0, MAX_DETAIL) }
@@ -65,29 +68,14 @@ export async function openPeerHistories(
     const quietest = peers.keys().next()
     if (quietest.done === true) return
     peers.delete(quietest.value)
-    changed.add(quietest.value)
+    writer.changed(quietest.value)
   }
 
   return {
     record,
     of: (peerId) => structuredClone(peers.get(peerId) ?? []),
     peers: () => [...peers.keys()],
-    async flush() {
-      const names = [...changed]
-      changed.clear()
-      if (datastore === undefined || names.length === 0) return
-      try {
-        const batch = datastore.batch()
-        for (const peerId of names) {
-          const events = peers.get(peerId)
-          if (events === undefined) batch.delete(keyOf(peerId))
-          else batch.put(keyOf(peerId), Buffer.from(JSON.stringify(events)))
-        }
-        await batch.commit()
-      } catch (error) {
-        logger.warn('Peer history could not be written', { err: describeError(error) })
-      }
-    },
+    flush: writer.flush,
   }
 }
 
@@ -118,10 +106,6 @@ function isEvent(value: unknown): value is PeerEvent {
   const { kind, reason, count, firstMs, lastMs, score } = { ...value } as Record<string, unknown>
   const texts = typeof kind === 'string' && typeof reason === 'string'
   return texts && [count, firstMs, lastMs, score].every((number) => typeof number === 'number')
-}
-
-function keyOf(peerId: string): Key {
-  return new Key(PREFIX + peerId)
 }
 
 function union(a: readonly number[], b: readonly number[]): number[] {

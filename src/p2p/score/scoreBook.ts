@@ -1,9 +1,9 @@
-import { type Datastore, Key } from 'interface-datastore'
+import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../api.ts'
 import type { SavedCounters, SavedTopic } from '../gossip/retainedScores.ts'
+import { createEntryWriter } from './entryWriter.ts'
 
 /** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */
 export interface ScoreRecord {
@@ -44,13 +44,16 @@ export async function openScoreBook(
   options: { retainMs: number },
 ): Promise<ScoreBook> {
   const { clock, logger } = modules
-  const changed = new Set<string>()
   /** Longest ago updated first. */
   const records = new Map<string, ScoreRecord>()
+  const writer = createEntryWriter(
+    { logger, datastore, entry: (peerId) => records.get(peerId) },
+    { prefix: PREFIX, what: 'Peer scores' },
+  )
   const isExpired = ({ lastUpdate }: ScoreRecord): boolean => clock.now() - lastUpdate * 1000 > options.retainMs
 
   const remove = (peerId: string): void => {
-    if (records.delete(peerId)) changed.add(peerId)
+    if (records.delete(peerId)) writer.changed(peerId)
   }
   const prune = (): string[] => {
     const gone: string[] = []
@@ -70,7 +73,7 @@ export async function openScoreBook(
       if (record === undefined) damaged += 1
       // A clock that was set back must not make a record immortal.
       else found.push([key.name(), { ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) }])
-      if (record === undefined) changed.add(key.name())
+      if (record === undefined) writer.changed(key.name())
     }
     if (damaged > 0) logger.warn('Peer scores in the peer store were damaged and are dropped', { count: damaged })
     found.sort(([, a], [, b]) => a.lastUpdate - b.lastUpdate)
@@ -83,28 +86,12 @@ export async function openScoreBook(
     put(peerId, record) {
       records.delete(peerId)
       records.set(peerId, record)
-      changed.add(peerId)
+      writer.changed(peerId)
     },
     remove,
     entries: () => [...records],
     prune,
-    async flush() {
-      const names = [...changed]
-      changed.clear()
-      if (datastore === undefined || names.length === 0) return
-      try {
-        const batch = datastore.batch()
-        for (const peerId of names) {
-          const record = records.get(peerId)
-          if (record === undefined) batch.delete(keyOf(peerId))
-          else batch.put(keyOf(peerId), Buffer.from(JSON.stringify(record)))
-        }
-        await batch.commit()
-      } catch (error) {
-        for (const peerId of names) changed.add(peerId)
-        logger.warn('Peer scores could not be written', { err: describeError(error) })
-      }
-    },
+    flush: writer.flush,
   }
 }
 
@@ -153,8 +140,4 @@ function isCount(value: unknown): value is number {
 /** Of anything: none, unless it is an object. */
 function members(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function keyOf(peerId: string): Key {
-  return new Key(PREFIX + peerId)
 }

@@ -1,0 +1,68 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LevelDatastore } from 'datastore-level'
+import { Key } from 'interface-datastore'
+import { afterEach, describe, expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
+import { createEntryWriter } from './entryWriter.ts'
+
+const opened: LevelDatastore[] = []
+afterEach(async () => {
+  for (const datastore of opened.splice(0)) await datastore.close()
+})
+async function openStore(): Promise<LevelDatastore> {
+  const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'entries-')))
+  await datastore.open()
+  opened.push(datastore)
+  return datastore
+}
+
+function writerOver(datastore: LevelDatastore, entries: Map<string, unknown>) {
+  const warnings: string[] = []
+  const logger = { ...silentLogger, warn: (message: string) => warnings.push(message) }
+  const writer = createEntryWriter(
+    { logger, datastore, entry: (name) => entries.get(name) },
+    { prefix: '/entries/', what: 'Entries' },
+  )
+  return { writer, warnings }
+}
+
+async function stored(datastore: LevelDatastore): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for await (const { key, value } of datastore.query({ prefix: '/entries/' })) {
+    found[key.name()] = JSON.parse(Buffer.from(value).toString())
+  }
+  return found
+}
+
+describe('createEntryWriter', () => {
+  it('writes what changed as it is then, and removes what is gone', async () => {
+    const datastore = await openStore()
+    await datastore.put(new Key('/entries/old'), Buffer.from('1'))
+    const entries = new Map<string, unknown>([
+      ['a', { n: 1 }],
+      ['unchanged', 2],
+    ])
+    const { writer, warnings } = writerOver(datastore, entries)
+    writer.changed('a')
+    writer.changed('old')
+    entries.set('a', { n: 3 })
+    await writer.flush()
+    expect(await stored(datastore)).toEqual({ a: { n: 3 } })
+    expect(warnings).toEqual([])
+  })
+
+  it('keeps what could not be written for the next time', async () => {
+    const datastore = await openStore()
+    const entries = new Map<string, unknown>([['a', 1]])
+    const { writer, warnings } = writerOver(datastore, entries)
+    writer.changed('a')
+    await datastore.close()
+    await writer.flush()
+    expect(warnings).toEqual(['Entries could not be written'])
+    await datastore.open()
+    await writer.flush()
+    expect(await stored(datastore)).toEqual({ a: 1 })
+  })
+})

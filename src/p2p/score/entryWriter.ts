@@ -1,0 +1,53 @@
+import { type Datastore, Key } from 'interface-datastore'
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+
+/** Notes which entries of a map in memory have changed, and writes those. */
+export interface EntryWriter {
+  /** The entry is another, or is gone. */
+  changed(name: string): void
+  /** In one batch. What could not be written is warned of, and is tried again with the next one. */
+  flush(): Promise<void>
+}
+
+/** Without a datastore nothing is kept. */
+export function createEntryWriter(
+  modules: {
+    logger: Logger
+    datastore: Datastore | undefined
+    /** The entry as it is now, JSON-ready; undefined when it is gone. */
+    entry(name: string): unknown
+  },
+  options: {
+    /** Of the keys, with the slash at its end. */
+    prefix: string
+    /** What the entries are, for the log. */
+    what: string
+  },
+): EntryWriter {
+  const { datastore, logger } = modules
+  const names = new Set<string>()
+  return {
+    changed(name) {
+      if (datastore !== undefined) names.add(name)
+    },
+    async flush() {
+      if (datastore === undefined || names.size === 0) return
+      const written = [...names]
+      names.clear()
+      try {
+        const batch = datastore.batch()
+        for (const name of written) {
+          const entry = modules.entry(name)
+          const key = new Key(options.prefix + name)
+          if (entry === undefined) batch.delete(key)
+          else batch.put(key, Buffer.from(JSON.stringify(entry)))
+        }
+        await batch.commit()
+      } catch (error) {
+        for (const name of written) names.add(name)
+        logger.warn(`${options.what} could not be written`, { err: describeError(error) })
+      }
+    },
+  }
+}
