@@ -12,6 +12,7 @@ import { bodyOf } from '../src/p2p/gossip/inspection.ts'
 import { identifyMessage, messageId, unpackMessage } from '../src/p2p/gossip/messageId.ts'
 import { createSeenBlocks } from '../src/p2p/gossip/seenBlocks.ts'
 import { createSigners } from '../src/p2p/gossip/signers.ts'
+import { createChainTopics } from '../src/p2p/gossip/topics.ts'
 import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
@@ -46,9 +47,10 @@ const SIZES: readonly Size[] = [
   { name: '1 MB', transactions: 5_000, pool: 12, opNode: 50, target: 150 },
 ]
 
-const modules = { config, clock: systemClock, logger: silentLogger, signer: () => SEQUENCER_ADDRESS }
+const topics = createChainTopics(config, systemClock)
+const modules = { config, clock: systemClock, logger: silentLogger, topics, signer: () => SEQUENCER_ADDRESS }
 /** Messages are made once, and used for longer than a minute. */
-const options = { maxAgeS: 600, topics: new Map([[VERSION, TOPIC]] as const) }
+const options = { maxAgeS: 600 }
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN

@@ -130,7 +130,7 @@ const calls = {
         },
         connectionsOf: (peer) => host.getConnections(peer),
       },
-      topics,
+      { byVersion: topics, versionOf: (topic) => (topic === TOPIC ? VERSION : undefined) },
       options.gossip,
     )
     const host: Host = await createHost(

@@ -91,8 +91,8 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
   )
   const listeners = createPayloadListeners(logger)
   const validation = createValidation(
-    { config, clock, logger, signer: () => chain.signerAddress() },
-    { maxAgeS: options.gossip.maxAgeS, topics: topics.byVersion },
+    { config, clock, logger, topics, signer: () => chain.signerAddress() },
+    { maxAgeS: options.gossip.maxAgeS },
   )
   const conduct = createPeerConduct({
     clock,
@@ -144,7 +144,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
       },
       connectionsOf: (peer) => host.getConnections(peer),
     },
-    topics.byVersion,
+    topics,
     options.gossip,
   )
   const gaterMetrics: GaterMetrics = {

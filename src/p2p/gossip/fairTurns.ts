@@ -1,3 +1,4 @@
+import { DeviumError } from '../../lib/errors.ts'
 import { nextTurn } from './largeMessages.ts'
 
 /** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
@@ -44,7 +45,7 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
     take() {
       spend(LIBRARY_MS)
       if (hasTime() && waiting === 0) return undefined
-      if (waiting >= maxWaiting) throw new Error('too many gossip messages at once')
+      if (waiting >= maxWaiting) throw new DeviumError('gossip-overloaded', 'too many gossip messages at once')
       waiting += 1
       tail = tail.then(nextTurn)
       return tail.then(() => {

@@ -34,7 +34,7 @@ interface InboundStream {
 interface GuardedInternals {
   readonly peers: Map<string, PeerId>
   readonly streamsInbound: Map<string, InboundStream>
-  readonly streamsOutbound: Map<string, unknown>
+  readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
   readonly score: {
     score(peerId: string): number
     /** An invalid message, of which nothing more is known. */
@@ -181,7 +181,7 @@ export function guardGossip(
     await createOutboundStream(peerId, connection)
     const outbound = target.streamsOutbound.get(id)
     if (outbound === before) return
-    rawStreamOf(outbound)?.addEventListener('close', ({ error }: StreamCloseEvent) => {
+    outbound?.rawStream.addEventListener('close', ({ error }: StreamCloseEvent) => {
       if (error?.name === 'StreamBufferError') modules.onSlowReader(id)
     })
   }
@@ -221,8 +221,9 @@ export function guardGossip(
 
 function guardedInternals(instance: object): GuardedInternals {
   checkGossipMembers(instance, {
-    map: ['streamsInbound', 'streamsOutbound'],
+    map: ['peers', 'streamsInbound', 'streamsOutbound'],
     function: [
+      'score.score',
       'score.rejectInvalidMessage',
       'createInboundStream',
       'createOutboundStream',
@@ -246,9 +247,4 @@ function unpackedBytes(data: Uint8Array): number {
   } catch {
     return data.length
   }
-}
-
-function rawStreamOf(outbound: unknown): Stream | undefined {
-  const { rawStream } = (outbound ?? {}) as { rawStream?: Stream }
-  return rawStream
 }

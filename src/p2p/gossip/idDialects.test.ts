@@ -6,10 +6,11 @@ import { compressSnappy } from '../snappyBlock.ts'
 import { startRawPeer } from '../testUtils/rawPeer.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { startTestNode, until } from '../testUtils/testNode.ts'
-import { gossipInternals, speakBothDialects } from './gossipInternals.ts'
+import { gossipInternals } from './gossipInternals.ts'
 import { createIdDialects, idText } from './idDialects.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 import { signedMessage } from './publisher.ts'
+import { speakBothDialects } from './speakBothDialects.ts'
 import { blocksTopic } from './topics.ts'
 
 const id = (n: number) => new Uint8Array(20).fill(n)

@@ -12,10 +12,6 @@ export interface FrameLimits {
   frameTimeoutMs: number
 }
 
-export interface FrameReader {
-  stop(): void
-}
-
 /** Milliseconds of one turn of the event loop that the frames of one stream may take. */
 const TURN_MS = 4
 /** Frames between two looks at the clock. */
@@ -36,7 +32,7 @@ export function readFrames(
     now?: () => number
   },
   limits: FrameLimits,
-): FrameReader {
+): void {
   const { stream } = modules
   const now = modules.now ?? (() => performance.now())
   const frames = createFrameAssembler(limits)
@@ -121,7 +117,6 @@ export function readFrames(
     if (!isWaiting) settle(undefined)
   }
   const stop = (): void => {
-    isOver = true
     cancelTimeout?.()
     frames.clear()
     stream.removeEventListener('message', onMessage)
@@ -131,5 +126,4 @@ export function readFrames(
   stream.addEventListener('end', onEnd)
   stream.addEventListener('close', onClose)
   stream.addEventListener('message', onMessage)
-  return { stop }
 }

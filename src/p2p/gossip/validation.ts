@@ -8,7 +8,7 @@ import { createInspectionThread, type InspectionThread } from './inspectionThrea
 import { createMessageIds, type MessageIds } from './messageId.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
-import type { PayloadVersion } from './topics.ts'
+import type { ChainTopics } from './topics.ts'
 
 /** What becomes of a gossip message before it travels on: it is named, then judged. */
 export interface Validation {
@@ -21,19 +21,24 @@ export interface Validation {
 }
 
 export function createValidation(
-  modules: { config: RollupConfig; clock: Clock; logger: Logger; signer: () => Hex | undefined },
-  options: { maxAgeS: number; topics: ReadonlyMap<PayloadVersion, string> },
+  modules: {
+    config: RollupConfig
+    clock: Clock
+    logger: Logger
+    topics: Pick<ChainTopics, 'versionOf'>
+    signer: () => Hex | undefined
+  },
+  options: { maxAgeS: number },
 ): Validation {
-  const { config, clock, logger } = modules
+  const { config, clock, logger, topics } = modules
   const signers = createSigners({ current: modules.signer, clock })
   const questions = createQuestions({ config, clock, signers }, options)
   const thread = createInspectionThread({ clock, logger })
-  const versions = new Map([...options.topics].map(([version, topic]) => [topic, version]))
   return {
     ids: createMessageIds({
       thread,
       question(topic) {
-        const version = versions.get(topic)
+        const version = topics.versionOf(topic)
         if (version === undefined) throw new DeviumError('gossip-topic', `a message on ${topic}, which is not ours`)
         return questions(version)
       },

@@ -1,0 +1,53 @@
+import { type GossipsubOpts, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
+import type { P2pOptions } from '../options.ts'
+import type { GossipScoring } from '../score/scoreParams.ts'
+import {
+  GOSSIP_PARAMS,
+  MAX_INBOUND_GOSSIP_STREAMS,
+  MAX_OUTBOUND_BUFFER_BYTES,
+  MAX_TOPIC_BYTES_PER_PEER,
+  RPC_LIMITS,
+} from './params.ts'
+
+/** op-node's parameters in the library's names; messages without author, sequence number and signature. */
+export function gossipsubOptions(
+  { topics, scoring, idontwantMinBytes }: { topics: string[]; scoring: GossipScoring; idontwantMinBytes: number },
+  options: P2pOptions['gossip'],
+) {
+  return {
+    globalSignaturePolicy: StrictNoSign,
+    fallbackToFloodsub: true,
+    emitSelf: false,
+    doPX: false,
+    floodPublish: options.floodPublish,
+    allowPublishToZeroTopicPeers: true,
+    allowedTopics: topics,
+    maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
+    decodeRpcLimits: RPC_LIMITS,
+    maxInboundStreams: MAX_INBOUND_GOSSIP_STREAMS,
+    maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
+    // Peers that are to be kept are known to the connection trimmer itself; tags would be database writes.
+    tagMeshPeers: false,
+    D: options.meshD,
+    Dlo: options.meshLow,
+    Dhi: options.meshHigh,
+    Dlazy: options.meshLazy,
+    heartbeatInterval: GOSSIP_PARAMS.heartbeatMs,
+    fanoutTTL: GOSSIP_PARAMS.fanoutTtlMs,
+    mcacheLength: GOSSIP_PARAMS.historyLength,
+    mcacheGossip: GOSSIP_PARAMS.historyGossip,
+    seenTTL: GOSSIP_PARAMS.seenTtlMs,
+    prunePeers: GOSSIP_PARAMS.prunePeers,
+    pruneBackoff: GOSSIP_PARAMS.pruneBackoffMs,
+    unsubcribeBackoff: GOSSIP_PARAMS.unsubscribeBackoffMs,
+    directConnectTicks: GOSSIP_PARAMS.directConnectTicks,
+    opportunisticGraftTicks: GOSSIP_PARAMS.opportunisticGraftTicks,
+    opportunisticGraftPeers: GOSSIP_PARAMS.opportunisticGraftPeers,
+    graftFloodThreshold: GOSSIP_PARAMS.graftFloodThresholdMs,
+    gossipsubIWantFollowupMs: GOSSIP_PARAMS.iwantFollowupMs,
+    idontwantMinDataSize: idontwantMinBytes,
+    idontwantMaxMessages: GOSSIP_PARAMS.idontwantMaxMessages,
+    scoreParams: scoring.params,
+    scoreThresholds: scoring.thresholds,
+  } satisfies Partial<GossipsubOpts>
+}

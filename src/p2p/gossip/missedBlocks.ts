@@ -1,0 +1,24 @@
+import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
+import type { GossipInternals } from './gossipInternals.ts'
+import { idText } from './idDialects.ts'
+
+/**
+ * A block that `from` has brought, and that mesh peers said long before they have: counted where gossipsub counts what
+ * was missing of a peer, if the topic is scored for it.
+ */
+export function countMissed(
+  target: Pick<GossipInternals, 'mesh' | 'idontwants' | 'heartbeatTicks'> & {
+    score: Pick<GossipInternals['score'], 'peerStats'>
+  },
+  topic: string,
+  id: Uint8Array,
+  from: string,
+): void {
+  for (const peerId of target.mesh.get(topic) ?? []) {
+    const saidAt = target.idontwants.get(peerId)?.get(idText(id))
+    if (peerId === from || saidAt === undefined) continue
+    if (target.heartbeatTicks - saidAt < MISSED_AFTER_HEARTBEATS) continue
+    const counters = target.score.peerStats.get(peerId)?.topics[topic]
+    if (counters !== undefined) counters.meshFailurePenalty += 1
+  }
+}
