@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
-import { decompressPublicKey } from '../../lib/secp256k1.ts'
+import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
 import { until } from '../testUtils/testNode.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
@@ -131,6 +131,15 @@ describe('discovery', () => {
     await clock.advance(30_000)
     await until('the same table', () => discovery.table()[0]?.nodeId === other.record.nodeId)
     expect(discovery.localEnr()).toBe(record.text)
+  })
+
+  it('goes on without a bootnode whose address names an interface', async () => {
+    const lines: string[] = []
+    const write = (line: string): number => lines.push(line)
+    const logger = createLogger({ level: 'debug', format: 'logfmt', color: false, write })
+    const key = Buffer.from(decompressPublicKey(publicKeyOf(randomBytes(32))).subarray(1)).toString('hex')
+    await start([`enode://${key}@[fe80::1%eth0]:30303`], { logger })
+    await until('the first round', () => lines.some((line) => line.includes('Bootnode cannot be asked')))
   })
 
   it('warns when no bootnode answers', async () => {

@@ -179,9 +179,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   }
   const contact = async (state: EnodeState): Promise<void> => {
     const endpoint = state.endpoint ?? (await resolve(state))
-    if (endpoint === undefined || !isRunning || !isAllowed(parseIp(endpoint.ip), netrestrict)) return
+    if (endpoint === undefined || !isRunning) return
     try {
-      own.service()?.contact(endpoint)
+      if (isAllowed(parseIp(endpoint.ip), netrestrict)) own.service()?.contact(endpoint)
     } catch (error) {
       logger.debug('Bootnode cannot be asked', { ip: endpoint.ip, err: describeError(error) })
     }
@@ -205,7 +205,13 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     }
     return state.endpoint
   }
-  const save = async (): Promise<void> => {
+  /** One after the other: they write the same file. */
+  let saved: Promise<void> = Promise.resolve()
+  const save = (): Promise<void> => {
+    saved = saved.catch(() => {}).then(saveNow)
+    return saved
+  }
+  const saveNow = async (): Promise<void> => {
     if (!isDirty) return
     isDirty = false
     const records = [...ours.values(), ...(own.service()?.table() ?? [])].map((record) => record.text)

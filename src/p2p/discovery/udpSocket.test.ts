@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram'
+import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
@@ -10,8 +11,8 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((socket) => socket.close()))
 })
 
-async function bound(port = 0, isAllowed = (_ip: string): boolean => true): Promise<UdpSocket> {
-  const socket = await openUdpSocket({ clock }, { ip: '127.0.0.1', port, isAllowed })
+async function bound(port = 0, isAllowed = (_ip: string): boolean => true, ip = '127.0.0.1'): Promise<UdpSocket> {
+  const socket = await openUdpSocket({ clock }, { ip, port, isAllowed })
   open.push(socket)
   return socket
 }
@@ -26,6 +27,11 @@ function until(socket: UdpSocket, last: number): Promise<number[]> {
     })
   })
 }
+
+/** With its interface: `fe80::1%eth0`. */
+const [linkLocal] = Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+  (addresses ?? []).flatMap(({ address }) => (address.startsWith('fe80:') ? [`${address}%${name}`] : [])),
+)
 
 describe('openUdpSocket', () => {
   it('tells its port and passes packets on with where they come from', async () => {
@@ -54,6 +60,25 @@ describe('openUdpSocket', () => {
     expect(await echo).toEqual([1])
     expect(others).toEqual([])
   })
+
+  it.skipIf(linkLocal === undefined)(
+    'drops what a neighbour sends from a link-local address (skipped where no interface has one)',
+    async () => {
+      const ips: string[] = []
+      const socket = await bound(0, (ip) => ips.push(ip) > 0, '::')
+      const sizes = until(socket, 9)
+      const neighbour = createSocket('udp6')
+      await new Promise<void>((resolve) => neighbour.bind(0, linkLocal, resolve))
+      const send = (to: string, byte: number): Promise<void> =>
+        new Promise((resolve) => neighbour.send(Uint8Array.of(byte), socket.port, to, () => resolve()))
+      await send(linkLocal ?? '', 1)
+      neighbour.close()
+      const other = await bound()
+      other.send('127.0.0.1', socket.port, Uint8Array.of(9))
+      expect(await sizes).toEqual([1])
+      expect(ips).toEqual(['127.0.0.1'])
+    },
+  )
 
   it('takes no more packets from one address than its limit', async () => {
     const b = await bound()

@@ -63,6 +63,8 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   }
   const receive = (packet: Uint8Array, from: RemoteInfo): void => {
     if (packet.length > MAX_PACKET_BYTES || from.port === 0) return
+    // `fe80::1%eth0`, of a neighbour on the link: no record can name such an address, nor can it be parsed.
+    if (from.address.includes('%')) return
     if (!options.isAllowed(from.address) || !isWithinLimits(from.address)) return
     onPacket?.(packet, from.address, from.port)
   }
