@@ -246,6 +246,7 @@ export async function createP2pNode(modules: P2pModules, options: P2pOptions): P
     clock,
     logger,
     connected: connections.peers,
+    isConnected: connections.isConnected,
     ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
   })
   const isProtected = (peer: string): boolean => statics.has(peer) || access.lists.protectedPeers.has(peer)

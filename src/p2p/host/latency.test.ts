@@ -12,6 +12,7 @@ describe('createLatencyTracker', () => {
       clock,
       logger: silentLogger,
       connected: () => ['a', 'b'],
+      isConnected: () => true,
       async ping(peer) {
         pings.push(peer)
         if (peer === 'b') throw new Error('no answer')
@@ -42,6 +43,7 @@ describe('createLatencyTracker', () => {
       clock,
       logger: silentLogger,
       connected: () => Array.from({ length: 13 }, (_, n) => `peer${n}`),
+      isConnected: () => true,
       ping: async () => {
         pings += 1
         return 1
@@ -54,6 +56,33 @@ describe('createLatencyTracker', () => {
     expect(pings).toBe(12)
     await clock.advance(60_000)
     expect(pings).toBe(13)
+    tracker.stop()
+  })
+
+  it('neither dials nor remembers who has gone', async () => {
+    const clock = new ManualClock(0)
+    const connected = new Set(Array.from({ length: 12 }, (_, n) => `peer${n}`))
+    const pings: string[] = []
+    const tracker = createLatencyTracker({
+      clock,
+      logger: silentLogger,
+      connected: () => [...connected],
+      isConnected: (peer) => connected.has(peer),
+      async ping(peer) {
+        pings.push(peer)
+        if (peer === 'peer10') {
+          connected.delete(peer)
+          tracker.forget(peer)
+        }
+        return 1
+      },
+    })
+    tracker.start()
+    await clock.advance(180_000)
+    expect(tracker.latencyMs('peer10')).toBeUndefined()
+    connected.delete('peer11')
+    await clock.advance(2_000)
+    expect(pings).not.toContain('peer11')
     tracker.stop()
   })
 })

@@ -21,6 +21,8 @@ const SMOOTHING = 0.1
 /** Pings all connected peers now and then, and remembers a smoothed round-trip time. */
 export function createLatencyTracker(modules: {
   connected(): string[]
+  isConnected(peerId: string): boolean
+  /** May dial a peer that is not connected. */
   ping(peerId: string, signal: AbortSignal): Promise<number>
   clock: Clock
   logger: Logger
@@ -31,9 +33,12 @@ export function createLatencyTracker(modules: {
   let cancel: (() => void) | undefined
 
   const measure = async (peerId: string): Promise<void> => {
+    // Its turn may come minutes after the round began.
+    if (!modules.isConnected(peerId)) return
     try {
       const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(PING_TIMEOUT_MS)])
       const rttMs = await modules.ping(peerId, signal)
+      if (!modules.isConnected(peerId)) return
       const before = latencies.get(peerId)
       latencies.set(peerId, before === undefined ? rttMs : before + SMOOTHING * (rttMs - before))
       logger.debug('Pinged peer', { peer: peerId, rttMs })
