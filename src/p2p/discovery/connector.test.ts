@@ -101,6 +101,19 @@ describe('connector', () => {
     expect(results).toEqual([...Array.from({ length: before }, () => 'unknown'), 'connected'])
   })
 
+  it('dials at once who is heard of while it looks', async () => {
+    const reading = Promise.withResolvers<string[]>()
+    host.candidates = () => reading.promise
+    create(1)
+    connector.onCandidate('late')
+    await clock.advance(0)
+    host.candidates = async () => ['late']
+    reading.resolve([])
+    await clock.advance(0)
+    await clock.advance(0)
+    expect([...host.connected]).toEqual(['late'])
+  })
+
   it('dials nobody after its stop', async () => {
     host.peers = ['slow', 'other']
     host.silent.add('slow')

@@ -55,6 +55,8 @@ export function createConnector(
   let queue: string[] = []
   let cancel: (() => void) | undefined
   let isLooking = false
+  /** Somebody was heard of while the candidates were read. */
+  let isOutdated = false
   let isRunning = false
 
   const wanted = (): boolean => isRunning && host.connectedCount() < options.goal
@@ -63,8 +65,13 @@ export function createConnector(
     cancel = clock.setTimeout(() => void look(), delayMs)
   }
   const look = async (): Promise<void> => {
-    if (isLooking || !isRunning) return
+    if (!isRunning) return
+    if (isLooking) {
+      isOutdated = true
+      return
+    }
     isLooking = true
+    isOutdated = false
     try {
       if (wanted()) await fillQueue()
     } catch (error) {
@@ -74,7 +81,7 @@ export function createConnector(
     }
     if (!isRunning) return
     work()
-    schedule(wanted() ? FAST_INTERVAL_MS : SLOW_INTERVAL_MS)
+    schedule(!wanted() ? SLOW_INTERVAL_MS : isOutdated ? 0 : FAST_INTERVAL_MS)
   }
   const fillQueue = async (): Promise<void> => {
     const nowMs = clock.now()
