@@ -53,6 +53,37 @@ describe('createEntryWriter', () => {
     expect(warnings).toEqual([])
   })
 
+  it('writes the later state last, however slow the disk', async () => {
+    const datastore = await openStore()
+    const batch = datastore.batch.bind(datastore)
+    let slow = Promise.withResolvers<void>()
+    datastore.batch = () => {
+      const made = batch()
+      const commit = made.commit.bind(made)
+      const { promise } = slow
+      made.commit = async () => {
+        await promise
+        await commit()
+      }
+      return made
+    }
+    const entries = new Map<string, unknown>([['a', 1]])
+    const { writer } = writerOver(datastore, entries)
+    writer.changed('a')
+    const first = slow
+    const flushes = [writer.flush()]
+    await new Promise(setImmediate)
+    slow = Promise.withResolvers()
+    slow.resolve()
+    entries.set('a', 2)
+    writer.changed('a')
+    flushes.push(writer.flush())
+    await new Promise(setImmediate)
+    first.resolve()
+    await Promise.all(flushes)
+    expect(await stored(datastore)).toEqual({ a: 2 })
+  })
+
   it('keeps what could not be written for the next time', async () => {
     const datastore = await openStore()
     const entries = new Map<string, unknown>([['a', 1]])

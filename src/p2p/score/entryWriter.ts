@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logger.ts'
 export interface EntryWriter {
   /** The entry is another, or is gone. */
   changed(name: string): void
-  /** In one batch. What could not be written is warned of, and is tried again with the next one. */
+  /** In one batch, after those before. What could not be written is warned of, and is tried again with the next one. */
   flush(): Promise<void>
 }
 
@@ -27,27 +27,33 @@ export function createEntryWriter(
 ): EntryWriter {
   const { datastore, logger } = modules
   const names = new Set<string>()
+  let written: Promise<void> = Promise.resolve()
+
+  const write = async (): Promise<void> => {
+    if (datastore === undefined || names.size === 0) return
+    const taken = [...names]
+    names.clear()
+    try {
+      const batch = datastore.batch()
+      for (const name of taken) {
+        const entry = modules.entry(name)
+        const key = new Key(options.prefix + name)
+        if (entry === undefined) batch.delete(key)
+        else batch.put(key, Buffer.from(JSON.stringify(entry)))
+      }
+      await batch.commit()
+    } catch (error) {
+      for (const name of taken) names.add(name)
+      logger.warn(`${options.what} could not be written`, { err: describeError(error) })
+    }
+  }
   return {
     changed(name) {
       if (datastore !== undefined) names.add(name)
     },
-    async flush() {
-      if (datastore === undefined || names.size === 0) return
-      const written = [...names]
-      names.clear()
-      try {
-        const batch = datastore.batch()
-        for (const name of written) {
-          const entry = modules.entry(name)
-          const key = new Key(options.prefix + name)
-          if (entry === undefined) batch.delete(key)
-          else batch.put(key, Buffer.from(JSON.stringify(entry)))
-        }
-        await batch.commit()
-      } catch (error) {
-        for (const name of written) names.add(name)
-        logger.warn(`${options.what} could not be written`, { err: describeError(error) })
-      }
+    flush() {
+      written = written.then(write)
+      return written
     },
   }
 }
