@@ -11,6 +11,7 @@ const MINUTE_MS = 60_000
 function router() {
   const state = {
     ip: '203.0.113.7',
+    externalIp: undefined as (() => Promise<string>) | undefined,
     isThere: true,
     refused: new Set<string>(),
     lifetimeS: undefined as number | undefined,
@@ -23,7 +24,7 @@ function router() {
   }
   const gateway: Gateway = {
     name: 'test',
-    externalIp: () => answer(() => state.ip),
+    externalIp: () => state.externalIp?.() ?? answer(() => state.ip),
     map: (request) =>
       answer(() => {
         if (state.refused.has(request.protocol)) throw new GatewayError('refused', 'not this one')
@@ -73,6 +74,20 @@ describe('port mapper', () => {
     await mapper.stop()
     expect(state.mapped.size).toBe(0)
     expect(warnings()).toEqual([])
+  })
+
+  it('does nothing more once it stops, though an answer has just come', async () => {
+    const { state, clock, heard, mapper } = setUp()
+    const ip = Promise.withResolvers<string>()
+    state.externalIp = () => ip.promise
+    mapper.start({ tcp: 9222, udp: undefined })
+    await clock.advance(0)
+    ip.resolve(state.ip)
+    await mapper.stop()
+    await clock.advance(60 * MINUTE_MS)
+    expect(state.finds).toBe(1)
+    expect(state.mapped.size).toBe(0)
+    expect(heard).toEqual([])
   })
 
   it('renews sooner what the router grants for a shorter time, and a mapping without end too', async () => {

@@ -64,6 +64,7 @@ export function createPortMapper(modules: {
     try {
       gateway ??= await modules.findGateway(stopping.signal)
       const address = await mapAll(gateway)
+      if (stopping.signal.aborted) return
       failures = 0
       tell(gateway, address)
     } catch (error) {
