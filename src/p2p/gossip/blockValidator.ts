@@ -31,6 +31,8 @@ export type RejectReason =
 export type IgnoreReason =
   | 'no-signer-configured'
   | 'already-seen'
+  // op-node passes it on, so whoever does is not to blame; no engine takes such a block.
+  | 'too-many-transactions'
   // Of large messages, which are inspected by another thread: too many at once, none in time, or it broke down.
   | 'overloaded'
   | 'timed-out'
@@ -107,6 +109,8 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
     const { payload } = envelope
     const block = { number: payload.blockNumber, hash: payload.blockHash }
     if (inspection.stop === 'untimely') return { ...timeFault(payload.timestamp), block }
+
+    if (inspection.stop === 'too-many-transactions') return { ...ignore('too-many-transactions'), block }
 
     const standing = signers.judge(inspection.signer)
     if (standing === 'wrong') return reject('wrong-signer', inspection.signer)

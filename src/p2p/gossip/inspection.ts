@@ -6,7 +6,9 @@ import { type BodyHashes, hashBody } from '../../lib/wasm/listTrie.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { payloadBlockHash } from '../../rollup/protocol/payload.ts'
 import {
+  claimedTransactions,
   decodePayloadEnvelope,
+  MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,
   type TransactionReader,
   transactionsPlace,
@@ -33,6 +35,8 @@ export type Inspection =
   | { stop: 'bad-encoding'; detail: string }
   /** Its time is outside the bounds. */
   | { stop: 'untimely'; envelope: PayloadEnvelope }
+  /** More than any valid block has. */
+  | { stop: 'too-many-transactions'; envelope: PayloadEnvelope }
   | { stop: 'none'; signer: Hex; envelope: PayloadEnvelope; computedHash: Hex }
 
 const SIGNATURE_BYTES = 65
@@ -62,6 +66,9 @@ export function inspectMessage(message: Uint8Array, question: Question, read?: T
 
   const envelope = early ?? decode(body, question, read)
   if ('stop' in envelope) return envelope
+  if (claimedTransactions(body, question.version) > MAX_BLOCK_TRANSACTIONS) {
+    return { stop: 'too-many-transactions', envelope }
+  }
   return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, question.version, envelope, hashes) }
 }
 

@@ -7,7 +7,7 @@ import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { signHash } from '../../lib/secp256k1.ts'
-import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
@@ -89,6 +89,10 @@ describe('the verdict by way of the thread', () => {
     const stale = testBlock(config, { timestamp: NOW_S - 100, transactions })
     const message = (envelope = good, key = SEQUENCER_KEY) => compressSnappy(signedMessage(envelope, 3, CHAIN_ID, key))
     const otherKey = new Uint8Array(32).fill(9)
+    const manyTransactions = testBlock(config, {
+      timestamp: NOW_S,
+      transactions: new Array(MAX_BLOCK_TRANSACTIONS + 1).fill(Uint8Array.of(1)),
+    })
     const cases: [string, Uint8Array][] = [
       ['accept', message()],
       ['wrong-signer', message(good, otherKey)],
@@ -102,6 +106,8 @@ describe('the verdict by way of the thread', () => {
         'accept',
         message(testBlock(config, { timestamp: NOW_S, transactions: new Array(40_000).fill(new Uint8Array(0)) })),
       ],
+      ['too-many-transactions', message(manyTransactions)],
+      ['wrong-signer', message(manyTransactions, otherKey)],
     ]
     for (const [reason, compressed] of cases) {
       expect(reasonOf(await judge(compressed, 3, NOW_S * 1000))).toBe(reason)

@@ -3,10 +3,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { Question } from './inspection.ts'
 import { InspectionFailure, type LargeMessage } from './inspectionThread.ts'
-import { LARGE_BYTES } from './largeMessages.ts'
+import { LARGE_BYTES, MANY_TRANSACTIONS } from './largeMessages.ts'
 import { createMessageIds, type IdentifiedMessage, messageId, unpackMessage } from './messageId.ts'
+import { signedMessage } from './publisher.ts'
 
 const TOPIC = '/optimism/10/2/blocks'
 
@@ -127,6 +129,16 @@ describe('createMessageIds', () => {
     const noise = new Uint8Array(LARGE_BYTES + 1)
     expect(ids.idOf(TOPIC, noise)).toBeInstanceOf(Promise)
     expect(asked).toHaveLength(2)
+  })
+
+  it('leaves many transactions to the other thread, however short they are', () => {
+    const ids = setUp()
+    const messageOf = (count: number): Uint8Array => {
+      const transactions = new Array(count).fill(Uint8Array.of(1))
+      return compressSnappy(signedMessage(testBlock(testConfig(), { transactions }), 3, CHAIN_ID, SEQUENCER_KEY))
+    }
+    expect(ids.idOf(TOPIC, messageOf(MANY_TRANSACTIONS))).not.toBeInstanceOf(Promise)
+    expect(ids.idOf(TOPIC, messageOf(MANY_TRANSACTIONS + 1))).toBeInstanceOf(Promise)
   })
 
   it('has a copy of a large message share the work', async () => {

@@ -3,9 +3,9 @@ import { EMPTY_BYTES, viewOf } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { snappyDeclaredLength, uncompressSnappy } from '../snappyBlock.ts'
-import type { Inspection, Question } from './inspection.ts'
+import { bodyOf, type Inspection, type Question } from './inspection.ts'
 import type { InspectionThread } from './inspectionThread.ts'
-import { isLarge } from './largeMessages.ts'
+import { hasManyTransactions, isLarge } from './largeMessages.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 
 export type UnpackFault = { ok: false; reason: 'snappy-length' | 'too-large' | 'snappy-damaged' }
@@ -136,6 +136,10 @@ export interface MessageIdsModules {
 
 export function createMessageIds({ thread, question }: MessageIdsModules): MessageIds {
   const recent = createRecentMessages()
+  const isLaborious = (topic: string, unpacked: UnpackedHere): boolean =>
+    unpacked.ok &&
+    unpacked.data.length > SHORT_BYTES &&
+    hasManyTransactions(bodyOf(unpacked.data), question(topic).version)
   return {
     idOf(topic, compressed, { from = '', both = true } = {}) {
       const known = recent.find(topic, compressed)
@@ -143,10 +147,11 @@ export function createMessageIds({ thread, question }: MessageIdsModules): Messa
         if (both) complete(topic, compressed, known)
         return known
       }
-      if (isLarge(compressed)) {
+      const unpacked = isLarge(compressed) ? undefined : unpackMessage(compressed)
+      if (unpacked === undefined || isLaborious(topic, unpacked)) {
         return recent.add(topic, compressed, thread.identify({ topic, compressed, from, question: question(topic) }))
       }
-      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpackMessage(compressed), both))
+      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpacked, both))
     },
   }
 }

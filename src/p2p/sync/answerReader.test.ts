@@ -15,7 +15,7 @@ import { createAnswerReader } from './answerReader.ts'
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
 import { snappyFramePieces } from './snappyFrames.ts'
-import { type FramedBlock, unpackBlock } from './unpackBlock.ts'
+import { type FramedBlock, readBlock, unpackBlock } from './unpackBlock.ts'
 
 const NUMBER = 7
 const config = testConfig('isthmus')
@@ -50,10 +50,9 @@ function countingReader() {
       },
     },
     config,
-    (block) => {
-      const unpacked = unpackBlock(block)
-      work.here = Math.max(work.here, block.frames.length, unpacked.body.length)
-      return unpacked
+    (body, version) => {
+      work.here = Math.max(work.here, body.length)
+      return readBlock(body, version)
     },
   )
   return {
@@ -123,6 +122,7 @@ describe('createAnswerReader', () => {
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
     return bytes
   }
+  const many = (count: number): Uint8Array[] => new Array(count).fill(Uint8Array.of(1))
   const emptyChunks = (size: number): Uint8Array =>
     concatBytes(
       Uint8Array.of(0, 1, 0, 0, 0),
@@ -138,7 +138,10 @@ describe('createAnswerReader', () => {
     ['a small block', () => answerOf([random(100_000)]), undefined, 0],
     ['10 MB that do not compress', () => answerOf([random(10_400_000)]), undefined, 1],
     ['10 MB of zeros', () => answerOf([new Uint8Array(10_400_000)]), undefined, 1],
-    ['2^20 empty transactions', () => answerOf(new Array(2 ** 20).fill(new Uint8Array(0))), undefined, 1],
+    ['2^17 transactions', () => answerOf(many(2 ** 17)), undefined, 1],
+    ['more transactions than a block can have', () => answerOf(many(2 ** 17 + 1)), 'more than a block can have', 1],
+    ['many transactions in little', () => answerOf(many(5_000)), undefined, 1],
+    ['fewer transactions', () => answerOf(many(4_000)), undefined, 0],
     ['a wrong checksum in the last frame', brokenAtTheEnd, 'wrong checksum', 1],
     ['10 MB of chunks without data', () => emptyChunks(10_000_000), 'payload envelope: only 0 bytes', 1],
     ['100 kB of chunks without data', () => emptyChunks(100_000), 'payload envelope: only 0 bytes', 0],

@@ -1,12 +1,13 @@
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
+import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import type { InspectionThread } from '../gossip/inspectionThread.ts'
-import { LARGE_BYTES } from '../gossip/largeMessages.ts'
+import { hasManyTransactions, LARGE_BYTES } from '../gossip/largeMessages.ts'
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
-import { framedLength } from './snappyFrames.ts'
-import { type FramedBlock, MAX_RESPONSE_BYTES, type UnpackedBlock, unpackBlock } from './unpackBlock.ts'
+import { decodeSnappyFrames, framedLength } from './snappyFrames.ts'
+import { type FramedBlock, MAX_RESPONSE_BYTES, readBlock, type UnpackedBlock } from './unpackBlock.ts'
 
 /**
  * What a peer answered (in a buffer of its own, which may be gone afterwards) when it was asked for the block of this number. Rejects with DecodeError, with P2pError
@@ -19,13 +20,17 @@ export type AnswerReader = (bytes: Uint8Array, number: number, from: string) => 
 export function createAnswerReader(
   thread: Pick<InspectionThread, 'unpackBlock'>,
   config: RollupConfig,
-  readHere: (block: FramedBlock) => UnpackedBlock = unpackBlock,
+  readHere: (body: Uint8Array, version: PayloadVersion) => UnpackedBlock = readBlock,
 ): AnswerReader {
   return async (bytes, number, from) => {
     const response = openResponse(bytes, config, l2BlockTime(config, number))
     if (!('block' in response)) return response
     const { block } = response
-    const unpacked = isLarge(block) ? await thread.unpackBlock(block, from) : readHere(block)
+    const body = isLarge(block) ? undefined : decodeSnappyFrames(block.frames, MAX_RESPONSE_BYTES)
+    const unpacked =
+      body === undefined || hasManyTransactions(body, block.version)
+        ? await thread.unpackBlock(block, from)
+        : readHere(body, block.version)
     checkBlock(unpacked, number)
     return { code: response.code, envelope: unpacked.envelope }
   }

@@ -1,5 +1,12 @@
+import { DecodeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { decodePayloadEnvelope, type PayloadVersion, type TransactionReader } from '../../rollup/protocol/payloadSsz.ts'
+import {
+  claimedTransactions,
+  decodePayloadEnvelope,
+  MAX_BLOCK_TRANSACTIONS,
+  type PayloadVersion,
+  type TransactionReader,
+} from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { blockHashOf } from '../gossip/inspection.ts'
 import { decodeSnappyFrames } from './snappyFrames.ts'
@@ -23,7 +30,14 @@ export interface UnpackedBlock {
 
 /** The same on every thread. Throws DecodeError. */
 export function unpackBlock({ frames, version }: FramedBlock, read?: TransactionReader): UnpackedBlock {
-  const body = decodeSnappyFrames(frames, MAX_RESPONSE_BYTES)
+  return readBlock(decodeSnappyFrames(frames, MAX_RESPONSE_BYTES), version, read)
+}
+
+/** The block in a body. Throws DecodeError. */
+export function readBlock(body: Uint8Array, version: PayloadVersion, read?: TransactionReader): UnpackedBlock {
+  const count = claimedTransactions(body, version)
+  if (count > MAX_BLOCK_TRANSACTIONS)
+    throw new DecodeError(`payload: ${count} transactions, more than a block can have`)
   const envelope = decodePayloadEnvelope(body, version, read)
   return { envelope, computedHash: blockHashOf(body, version, envelope), body }
 }

@@ -105,10 +105,12 @@ export {
 } from './payloadJson.ts'
 export {
   checkTransactions,
+  claimedTransactions,
   decodePayloadEnvelope,
   decodePayloadSsz,
   encodePayloadEnvelope,
   encodePayloadSsz,
+  MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,
   readTransactionsInto,
   transactionCount,

@@ -5,7 +5,7 @@ import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { privateKeyToAddress, publicKeyToAddress, recoverPublicKey, signHash } from '../../lib/secp256k1.ts'
 import { payloadVersionAt } from './payload.ts'
-import { decodePayloadEnvelope, encodePayloadEnvelope, type PayloadVersion } from './payloadSsz.ts'
+import { claimedTransactions, decodePayloadEnvelope, encodePayloadEnvelope, type PayloadVersion } from './payloadSsz.ts'
 import { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
 import { testConfig } from './testUtils/config.ts'
 import type { ExecutionPayload, PayloadEnvelope } from './types.ts'
@@ -114,7 +114,19 @@ describe('payload SSZ', () => {
   it('survives encoding and decoding', () => {
     fc.assert(
       fc.property(arbitraryVersioned(), ({ version, envelope }) => {
-        expect(decodePayloadEnvelope(encodePayloadEnvelope(envelope, version), version)).toEqual(envelope)
+        const body = encodePayloadEnvelope(envelope, version)
+        expect(decodePayloadEnvelope(body, version)).toEqual(envelope)
+        expect(claimedTransactions(body, version)).toBe(envelope.payload.transactions.length)
+      }),
+    )
+  })
+
+  it('says of no bytes that they have more transactions than they have room for', () => {
+    const body = fc.uint8Array({ maxLength: 700 })
+    fc.assert(
+      fc.property(body, fc.constantFrom<PayloadVersion[]>(1, 2, 3, 4), (bytes, version) => {
+        const claimed = claimedTransactions(bytes, version)
+        expect(Number.isInteger(claimed) && claimed * 4 <= bytes.length).toBe(true)
       }),
     )
   })

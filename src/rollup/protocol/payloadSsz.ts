@@ -1,4 +1,4 @@
-import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES, viewOf } from '../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { ExecutionPayload, PayloadEnvelope, Withdrawal } from './types.ts'
@@ -10,6 +10,13 @@ const FIXED_BYTES: Record<PayloadVersion, number> = { 1: 508, 2: 512, 3: 528, 4:
 const MAX_EXTRA_DATA_BYTES = 32
 /** SSZ list limit of the container (consensus specs: MAX_TRANSACTIONS_PER_PAYLOAD). */
 const MAX_TRANSACTIONS = 2 ** 20
+/**
+ * No valid block has more. The OP Stack's SystemConfig contract allows a block 500,000,000 gas (MAX_GAS_LIMIT), and no
+ * transaction takes less than 21,000 (intrinsic gas; for deposits OptimismPortal's minimumGasLimit): 23,809. This is five
+ * times as many, for chains with contracts of their own; the 10 MiB of a message would leave each 76 bytes, less than a
+ * signature and an address.
+ */
+export const MAX_BLOCK_TRANSACTIONS = 2 ** 17
 const WITHDRAWAL_BYTES = 44
 /** consensus specs: MAX_WITHDRAWALS_PER_PAYLOAD. */
 const MAX_WITHDRAWALS = 16
@@ -62,6 +69,14 @@ export function transactionsPlace(
   const start = base + view.getUint32(base + 504, true)
   const end = version >= 2 ? base + view.getUint32(base + 508, true) : body.length
   return start <= end && end <= body.length ? { start, end } : undefined
+}
+
+/** How many transactions the list in a gossip body says to have; 0 when there is none that can be read. */
+export function claimedTransactions(body: Uint8Array, version: PayloadVersion): number {
+  const place = transactionsPlace(body, version)
+  if (place === undefined || place.end - place.start < 4) return 0
+  const first = viewOf(body).getUint32(place.start, true)
+  return first % 4 === 0 && first <= place.end - place.start ? first / 4 : 0
 }
 
 /** The container alone, as req/resp sync before Ecotone sends it. Errors as encodePayloadEnvelope. */
