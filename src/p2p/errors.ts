@@ -16,7 +16,7 @@ export type P2pErrorCode =
   | 'signing-failed'
   /** The node is not started, or already stopped. */
   | 'not-running'
-  /** A request for a block failed: stream, time-out, error code of the peer, or an answer that does not verify. */
+  /** A request for a block failed: stream, time-out, or error code of the peer. */
   | 'request-failed'
 
 /** What the p2p node reports to its callers. Nothing that a remote peer does is thrown to them. */

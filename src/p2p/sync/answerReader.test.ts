@@ -4,9 +4,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { l2BlockTime } from '../../rollup/protocol/forks.ts'
-import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { isForkActive, l2BlockTime } from '../../rollup/protocol/forks.ts'
+import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { createInspectionThread, InspectionFailure } from '../gossip/inspectionThread.ts'
 import { LARGE_BYTES } from '../gossip/largeMessages.ts'
 import { encodeResponse } from '../testUtils/responses.ts'
@@ -112,6 +113,74 @@ describe('a block unpacked by the thread', () => {
       expect(there).toEqual(here)
       expect(here).toMatchObject({ computedHash: blockOf(transactions).payload.blockHash })
     }
+  })
+})
+
+describe('an answer that claims the hash of the good block', () => {
+  const other = `0x${'77'.repeat(32)}` as const
+  const withdrawal = {
+    index: 1n,
+    validatorIndex: 2n,
+    address: '0x4200000000000000000000000000000000000011',
+    amount: 3n,
+  } as const
+  const forgeries: [since: Fork, name: string, change: Partial<PayloadEnvelope['payload']>][] = [
+    ['regolith', 'another parent', { parentHash: other }],
+    ['regolith', 'another fee recipient', { feeRecipient: withdrawal.address.replace('42', '43') as Hex }],
+    ['regolith', 'another state', { stateRoot: other }],
+    ['regolith', 'other receipts', { receiptsRoot: other }],
+    ['regolith', 'other logs', { logsBloom: `0x${'01'.repeat(256)}` }],
+    ['regolith', 'another random value', { prevRandao: other }],
+    ['regolith', 'another gas limit', { gasLimit: 1n }],
+    ['regolith', 'other gas', { gasUsed: 1n }],
+    ['regolith', 'another time', { timestamp: timestamp + 1 }],
+    ['regolith', 'other extra data', { extraData: '0x01' }],
+    ['regolith', 'another base fee', { baseFeePerGas: 1n }],
+    ['regolith', 'no transactions', { transactions: [] }],
+    ['regolith', 'other transactions', { transactions: [Uint8Array.of(1), Uint8Array.of(2)] }],
+    ['canyon', 'withdrawals', { withdrawals: [withdrawal] }],
+    ['ecotone', 'other blob gas', { blobGasUsed: 1n }],
+    ['ecotone', 'other excess blob gas', { excessBlobGas: 1n }],
+    ['isthmus', 'another withdrawals root', { withdrawalsRoot: other }],
+  ]
+  const forks = ['regolith', 'canyon', 'ecotone', 'isthmus', 'jovian'] as const
+
+  describe.each(forks)('on %s', (fork) => {
+    const forkConfig = testConfig(fork, { genesis: config.genesis })
+    const good = testBlock(forkConfig, {
+      blockNumber: NUMBER,
+      timestamp,
+      ...(fork === 'jovian' ? { blobGasUsed: 123_456n } : {}),
+    })
+    const read = createAnswerReader(thread, forkConfig)
+    const readForged = (forged: PayloadEnvelope): Promise<Answer> =>
+      read(encodeResponse(forged, forkConfig), NUMBER, 'peer')
+
+    it('is taken when it is that block', async () => {
+      expect(await readForged(good)).toEqual({ code: 0, envelope: good })
+    })
+
+    it.each(forgeries.filter(([since]) => isForkActive(forkConfig, since, timestamp)))(
+      'is refused with what it has since %s: %s',
+      async (_since, name, change) => {
+        const forged = { ...good, payload: { ...good.payload, ...change } }
+        // The header of an Isthmus block has another root in the place of theirs.
+        const isUnhashed = name === 'withdrawals' && isForkActive(forkConfig, 'isthmus', timestamp)
+        const reason = isUnhashed ? 'withdrawals' : 'wrong-hash'
+        await expect(readForged(forged)).rejects.toMatchObject({ reason, code: `answer-${reason}` })
+      },
+    )
+
+    it('is refused with another number', async () => {
+      const forged = { ...good, payload: { ...good.payload, blockNumber: NUMBER + 1 } }
+      await expect(readForged(forged)).rejects.toMatchObject({ reason: 'wrong-number' })
+    })
+
+    it.runIf(isForkActive(forkConfig, 'ecotone', timestamp))('is refused with another beacon root', async () => {
+      await expect(readForged({ ...good, parentBeaconBlockRoot: other })).rejects.toMatchObject({
+        reason: 'wrong-hash',
+      })
+    })
   })
 })
 

@@ -1,7 +1,7 @@
+import { DeviumError } from '../../lib/errors.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import { P2pError } from '../errors.ts'
 import type { InspectionThread } from '../gossip/inspectionThread.ts'
 import { hasManyTransactions, LARGE_BYTES } from '../gossip/largeMessages.ts'
 import type { Answer } from './client.ts'
@@ -9,10 +9,19 @@ import { openResponse } from './payloadByNumber.ts'
 import { decodeSnappyFrames, framedLength } from './snappyFrames.ts'
 import { type FramedBlock, MAX_RESPONSE_BYTES, readBlock, type UnpackedBlock } from './unpackBlock.ts'
 
+/** The answer can be read, but is not the block that was asked for. */
+export class FalseAnswer extends DeviumError {
+  readonly reason: 'wrong-number' | 'wrong-hash' | 'withdrawals'
+
+  constructor(reason: FalseAnswer['reason'], message: string) {
+    super(`answer-${reason}`, message)
+    this.reason = reason
+  }
+}
+
 /**
- * What a peer answered (in a buffer of its own, which may be gone afterwards) when it was asked for the block of this number. Rejects with DecodeError, with P2pError
- * (`request-failed`) when it is another block or none whose hash is right, and with InspectionFailure, for which the peer
- * is not to blame.
+ * What a peer answered (in a buffer of its own, which may be gone afterwards) when it was asked for the block of this
+ * number. Rejects with DecodeError, with FalseAnswer, and with InspectionFailure, for which the peer is not to blame.
  */
 export type AnswerReader = (bytes: Uint8Array, number: number, from: string) => Promise<Answer>
 
@@ -40,10 +49,13 @@ function isLarge({ frames }: FramedBlock): boolean {
   return frames.length > LARGE_BYTES || framedLength(frames, MAX_RESPONSE_BYTES) > LARGE_BYTES
 }
 
+/** op-node's checks (sync.go, verifyBlock), and that of withdrawals, which its engine makes. */
 function checkBlock({ envelope, computedHash }: UnpackedBlock, number: number): void {
-  const { blockNumber, blockHash } = envelope.payload
-  if (blockNumber !== number) throw new P2pError('request-failed', `asked for block ${number}, got ${blockNumber}`)
+  const { blockNumber, blockHash, withdrawals = [] } = envelope.payload
+  if (blockNumber !== number) throw new FalseAnswer('wrong-number', `asked for block ${number}, got ${blockNumber}`)
   if (computedHash !== blockHash) {
-    throw new P2pError('request-failed', `block ${number} has hash ${computedHash}, not ${blockHash}`)
+    throw new FalseAnswer('wrong-hash', `block ${number} has hash ${computedHash}, not ${blockHash}`)
   }
+  // From Isthmus on they are no part of what is hashed: a block known to be good could come with some.
+  if (withdrawals.length > 0) throw new FalseAnswer('withdrawals', `block ${number} has withdrawals`)
 }

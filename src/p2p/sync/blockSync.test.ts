@@ -83,6 +83,29 @@ describe('gap filling', () => {
     expect(peers[liar.node.peerId]?.scores.reqResp.rejectedPayloads).toBeGreaterThan(0.5)
   })
 
+  it('takes no good block with withdrawals that its hash says nothing of, and counts it against the peer', async () => {
+    const isthmus = testConfig('isthmus', { genesis: config.genesis })
+    const blocks = testBlocks(isthmus, 1, 5)
+    const [above] = blocks.slice(-1)
+    if (above === undefined) throw new Error('no block')
+    const withdrawals = [{ index: 1n, validatorIndex: 2n, address: above.payload.feeRecipient, amount: 3n }]
+    const poisoned = async (number: number) => {
+      const block = blocks[number - 1]
+      return block === undefined ? undefined : { ...block, payload: { ...block.payload, withdrawals } }
+    }
+    const liar = await start({}, testChain(isthmus, { payloadByNumber: poisoned }))
+    const b = await start({ staticPeers: [liar.address] }, testChain(isthmus))
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    b.node.requestRange(4, 5, above)
+    const history = async () => (await b.node.peerHistory(liar.node.peerId))[0]?.events ?? []
+    await until('the blame', async () =>
+      (await history()).some(({ detail }) => detail?.includes('block 4 has withdrawals') === true),
+    )
+    const { peers } = await b.node.peers(true)
+    expect(peers[liar.node.peerId]?.scores.reqResp.errorResponses).toBeGreaterThan(0)
+    expect(b.received).toEqual([])
+  })
+
   it('brings the blocks below one that came another way', async () => {
     const a = await start({}, serving)
     const b = await start({ staticPeers: [a.address] }, testChain(config))

@@ -1,11 +1,12 @@
-import type { Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
 import { type BlockHeader, blockHeaderHash } from './blockHeader.ts'
-import { EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from './constants.ts'
+import { EMPTY_REQUESTS_HASH, EMPTY_UNCLES_HASH } from './constants.ts'
 import { isForkActive } from './forks.ts'
 import { l1InfoOfTransactions } from './l1Info.ts'
 import { orderedTrieRoot } from './orderedTrie.ts'
 import type { PayloadVersion } from './payloadSsz.ts'
-import type { ExecutionPayload, L2BlockRef, PayloadEnvelope, RollupConfig } from './types.ts'
+import type { ExecutionPayload, L2BlockRef, PayloadEnvelope, RollupConfig, Withdrawal } from './types.ts'
 
 /** Which gossip topic and container a block of this L2 time belongs to. */
 export function payloadVersionAt(config: RollupConfig, timestamp: number): PayloadVersion {
@@ -48,7 +49,7 @@ export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOp
     header.withdrawalsRoot = payload.withdrawalsRoot
     header.requestsHash = EMPTY_REQUESTS_HASH
   } else if (payload.withdrawals !== undefined) {
-    header.withdrawalsRoot = EMPTY_TRIE_ROOT
+    header.withdrawalsRoot = orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))
   }
   if (payload.blobGasUsed !== undefined) header.blobGasUsed = payload.blobGasUsed
   if (payload.excessBlobGas !== undefined) header.excessBlobGas = payload.excessBlobGas
@@ -57,11 +58,16 @@ export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOp
 }
 
 /**
- * Block hash recomputed from the payload's content, to compare with the `blockHash` it claims. Throws DecodeError when its members fit no
- * fork. Withdrawals other than none are not hashed: callers refuse them.
+ * Block hash recomputed from the payload's content, to compare with the `blockHash` it claims. Throws DecodeError when its
+ * members fit no fork. From Isthmus on the hash says nothing of `withdrawals`: callers refuse others than none.
  */
 export function payloadBlockHash(envelope: PayloadEnvelope, opts: PayloadHeaderOptions = {}): Hex {
   return blockHeaderHash(payloadToHeader(envelope, opts))
+}
+
+/** EIP-4895. */
+function encodeWithdrawal({ index, validatorIndex, address, amount }: Withdrawal): Uint8Array {
+  return encodeRlp([index, validatorIndex, fromHex(address, 20, 'withdrawal address'), amount])
 }
 
 /** Reference to the block, with the origin from its L1-info deposit. Throws DecodeError when that is missing or malformed. */
