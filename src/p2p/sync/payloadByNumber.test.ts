@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { decodeResponse, encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
-import { decodeRequest, encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
+import { decodeRequest, encodeRequest, payloadByNumberProtocols, responsePieces } from './payloadByNumber.ts'
 
 const TIME = 1_700_000_000
 
@@ -41,6 +43,15 @@ describe('payload_by_number', () => {
     const response = encodeResponse(block, config)
     expect([...response.subarray(0, 5)]).toEqual([0, version, 0, 0, 0])
     expect(decodeResponse(response, config, TIME)).toEqual({ code: 0, envelope: block })
+  })
+
+  it('answers with a large block in pieces of a quarter megabyte', () => {
+    const config = testConfig('isthmus')
+    const transactions = Array.from({ length: 5_000 }, (_, n) => new Uint8Array(randomBytes(n % 300)))
+    const block = testBlock(config, { timestamp: TIME, transactions })
+    const pieces = [...responsePieces(block, config)]
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(263_000)
+    expect(decodeResponse(concatBytes(...pieces), config, TIME)).toEqual({ code: 0, envelope: block })
   })
 
   it("reads the specs' version 2 for Isthmus, and no other", () => {

@@ -1,8 +1,8 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
+import { encodePayloadParts } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { gossipVersionAt, type PayloadVersion } from '../gossip/topics.ts'
-import { snappyFramePieces } from './snappyFrames.ts'
+import { PIECE_BYTES, snappyFramePieces } from './snappyFrames.ts'
 import type { FramedBlock } from './unpackBlock.ts'
 
 /** First byte of an answer (specs: rollup-node-p2p, "payload_by_number"). */
@@ -41,9 +41,9 @@ export function decodeRequest(bytes: Uint8Array): number {
  */
 export function* responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Generator<Uint8Array> {
   const container = gossipVersionAt(config, envelope.payload.timestamp)
-  const body = encodePayloadEnvelope(envelope, container)
+  const parts = encodePayloadParts(envelope, container, PIECE_BYTES)
   yield Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
-  yield* snappyFramePieces(body)
+  yield* snappyFramePieces(parts)
 }
 
 export type Response = { code: typeof RESULT.ok; block: FramedBlock } | { code: number }

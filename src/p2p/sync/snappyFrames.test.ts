@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
-import { decodeSnappyFrames, PIECE_BYTES, snappyFramePieces } from './snappyFrames.ts'
+import { decodeSnappyFrames, snappyFramePieces } from './snappyFrames.ts'
 
 const LIMIT = 1_000_000
 
-const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFramePieces(data))
+const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFramePieces([data]))
 
 describe('snappy frames', () => {
   it('are those of the format: identifier, plain chunk, masked checksum', () => {
@@ -51,12 +51,25 @@ describe('snappy frames', () => {
     expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(message)
   })
 
-  it('are made in pieces of so much data and no more', () => {
-    const data = new Uint8Array(5 * PIECE_BYTES + 1).map((_, index) => (index * 2_654_435_761) >>> 13)
-    const [identifier, ...pieces] = snappyFramePieces(data)
+  it('are made piece by piece, from as much data as is there', () => {
+    const parts = [3 * 65_536, 70_000, 1].map((length) =>
+      new Uint8Array(length).map((_, i) => (i * 2_654_435_761) >>> 13),
+    )
+    let made = 0
+    const counted = function* () {
+      for (const part of parts) {
+        made += 1
+        yield part
+      }
+    }
+    const pieces = snappyFramePieces(counted())
+    const { value: identifier } = pieces.next()
     if (identifier === undefined) throw new Error('no identifier')
-    const lengths = pieces.map((piece) => decodeSnappyFrames(concatBytes(identifier, piece), data.length).length)
-    expect(lengths).toEqual([...new Array(5).fill(PIECE_BYTES), 1])
+    for (const [n, part] of parts.entries()) {
+      expect(made).toBe(n)
+      const { value: piece } = pieces.next()
+      expect(decodeSnappyFrames(concatBytes(identifier, piece ?? identifier), 10 ** 6)).toEqual(part)
+    }
   })
 
   it('skip padding', () => {

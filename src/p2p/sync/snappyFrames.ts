@@ -13,15 +13,13 @@ const MAX_CHUNK_BYTES = 65_536
 const HEADER_BYTES = 4
 const CHECKSUM_BYTES = 4
 
-/** Of data in one piece of a stream: packing it takes a millisecond or two. */
-export const PIECE_BYTES = 8 * MAX_CHUNK_BYTES
+/** Of data in one piece of a stream: packing it takes a millisecond. */
+export const PIECE_BYTES = 4 * MAX_CHUNK_BYTES
 
-/** The stream in pieces, so that much of it need not be packed at once. */
-export function* snappyFramePieces(data: Uint8Array): Generator<Uint8Array> {
+/** The stream in pieces, one for each part of the data, so that much of it need not be packed at once. */
+export function* snappyFramePieces(parts: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield STREAM_ID
-  for (let start = 0; start < data.length; start += PIECE_BYTES) {
-    yield frames(data.subarray(start, start + PIECE_BYTES))
-  }
+  for (const part of parts) yield frames(part)
 }
 
 function frames(data: Uint8Array): Uint8Array {

@@ -109,6 +109,7 @@ export {
   decodePayloadEnvelope,
   decodePayloadSsz,
   encodePayloadEnvelope,
+  encodePayloadParts,
   encodePayloadSsz,
   MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,

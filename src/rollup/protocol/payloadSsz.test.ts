@@ -1,11 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { privateKeyToAddress, publicKeyToAddress, recoverPublicKey, signHash } from '../../lib/secp256k1.ts'
 import { payloadVersionAt } from './payload.ts'
-import { claimedTransactions, decodePayloadEnvelope, encodePayloadEnvelope, type PayloadVersion } from './payloadSsz.ts'
+import {
+  claimedTransactions,
+  decodePayloadEnvelope,
+  encodePayloadEnvelope,
+  encodePayloadParts,
+  type PayloadVersion,
+} from './payloadSsz.ts'
 import { payloadSigningHash, payloadSigningHashOfBody } from './signing.ts'
 import { testConfig } from './testUtils/config.ts'
 import type { ExecutionPayload, PayloadEnvelope } from './types.ts'
@@ -119,6 +126,20 @@ describe('payload SSZ', () => {
         expect(claimedTransactions(body, version)).toBe(envelope.payload.transactions.length)
       }),
     )
+  })
+
+  it('encodes part by part to the same bytes', () => {
+    fc.assert(
+      fc.property(arbitraryVersioned(), fc.integer({ min: 1, max: 900 }), ({ version, envelope }, partBytes) => {
+        const parts = [...encodePayloadParts(envelope, version, partBytes)]
+        expect(toHex(concatBytes(...parts))).toBe(toHex(encodePayloadEnvelope(envelope, version)))
+        expect(parts.slice(0, -1).every(({ length }) => length === partBytes)).toBe(true)
+      }),
+    )
+    const many = withRoot({ ...V4, transactions: Array.from({ length: 40_000 }, (_, n) => new Uint8Array(n % 5)) })
+    const whole = encodePayloadEnvelope(many, 4)
+    expect(Buffer.compare(concatBytes(...encodePayloadParts(many, 4, 65_536)), whole)).toBe(0)
+    expect(() => encodePayloadParts(withRoot(V3), 4, 65_536)).toThrow(/withdrawalsRoot/)
   })
 
   it('says of no bytes that they have more transactions than they have room for', () => {

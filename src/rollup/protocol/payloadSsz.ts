@@ -17,6 +17,7 @@ const MAX_TRANSACTIONS = 2 ** 20
  * signature and an address.
  */
 export const MAX_BLOCK_TRANSACTIONS = 2 ** 17
+const OFFSETS_AT_ONCE = 16_384
 const WITHDRAWAL_BYTES = 44
 /** consensus specs: MAX_WITHDRAWALS_PER_PAYLOAD. */
 const MAX_WITHDRAWALS = 16
@@ -120,6 +121,63 @@ export function encodePayloadSsz(payload: ExecutionPayload, version: PayloadVers
     writeWithdrawal(out, view, withdrawalsStart + i * WITHDRAWAL_BYTES, withdrawal)
   })
   return out
+}
+
+/**
+ * The bytes that encodePayloadEnvelope gives, in parts of this length but for the last, so that a large block need not be
+ * encoded at once. Throws as it does, before there is a part.
+ */
+export function encodePayloadParts(
+  envelope: PayloadEnvelope,
+  version: PayloadVersion,
+  partBytes: number,
+): Iterable<Uint8Array> {
+  const { transactions } = envelope.payload
+  const bytes = listLength(transactions)
+  const bare = encodePayloadEnvelope({ ...envelope, payload: { ...envelope.payload, transactions: [] } }, version)
+  const { end } = transactionsPlace(bare, version) ?? { end: bare.length }
+  const base = version < 3 ? 0 : BEACON_ROOT_BYTES
+  if (version >= 2) viewOf(bare).setUint32(base + 508, end - base + bytes, true)
+  return inParts(
+    [[bare.subarray(0, end)], transactionOffsets(transactions), transactions, [bare.subarray(end)]],
+    partBytes,
+  )
+}
+
+/** The offsets that lead the list, some thousands at a time. */
+function* transactionOffsets(transactions: readonly Uint8Array[]): Generator<Uint8Array> {
+  let offset = transactions.length * 4
+  for (let from = 0; from < transactions.length; from += OFFSETS_AT_ONCE) {
+    const some = transactions.slice(from, from + OFFSETS_AT_ONCE)
+    const offsets = new Uint8Array(some.length * 4)
+    const view = viewOf(offsets)
+    some.forEach((transaction, i) => {
+      view.setUint32(i * 4, offset, true)
+      offset += transaction.length
+    })
+    yield offsets
+  }
+}
+
+function* inParts(pieces: readonly Iterable<Uint8Array>[], partBytes: number): Generator<Uint8Array> {
+  let part = new Uint8Array(partBytes)
+  let used = 0
+  for (const some of pieces) {
+    for (const piece of some) {
+      for (let at = 0; at < piece.length; ) {
+        const isWhole = at === 0 && piece.length <= partBytes - used
+        const fitting = isWhole ? piece : piece.subarray(at, at + partBytes - used)
+        part.set(fitting, used)
+        used += fitting.length
+        at += fitting.length
+        if (used < partBytes) continue
+        yield part
+        part = new Uint8Array(partBytes)
+        used = 0
+      }
+    }
+  }
+  if (used > 0) yield part.subarray(0, used)
 }
 
 /** The container alone; as decodePayloadEnvelope. */
