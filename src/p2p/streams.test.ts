@@ -1,5 +1,6 @@
 import { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { type Readable, readAll, readFirst, writePieces } from './streams.ts'
 
@@ -67,6 +68,25 @@ describe('readAll', () => {
     stream.receive(1, 2)
     stream.receive(3, 4)
     await expect(reading).rejects.toBeInstanceOf(DecodeError)
+  })
+
+  it('puts pieces of a byte together, however many there are', async () => {
+    const { stream, readable, signal } = setUp()
+    const count = 300_000
+    const reading = readAll(readable, count, signal)
+    const expected = new Uint8Array(count).map((_, index) => index)
+    for (let n = 0; n < count; n++) stream.receive(n)
+    stream.end()
+    expect(Buffer.compare(await reading, expected)).toBe(0)
+  })
+
+  it('keeps the order of small and large pieces', async () => {
+    const { stream, readable, signal } = setUp()
+    const reading = readAll(readable, 1e6, signal)
+    const pieces = [1, 5_000, 3, 70_000, 4_095, 70_000, 2].map((length, n) => new Uint8Array(length).fill(n))
+    for (const piece of pieces) stream.dispatchEvent(new StreamMessageEvent(piece))
+    stream.end()
+    expect(Buffer.compare(await reading, concatBytes(...pieces))).toBe(0)
   })
 
   it('fails with the stream, and with the signal', async () => {

@@ -1,5 +1,5 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
-import { concatBytes } from '../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { nextTurn } from './gossip/largeMessages.ts'
 
@@ -29,19 +29,19 @@ function read(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const parts: Uint8Array[] = []
+    const parts = collectBytes()
     let total = 0
     const settle = (error?: unknown): void => {
       stream.removeEventListener('message', onMessage)
       stream.removeEventListener('end', onEnd)
       stream.removeEventListener('close', onClose)
       signal.removeEventListener('abort', onAbort)
-      if (error === undefined) resolve(concatBytes(...parts))
+      if (error === undefined) resolve(parts.whole())
       else reject(error)
     }
     const onMessage = ({ data }: StreamMessageEvent): void => {
       total += data.byteLength
-      parts.push(data.subarray())
+      parts.add(data.subarray())
       if (total > limits.maxBytes) settle(new DecodeError(`more than ${limits.maxBytes} bytes`))
       else if (total >= limits.enough || isOver(stream)) settle()
     }
@@ -58,6 +58,40 @@ function read(
     stream.addEventListener('message', onMessage)
     if (isOver(stream)) settle()
   })
+}
+
+/** Pieces below are copied together: a peer may send each byte on its own, which must not cost us an object. */
+const SMALL_BYTES = 4_096
+const BLOCK_BYTES = 65_536
+
+function collectBytes(): { add(piece: Uint8Array): void; whole(): Uint8Array } {
+  const parts: Uint8Array[] = []
+  let block = EMPTY_BYTES
+  let used = 0
+  const endBlock = (): void => {
+    if (used > 0) parts.push(block.subarray(0, used))
+    block = block.subarray(used)
+    used = 0
+  }
+  return {
+    add(piece) {
+      if (piece.length >= SMALL_BYTES) {
+        endBlock()
+        parts.push(piece)
+        return
+      }
+      if (used + piece.length > block.length) {
+        endBlock()
+        block = new Uint8Array(BLOCK_BYTES)
+      }
+      block.set(piece, used)
+      used += piece.length
+    },
+    whole() {
+      endBlock()
+      return concatBytes(...parts)
+    },
+  }
 }
 
 /** Ended, and nothing left: bytes that came with the protocol's name are put back after the end was announced. */
