@@ -10,8 +10,9 @@ import type { Connections } from './host/connections.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'
 import type { GaterMetrics } from './host/gater.ts'
 import type { Host } from './host/host.ts'
+import { identified } from './host/identified.ts'
 import type { LatencyTracker } from './host/latency.ts'
-import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
+import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import type { StaticPeers } from './host/staticPeers.ts'
 import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
 import type { PeerReasons } from './score/peerReasons.ts'
@@ -54,11 +55,10 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
   }
   const selfRecord = async (): Promise<PeerRecord> => {
     const record = peerRecord(host.peerId, await stored(host.peerId), { ...UNKNOWN_PEER_FACTS, gossipBlocks: true })
-    const addresses = host.getMultiaddrs().map((address) => address.toString())
     return {
       ...record,
       ENR: modules.discovery?.localEnr() ?? '',
-      addresses: addresses.map((text) => (text.includes('/p2p/') ? text : `${text}/p2p/${selfId}`)),
+      addresses: host.getMultiaddrs().map((address) => withPeerId(address, host.peerId)),
     }
   }
   const recordOf = (id: PeerId, peer: Peer | undefined): PeerRecord => {
@@ -90,22 +90,6 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     }
     await access.save()
     statics.retryNow(peerId)
-  }
-  const identified = async (id: PeerId, signal: AbortSignal): Promise<void> => {
-    const peer = await stored(id)
-    if (peer !== undefined && peer.protocols.length > 0) return
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        host.removeEventListener('peer:identify', onIdentify)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const onIdentify = (event: CustomEvent<{ peerId: PeerId }>): void => {
-        if (event.detail.peerId.equals(id)) done()
-      }
-      host.addEventListener('peer:identify', onIdentify)
-      signal.addEventListener('abort', done)
-    })
   }
 
   return {
@@ -222,7 +206,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
           details: { reason },
         })
       }
-      await identified(peerId, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS))
+      await identified(host, peerId, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS))
     },
     async disconnectPeer(peerId) {
       const id = parsePeerId(peerId)
