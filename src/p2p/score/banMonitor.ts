@@ -44,7 +44,10 @@ export function createBanMonitor(
       if (looks > 1) suspects.set(peerId, looks - 1)
       else suspects.delete(peerId)
     }
-    for (const peerId of peers) await look(peerId)
+    for (const peerId of peers) {
+      if (cancel === undefined) return
+      await look(peerId)
+    }
   }
   const look = async (peerId: string): Promise<void> => {
     // The list is some seconds old: who is gone, banned or not, has nothing to be closed.

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../lib/clock.ts'
-import { silentLogger } from '../../lib/logger.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../gossip/topics.ts'
 import { createAppScores } from './appScores.ts'
-import { createBanMonitor } from './banMonitor.ts'
 import { gossipScoring, IpRangeSet, slotMilliseconds } from './scoreParams.ts'
 import { scoreDecay } from './topicScores.ts'
 
 describe('scoreDecay', () => {
-  // facts: op-node's values at 2 s blocks.
+  // op-node's values at 2 s blocks.
   it.each([
     [60, 0.92611873],
     [120, 0.96235063],
@@ -92,37 +89,5 @@ describe('createAppScores', () => {
     expect(scores.score('b')).toBe(-20)
     for (let slot = 0; slot < 100; slot++) scores.decay(['a'])
     expect(scores.counters('a')).toEqual({ validResponses: 0, errorResponses: 0, rejectedPayloads: 0 })
-  })
-})
-
-describe('createBanMonitor', () => {
-  it('bans what is below the threshold, one peer a second, and no static peer', async () => {
-    const clock = new ManualClock(5_000)
-    const scores: Record<string, number> = { good: 0, edge: -100, bad: -100.1, static: -500 }
-    const bans: [string, number, string][] = []
-    const monitor = createBanMonitor(
-      {
-        clock,
-        logger: silentLogger,
-        connected: () => Object.keys(scores),
-        score: (peer) => scores[peer] ?? 0,
-        mainReason: () => 'some reason',
-        isStatic: (peer) => peer === 'static',
-        async ban(peer, { expiryMs, reason }) {
-          bans.push([peer, expiryMs, reason])
-          delete scores[peer]
-        },
-      },
-      { threshold: -100, durationMs: 3_600_000 },
-    )
-    monitor.start()
-    await clock.advance(2_000)
-    expect(bans).toEqual([])
-    for (let second = 0; second < 10; second++) await clock.advance(1_000)
-    expect(bans).toEqual([['bad', 8_000 + 3_600_000, 'score -100.10 is below -100: some reason']])
-    monitor.stop()
-    scores.good = -1_000
-    await clock.advance(60_000)
-    expect(bans).toHaveLength(1)
   })
 })
