@@ -5,8 +5,19 @@ import { nextTurn } from './gossip/largeMessages.ts'
 
 /** What writing needs of a stream. */
 export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>
+/** The events of a stream that are listened to. */
+export interface StreamEvents {
+  message: StreamMessageEvent
+  /** The other side writes no more. */
+  end: Event
+  close: StreamCloseEvent
+}
+export interface StreamListening {
+  addEventListener<Type extends keyof StreamEvents>(type: Type, listener: (event: StreamEvents[Type]) => void): void
+  removeEventListener<Type extends keyof StreamEvents>(type: Type, listener: (event: StreamEvents[Type]) => void): void
+}
 /** What reading needs of a stream. */
-export type Readable = Pick<Stream, 'addEventListener' | 'removeEventListener' | 'readableEnded' | 'readBufferLength'>
+export type Readable = StreamListening & Pick<Stream, 'readableEnded' | 'readBufferLength'>
 
 /** All bytes until the other side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
 export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {

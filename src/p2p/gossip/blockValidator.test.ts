@@ -4,7 +4,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { signHash } from '../../lib/secp256k1.ts'
-import { encodePayloadEnvelope, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import { encodePayloadEnvelope, payloadSigningHashOfBody, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import { type Fork, type PayloadEnvelope, ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
@@ -14,7 +14,7 @@ import { unpackMessage } from './messageId.ts'
 import { signedMessage } from './publisher.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
-import { gossipVersionAt, type PayloadVersion } from './topics.ts'
+import type { PayloadVersion } from './topics.ts'
 
 const NOW_S = 1_700_000_000
 
@@ -26,7 +26,7 @@ function setUp(fork: Fork = 'holocene', signer: Hex | undefined = SEQUENCER_ADDR
     { config, clock, signers: createSigners({ current: () => state.signer, clock }), seen: createSeenBlocks() },
     { maxAgeS: 60 },
   )
-  const version = gossipVersionAt(config, NOW_S)
+  const version = payloadVersionAt(config, NOW_S)
   return {
     config,
     clock,

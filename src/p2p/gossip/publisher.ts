@@ -3,13 +3,13 @@ import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
+import { encodePayloadEnvelope, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import { type BlockSigner, signPayloadHash } from '../signer/blockSigner.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import type { GossipRouter } from './router.ts'
-import { gossipVersionAt, type PayloadVersion } from './topics.ts'
+import type { PayloadVersion } from './topics.ts'
 
 export interface Publisher {
   publish(envelope: PayloadEnvelope): Promise<void>
@@ -44,7 +44,7 @@ export function createPublisher(modules: {
         if (signer === undefined) {
           throw new P2pError('no-signer', `node has no p2p signer, payload ${blockHash} cannot be published`)
         }
-        const version = gossipVersionAt(config, timestamp)
+        const version = payloadVersionAt(config, timestamp)
         warnOfForeignSigner(signer.address)
         const body = encodePayloadEnvelope(envelope, version)
         const message = concatBytes(await signer.sign(keccak256(body)), body)

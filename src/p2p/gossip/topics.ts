@@ -3,7 +3,6 @@ import { type PayloadVersion, payloadVersionAt } from '../../rollup/protocol/ind
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
 export type { PayloadVersion } from '../../rollup/protocol/index.ts'
-export { payloadVersionAt as gossipVersionAt } from '../../rollup/protocol/index.ts'
 
 /** Each has a topic of its own, and all are joined at all times (specs: rollup-node-p2p, "Gossip topics"). */
 export const PAYLOAD_VERSIONS: readonly PayloadVersion[] = [1, 2, 3, 4]

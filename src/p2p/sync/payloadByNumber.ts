@@ -1,7 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { encodePayloadParts } from '../../rollup/protocol/index.ts'
+import { encodePayloadParts, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import { gossipVersionAt, type PayloadVersion } from '../gossip/topics.ts'
+import type { PayloadVersion } from '../gossip/topics.ts'
 import { PIECE_BYTES, snappyFramePieces } from './snappyFrames.ts'
 import type { FramedBlock } from './unpackBlock.ts'
 
@@ -37,12 +37,16 @@ export function decodeRequest(bytes: Uint8Array): number {
 
 /**
  * code ‖ version (u32 LE) ‖ snappy-framed body, in pieces. Version 0 is a bare payload, 1 an envelope (from Ecotone on, v4
- * included). Throws as encodePayloadEnvelope, before there is a piece.
+ * included). Throws as encodePayloadEnvelope.
  */
-export function* responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Generator<Uint8Array> {
-  const container = gossipVersionAt(config, envelope.payload.timestamp)
-  const parts = encodePayloadParts(envelope, container, PIECE_BYTES)
-  yield Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
+export function responsePieces(envelope: PayloadEnvelope, config: RollupConfig): Iterable<Uint8Array> {
+  const container = payloadVersionAt(config, envelope.payload.timestamp)
+  const head = Uint8Array.of(RESULT.ok, container >= 3 ? 1 : 0, 0, 0, 0)
+  return piecesOf(head, encodePayloadParts(envelope, container, PIECE_BYTES))
+}
+
+function* piecesOf(head: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield head
   yield* snappyFramePieces(parts)
 }
 
@@ -55,7 +59,7 @@ export function openResponse(bytes: Uint8Array, config: RollupConfig, expectedTi
   if (code !== RESULT.ok) return { code }
   if (bytes.length < 5) throw new DecodeError('response ends inside its version')
   const version = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readUInt32LE(1)
-  const container = gossipVersionAt(config, expectedTime)
+  const container = payloadVersionAt(config, expectedTime)
   if (!versionFits(version, container)) throw new DecodeError(`response version ${version} for a v${container} block`)
   return { code, block: { frames: bytes.subarray(5), version: container } }
 }

@@ -7,7 +7,7 @@ import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { createLanes } from '../gossip/lanes.ts'
 import type { P2pChain } from '../options.ts'
-import { readFirst, writeAll, writePieces } from '../streams.ts'
+import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../streams.ts'
 import {
   decodeRequest,
   REQUEST_BYTES,
@@ -47,7 +47,10 @@ class RequestFailure extends DeviumError<'request-refused'> {
   }
 }
 
-/** Answers `payload_by_number`; whatever happens, the stream is closed and nothing is thrown. */
+/** What is needed of a stream. */
+export type ServedStream = Readable & Writable & Pick<Stream, 'abort'>
+
+/** Answers `payload_by_number`; whatever happens, the stream is closed or reset, and nothing is thrown. */
 export function createPayloadServer(modules: PayloadServerModules) {
   const { chain, clock, logger, metrics } = modules
   const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
@@ -79,13 +82,14 @@ export function createPayloadServer(modules: PayloadServerModules) {
     return responsePieces(envelope, config)
   }
 
-  return async (stream: Stream, connection: Connection): Promise<void> => {
+  return async (stream: ServedStream, connection: Pick<Connection, 'remotePeer'>): Promise<void> => {
     const startMs = clock.now()
     const peer = connection.remotePeer.toString()
     const stop = new AbortController()
     let number = 0
     let result: ResultCode = RESULT.ok
-    stream.addEventListener('close', () => stop.abort(new Error('stream closed')), { once: true })
+    let hasBegun = false
+    stream.addEventListener('close', () => stop.abort(new Error('stream closed')))
     try {
       // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
@@ -94,7 +98,9 @@ export function createPayloadServer(modules: PayloadServerModules) {
       number = decodeRequest(request)
       const answering = lanes.run(peer, async () => {
         stop.signal.throwIfAborted()
-        await writePieces(stream, await answer(number), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
+        const pieces = await answer(number)
+        hasBegun = true
+        await writePieces(stream, pieces, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
       if (answering === undefined) throw new RequestFailure(RESULT.unknownError, 'too many requests')
       await answering
@@ -102,6 +108,8 @@ export function createPayloadServer(modules: PayloadServerModules) {
       result = resultOf(error)
       logger.debug('Request for a block failed', { peer, number, result, err: error })
       try {
+        // Half an answer cannot be taken back.
+        if (hasBegun) throw error
         await writeAll(stream, Uint8Array.of(result), AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       } catch (cause) {
         stream.abort(cause instanceof Error ? cause : new Error('request failed'))

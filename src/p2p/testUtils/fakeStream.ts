@@ -1,0 +1,69 @@
+import { type StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import type { StreamEvents, StreamListening } from '../streams.ts'
+
+type Listeners = { [Type in keyof StreamEvents]: Set<(event: StreamEvents[Type]) => void> }
+
+/** A stream as libp2p's, with a test at its other end: buffered bytes come when somebody listens. */
+export class FakeStream implements StreamListening {
+  readableEnded = false
+  readonly sent: Uint8Array[] = []
+  isClosed = false
+  aborted: Error | undefined
+  /** What `send` says: whether more may follow at once. */
+  hasRoom = (): boolean => true
+  onDrain = async (): Promise<void> => {}
+  private readonly listeners: Listeners = { message: new Set(), end: new Set(), close: new Set() }
+  private buffered: Uint8Array[] = []
+
+  get readBufferLength(): number {
+    return this.buffered.reduce((sum, bytes) => sum + bytes.length, 0)
+  }
+  addEventListener<Type extends keyof StreamEvents>(type: Type, listener: (event: StreamEvents[Type]) => void): void {
+    this.listeners[type].add(listener)
+    if (type === 'message') queueMicrotask(() => this.flush())
+  }
+  removeEventListener<Type extends keyof StreamEvents>(
+    type: Type,
+    listener: (event: StreamEvents[Type]) => void,
+  ): void {
+    this.listeners[type].delete(listener)
+  }
+  send(data: Uint8Array | { subarray(): Uint8Array }): boolean {
+    this.sent.push(data.subarray())
+    return this.hasRoom()
+  }
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+  abort(error: Error): void {
+    this.aborted = error
+  }
+
+  /** Bytes that come, and wait until somebody listens. */
+  buffer(bytes: Uint8Array): void {
+    this.buffered.push(bytes)
+  }
+  receive(bytes: Uint8Array): void {
+    this.buffer(bytes)
+    this.flush()
+  }
+  /** The other side ends its part. */
+  end(): void {
+    this.readableEnded = true
+    this.tell('end', new Event('end'))
+  }
+  /** The stream is over. */
+  fall(event: StreamCloseEvent): void {
+    this.tell('close', event)
+  }
+  private tell<Type extends keyof StreamEvents>(type: Type, event: StreamEvents[Type]): void {
+    for (const listener of [...this.listeners[type]]) listener(event)
+  }
+  private flush(): void {
+    while (this.listeners.message.size > 0) {
+      const next = this.buffered.shift()
+      if (next === undefined) return
+      this.tell('message', new StreamMessageEvent(next))
+    }
+  }
+}
