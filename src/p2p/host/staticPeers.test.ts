@@ -34,8 +34,8 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
       logger,
       dialer: {
         isConnected: () => state.connected,
-        async dial(peers, signal, { beside }) {
-          state.dials.push({ atMs: clock.now(), addresses: peers.length, ...(beside ? { beside } : {}) })
+        async dial(addresses, signal, { beside }) {
+          state.dials.push({ atMs: clock.now(), addresses: addresses.length, ...(beside ? { beside } : {}) })
           if (state.silent) await new Promise((_, reject) => signal.addEventListener('abort', reject))
           if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
           if (!state.connected) statics.onConnected(ID)
@@ -45,6 +45,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
           state.closedOlder += 1
         },
       },
+      onDialFailed: () => {},
     },
     addresses.map(parsePeerAddress),
   )

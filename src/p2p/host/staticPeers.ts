@@ -1,14 +1,15 @@
+import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import { classifyDialFailure } from './dialFailure.ts'
+import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
 import type { PeerAddress } from './multiaddrs.ts'
 
 /** The host as the static peers need it. */
 export interface Dialer {
   isConnected(peerId: string): boolean
   /** Dials all addresses of one peer; resolves when connected. `beside`: although it is connected already. */
-  dial(peers: readonly PeerAddress[], signal: AbortSignal, options: { beside: boolean }): Promise<void>
+  dial(addresses: readonly Multiaddr[], signal: AbortSignal, options: { beside: boolean }): Promise<void>
   /** Closes what connected the peer before its newest connection. */
   closeOlder(peerId: string): void
 }
@@ -47,7 +48,7 @@ const TOGETHER_INTERVAL_MS = 1_000
 
 interface Entry {
   id: string
-  addresses: PeerAddress[]
+  addresses: Multiaddr[]
   /** Dials that failed since it was connected last. */
   failures: number
   /** Connections that fell right away. */
@@ -69,16 +70,21 @@ interface Entry {
  * with growing pauses. Never gives up.
  */
 export function createStaticPeers(
-  modules: { dialer: Dialer; clock: Clock; logger: Logger },
-  addresses: readonly PeerAddress[],
+  modules: {
+    dialer: Dialer
+    clock: Clock
+    logger: Logger
+    onDialFailed(peerId: string, failure: DialFailure): void
+  },
+  peers: readonly PeerAddress[],
 ): StaticPeers {
   const { dialer, clock, logger } = modules
   const entries = new Map<string, Entry>()
   const controller = new AbortController()
   let running = false
 
-  for (const address of addresses) {
-    const id = address.peerId.toString()
+  for (const { peerId, address } of peers) {
+    const id = peerId.toString()
     const entry = entries.get(id) ?? {
       id,
       addresses: [],
@@ -129,8 +135,9 @@ export function createStaticPeers(
       if (beside) dialer.closeOlder(entry.id)
     } catch (error) {
       if (running) {
-        const { reason, text } = classifyDialFailure(error)
-        report(entry, { reason, err: text })
+        const failure = classifyDialFailure(error)
+        modules.onDialFailed(entry.id, failure)
+        report(entry, { reason: failure.reason, err: failure.text })
       }
     } finally {
       cancelTimeout()
@@ -153,7 +160,7 @@ export function createStaticPeers(
   }
 
   const report = (entry: Entry, why: { reason: string; err: string }): void => {
-    const fields = { peer: entry.id, addr: entry.addresses[0]?.address.toString(), ...why }
+    const fields = { peer: entry.id, addr: entry.addresses[0]?.toString(), ...why }
     const nowMs = clock.now()
     if (nowMs - entry.reportedAtMs >= REPORT_INTERVAL_MS) {
       entry.reportedAtMs = nowMs

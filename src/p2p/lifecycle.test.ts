@@ -1,0 +1,85 @@
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { createP2pNode } from './node.ts'
+import { DEFAULT_P2P_OPTIONS } from './options.ts'
+import { testChain, testConfig } from './testUtils/testChain.ts'
+
+function setUp() {
+  const steps: string[] = []
+  const started = Promise.withResolvers<void>()
+  const lifecycle = createLifecycle({
+    async start() {
+      steps.push('starting')
+      await started.promise
+      steps.push('started')
+    },
+    async stop() {
+      steps.push('stopping')
+      await new Promise(setImmediate)
+      steps.push('stopped')
+    },
+  })
+  return { lifecycle, steps, started }
+}
+
+describe('createLifecycle', () => {
+  it('stops after a start under way, once, and every call waits for that', async () => {
+    const { lifecycle, steps, started } = setUp()
+    const starting = lifecycle.start()
+    expect(lifecycle.isRunning()).toBe(true)
+    const stops = [lifecycle.stop(), lifecycle.stop()]
+    expect(lifecycle.isRunning()).toBe(false)
+    started.resolve()
+    for (const stop of stops) {
+      await stop
+      expect(steps).toEqual(['starting', 'started', 'stopping', 'stopped'])
+    }
+    await starting
+  })
+
+  it('undoes a start that fails, and tells why', async () => {
+    const { lifecycle, steps, started } = setUp()
+    const starting = lifecycle.start()
+    started.reject(new Error('no port'))
+    await expect(starting).rejects.toThrow('no port')
+    expect(steps).toEqual(['starting', 'stopping', 'stopped'])
+    await lifecycle.stop()
+    expect(steps).toHaveLength(3)
+  })
+
+  it('starts no second time, and not after a stop', async () => {
+    const { lifecycle, steps, started } = setUp()
+    started.resolve()
+    await lifecycle.start()
+    await expect(lifecycle.start()).rejects.toMatchObject({
+      code: 'not-running',
+      message: 'the p2p node was started before',
+    })
+    await lifecycle.stop()
+    await expect(lifecycle.start()).rejects.toMatchObject({
+      code: 'not-running',
+      message: 'the p2p node was stopped before',
+    })
+    expect(steps).toEqual(['starting', 'started', 'stopping', 'stopped'])
+  })
+})
+
+describe('a node that is stopped while it starts', () => {
+  it('listens no more', async () => {
+    const node = await createP2pNode(
+      { logger: silentLogger, clock: systemClock, registry: new Registry(), chain: testChain(testConfig()) },
+      {
+        ...DEFAULT_P2P_OPTIONS,
+        privateKey: new Uint8Array(32).fill(7),
+        listenIp: '127.0.0.1',
+        listenTcpPort: 0,
+        peerStorePath: 'memory',
+      },
+    )
+    await Promise.all([node.start(), node.stop()])
+    expect(node.multiaddrs()).toEqual([])
+  })
+})
