@@ -42,20 +42,20 @@ describe('readAll', () => {
   })
 
   it('puts pieces of a byte together, however many there are', async () => {
-    const { stream, readable, signal } = setUp()
+    const { stream, signal } = setUp()
     const count = 300_000
-    const reading = readAll(readable, count, signal)
+    const reading = readAll(stream, count, signal)
     const expected = new Uint8Array(count).map((_, index) => index)
-    for (let n = 0; n < count; n++) stream.receive(n)
+    for (let n = 0; n < count; n++) stream.receive(Uint8Array.of(n))
     stream.end()
     expect(Buffer.compare(await reading, expected)).toBe(0)
   })
 
   it('keeps the order of small and large pieces', async () => {
-    const { stream, readable, signal } = setUp()
-    const reading = readAll(readable, 1e6, signal)
+    const { stream, signal } = setUp()
+    const reading = readAll(stream, 1e6, signal)
     const pieces = [1, 5_000, 3, 70_000, 4_095, 70_000, 2].map((length, n) => new Uint8Array(length).fill(n))
-    for (const piece of pieces) stream.dispatchEvent(new StreamMessageEvent(piece))
+    for (const piece of pieces) stream.receive(piece)
     stream.end()
     expect(Buffer.compare(await reading, concatBytes(...pieces))).toBe(0)
   })
