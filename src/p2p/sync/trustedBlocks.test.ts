@@ -69,6 +69,37 @@ describe('createTrustedBlocks', () => {
     expect(rejected).toEqual(['peer0'])
   })
 
+  const ofBytes = (blockNumber: number, bytes: number) =>
+    testBlock(config, { blockNumber, transactions: [new Uint8Array(bytes)] })
+
+  it('drops the lowest of more than 64 MiB, and blames nobody', () => {
+    const { blocks, released, rejected } = setUp()
+    const numbers = [20, 12, 19, 18, 17, 16, 15]
+    for (const number of numbers) blocks.offer(ofBytes(number, 10_000_000), 'peer')
+    expect(numbers.filter((number) => !blocks.has(number))).toEqual([12])
+    blocks.offer(ofBytes(11, 10_000_000), 'peer')
+    expect(blocks.has(11)).toBe(false)
+    blocks.offer(ofBytes(21, 10_000_000), 'peer')
+    expect(numbers.filter((number) => !blocks.has(number))).toEqual([12, 15])
+    expect(blocks.quarantined()).toBe(6)
+    expect(released).toEqual([])
+    expect(rejected).toEqual([])
+  })
+
+  it('counts what many small transactions hold, and takes back what is released', () => {
+    const { blocks, released } = setUp()
+    const small = new Array(60_000).fill(Uint8Array.of(1))
+    for (let n = 0; n < 20; n++) blocks.offer(testBlock(config, { blockNumber: 100 - n, transactions: small }), 'peer')
+    expect(blocks.quarantined()).toBe(8)
+    for (let number = 19; number >= 1; number--) {
+      const good = ofBytes(number, 10_000_000)
+      blocks.trust(testBlock(config, { blockNumber: number + 1, parentHash: good.payload.blockHash }))
+      blocks.offer(good, 'peer')
+    }
+    expect(released).toHaveLength(19)
+    expect(blocks.quarantined()).toBe(8)
+  })
+
   it('does not hold another branch against those who bring it', () => {
     const { blocks, released, rejected } = setUp()
     for (const number of [5, 6, 7, 8]) blocks.trust(block(number))

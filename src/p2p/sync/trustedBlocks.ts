@@ -5,21 +5,25 @@ import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 /** op-node's sizes (sync.go). */
 const MAX_TRUSTED_HASHES = 10_000
 const MAX_QUARANTINED = 100
+/** Six blocks of the largest that an answer may be, thousands of common ones. */
+const MAX_QUARANTINED_BYTES = 64 * 1024 * 1024
 const MAX_LINKS = 1_000
 /** Good blocks kept for peers that ask before the engine has them. */
 const MAX_RECENT = 256
 const MAX_RECENT_BYTES = 32 * 1024 * 1024
-/** Of a block beside its transactions. */
+/** Of a block beside its transactions, and of each transaction beside its content. */
 const BLOCK_BYTES = 1_000
+const TRANSACTION_BYTES = 128
 
 interface Waiting {
   envelope: PayloadEnvelope
   from: string
+  bytes: number
 }
 
 /**
  * Blocks that come on request carry no signature: they are good when a block that is known to be good names them as
- * parent. Until then they wait in quarantine.
+ * parent. Until then they wait in quarantine, which is bounded in number and bytes.
  */
 export interface TrustedBlocks {
   /** A block that gossip vouched for: its hash and its parent's are trusted from now on. */
@@ -37,15 +41,23 @@ export interface TrustedBlocks {
 export function createTrustedBlocks(listener: {
   /** A block has become trusted. */
   onTrusted(envelope: PayloadEnvelope, from: string): void
-  /** An answer of this peer turned out to be another block than the chain's, or never became trusted. */
+  /**
+   * An answer of this peer turned out to be another block than the chain's, or was the oldest of more than a hundred that
+   * never became trusted.
+   */
   onRejected(from: string, number: number): void
 }): TrustedBlocks {
   const trusted = new LruMap<Hex, true>(MAX_TRUSTED_HASHES)
   /** Height → hash of the trusted block there; the one set longest ago first. */
   const links = new Map<number, Hex>()
   const waiting = new Map<Hex, Waiting>()
+  let waitingBytes = 0
   const recent = createRecentBlocks()
 
+  const remove = (hash: Hex, { bytes }: Waiting): void => {
+    waiting.delete(hash)
+    waitingBytes -= bytes
+  }
   const link = (number: number, hash: Hex): void => {
     const before = links.get(number)
     if (before !== undefined && before !== hash) {
@@ -73,7 +85,7 @@ export function createTrustedBlocks(listener: {
     for (;;) {
       const entry = waiting.get(hash)
       if (entry === undefined) return
-      waiting.delete(hash)
+      remove(hash, entry)
       vouch(entry.envelope)
       listener.onTrusted(entry.envelope, entry.from)
       const { blockNumber, parentHash } = entry.envelope.payload
@@ -82,10 +94,22 @@ export function createTrustedBlocks(listener: {
     }
   }
   const dropRivals = (number: number, good: Hex): void => {
-    for (const [hash, { envelope, from }] of waiting) {
-      if (envelope.payload.blockNumber !== number || hash === good) continue
-      waiting.delete(hash)
-      listener.onRejected(from, number)
+    for (const [hash, entry] of waiting) {
+      if (entry.envelope.payload.blockNumber !== number || hash === good) continue
+      remove(hash, entry)
+      listener.onRejected(entry.from, number)
+    }
+  }
+  const makeRoom = (): void => {
+    for (const [oldest, entry] of waiting) {
+      if (waiting.size <= MAX_QUARANTINED) break
+      remove(oldest, entry)
+      listener.onRejected(entry.from, entry.envelope.payload.blockNumber)
+    }
+    // The lowest would be of use last. That there is no room for it is not its sender's fault.
+    while (waitingBytes > MAX_QUARANTINED_BYTES) {
+      const lowest = [...waiting].reduce((low, other) => (numberOf(other) < numberOf(low) ? other : low))
+      remove(...lowest)
     }
   }
   return {
@@ -105,13 +129,11 @@ export function createTrustedBlocks(listener: {
         listener.onRejected(from, envelope.payload.blockNumber)
         return
       }
-      waiting.set(hash, { envelope, from })
+      const bytes = heldBytes(envelope)
+      waiting.set(hash, { envelope, from, bytes })
+      waitingBytes += bytes
       if (trusted.get(hash) === true) release(hash)
-      for (const [oldest, entry] of waiting) {
-        if (waiting.size <= MAX_QUARANTINED) break
-        waiting.delete(oldest)
-        listener.onRejected(entry.from, entry.envelope.payload.blockNumber)
-      }
+      makeRoom()
     },
     recent(number) {
       const envelope = recent.get(number)
@@ -119,6 +141,12 @@ export function createTrustedBlocks(listener: {
     },
     quarantined: () => waiting.size,
   }
+}
+
+const numberOf = ([, { envelope }]: [Hex, Waiting]): number => envelope.payload.blockNumber
+
+function heldBytes({ payload }: PayloadEnvelope): number {
+  return payload.transactions.reduce((sum, { length }) => sum + length + TRANSACTION_BYTES, BLOCK_BYTES)
 }
 
 /** The blocks added last, one a height, bounded in number and memory. */
@@ -134,9 +162,9 @@ function createRecentBlocks(): {
   }
   return {
     add(envelope) {
-      const { blockNumber, transactions } = envelope.payload
+      const { blockNumber } = envelope.payload
       drop(blockNumber)
-      const bytes = transactions.reduce((sum, transaction) => sum + transaction.length, BLOCK_BYTES)
+      const bytes = heldBytes(envelope)
       blocks.set(blockNumber, { envelope, bytes })
       total += bytes
       for (const oldest of blocks.keys()) {
