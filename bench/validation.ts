@@ -17,6 +17,7 @@ import { createValidation, type Validation } from '../src/p2p/gossip/validation.
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import { decodePayloadEnvelope, payloadBlockHash, transactionsPlace } from '../src/rollup/protocol/index.ts'
+import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
 // How many gossip messages a second one core validates, and where the time goes. Run: node bench/validation.ts
@@ -174,7 +175,7 @@ async function throughput(): Promise<void> {
 async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   const validation = createValidation(modules, options)
   const { ids, validate } = validation
-  const turns = createFairTurns()
+  const fair = createFairTurns()
   const good = Array.from({ length: HOSTILE_MS / 50 }, (_, n) => message(block(n % 10 === 9 ? 5_000 : 2)))
   const flood: Uint8Array[] = []
   for (let bytes = 0, begin = performance.now(); bytes < 40_000_000 && performance.now() - begin < 3_000; ) {
@@ -185,12 +186,12 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   const outcomes = new Map<string, number>()
   const handle = async (compressed: Uint8Array, from: string): Promise<string> => {
     try {
-      const turn = turns.take()
+      const turn = fair.take()
       if (turn !== undefined) await turn
-      const { unpacked } = await turns.measure(() => ids.idOf(TOPIC, compressed, { from }))
-      const more = turns.goOn()
+      const { unpacked } = await fair.measure(() => ids.idOf(TOPIC, compressed, { from }))
+      const more = fair.goOn()
       if (more !== undefined) await more
-      const verdict = await turns.measure(() => validate(VERSION, unpacked))
+      const verdict = await fair.measure(() => validate(VERSION, unpacked))
       return verdict.result === 'accept' ? 'accept' : verdict.reason
     } catch (error) {
       return error instanceof Error && 'reason' in error ? String(error.reason) : 'dropped'
@@ -199,22 +200,13 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   await handle(message(block(5_000)), 'good')
 
   const delay = monitorEventLoopDelay({ resolution: 1 })
-  // The processor time of a turn is what the code takes, however busy the machine is with other things.
-  const turnMs: number[] = []
-  let before = process.threadCpuUsage()
-  const watch = (): void => {
-    const { user, system } = process.threadCpuUsage(before)
-    turnMs.push((user + system) / 1000)
-    before = process.threadCpuUsage()
-    if (!isOver) setImmediate(watch)
-  }
   const latencies: number[] = []
   let lost = 0
   let sentBytes = 0
   let isOver = false
   const begin = performance.now()
   delay.enable()
-  setImmediate(watch)
+  const turns = watchTurns()
   const flooding = async (from: string): Promise<void> => {
     let underWay = 0
     while (!isOver) {
@@ -247,11 +239,11 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   }
   await Promise.all([...Array.from({ length: FLOODING_PEERS }, (_, n) => flooding(`hostile ${n}`)), blocks()])
   delay.disable()
+  turns.stop()
   await validation.close()
   const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)
   const sorted = latencies.toSorted((a, b) => a - b)
-  const turnsSorted = turnMs.slice(1).toSorted((a, b) => a - b)
-  const longest = `${(turnsSorted.at(Math.floor(turnsSorted.length * 0.999)) ?? 0).toFixed(1)}, max ${(turnsSorted.at(-1) ?? 0).toFixed(1)} ms`
+  const longest = `${turns.quantile(0.999).toFixed(1)}, max ${turns.longest().toFixed(1)} ms`
   const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
   console.log(
     `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms; processor time of a turn p99.9 ${longest};` +
