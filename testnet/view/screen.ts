@@ -14,7 +14,7 @@ export interface ScreenSize {
   rows: number
 }
 
-/** The live table as lines without colours, cut to the size of the terminal. */
+/** The live table as lines without colours, made to fit the terminal; what still does not fit ends in `…`. */
 export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize): string[] {
   const { endpoints, status } = state
   const head = [
@@ -22,56 +22,75 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     '',
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
     `last batch  ${submissionText(state)}`,
-    `batcher     admin ${endpoints.batcher.adminRpc}   metrics ${endpoints.batcher.metrics}`,
+    `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,
     '',
-    ...nodeTable(state),
+    ...nodeTable(state, columns),
     '',
   ]
-  const foot = ['', `data ${endpoints.dir}   one more node: ${endpoints.joinDir}/join.txt`, 'Ctrl-C stops']
-  const accounts = [
-    `accounts with 10000 ETH on L1 and L2`,
-    ...endpoints.accounts.map(({ name, address, privateKey }) => `${name.padEnd(6)} ${address}  key ${privateKey}`),
+  const foot = [
+    '',
+    `data           ${endpoints.dir}`,
+    `one more node  ${endpoints.joinDir}/join.txt`,
+    `look at it     npx devium status --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
+    'Ctrl-C stops',
   ]
   const room = rows - head.length - foot.length
-  const lines = [...head, ...fit(accounts, room), ...foot]
-  return lines.slice(0, rows).map((line) => line.slice(0, columns))
+  const lines = [...head, ...accountLines(endpoints, columns, room), ...foot]
+  return lines.slice(0, rows).map((line) => cut(line, columns))
 }
 
-function nodeTable({ endpoints, status }: ScreenState): string[] {
+/** Addresses are whole, or only the ports where there is no room for them. */
+function nodeTable({ endpoints, status }: ScreenState, columns: number): string[] {
   const number = (value: number | undefined) => (value === undefined ? '-' : String(value))
-  const rows = endpoints.nodes.map((node, index) => {
-    const known: NodeStatus = status.nodes[index] ?? { name: node.name }
-    const state = known.unsafe === undefined ? 'no answer' : number(known.unsafe.number)
-    return [
-      node.name,
-      state,
-      number(known.safe?.number),
-      number(known.finalized?.number),
-      number(known.peers),
-      number(known.mesh),
-      node.ethRpc,
-      node.rollupRpc,
-      node.metrics,
-    ]
-  })
-  const table = formatTable(
-    ['node', 'unsafe', 'safe', 'finalized', 'peers', 'mesh', 'eth RPC', 'rollup RPC', 'metrics'],
-    rows,
-  )
-  return table.trimEnd().split('\n')
+  const table = (address: (url: string) => string): string[] => {
+    const rows = endpoints.nodes.map((node, index) => {
+      const known: NodeStatus = status.nodes[index] ?? { name: node.name }
+      const state = known.unsafe === undefined ? 'no answer' : number(known.unsafe.number)
+      return [
+        node.name,
+        state,
+        number(known.safe?.number),
+        number(known.finalized?.number),
+        number(known.peers),
+        number(known.mesh),
+        address(node.ethRpc),
+        address(node.rollupRpc),
+        address(node.metrics),
+      ]
+    })
+    const header = ['node', 'unsafe', 'safe', 'finalized', 'peers', 'mesh', 'eth RPC', 'rollup RPC', 'metrics']
+    return formatTable(header, rows).trimEnd().split('\n')
+  }
+  const whole = table((url) => url)
+  if (whole.every((line) => line.length <= columns)) return whole
+  return table((url) => `:${new URL(url).port}`)
+}
+
+/** Those that have room, with a note of how many have none. A key is never cut: it would be another one. */
+function accountLines({ accounts }: Endpoints, columns: number, room: number): string[] {
+  const oneLine = accounts.map(({ name, address, privateKey }) => [`${name.padEnd(6)} ${address} key ${privateKey}`])
+  const twoLines = accounts.map(({ name, address, privateKey }) => [
+    `${name.padEnd(6)} ${address}`,
+    `${' '.repeat(7)}${privateKey}`,
+  ])
+  const fits = [oneLine, twoLines].find((entries) => entries.flat().every((line) => line.length <= columns))
+  const [first] = fits ?? []
+  if (fits === undefined || first === undefined) return []
+  const lines = ['accounts with 10000 ETH on L1 and L2, and their keys', ...fits.flat()]
+  if (lines.length <= room) return lines
+  const shown = Math.floor((room - 2) / first.length)
+  if (shown < 1) return []
+  return [...lines.slice(0, 1 + shown * first.length), `… ${accounts.length - shown} more`]
+}
+
+function cut(line: string, columns: number): string {
+  return line.length <= columns ? line : `${line.slice(0, columns - 1)}…`
 }
 
 function submissionText({ status: { lastSubmission }, nowSeconds }: ScreenState): string {
   if (lastSubmission === undefined) return 'none yet'
   const { l1Block, bytes, timestamp, transactionHash } = lastSubmission
   return `in L1 block ${l1Block}, ${Math.max(0, nowSeconds - timestamp)} s ago, ${bytes} bytes, ${transactionHash}`
-}
-
-/** The first lines that have room, with a note of how many have none. */
-function fit(lines: string[], room: number): string[] {
-  if (lines.length <= room) return lines
-  if (room < 2) return []
-  return [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`]
 }
 
 function duration(seconds: number): string {

@@ -90,7 +90,7 @@ describe('screen', () => {
       /sequencer +80 +76 +60 +2 +1 +http:\/\/127.0.0.1:9511 +http:\/\/127.0.0.1:9510 +http:\/\/127.0.0.1:9513\/metrics/,
     )
     expect(text).toMatch(/verifier1 +no answer +- +- +- +-/)
-    for (const { address, privateKey } of devAccounts) expect(text).toContain(`${address}  key ${privateKey}`)
+    for (const { address, privateKey } of devAccounts) expect(text).toContain(`${address} key ${privateKey}`)
   })
 
   for (const [columns, rows] of [
@@ -107,7 +107,17 @@ describe('screen', () => {
   }
 
   it('says how many accounts have no room', () => {
-    expect(renderScreen(state, { columns: 120, rows: 16 }).join('\n')).toMatch(/… \d+ more/)
+    expect(renderScreen(state, { columns: 120, rows: 20 }).join('\n')).toMatch(/… \d+ more/)
+  })
+
+  it('shows ports where addresses have no room, and never a part of a key', () => {
+    for (const columns of [80, 120]) {
+      const lines = renderScreen(state, { columns, rows: 50 })
+      expect(lines.find((line) => line.startsWith('sequencer'))).toMatch(/:9511 +:9510 +:9513$/)
+      for (const { privateKey } of devAccounts) expect(lines.join('\n')).toContain(privateKey)
+      for (const line of lines.filter((line) => !line.startsWith('last batch'))) expect(line).not.toMatch(/…$/)
+    }
+    expect(renderScreen(state, { columns: 70, rows: 50 }).join('\n')).not.toContain('accounts')
   })
 })
 
