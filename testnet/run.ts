@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunContext } from '../src/cli/program.ts'
-import { describeError } from '../src/lib/errors.ts'
+import { DeviumError, describeError } from '../src/lib/errors.ts'
 import type { ChainParameters } from './chainParameters.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
+import type { TestnetEvent } from './runner/events.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
 import { checkDirectoryUsable, checkSameChain, lockDirectory, readManifest, removeTestnet } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
@@ -26,7 +27,10 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   const setup = { layout, ports, host: options.host, chain, resumed }
 
   const view = createView(options)
-  const testnet = new Testnet({ emit: (event) => view.handle(event), fail }, setup, describeNodes(setup))
+  let isReady = false
+  const explain = (error: unknown): unknown => (resumed && !isReady ? withResetHint(error) : error)
+  const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
+  const testnet = new Testnet(modules, setup, describeNodes(setup))
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {
     testnet.kill()
@@ -41,9 +45,10 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   let failure: unknown
   try {
     await testnet.start(signal)
+    isReady = true
     await watch(testnet, view, signal)
   } catch (error) {
-    failure = error
+    failure = signal.aborted ? error : explain(error)
   }
   const reason = failure === undefined || signal.aborted ? signal.reason : failure
   view.handle({ event: 'stopping', reason: describeError(reason).split('\n')[0] ?? '' })
@@ -52,6 +57,12 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   view.close()
   process.off('exit', onExit)
   if (failure !== undefined) throw failure
+}
+
+/** Why a kept chain does not start may be that its data are damaged. */
+function withResetHint(error: unknown): DeviumError {
+  const hint = 'if the data of the kept chain are damaged, --reset begins a new one'
+  return new DeviumError('kept-chain', `${describeError(error)}\n  ${hint}`)
 }
 
 /** The chain that the directory holds, or the parameters of a new one. */

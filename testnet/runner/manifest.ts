@@ -66,7 +66,9 @@ export function lockDirectory(layout: TestnetLayout): () => void {
       }
       const pid = Number(readFileSync(layout.lock, 'utf8'))
       if (isAlive(pid))
-        throw new UsageError(`another testnet (process ${pid}) runs in ${layout.dir}: choose another --dir`)
+        throw new UsageError(
+          `another testnet (process ${pid}) runs in ${layout.dir}: choose another --dir and --base-port`,
+        )
       rmSync(layout.lock, { force: true })
     }
   }

@@ -147,7 +147,7 @@ export class Testnet {
   private resumeChain(): { genesisWritten: Promise<void>; complete: Promise<void> } {
     const { layout, chain } = this.setup
     if (!takeNewestState(layout.l1StateNew, layout.l1State)) {
-      throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost; begin anew with --reset`)
+      throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost`)
     }
     this.startAnvil(layout.l1State)
     return { genesisWritten: Promise.resolve(), complete: this.resumeL1(chain.l1ChainId) }
@@ -187,7 +187,8 @@ export class Testnet {
     await Promise.all(
       this.nodes.map(async (node) => {
         const name = `${node.layout.name}-geth`
-        if (!existsSync(node.layout.initialised)) {
+        // A node whose execution client's data were taken away begins at the genesis block again.
+        if (!existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
           await this.group.run(this.spec(name, gethInit(node.call.files)))
           await writeFile(node.layout.initialised, '')
         }

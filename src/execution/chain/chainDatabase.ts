@@ -102,7 +102,7 @@ export class ChainDatabase implements StateStore {
       if (code === 'LEVEL_LOCKED') {
         throw new UsageError(`datadir ${datadir} is in use by another process`, { cause: error })
       }
-      throw new UsageError(`cannot open the chain database in ${datadir}: ${describeError(error)}`, { cause: error })
+      throw unreadable(datadir, error)
     }
     return new ChainDatabase(level)
   }
@@ -165,6 +165,14 @@ export class ChainDatabase implements StateStore {
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
     return this.level.getSync(keyOf(table, key))
   }
+}
+
+/** What an operator is told about a database that LevelDB refuses. */
+export function unreadable(datadir: string, error: unknown): UsageError {
+  return new UsageError(
+    `the chain database in ${datadir} cannot be read: ${describeError(error)}. If it is damaged, move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json": the rollup node derives the chain anew from L1`,
+    { cause: error },
+  )
 }
 
 const CONFIG_KEY = 'config'

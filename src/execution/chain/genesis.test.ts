@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -104,5 +104,19 @@ describe('a data directory', () => {
     await expect(initChain(datadir, recorded)).rejects.toThrow(/in use by another process/)
     await chain.close()
     await (await open()).close()
+  })
+
+  it('that LevelDB cannot read any more says how to make it anew', async () => {
+    const hint = /cannot be read: .*move \S+ away and run "devium-geth init --datadir/
+    await initChain(datadir, recorded)
+    // The second start writes what the log holds into tables.
+    await (await open()).close()
+    const directory = join(datadir, 'geth', 'chaindata')
+    const tables = readdirSync(directory).filter((name) => name.endsWith('.ldb'))
+    expect(tables).not.toHaveLength(0)
+    for (const name of tables) truncateSync(join(directory, name), 100)
+    await expect(open()).rejects.toThrow(hint)
+    writeFileSync(join(directory, 'CURRENT'), 'garbage')
+    await expect(open()).rejects.toThrow(hint)
   })
 })

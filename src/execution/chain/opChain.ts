@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { UsageError } from '../../lib/errors.ts'
+import { DeviumError, UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
@@ -17,7 +17,7 @@ import { BlockImporter } from './blockImporter.ts'
 import { BlockStore } from './blockStore.ts'
 import { CanonicalChain, headerOfLabel } from './canonicalChain.ts'
 import { parseChainConfig, rulesAt } from './chainConfig.ts'
-import { ChainDatabase } from './chainDatabase.ts'
+import { ChainDatabase, unreadable } from './chainDatabase.ts'
 import { estimateGas } from './estimateGas.ts'
 import { type SimulationModules, simulateCall } from './simulation.ts'
 import { createStateReader } from './stateReader.ts'
@@ -72,7 +72,7 @@ export async function openChain(datadir: string, modules: OpenChainModules): Pro
     return new OpChain(modules, { database, config, genesis, head, blocks })
   } catch (error) {
     await database.close()
-    throw error
+    throw error instanceof DeviumError ? error : unreadable(datadir, error)
   }
 }
 
