@@ -9,6 +9,8 @@ import { scoreReport } from './testUtils/peerAnswers.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+const GONE = '16Uiu2HAmKqGeKTMPTnYYJLvigPzgV1cRxfHMfZaWzjK7EPUKquLy'
+const OWN = '16Uiu2HAmADrpFPMbpbpbaELPYfu7qgWKEPkHqiv3EZVXBseMmDcG'
 
 const ref = (number: number) => ({ hash: `0x${'ab'.repeat(32)}`, number, timestamp: 1_700_000_000 + number })
 const NONE = { hash: `0x${'0'.repeat(64)}`, number: 0, timestamp: 0 }
@@ -32,21 +34,20 @@ const answer =
     return result
   }
 
+const peerInfo = (peerID: string, connectedness: number) => ({
+  peerID,
+  userAgent: 'optimism',
+  addresses: [`/ip4/127.0.0.1/tcp/9222/p2p/${peerID}`],
+  connectedness,
+  direction: 1,
+  protected: true,
+  gossipBlocks: true,
+  latency: 1_500_000,
+  scores: { gossip: { total: -12 } },
+})
 const PEERS = {
   totalConnected: 1,
-  peers: {
-    [PEER]: {
-      peerID: PEER,
-      userAgent: 'optimism',
-      addresses: [`/ip4/127.0.0.1/tcp/9222/p2p/${PEER}`],
-      connectedness: 1,
-      direction: 1,
-      protected: true,
-      gossipBlocks: true,
-      latency: 1_500_000,
-      scores: { gossip: { total: -12 } },
-    },
-  },
+  peers: { [OWN]: peerInfo(OWN, 0), [GONE]: peerInfo(GONE, 0), [PEER]: peerInfo(PEER, 1) },
   bannedPeers: [],
   bannedIPS: ['1.2.3.4'],
   bannedSubnets: [],
@@ -60,6 +61,7 @@ async function startServer(): Promise<HttpServerHandle> {
     ['devium_version', answer('devium_version', 'v9.9.9')],
     ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
+    ['deviump2p_self', answer('deviump2p_self', { peerID: OWN })],
     [
       'deviump2p_peerScore',
       (params) => {
@@ -114,14 +116,18 @@ describe('devium', () => {
     expect(JSON.parse((await devium('status', '--json')).stdout)).toEqual(STATUS)
   })
 
-  it('peers shows one line a peer, and what is blocked', async () => {
+  it('peers shows one line a peer, itself not, and what is blocked', async () => {
     calls.length = 0
     const { stdout } = await devium('peers', '--all')
-    expect(calls).toEqual([['deviump2p_peers', [false]]])
+    expect(calls).toEqual([
+      ['deviump2p_peers', [false]],
+      ['deviump2p_self', []],
+    ])
     expect(stdout).toContain('1 connected\n1 blocked or banned: 1.2.3.4')
     expect(stdout).toMatch(
-      new RegExp(`${PEER} +inbound +-12 +blocks +kept +1.5 ms +/ip4/127.0.0.1/tcp/9222 optimism\n`),
+      new RegExp(`${PEER} +inbound +-12 +blocks +kept +1.5 ms +/ip4/127.0.0.1/tcp/9222 optimism\n${GONE} +- `),
     )
+    expect(stdout).not.toContain(OWN)
   })
 
   it.each([[PEER], [PEER.slice(0, 20)], [`…${PEER.slice(-8)}`]])('explain finds the peer by %s', async (given) => {
@@ -172,10 +178,14 @@ describe('devium', () => {
     { args: ['status', '--rpc', 'nonsense'], stderr: 'devium: --rpc: expected an http address, got "nonsense"\n' },
     {
       args: ['status', '--rpc', 'http://127.0.0.1:1'],
-      stderr: 'devium: devium_syncStatus: request to http://127.0.0.1:1 failed: connect ECONNREFUSED 127.0.0.1:1\n',
+      stderr:
+        'devium: no node answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_RPC\n',
     },
     { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean status?)\n" },
-    { args: ['explain', 'xyz'], stderr: 'devium: no known peer\'s id begins or ends with "xyz"\n' },
+    {
+      args: ['explain', 'xyz'],
+      stderr: 'devium: no known peer\'s id begins or ends with "xyz" (devium peers --all lists them)\n',
+    },
     { args: ['explain', 'x'], stderr: 'devium: "x": give at least 3 characters of the peer id\n' },
     {
       args: ['p2p', 'bans'],

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
-import { ifServed, type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
 import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
 import { onOneLine, runProgram } from './program.ts'
@@ -12,6 +12,7 @@ function createDeviumCommand(): Command {
     .description('Look at running devium nodes, and manage their peers')
     .version(VERSION, '--version', 'Print the version')
     .helpOption('--help', 'Show this help')
+    .addHelpText('after', `\n${RPC_HELP}`)
     .configureOutput({ outputError: (text, write) => write(`devium: ${onOneLine(text)}`) })
 
   nodeCommand(program, 'status', 'Heads of both layers, peers, and how far derivation has come')

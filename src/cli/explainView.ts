@@ -62,7 +62,7 @@ function headline(report: Score, width: LineWidth): string {
     ...(report.protected && !report.static ? ['protected from trimming'] : []),
     ...(report.scored ? [] : ['scoring is off (--p2p.scoring none)']),
   ]
-  const score = `score ${formatNumber(report.total)}, mostly for: ${report.mainReason}`
+  const score = `score ${formatNumber(report.total)}${report.total === 0 ? '' : `, mostly for: ${report.mainReason}`}`
   return [report.peerID, score, traits.join(', ')].map((line) => wrapText(plainText(line), width, 2)).join('\n')
 }
 

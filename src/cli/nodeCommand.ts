@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
-import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient, RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 
 const DEFAULT_RPC = 'http://127.0.0.1:9545'
+/** At the end of the help of a group of such commands. */
+export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
 
 /** What every command that asks a running node takes. */
 export interface NodeOptions {
@@ -29,6 +31,7 @@ export async function withNode(url: string, use: (node: RpcClient) => Promise<un
   try {
     await use(node)
   } catch (error) {
+    if (error instanceof RpcTransportError) throw noAnswer(url, error)
     if (!(error instanceof z.ZodError)) throw error
     const [{ path, message } = { path: [], message: '' }] = error.issues
     const where = path.length === 0 ? '' : ` at ${path.join('.')}`
@@ -36,6 +39,15 @@ export async function withNode(url: string, use: (node: RpcClient) => Promise<un
   } finally {
     await node.close()
   }
+}
+
+/** Without a listener there, the address is most likely not the one that was meant. */
+function noAnswer(url: string, error: RpcTransportError): Error {
+  const { cause } = error
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code !== 'ECONNREFUSED') return error
+  const hint = 'name its RPC address with --rpc or DEVIUM_RPC'
+  return new UsageError(`no node answers at ${redact(url)} (connection refused): ${hint}`)
 }
 
 /** Undefined when the server does not have the method (p2p disabled, or an older node). */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
-import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
 import { addCheck } from './p2pCheckCommand.ts'
 import { addHealth } from './p2pHealthCommand.ts'
 import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
@@ -19,7 +19,7 @@ export function addP2pCommands(program: Command): void {
     .command('p2p')
     .description('Peers, why they have their scores, bans and block lists')
     .helpOption('--help', 'Show this help')
-    .addHelpText('after', '\nA <peer> is given by its id, or by the beginning or the end of it.')
+    .addHelpText('after', `\nA <peer> is given by its id, or by the beginning or the end of it.\n${RPC_HELP}`)
   for (const add of COMMANDS) add(group)
   program.commandsGroup('Short for devium p2p …:')
   for (const add of SHORT_FORMS) add(program)
@@ -62,8 +62,9 @@ const addPeers: AddCommand = (parent) =>
     .action(async (options: NodeOptions & { all?: true }) => {
       await withNode(options.rpc, async (node) => {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
-        if (options.json) printJson(dump)
-        else console.log(formatPeers(dump, terminalWidth()))
+        if (options.json) return printJson(dump)
+        const self = options.all ? await ifServed(node, 'deviump2p_self', []) : undefined
+        console.log(formatPeers(dump, terminalWidth(), self))
       })
     })
 
@@ -144,4 +145,4 @@ const COMMANDS: readonly AddCommand[] = [
   addCheck,
   ...ACTIONS,
 ]
-const SHORT_FORMS: readonly AddCommand[] = [addPeers, addExplain, ...ACTIONS]
+const SHORT_FORMS: readonly AddCommand[] = [addHealth, addPeers, addExplain, addCheck, ...ACTIONS]

@@ -3,10 +3,14 @@ import { bansSchema, dumpSchema } from './peerSchemas.ts'
 import { formatTable, type LineWidth, shortPeer } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
-/** deviump2p_peers for people; ids are shortened where whole ones leave no room. */
-export function formatPeers(answer: unknown, width?: LineWidth): string {
+/** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
+export function formatPeers(answer: unknown, width?: LineWidth, ownNode?: unknown): string {
   const dump = dumpSchema.parse(answer)
-  const rows = Object.values(dump.peers).map((peer) => [
+  const ownId = ownNode === undefined ? undefined : selfSchema.parse(ownNode).peerID
+  const peers = Object.values(dump.peers)
+    .filter(({ peerID }) => peerID !== ownId)
+    .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
+  const rows = peers.map((peer) => [
     width === undefined || width >= 150 ? peer.peerID : shortPeer(peer.peerID),
     peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
     formatNumber(peer.scores.gossip.total),
@@ -27,6 +31,8 @@ export function formatPeers(answer: unknown, width?: LineWidth): string {
   ]
   return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
 }
+
+const selfSchema = z.object({ peerID: z.string() })
 
 /** deviump2p_bans for people. */
 export function formatBans(answer: unknown, width?: LineWidth): string {

@@ -27,7 +27,8 @@ export async function resolvePeer(node: RpcClient, given: string): Promise<strin
     for (const { peerID } of histories) if (fits(peerID)) known.add(peerID)
   }
   const [only] = known
-  if (only === undefined) throw new UsageError(`no known peer's id begins or ends with "${part}"`)
+  if (only === undefined)
+    throw new UsageError(`no known peer's id begins or ends with "${part}" (devium peers --all lists them)`)
   if (known.size === 1) return only
   const some = [...known].slice(0, 3).map(shortPeer).join(', ')
   throw new UsageError(

@@ -51,9 +51,9 @@ describe('judgeOwnView', () => {
 
   it('knows a peer that is connected, and our own node', () => {
     const connected = [{ peerId: 'peer', isInbound: true, address: '/ip4/10.0.0.9/tcp/5/p2p/peer' }]
-    expect(judge({ connected }).text).toBe('connected to it now: it dialled us from /ip4/10.0.0.9/tcp/5')
+    expect(judge({ connected }).text).toBe('connected: it dialled us from /ip4/10.0.0.9/tcp/5')
     expect(judge({ connected: connected.map((peer) => ({ ...peer, isInbound: false })) }).text).toBe(
-      'connected to it now: we dialled it',
+      'connected: we dialled it',
     )
     expect(judge({}, 'us')).toMatchObject({ outcome: 'warning', text: 'this is our own node' })
   })

@@ -47,7 +47,7 @@ export function judgeOwnView(
         : ` from ${printable(connection.address.replace(/\/p2p\/.*$/, ''))}`
     return {
       outcome: 'ok',
-      text: `connected to it now: ${connection.isInbound ? 'it dialled us' : 'we dialled it'}${from}`,
+      text: `connected: ${connection.isInbound ? 'it dialled us' : 'we dialled it'}${from}`,
       data: { connected: true },
     }
   }
