@@ -1,27 +1,22 @@
-import { networkInterfaces } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { multiaddr } from '@multiformats/multiaddr'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import type { P2pOptions } from './options.ts'
-import { startRawPeer } from './testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { type TestNode, until } from './testUtils/testNode.ts'
 
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((started) => started.stop()))
-})
 async function start(options: Partial<P2pOptions> = {}, clock: Clock = systemClock): Promise<TestNode> {
-  const started = await startTestNode(options, { clock })
-  running.push(started.node)
-  return started
+  return nodeInTest(options, { clock })
 }
 /** A peer that has been banned for the garbage that it sent. */
 async function startBanned({ node, address }: TestNode) {
-  const raw = await startRawPeer([TOPIC])
-  running.push(raw)
+  const raw = await rawPeerInTest([TOPIC])
   await raw.connect(address)
   for (let n = 0; n < 6; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
   await until('the ban', async () => (await node.bans()).some(({ subject }) => subject === raw.peerId))
@@ -76,8 +71,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ ad
 describe('what keeps a peer out', () => {
   it.skipIf(!hasIpv6)('closes connections over IPv6 at once, by address and by subnet', async () => {
     const test = await start({ listenIp: '::1' })
-    const raw = await startRawPeer([TOPIC])
-    running.push(raw)
+    const raw = await rawPeerInTest([TOPIC])
     const address = test.node.multiaddrs().find((text) => text.startsWith('/ip6/::1/')) ?? ''
     const gone = () => test.node.connectedPeers().length + raw.host.getConnections().length === 0
     await raw.connect(address)
@@ -93,8 +87,7 @@ describe('what keeps a peer out', () => {
 
   it('is named with what would have to be unblocked', async () => {
     const test = await start()
-    const raw = await startRawPeer([TOPIC])
-    running.push(raw)
+    const raw = await rawPeerInTest([TOPIC])
     await raw.connect(test.address)
     const refusals = async () => (await test.node.peerScore(raw.peerId))[0]?.refusals
     expect(await refusals()).toEqual([])
@@ -108,5 +101,31 @@ describe('what keeps a peer out', () => {
     await test.node.unblockSubnet('127.0.0.0/8')
     await test.node.blockAddr('127.0.0.1')
     expect((await refusals())?.[1]).toEqual({ subject: '127.0.0.1', reason: 'its IP 127.0.0.1 is blocked' })
+  })
+})
+
+describe('bans', () => {
+  it('close the connection, survive a restart, and are lifted by unblocking', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
+    // Every peer that is not static stands below this threshold.
+    const strict: Partial<P2pOptions> = {
+      privateKeyPath: join(folder, 'key.txt'),
+      peerStorePath: join(folder, 'store'),
+      ban: { enabled: true, threshold: 1, durationMs: 3_600_000 },
+    }
+    const trusted = await nodeInTest()
+    const stranger = await nodeInTest()
+    const first = await nodeInTest({ ...strict, staticPeers: [trusted.address] })
+    await first.node.connectPeer(stranger.address)
+    await until('the ban', () => first.node.connectedPeers().length === 1)
+    expect(first.node.connectedPeers()).toEqual([trusted.node.peerId])
+    expect(await first.node.listBlockedPeers()).toEqual([])
+    await first.node.stop()
+    const second = await nodeInTest({ ...strict, ban: { enabled: false, threshold: 1, durationMs: 1 } })
+    await expect(second.node.connectPeer(stranger.address)).rejects.toThrow('failed to dial')
+    await second.node.unblockPeer(stranger.node.peerId)
+    await second.node.connectPeer(stranger.address)
+    expect(second.node.connectedPeers()).toContain(stranger.node.peerId)
+    expect(await second.registry.metrics()).toContain('op_node_default_p2p_peer_unbans 1')
   })
 })

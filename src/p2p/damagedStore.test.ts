@@ -1,27 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { startTestNode, type TestNode } from './testUtils/testNode.ts'
-
-const running: TestNode[] = []
-let folder = ''
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-  await rm(folder, { recursive: true })
-})
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { nodeInTest } from './testUtils/inTest.ts'
+import type { TestNode } from './testUtils/testNode.ts'
 
 describe('a peer store that was damaged', () => {
   it('costs neither the start nor the block lists', async () => {
-    folder = await mkdtemp(join(tmpdir(), 'devium-damaged-'))
+    const folder = await mkdtemp(join(tmpdir(), 'devium-damaged-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
     const peerStorePath = join(folder, 'store')
     const start = async (): Promise<TestNode> => {
-      const started = await startTestNode({ peerStorePath })
-      running.push(started)
-      return started
+      return nodeInTest({ peerStorePath })
     }
-    const stranger = await startTestNode()
-    running.push(stranger)
+    const stranger = await nodeInTest()
     const first = await start()
     await first.node.blockPeer(stranger.node.peerId)
     await first.node.blockAddr('192.0.2.7')

@@ -1,23 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createLogger, type Logger } from '../lib/logger.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import type { P2pOptions } from './options.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { nodeInTest } from './testUtils/inTest.ts'
+import { closedPort } from './testUtils/rawServer.ts'
+import { type TestNode, until } from './testUtils/testNode.ts'
 
 // What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
 
-const running: TestNode[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-})
-
 async function start(options: Partial<P2pOptions> = {}, logger?: Logger): Promise<TestNode> {
-  const started = await startTestNode(options, logger === undefined ? {} : { logger })
-  running.push(started)
-  return started
+  return nodeInTest(options, logger === undefined ? {} : { logger })
 }
 
 interface Line {
@@ -35,15 +28,6 @@ async function firstComplaint(staticPeer: string, options: Partial<P2pOptions> =
   const complaint = () => lines.find(({ msg }) => msg === 'Static peer is not reachable yet, trying again')
   await until('the complaint', () => complaint() !== undefined)
   return complaint() ?? { msg: '' }
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toString()

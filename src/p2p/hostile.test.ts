@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
-import { createLogger } from '../lib/logger.ts'
 import { signHash } from '../lib/secp256k1.ts'
 import { payloadSigningHashOfBody } from '../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
@@ -9,37 +8,23 @@ import { signedMessage } from './gossip/publisher.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { NOT_TO_BLAME } from './score/topicScores.ts'
 import { compressSnappy } from './snappyBlock.ts'
-import { type RawPeer, startRawPeer } from './testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import type { RawPeer } from './testUtils/rawPeer.ts'
+import { recordRejections } from './testUtils/rejections.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { type TestNode, until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
 const TOPIC = blocksTopic(CHAIN_ID, 3)
 const OLD_TOPIC = blocksTopic(CHAIN_ID, 1)
 const nowS = () => Math.floor(Date.now() / 1000)
 
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((started) => started.stop()))
-})
-
 /** Sequencer → follower ← hostile peer; `reasons` collects what the follower says of messages it did not accept. */
 async function setUp() {
-  const reasons: string[] = []
-  const logger = createLogger({
-    level: 'debug',
-    format: 'json',
-    color: false,
-    write(line) {
-      const { msg, result, reason } = JSON.parse(line)
-      if (msg === 'Block from gossip not accepted') reasons.push(`${result} ${reason}`)
-    },
-  })
-  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-  const follower = await startTestNode({ staticPeers: [sequencer.address] }, { logger })
-  running.push(sequencer.node, follower.node)
-  const hostile = await startRawPeer([TOPIC, OLD_TOPIC])
-  running.push(hostile)
+  const { logger, reasons } = recordRejections()
+  const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+  const follower = await nodeInTest({ staticPeers: [sequencer.address] }, { logger })
+  const hostile = await rawPeerInTest([TOPIC, OLD_TOPIC])
   await hostile.connect(follower.address)
   await until('the mesh', () => follower.node.meshSize() === 2 && sequencer.node.meshSize() === 1)
   return { sequencer, follower, hostile, reasons }

@@ -1,19 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { signedMessage } from './gossip/publisher.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { compressSnappy } from './snappyBlock.ts'
-import { startRawPeer } from './testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, until } from './testUtils/testNode.ts'
+import { until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((started) => started.stop()))
-})
 
 /** 1 MB that does not compress. */
 function largeBlock(blockNumber: number) {
@@ -24,10 +19,9 @@ function largeBlock(blockNumber: number) {
 
 describe('blocks of a megabyte', () => {
   it('travel over two hops and arrive as they were', async () => {
-    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-    const relay = await startTestNode({ staticPeers: [sequencer.address] })
-    const follower = await startTestNode({ staticPeers: [relay.address] })
-    running.push(sequencer.node, relay.node, follower.node)
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+    const relay = await nodeInTest({ staticPeers: [sequencer.address] })
+    const follower = await nodeInTest({ staticPeers: [relay.address] })
     await until('the meshes', () => relay.node.meshSize() === 2 && follower.node.meshSize() === 1)
     const blocks = [largeBlock(1), testBlock(config, { blockNumber: 2 }), largeBlock(3)]
     const arrived = Promise.all(blocks.map(({ payload }) => follower.block(payload.blockHash)))
@@ -37,11 +31,9 @@ describe('blocks of a megabyte', () => {
   })
 
   it('arrive although another peer sends as large ones that are none', async () => {
-    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-    const follower = await startTestNode({ staticPeers: [sequencer.address] })
-    running.push(sequencer.node, follower.node)
-    const hostile = await startRawPeer([TOPIC])
-    running.push(hostile)
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+    const follower = await nodeInTest({ staticPeers: [sequencer.address] })
+    const hostile = await rawPeerInTest([TOPIC])
     await hostile.connect(follower.address)
     await until('the mesh', () => follower.node.meshSize() === 2 && sequencer.node.meshSize() === 1)
     const stranger = new Uint8Array(32).fill(9)

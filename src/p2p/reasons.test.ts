@@ -1,32 +1,20 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PeerEvent } from './api.ts'
 import { gossipInternals } from './gossip/gossipInternals.ts'
 import { signedMessage } from './gossip/publisher.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { compressSnappy } from './snappyBlock.ts'
-import { startRawPeer } from './testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { type TestNode, until } from './testUtils/testNode.ts'
 
 const config = testConfig()
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((started) => started.stop()))
-})
-
-async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
-  const started = await startTestNode(...args)
-  running.push(started.node)
-  return started
-}
 async function startRaw() {
-  const raw = await startRawPeer([TOPIC])
-  running.push(raw)
-  return raw
+  return rawPeerInTest([TOPIC])
 }
 async function eventsOf({ node }: TestNode, peerId: string): Promise<PeerEvent[]> {
   const [history] = await node.peerHistory(peerId)
@@ -37,7 +25,7 @@ const has = async (test: TestNode, peerId: string, kind: string, reason?: string
 
 describe('the history of a peer', () => {
   it('has its connection, its place in the meshes and its rejected blocks with their reason', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
     await until('the mesh', () => node.node.meshSize() === 1)
@@ -65,7 +53,7 @@ describe('the history of a peer', () => {
   })
 
   it('has the penalties for grafting too soon', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
     await until('the mesh', () => node.node.meshSize() === 1)
@@ -95,11 +83,10 @@ describe('the history of a peer', () => {
   it('has what became of requests, and survives a restart', async () => {
     const chain = testBlocks(config, 995, 999)
     const served = testChain(config, { payloadByNumber: async (n) => chain.find((b) => b.payload.blockNumber === n) })
-    const server = await start({ sequencerKey: SEQUENCER_KEY }, { chain: served })
+    const server = await nodeInTest({ sequencerKey: SEQUENCER_KEY }, { chain: served })
     const folder = await mkdtemp(join(tmpdir(), 'reasons-'))
     const own = { privateKeyPath: join(folder, 'key'), peerStorePath: join(folder, 'peers') }
-    const asker = await startTestNode({ ...own, staticPeers: [server.address] })
-    running.push(asker.node)
+    const asker = await nodeInTest({ ...own, staticPeers: [server.address] })
     await until('the mesh', () => server.node.meshSize() === 1)
     const arrived = asker.block(chain[4]?.payload.blockHash ?? '')
     const last = chain[4]
@@ -116,9 +103,8 @@ describe('the history of a peer', () => {
     expect(report).toMatchObject({ connected: true, static: true, scored: true, ban: null, blocked: false })
     expect(report?.total).toBe((report?.application.score ?? 0) + (report?.topics.score ?? 0))
     await asker.node.stop()
-    running.splice(running.indexOf(asker.node), 1)
 
-    const again = await start(own)
+    const again = await nodeInTest(own)
     const events = await eventsOf(again, server.node.peerId)
     expect(events.map(({ kind }) => kind)).toContain('response')
     expect((await again.node.peerHistory()).map(({ peerID }) => peerID)).toEqual([server.node.peerId])
@@ -127,7 +113,7 @@ describe('the history of a peer', () => {
 
 describe('the score of a peer', () => {
   it('is what gossipsub acts on, with the exemption of its IP', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
     const [report] = await node.node.peerScore()
@@ -156,7 +142,10 @@ describe('the score of a peer', () => {
   })
 
   it('below the ban threshold ends in a ban that says why and until when, and so does the history', async () => {
-    const node = await start({ ipColocationExempt: [], ban: { enabled: true, threshold: -30, durationMs: 60_000 } })
+    const node = await nodeInTest({
+      ipColocationExempt: [],
+      ban: { enabled: true, threshold: -30, durationMs: 60_000 },
+    })
     const crowd = await Promise.all(Array.from({ length: 11 }, startRaw))
     const firstOf = crowd[0]
     if (firstOf === undefined) throw new Error('no peer')
@@ -186,7 +175,7 @@ describe('the score of a peer', () => {
   })
 
   it('names the garbage that cost it, and ends in a ban', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
     await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 2))
@@ -204,9 +193,8 @@ describe('the score of a peer', () => {
   it('goes by the topic that carries blocks, when a fork moves them to another', async () => {
     const isthmus = Math.floor(Date.now() / 1000) + 2
     const forking = testConfig('holocene', { forks: { ...config.forks, isthmus } })
-    const node = await start({}, { chain: testChain(forking) })
-    const raw = await startRawPeer([TOPIC, blocksTopic(CHAIN_ID, 4)])
-    running.push(raw)
+    const node = await nodeInTest({}, { chain: testChain(forking) })
+    const raw = await rawPeerInTest([TOPIC, blocksTopic(CHAIN_ID, 4)])
     await raw.connect(node.address)
     const scored = async () => {
       const [report] = await node.node.peerScore(raw.peerId)
@@ -219,7 +207,7 @@ describe('the score of a peer', () => {
   })
 
   it('stays when it passes on blocks that are too old for us, or of a signer that we do not know', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw()
     await raw.connect(node.address)
     const old = testBlock(config, { timestamp: Math.floor(Date.now() / 1000) - 100 })
@@ -236,7 +224,7 @@ describe('the score of a peer', () => {
   })
 
   it('refuses what is no peer id, and knows nothing bad of strangers', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     await expect(node.node.peerScore('xx')).rejects.toThrow('peer')
     await expect(node.node.peerHistory('xx')).rejects.toThrow('peer')
     const stranger = await startRaw()

@@ -3,35 +3,28 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
 import { ZERO_SCORES } from './peerRecords.ts'
 import { openScoreBook } from './score/scoreBook.ts'
-import { startRawPeer } from './testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { type TestNode, until } from './testUtils/testNode.ts'
 
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-const undo: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step()
-})
-
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'score-restart-'))
-  undo.push(() => rm(path, { recursive: true, force: true }))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
   return path
 }
 /** A node on this folder, whose clock stands `laterMs` after the real one. */
 async function startAt(path: string, laterMs = 0, staticPeers: string[] = []): Promise<TestNode> {
   const clock: Clock = { now: () => Date.now() + laterMs, setTimeout: systemClock.setTimeout }
   const own = { privateKeyPath: join(path, 'key'), peerStorePath: join(path, 'peers'), staticPeers }
-  const started = await startTestNode(own, { clock })
-  undo.push(() => started.node.stop())
-  return started
+  return nodeInTest(own, { clock })
 }
 const totalOf = async ({ node }: TestNode, peerId: string) => (await node.peerScore(peerId))[0]?.total ?? 0
 
@@ -39,8 +32,7 @@ describe('a restart', () => {
   it('does not forgive a hostile peer, but what decays goes on doing so', async () => {
     const path = await folder()
     const first = await startAt(path)
-    const raw = await startRawPeer([TOPIC])
-    undo.push(() => raw.stop())
+    const raw = await rawPeerInTest([TOPIC])
     await raw.connect(first.address)
     for (let n = 0; n < 4; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
     await until('its price', async () => (await totalOf(first, raw.peerId)) < -40)
@@ -72,8 +64,7 @@ describe('a restart', () => {
 
   it('does not make a good peer start from nothing', async () => {
     const path = await folder()
-    const source = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-    undo.push(() => source.node.stop())
+    const source = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const first = await startAt(path, 0, [source.address])
     await until('the mesh', () => source.node.meshSize() === 1 && first.node.meshSize() === 1)
     const config = testConfig()
@@ -119,7 +110,7 @@ describe('a restart', () => {
     await ended
     const modules = { logger: silentLogger, clock: systemClock }
     const { datastore, close } = await openPeerDatastore(path, modules)
-    undo.push(close)
+    onTestFinished(close)
     const book = await openScoreBook(modules, datastore, { retainMs: 600_000 })
     expect(book.entries()).toHaveLength(50)
     expect(book.get('peer7')?.counters.behaviourPenalty).toBe(9)

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
-import { createLogger } from '../../src/lib/logger.ts'
 import { blocksTopic, type PayloadVersion } from '../../src/p2p/gossip/topics.ts'
 import type { P2pChain, P2pOptions } from '../../src/p2p/options.ts'
+import { recordRejections } from '../../src/p2p/testUtils/rejections.ts'
 import {
   CHAIN_ID,
   SEQUENCER_ADDRESS,
@@ -62,16 +62,7 @@ export function setStage(): Stage {
   })
   return {
     async ours(chain, options = {}, changes = {}) {
-      const reasons: string[] = []
-      const logger = createLogger({
-        level: 'debug',
-        format: 'json',
-        color: false,
-        write(line) {
-          const { msg, result, reason } = JSON.parse(line)
-          if (msg === 'Block from gossip not accepted') reasons.push(`${result} ${reason}`)
-        },
-      })
+      const { logger, reasons } = recordRejections()
       const config = typeof chain === 'string' ? testConfig(chain) : chain
       const started = await startTestNode(
         { sequencerKey: SEQUENCER_KEY, ...options },

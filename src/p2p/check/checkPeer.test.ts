@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type GossipSub, gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
 import { noise } from '@chainsafe/libp2p-noise'
 import { generateKeyPair } from '@libp2p/crypto/keys'
@@ -12,8 +9,7 @@ import { tcp } from '@libp2p/tcp'
 import { tls } from '@libp2p/tls'
 import { yamux } from '@libp2p/yamux'
 import { createLibp2p, type Libp2p } from 'libp2p'
-import { afterEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
@@ -21,38 +17,13 @@ import { identityFromRawKey } from '../host/identity.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../options.ts'
-import { startDeafListener } from '../testUtils/deafListener.ts'
+import { check, outcomes, step } from '../testUtils/checking.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
+import { startRawServer } from '../testUtils/rawServer.ts'
 import { CHAIN_ID, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode } from '../testUtils/testNode.ts'
-import { type CheckModules, type CheckOptions, checkPeer } from './checkPeer.ts'
+import type { TestNode } from '../testUtils/testNode.ts'
 import type { OwnNodeView } from './ownNode.ts'
 import { systemResolver } from './resolve.ts'
-import type { CheckReport, CheckStep, CheckStepName } from './steps.ts'
-
-const cleanUps: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(cleanUps.splice(0).map((clean) => clean()))
-})
-
-async function check(
-  target: string,
-  options: Partial<CheckOptions> = {},
-  modules: Partial<CheckModules> = {},
-): Promise<CheckReport> {
-  return checkPeer(
-    { clock: systemClock, resolver: systemResolver, ...modules },
-    { target, timeoutMs: 10_000, standMs: 200, chainId: CHAIN_ID, ...options },
-  )
-}
-
-function step({ steps }: CheckReport, name: CheckStepName): CheckStep | undefined {
-  return steps.find((found) => found.step === name)
-}
-
-/** `tcp ok, security failed` */
-function outcomes({ steps }: CheckReport): string {
-  return steps.map((found) => `${found.step} ${found.outcome}`).join(', ')
-}
 
 const STANDING =
   'address ok, tcp ok, security ok, peer id ok, muxer ok, identify ok, gossip ok, topics ok, blocks ok, connection ok'
@@ -61,27 +32,7 @@ async function ourNode(options: Partial<P2pOptions> = {}, blocks: PayloadEnvelop
   const chain = testChain(testConfig(), {
     payloadByNumber: async (number) => blocks.find(({ payload }) => payload.blockNumber === number),
   })
-  const started = await startTestNode(options, { chain })
-  cleanUps.push(() => started.node.stop())
-  return started
-}
-
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanUps.push(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
-async function rawServer(onSocket: (socket: Socket) => void): Promise<string> {
-  const port = await listen(
-    createServer((socket) => {
-      socket.on('error', () => {})
-      cleanUps.push(() => socket.destroy())
-      onSocket(socket)
-    }),
-  )
-  return `/ip4/127.0.0.1/tcp/${port}`
+  return nodeInTest(options, { chain })
 }
 
 interface HostSettings {
@@ -116,7 +67,7 @@ async function strangeHost(settings: HostSettings = {}): Promise<string> {
       ...(topics === undefined ? {} : { pubsub: gossipsub({ globalSignaturePolicy: StrictNoSign }) }),
     },
   })
-  cleanUps.push(() => host.stop())
+  onTestFinished(() => host.stop())
   for (const topic of topics ?? []) host.services.pubsub?.subscribe(topic)
   return host.getMultiaddrs()[0]?.toString() ?? ''
 }
@@ -261,95 +212,6 @@ describe('a name', () => {
   })
 })
 
-describe('a port', () => {
-  it('that is closed', async () => {
-    const server = createServer()
-    const port = await listen(server)
-    server.close()
-    const report = await check(`/ip4/127.0.0.1/tcp/${port}`)
-    expect(outcomes(report)).toBe('address warning, tcp failed')
-    expect(report).toMatchObject({
-      failedAt: 'tcp',
-      verdict: `ends at tcp: 127.0.0.1:${port} refuses connections: nothing listens there`,
-    })
-    expect(step(report, 'tcp')?.data).toEqual({ reason: 'refused' })
-  })
-
-  it.skipIf(process.platform !== 'linux')('that nobody answers at, as behind a firewall', async () => {
-    const deaf = await startDeafListener()
-    cleanUps.push(deaf.close)
-    const report = await check(`/ip4/127.0.0.1/tcp/${deaf.port}`, { timeoutMs: 300 })
-    expect(step(report, 'tcp')).toMatchObject({
-      outcome: 'failed',
-      text: `127.0.0.1:${deaf.port} does not answer`,
-      data: { reason: 'timeout' },
-    })
-    expect(step(report, 'tcp')?.tookMs).toBeGreaterThanOrEqual(295)
-  })
-
-  it('that says nothing', async () => {
-    const report = await check(await rawServer(() => {}), { timeoutMs: 300 })
-    expect(step(report, 'security')).toMatchObject({
-      outcome: 'failed',
-      text: expect.stringMatching(/^it says nothing for \d+ ms$/),
-    })
-  })
-
-  it.each([
-    ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'a web server ("HTTP/1.1 400 Bad Request")'],
-    ['an SSH server', 'SSH-2.0-OpenSSH_9\r\n', 'an SSH server ("SSH-2.0-OpenSSH_9")'],
-    ['a TLS server', '\u0015\u0003\u0001\u0000\u0002\u0002\u0016', 'a TLS server (https, for example)'],
-    ['a chat', 'hello\n', '"hello"'],
-    ['noise', '\u0000\u0001\u001b[2J', 'bytes that begin with 0x00011b5b324a'],
-  ])('of %s', async (_, words, told) => {
-    const address = await rawServer((socket) => socket.once('data', () => socket.write(words, 'latin1')))
-    const report = await check(address)
-    expect(step(report, 'security')).toMatchObject({
-      outcome: 'failed',
-      text: `not libp2p: it answers as ${told}`,
-    })
-  })
-
-  it('of a real web server', async () => {
-    const port = await listen(createHttpServer((_, response) => response.end()))
-    const report = await check(`/ip4/127.0.0.1/tcp/${port}`)
-    expect(step(report, 'security')?.text).toMatch(/a web server \("HTTP\/1\.1 400/)
-  })
-
-  it('that closes at once', async () => {
-    const report = await check(await rawServer((socket) => socket.end()))
-    expect(step(report, 'security')).toMatchObject({
-      outcome: 'failed',
-      text: expect.stringMatching(/^closed \d+ ms after connecting, without a word$/),
-      hint: expect.stringMatching(/blocked or banned our address/),
-    })
-  })
-
-  it('that resets at once', async () => {
-    const report = await check(await rawServer((socket) => socket.resetAndDestroy()))
-    expect(report.failedAt).toMatch(/^(tcp|security)$/)
-    expect(report.verdict).toMatch(/reset/)
-  })
-
-  it('that closes in the midst of the handshake', async () => {
-    const header = '\u0013/multistream/1.0.0\n\u0007/noise\n'
-    const address = await rawServer((socket) => {
-      let received = ''
-      socket.on('data', (chunk) => {
-        if (received === '') socket.write(header)
-        received += chunk.toString('latin1')
-        // The first message of noise follows.
-        if (received.length > header.length) socket.end()
-      })
-    })
-    const report = await check(address)
-    expect(step(report, 'security')).toMatchObject({
-      outcome: 'failed',
-      text: 'it closed the connection during the noise handshake',
-    })
-  })
-})
-
 describe('a libp2p node', () => {
   it.each([
     ['tls', tls, '/tls/1.0.0'],
@@ -450,7 +312,7 @@ describe('our own node', () => {
 
 describe('stopping', () => {
   it('ends a check at once', async () => {
-    const address = await rawServer(() => {})
+    const address = await startRawServer(() => {})
     const controller = new AbortController()
     const running = check(address, { signal: controller.signal }, { onStep: () => controller.abort(new Error('stop')) })
     await expect(running).rejects.toThrow('stop')

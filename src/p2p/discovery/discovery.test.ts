@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
@@ -9,11 +9,6 @@ import { createDiscovery, type Discovery } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
-
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((part) => part.stop()))
-})
 
 interface Started {
   discovery: Discovery
@@ -47,13 +42,13 @@ async function start(
     },
   )
   await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
-  running.push(discovery)
+  onTestFinished(() => discovery.stop())
   return { discovery, found, record: parseRecord(discovery.localEnr()) }
 }
 
 async function socket(): Promise<UdpSocket> {
   const opened = await openUdpSocket({ clock: systemClock }, { ip: '127.0.0.1', port: 0, isAllowed: () => true })
-  running.push({ stop: () => opened.close() })
+  onTestFinished(() => opened.close())
   return opened
 }
 
@@ -103,7 +98,7 @@ describe('discovery', () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const first = await start([], { privateKey })
     const texts = [first.discovery.localEnr(), enodeOf(first.record)]
-    await running.pop()?.stop()
+    await first.discovery.stop()
     const lines: string[] = []
     const write = (line: string): number => lines.push(line)
     const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
@@ -148,7 +143,7 @@ describe('discovery', () => {
     const write = (line: string): number => lines.push(line)
     const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write })
     const text = gone.discovery.localEnr()
-    await running.pop()?.stop()
+    await gone.discovery.stop()
     const clock = new ManualClock(Date.now())
     await start([text], { clock, logger })
     await clock.advance(59_000)
@@ -161,7 +156,7 @@ describe('discovery', () => {
   it('announces a later record after each start, so that others replace the old one', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const first = await start([], { privateKey })
-    await running.pop()?.stop()
+    await first.discovery.stop()
     const second = await start([], { privateKey })
     expect(second.record.nodeId).toBe(first.record.nodeId)
     expect(second.record.sequence).toBeGreaterThan(first.record.sequence)

@@ -1,32 +1,25 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
 import { createLogger, type Logger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { parseRecord } from './discv5.ts'
-
-const running: TestNode[] = []
-const folders: string[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })))
-})
 
 async function start(
   discovery: Partial<DiscoveryOptions>,
   modules: { chainId?: bigint; l1ChainId?: bigint; logger?: Logger; options?: Partial<P2pOptions> } = {},
 ): Promise<TestNode> {
   const { chainId: l2ChainId = 901n, l1ChainId = 900n, logger } = modules
-  const started = await startTestNode(
+  const started = await nodeInTest(
     { ...modules.options, discovery: { ...DEFAULT_DISCOVERY_OPTIONS, path: 'memory', ...discovery } },
     { chain: testChain(testConfig('holocene', { l2ChainId, l1ChainId })), ...(logger === undefined ? {} : { logger }) },
   )
-  running.push(started)
   return started
 }
 
@@ -104,7 +97,7 @@ describe('discovery', () => {
 
   it('finds the peers of the last run again without bootnodes', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'discovery-'))
-    folders.push(folder)
+    onTestFinished(() => rm(folder, { recursive: true }))
     const boot = await start({ bootnodes: [] })
     const b = await start({ bootnodes: [await enrOf(boot)] })
     const first = await start({ bootnodes: [await enrOf(boot)], path: folder })
@@ -119,7 +112,7 @@ describe('discovery', () => {
 
   it('starts with a damaged store, which it sets aside', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'discovery-'))
-    folders.push(folder)
+    onTestFinished(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'nodes.json'), '{"version":1,"rec')
     const { logger, lines } = listening()
     await start({ bootnodes: [], path: folder }, { logger })
@@ -183,8 +176,7 @@ describe('discovery', () => {
   })
 
   it('is off without the option', async () => {
-    const off = await startTestNode()
-    running.push(off)
+    const off = await nodeInTest()
     await expect(off.node.discoveryTable()).rejects.toThrow('discovery disabled')
     expect((await off.node.self()).ENR).toBe('')
     expect((await off.node.peerStats()).table).toBe(0)

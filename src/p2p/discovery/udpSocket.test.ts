@@ -1,19 +1,14 @@
 import { createSocket } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 const clock = new ManualClock(1)
-const open: UdpSocket[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((socket) => socket.close()))
-})
-
 async function bound(port = 0, isAllowed = (_ip: string): boolean => true, ip = '127.0.0.1'): Promise<UdpSocket> {
   const socket = await openUdpSocket({ clock }, { ip, port, isAllowed })
-  open.push(socket)
+  onTestFinished(() => socket.close())
   return socket
 }
 

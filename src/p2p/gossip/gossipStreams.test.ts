@@ -1,20 +1,14 @@
 import type { Connection, PeerId } from '@libp2p/interface'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
 import type { P2pOptions } from '../options.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
-const running: TestNode[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-})
-
 async function start(options: Partial<P2pOptions> = {}): Promise<TestNode> {
-  const started = await startTestNode(options)
-  running.push(started)
-  return started
+  return nodeInTest(options)
 }
 
 describe('a newcomer', () => {

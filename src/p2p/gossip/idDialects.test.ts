@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PeerId } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compressSnappy } from '../snappyBlock.ts'
-import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, until } from '../testUtils/testNode.ts'
+import { until } from '../testUtils/testNode.ts'
 import { gossipInternals } from './gossipInternals.ts'
 import { createIdDialects, idText } from './idDialects.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
@@ -65,22 +65,15 @@ describe('createIdDialects', () => {
 describe('a peer outside the mesh', () => {
   const config = testConfig()
   const TOPIC = blocksTopic(CHAIN_ID, 3)
-  const running: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((started) => started.stop()))
-  })
   const signed = (blockNumber: number) =>
     compressSnappy(signedMessage(testBlock(config, { blockNumber }), 3, CHAIN_ID, SEQUENCER_KEY))
 
   it.each(['with-topic', 'without-topic'] as const)('gets and gives blocks by lazy gossip, %s', async (dialect) => {
     const gossip = { meshD: 1, meshLow: 1, meshHigh: 1, meshLazy: 6, floodPublish: false, maxAgeS: 60 }
-    const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-    running.push(sequencer.node)
-    const node = await startTestNode({ staticPeers: [sequencer.address], gossip })
-    running.push(node.node)
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+    const node = await nodeInTest({ staticPeers: [sequencer.address], gossip })
     await until('the mesh', () => node.node.meshSize() === 1)
-    const raw = await startRawPeer([TOPIC], { dialect })
-    running.push(raw)
+    const raw = await rawPeerInTest([TOPIC], { dialect })
     const got: string[] = []
     raw.host.services.pubsub.addEventListener('gossipsub:message', ({ detail }) => {
       got.push(idText(identifyMessage(TOPIC, detail.msg.data, unpackMessage(detail.msg.data)).id))

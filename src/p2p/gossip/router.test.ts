@@ -1,27 +1,15 @@
 import { multiaddr } from '@multiformats/multiaddr'
-import { afterEach, describe, expect, it } from 'vitest'
-import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { describe, expect, it } from 'vitest'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { until } from '../testUtils/testNode.ts'
 import { gossipInternals } from './gossipInternals.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from './topics.ts'
 
 const config = testConfig()
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((started) => started.stop()))
-})
-
-async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
-  const started = await startTestNode(...args)
-  running.push(started.node)
-  return started
-}
-
 async function startRaw(topics: readonly string[] = [TOPIC]) {
-  const raw = await startRawPeer(topics)
-  running.push(raw)
+  const raw = await rawPeerInTest(topics)
   let count = 0
   raw.host.services.pubsub.addEventListener('message', () => {
     count += 1
@@ -31,7 +19,7 @@ async function startRaw(topics: readonly string[] = [TOPIC]) {
 
 describe('the gossip router', () => {
   it('joins four topics', async () => {
-    const node = await start()
+    const node = await nodeInTest()
     const raw = await startRaw([])
     await raw.host.dial(multiaddr(node.address))
     const topics = PAYLOAD_VERSIONS.map((version) => blocksTopic(CHAIN_ID, version))
@@ -42,7 +30,7 @@ describe('the gossip router', () => {
   })
 
   it('still reaches a peer whose other connection took the gossip stream with it', async () => {
-    const node = await start({ sequencerKey: SEQUENCER_KEY })
+    const node = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const raw = await startRaw()
     await raw.connect(node.address)
     const second = await raw.host.dial(multiaddr(node.address), { force: true })
@@ -60,8 +48,8 @@ describe('the gossip router', () => {
   })
 
   it('passes blocks on to a peer outside its mesh while the mesh is small', async () => {
-    const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
-    const relay = await start({ staticPeers: [sequencer.address] })
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+    const relay = await nodeInTest({ staticPeers: [sequencer.address] })
     const raw = await startRaw()
     await raw.connect(relay.address)
     await until('the mesh', () => relay.node.meshSize() === 2)

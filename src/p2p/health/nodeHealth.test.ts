@@ -1,20 +1,14 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
 import type { P2pOptions } from '../options.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import type { HealthState } from './types.ts'
 
 const config = testConfig()
 /** The real ones are half a minute and more. */
 const health: NonNullable<P2pOptions['health']> = { silentMs: 1_500, graceMs: 1_500, confirmMs: 500, intervalMs: 50 }
-
-const running: TestNode[] = []
-let stopBlocks: (() => void) | undefined
-afterEach(async () => {
-  stopBlocks?.()
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-})
 
 interface Follower extends TestNode {
   warnings: LogFields[]
@@ -39,8 +33,7 @@ async function follow(
     { ...config, l2ChainId: chainId },
     signer === undefined ? {} : { signerAddress: () => signer },
   )
-  const started = await startTestNode({ staticPeers: [sequencer.address], health }, { logger, chain })
-  running.push(started)
+  const started = await nodeInTest({ staticPeers: [sequencer.address], health }, { logger, chain })
   started.node.onPayload(({ payload }) =>
     started.node.headMoved({ number: payload.blockNumber, hash: payload.blockHash, movedBy: 'payload' }),
   )
@@ -59,13 +52,11 @@ function makeBlocks(sequencer: TestNode, follower: Follower): void {
       follower.node.headMoved({ number: missing, hash: `derived ${missing}`, movedBy: 'derivation' })
     }
   }, 100)
-  stopBlocks = () => clearInterval(timer)
+  onTestFinished(() => clearInterval(timer))
 }
 
 async function startSequencer(): Promise<TestNode> {
-  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
-  running.push(sequencer)
-  return sequencer
+  return nodeInTest({ sequencerKey: SEQUENCER_KEY })
 }
 
 const reaches = (follower: Follower, state: HealthState) =>

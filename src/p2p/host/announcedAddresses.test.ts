@@ -1,14 +1,9 @@
 import { noise } from '@chainsafe/libp2p-noise'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { announcedAddresses } from './announcedAddresses.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
-
-const stops: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop()
-})
 
 async function host(listen: string[]) {
   const node = await createLibp2p({
@@ -18,7 +13,7 @@ async function host(listen: string[]) {
     connectionEncrypters: [noise()],
     services: { addresses: announcedAddresses },
   })
-  stops.push(async () => node.stop())
+  onTestFinished(async () => node.stop())
   const addresses = (): string[] => node.getMultiaddrs().map((address) => address.toString().replace(/\/p2p\/.*/, ''))
   return { addresses, announced: node.services.addresses }
 }

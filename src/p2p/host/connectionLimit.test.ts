@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { multiaddr } from '@multiformats/multiaddr'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { P2pOptions } from '../options.ts'
-import { startRawPeer } from '../testUtils/rawPeer.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { maxPeers } from './connectionTrimmer.ts'
 import { identityFromRawKey } from './identity.ts'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
-
 async function start(options: Partial<P2pOptions> = {}): Promise<TestNode> {
-  const started = await startTestNode(options)
-  closing.push(() => started.node.stop())
-  return started
+  return nodeInTest(options)
 }
 
 describe('a node all of whose places are taken', () => {
@@ -24,8 +17,7 @@ describe('a node all of whose places are taken', () => {
     const staticId = identityFromRawKey(key).peerId.toString()
     // Nobody listens at that address: it is the peer that dials.
     const victim = await start({ peersLow: 1, peersHigh: 1, staticPeers: [`/ip4/127.0.0.1/tcp/1/p2p/${staticId}`] })
-    const strangers = await Promise.all(Array.from({ length: maxPeers(1) }, () => startRawPeer([])))
-    for (const stranger of strangers) closing.push(stranger.stop)
+    const strangers = await Promise.all(Array.from({ length: maxPeers(1) }, () => rawPeerInTest([])))
     await Promise.all(strangers.map(({ host }) => host.dial(multiaddr(victim.address))))
     await until('all places are taken', () => victim.node.connectedPeers().length === maxPeers(1))
 

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { noise } from '@chainsafe/libp2p-noise'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { ConnectionGater } from '@libp2p/interface'
@@ -11,14 +9,10 @@ import { tls } from '@libp2p/tls'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p, type Libp2p, type Libp2pOptions } from 'libp2p'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { closedPort, listenInTest, startRawServer } from '../testUtils/rawServer.ts'
 import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
-
-const cleanUps: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(cleanUps.splice(0).map((clean) => clean()))
-})
 
 async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
   const started = await createLibp2p({
@@ -31,25 +25,8 @@ async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
     connectionMonitor: { enabled: false },
     ...options,
   })
-  cleanUps.push(() => started.stop())
+  onTestFinished(() => started.stop())
   return started
-}
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanUps.push(() => server.close())
-  return `/ip4/127.0.0.1/tcp/${(server.address() as AddressInfo).port}`
-}
-
-function rawServer(onSocket: (socket: Socket) => void): Promise<string> {
-  return listen(
-    createServer((socket) => {
-      socket.on('error', () => {})
-      cleanUps.push(() => socket.destroy())
-      onSocket(socket)
-    }),
-  )
 }
 
 const someId = async (): Promise<string> => peerIdFromPrivateKey(await generateKeyPair('secp256k1')).toString()
@@ -74,33 +51,31 @@ const gated = (gater: ConnectionGater) => host({ connectionGater: gater })
 
 describe('classifyDialFailure', () => {
   it('tells a closed port, and names it', async () => {
-    const server = createServer()
-    const address = await listen(server)
-    server.close()
+    const port = await closedPort()
     const id = await someId()
-    const [, port] = /tcp\/(\d+)/.exec(address) ?? []
-    expect(await failureOf([`${address}/p2p/${id}`])).toEqual({
+    const address = `/ip4/127.0.0.1/tcp/${port}/p2p/${id}`
+    expect(await failureOf([address])).toEqual({
       reason: 'refused',
       text: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${port})`,
     })
-    expect(await failureOf([`${address}/p2p/${id}`, `/ip4/127.0.0.1/tcp/1/p2p/${id}`])).toEqual({
+    expect(await failureOf([address, `/ip4/127.0.0.1/tcp/1/p2p/${id}`])).toEqual({
       reason: 'refused',
       text: 'connection refused: the host answers, but nothing listens on that port (2 addresses)',
     })
   })
 
   it('tells a port that says nothing', async () => {
-    const address = await rawServer(() => {})
+    const address = await startRawServer(() => {})
     expect((await failureOf([`${address}/p2p/${await someId()}`], undefined, 300)).reason).toBe('timeout')
   })
 
   it('tells a peer that closes in the handshake', async () => {
-    const address = await rawServer((socket) => socket.once('data', () => socket.end()))
+    const address = await startRawServer((socket) => socket.once('data', () => socket.end()))
     expect((await failureOf([address])).reason).toBe('closed')
   })
 
   it('tells a web server', async () => {
-    const address = await listen(createHttpServer((_, response) => response.end()))
+    const address = await listenInTest(createHttpServer((_, response) => response.end()))
     expect((await failureOf([address])).reason).toBe('not-libp2p')
   })
 
@@ -140,7 +115,7 @@ describe('classifyDialFailure', () => {
   })
 
   it('goes by the address that came farthest', async () => {
-    const closes = await rawServer((socket) => socket.once('data', () => socket.end()))
+    const closes = await startRawServer((socket) => socket.once('data', () => socket.end()))
     const id = await someId()
     const failure = await failureOf([`/ip4/127.0.0.1/tcp/1/p2p/${id}`, `${closes}/p2p/${id}`])
     expect(failure.reason).toBe('closed')

@@ -1,19 +1,14 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
 import { defaultRouters } from './defaultRoute.ts'
 import { createGatewaySearch, type SearchPlaces } from './findGateway.ts'
 import { createNatPmpGateway } from './natPmp.ts'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
 async function run(started: Promise<TestGateway>): Promise<TestGateway> {
   const gateway = await started
-  closing.push(gateway.close)
+  onTestFinished(gateway.close)
   return gateway
 }
 
@@ -85,7 +80,7 @@ describe('NAT-PMP', () => {
 
   it('hears garbage and strange answers without harm', async () => {
     const socket = createSocket('udp4')
-    closing.push(() => new Promise((resolve) => socket.close(() => resolve())))
+    onTestFinished(() => new Promise((resolve) => socket.close(() => resolve())))
     const answers = [
       '',
       '00',

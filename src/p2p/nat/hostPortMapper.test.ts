@@ -1,17 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseRecord } from '../discovery/discv5.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../options.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
 import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { createGatewaySearch } from './findGateway.ts'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {}): Promise<TestNode> {
-  const started = await startTestNode(
+  const started = await nodeInTest(
     {
       nat: true,
       discovery: { ...DEFAULT_DISCOVERY_OPTIONS, bootnodes: [], path: 'memory' },
@@ -19,7 +15,6 @@ async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {
     },
     { findGateway: createGatewaySearch(router.places) },
   )
-  closing.push(() => started.node.stop())
   return started
 }
 
@@ -30,7 +25,7 @@ describe.each([
 ])('a node behind a router that %s', (_name, shift, startRouter) => {
   it('has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
     const router = await startRouter()
-    closing.push(router.close)
+    onTestFinished(router.close)
     const { node, address } = await startBehind(router)
     const tcp = Number(/tcp\/(\d+)/.exec(address)?.[1])
     const outside = `/ip4/203.0.113.7/tcp/${tcp + shift}/p2p/${node.peerId}`
@@ -45,8 +40,7 @@ describe.each([
     ])
 
     // Peers are told by identify.
-    const peer = await startTestNode({ staticPeers: [address] })
-    closing.push(() => peer.node.stop())
+    const peer = await nodeInTest({ staticPeers: [address] })
     await until('identify', async () =>
       ((await peer.node.peers(true)).peers[node.peerId]?.addresses ?? []).includes(outside),
     )
@@ -58,7 +52,7 @@ describe.each([
 describe('a node that announces its address itself', () => {
   it('has its ports mapped, and announces nothing else', async () => {
     const router = await startNatPmpGateway()
-    closing.push(router.close)
+    onTestFinished(router.close)
     const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }
     const { node } = await startBehind(router, advertised)
     await until('the mappings', () => router.mappings.size === 2)

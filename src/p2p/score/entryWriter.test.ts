@@ -3,18 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { Key } from 'interface-datastore'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
 import { createEntryWriter } from './entryWriter.ts'
 
-const opened: LevelDatastore[] = []
-afterEach(async () => {
-  for (const datastore of opened.splice(0)) await datastore.close()
-})
 async function openStore(): Promise<LevelDatastore> {
   const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'entries-')))
   await datastore.open()
-  opened.push(datastore)
+  onTestFinished(() => datastore.close())
   return datastore
 }
 

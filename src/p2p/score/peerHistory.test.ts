@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { openPeerHistories } from './peerHistory.ts'
@@ -13,14 +13,10 @@ let score = 0
 const open = (clock: ManualClock, datastore?: Datastore) =>
   openPeerHistories({ clock, logger: silentLogger, score: () => score }, datastore)
 
-const opened: LevelDatastore[] = []
-afterEach(async () => {
-  for (const datastore of opened.splice(0)) await datastore.close()
-})
 async function openStore(): Promise<Datastore> {
   const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'peer-history-')))
   await datastore.open()
-  opened.push(datastore)
+  onTestFinished(() => datastore.close())
   return datastore
 }
 

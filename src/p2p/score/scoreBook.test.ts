@@ -3,25 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
 import { ZERO_SCORES } from '../peerRecords.ts'
 import { openScoreBook, type ScoreRecord } from './scoreBook.ts'
 
 const RETAIN_MS = 1_200_000
-const undo: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step()
-})
 async function openStore(): Promise<Datastore> {
   const path = await mkdtemp(join(tmpdir(), 'score-book-'))
   const datastore = new LevelDatastore(path)
   await datastore.open()
-  undo.push(
-    () => rm(path, { recursive: true }),
-    async () => datastore.close(),
-  )
+  onTestFinished(() => rm(path, { recursive: true }))
+  onTestFinished(async () => datastore.close())
   return datastore
 }
 const open = (clock: ManualClock, datastore?: Datastore) =>

@@ -1,21 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
 import { createLogger } from '../../lib/logger.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { startTestSigner, TEST_SIGNER_KEY } from '../testUtils/testSigner.ts'
-
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
-async function start(...args: Parameters<typeof startTestNode>): Promise<TestNode> {
-  const started = await startTestNode(...args)
-  closing.push(() => started.node.stop())
-  return started
-}
 
 async function publishingErrors({ registry }: TestNode): Promise<number> {
   const metric = await registry.getSingleMetric('op_node_default_publishing_errors_total')?.get()
@@ -27,11 +17,11 @@ const config = testConfig()
 describe('publishing with a remote signer', () => {
   it('brings its blocks to peers, and goes on after a block that it did not sign', async () => {
     const signer = await startTestSigner(SEQUENCER_KEY)
-    closing.push(signer.close)
-    const sequencer = await start({
+    onTestFinished(signer.close)
+    const sequencer = await nodeInTest({
       remoteSigner: { endpoint: signer.url, address: SEQUENCER_ADDRESS, headers: {} },
     })
-    const follower = await start({ staticPeers: [sequencer.address] })
+    const follower = await nodeInTest({ staticPeers: [sequencer.address] })
     await until('a mesh', () => sequencer.node.meshSize() === 1)
 
     signer.next.push({ error: { code: -32000, message: 'key store is sealed' } })
@@ -49,7 +39,7 @@ describe('publishing with a remote signer', () => {
 
   it('does not start without its signer', async () => {
     const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
-    const started = start({ remoteSigner })
+    const started = nodeInTest({ remoteSigner })
     await expect(started).rejects.toThrow(UsageError)
     await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used')
   })
@@ -57,7 +47,7 @@ describe('publishing with a remote signer', () => {
   it('warns once when L1 names another signer', async () => {
     const lines: string[] = []
     const logger = createLogger({ level: 'warn', format: 'text', color: false, write: (line) => lines.push(line) })
-    const { node } = await start({ sequencerKey: TEST_SIGNER_KEY }, { logger })
+    const { node } = await nodeInTest({ sequencerKey: TEST_SIGNER_KEY }, { logger })
     for (const blockNumber of [1, 2]) await node.publish(testBlock(config, { blockNumber }))
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain('another address than L1 names')
@@ -65,7 +55,7 @@ describe('publishing with a remote signer', () => {
   })
 
   it('takes a key or a remote signer, not both', async () => {
-    const both = start({
+    const both = nodeInTest({
       sequencerKey: TEST_SIGNER_KEY,
       remoteSigner: { endpoint: 'http://127.0.0.1:1', address: privateKeyToAddress(TEST_SIGNER_KEY), headers: {} },
     })

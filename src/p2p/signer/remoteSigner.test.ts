@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -16,14 +16,9 @@ import { createRemoteSigner } from './remoteSigner.ts'
 const ADDRESS = privateKeyToAddress(TEST_SIGNER_KEY)
 const HASH = new Uint8Array(32).fill(7)
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function serve(options: { tls?: boolean } = {}): Promise<TestSigner> {
   const server = await startTestSigner(TEST_SIGNER_KEY, options)
-  closing.push(server.close)
+  onTestFinished(server.close)
   return server
 }
 
@@ -33,7 +28,7 @@ async function client(options: Partial<RemoteSignerOptions>, timeoutMs?: number)
     901n,
     { endpoint: 'http://127.0.0.1:1', address: ADDRESS, headers: {}, ...options },
   )
-  closing.push(signer.stop)
+  onTestFinished(signer.stop)
   return signer
 }
 
@@ -125,7 +120,7 @@ describe('remote signer', () => {
   it('shows its certificate, checks the other one, and reads renewed files', async () => {
     const server = await serve({ tls: true })
     const folder = await mkdtemp(join(tmpdir(), 'signer-'))
-    closing.push(() => rm(folder, { recursive: true }))
+    onTestFinished(() => rm(folder, { recursive: true }))
     const tls = { caPath: join(folder, 'ca.crt'), certPath: join(folder, 'tls.crt'), keyPath: join(folder, 'tls.key') }
     const write = async (who: { cert: string; key: string }, authority = certificates.ca.cert): Promise<void> => {
       await writeFile(tls.caPath, authority)

@@ -1,0 +1,91 @@
+import { createServer as createHttpServer } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { check, outcomes, step } from '../testUtils/checking.ts'
+import { startDeafListener } from '../testUtils/deafListener.ts'
+import { closedPort, listenInTest, startRawServer } from '../testUtils/rawServer.ts'
+
+describe('a port', () => {
+  it('that is closed', async () => {
+    const port = await closedPort()
+    const report = await check(`/ip4/127.0.0.1/tcp/${port}`)
+    expect(outcomes(report)).toBe('address warning, tcp failed')
+    expect(report).toMatchObject({
+      failedAt: 'tcp',
+      verdict: `ends at tcp: 127.0.0.1:${port} refuses connections: nothing listens there`,
+    })
+    expect(step(report, 'tcp')?.data).toEqual({ reason: 'refused' })
+  })
+
+  it.skipIf(process.platform !== 'linux')('that nobody answers at, as behind a firewall', async () => {
+    const deaf = await startDeafListener()
+    onTestFinished(deaf.close)
+    const report = await check(`/ip4/127.0.0.1/tcp/${deaf.port}`, { timeoutMs: 300 })
+    expect(step(report, 'tcp')).toMatchObject({
+      outcome: 'failed',
+      text: `127.0.0.1:${deaf.port} does not answer`,
+      data: { reason: 'timeout' },
+    })
+    expect(step(report, 'tcp')?.tookMs).toBeGreaterThanOrEqual(295)
+  })
+
+  it('that says nothing', async () => {
+    const report = await check(await startRawServer(() => {}), { timeoutMs: 300 })
+    expect(step(report, 'security')).toMatchObject({
+      outcome: 'failed',
+      text: expect.stringMatching(/^it says nothing for \d+ ms$/),
+    })
+  })
+
+  it.each([
+    ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'a web server ("HTTP/1.1 400 Bad Request")'],
+    ['an SSH server', 'SSH-2.0-OpenSSH_9\r\n', 'an SSH server ("SSH-2.0-OpenSSH_9")'],
+    ['a TLS server', '\u0015\u0003\u0001\u0000\u0002\u0002\u0016', 'a TLS server (https, for example)'],
+    ['a chat', 'hello\n', '"hello"'],
+    ['noise', '\u0000\u0001\u001b[2J', 'bytes that begin with 0x00011b5b324a'],
+  ])('of %s', async (_, words, told) => {
+    const address = await startRawServer((socket) => socket.once('data', () => socket.write(words, 'latin1')))
+    const report = await check(address)
+    expect(step(report, 'security')).toMatchObject({
+      outcome: 'failed',
+      text: `not libp2p: it answers as ${told}`,
+    })
+  })
+
+  it('of a real web server', async () => {
+    const report = await check(await listenInTest(createHttpServer((_, response) => response.end())))
+    expect(step(report, 'security')?.text).toMatch(/a web server \("HTTP\/1\.1 400/)
+  })
+
+  it('that closes at once', async () => {
+    const report = await check(await startRawServer((socket) => socket.end()))
+    expect(step(report, 'security')).toMatchObject({
+      outcome: 'failed',
+      text: expect.stringMatching(/^closed \d+ ms after connecting, without a word$/),
+      hint: expect.stringMatching(/blocked or banned our address/),
+    })
+  })
+
+  it('that resets at once', async () => {
+    const report = await check(await startRawServer((socket) => socket.resetAndDestroy()))
+    expect(report.failedAt).toMatch(/^(tcp|security)$/)
+    expect(report.verdict).toMatch(/reset/)
+  })
+
+  it('that closes in the midst of the handshake', async () => {
+    const header = '\u0013/multistream/1.0.0\n\u0007/noise\n'
+    const address = await startRawServer((socket) => {
+      let received = ''
+      socket.on('data', (chunk) => {
+        if (received === '') socket.write(header)
+        received += chunk.toString('latin1')
+        // The first message of noise follows.
+        if (received.length > header.length) socket.end()
+      })
+    })
+    const report = await check(address)
+    expect(step(report, 'security')).toMatchObject({
+      outcome: 'failed',
+      text: 'it closed the connection during the noise handshake',
+    })
+  })
+})

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { DecodeError } from '../lib/errors.ts'
+import type { P2pOptions } from './options.ts'
+import { nodeInTest } from './testUtils/inTest.ts'
+import { networkInTest } from './testUtils/network.ts'
+import { closedPort } from './testUtils/rawServer.ts'
+import { until } from './testUtils/testNode.ts'
+
+describe('block lists', () => {
+  it('close a connection at once, survive a restart, and let the peer return when lifted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
+    const mine: Partial<P2pOptions> = {
+      privateKeyPath: join(folder, 'key.txt'),
+      peerStorePath: join(folder, 'store'),
+      listenTcpPort: await closedPort(),
+    }
+    const first = await nodeInTest(mine)
+    const other = await nodeInTest({ staticPeers: [first.address] })
+    const otherId = other.node.peerId
+    await until('the connection', () => first.node.connectedPeers().length === 1)
+
+    await first.node.blockPeer(otherId)
+    await until('the disconnection', () => first.node.connectedPeers().length === 0)
+    expect(await first.node.listBlockedPeers()).toEqual([otherId])
+    const refused = await first.node.connectPeer(other.address).catch((thrown: unknown) => thrown)
+    expect(refused).toMatchObject({
+      code: 'dial-failed',
+      message: `failed to dial: failed to dial ${otherId}: gater disallows connection to peer`,
+    })
+
+    await first.node.protectPeer(otherId)
+    await first.node.stop()
+    const second = await nodeInTest(mine)
+    expect(await second.node.listBlockedPeers()).toEqual([otherId])
+    expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
+    expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])
+    // The other side keeps dialling: a few of its tries must have been turned away.
+    await until('refused tries', async () => refusals(await second.registry.metrics()) >= 1, 15_000)
+    expect(second.node.connectedPeers()).toEqual([])
+
+    await second.node.unblockPeer(otherId)
+    await until('the return', () => second.node.connectedPeers().length === 1, 20_000)
+    expect(await second.node.listBlockedPeers()).toEqual([])
+
+    function refusals(metrics: string): number {
+      return Number(/p2p_accepts\{allow="true"\} (\d+)/.exec(metrics)?.[1] ?? 0)
+    }
+  }, 60_000)
+
+  it.each([
+    ['address', '127.0.0.1'],
+    ['subnet', '127.0.0.0/8'],
+  ] as const)('work by %s', async (kind, text) => {
+    const a = await nodeInTest()
+    const b = await nodeInTest({ staticPeers: [a.address] })
+    await until('the connection', () => a.node.connectedPeers().length === 1)
+    if (kind === 'address') await a.node.blockAddr(text)
+    else await a.node.blockSubnet(text)
+    await until('the disconnection', () => a.node.connectedPeers().length === 0)
+    const dump = await a.node.peers(false)
+    expect([...dump.bannedIPS, ...dump.bannedSubnets]).toEqual([text])
+    if (kind === 'address') await a.node.unblockAddr(text)
+    else await a.node.unblockSubnet(text)
+    await until('the return', () => b.node.connectedPeers().length === 1, 20_000)
+  })
+
+  it('refuse what is no peer id, IP or subnet', async () => {
+    const { node } = await nodeInTest()
+    await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
+    await expect(node.blockAddr('zz')).rejects.toThrow('invalid IP address: zz')
+    await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow('invalid CIDR address: 10.0.0.0')
+    await expect(node.unblockPeer(node.peerId)).resolves.toBeUndefined()
+    await expect(node.unblockAddr('1.2.3.4')).resolves.toBeUndefined()
+    const unknown = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+    await expect(node.disconnectPeer(unknown)).resolves.toBeUndefined()
+    await expect(node.unprotectPeer(unknown)).resolves.toBeUndefined()
+  })
+})
+
+describe('connecting by hand', () => {
+  it('connects, identifies, protects and disconnects', async () => {
+    const [a, b] = await Promise.all([nodeInTest(), nodeInTest()])
+    await a.node.connectPeer(b.address)
+    const record = (await a.node.peers(true)).peers[b.node.peerId]
+    expect(record).toMatchObject({ connectedness: 1, direction: 2, userAgent: 'optimism', protected: false })
+    await a.node.connectPeer(b.address)
+    await a.node.protectPeer(b.node.peerId)
+    expect((await a.node.peers(true)).peers[b.node.peerId]?.protected).toBe(true)
+    await a.node.unprotectPeer(b.node.peerId)
+    expect((await a.node.peers(true)).peers[b.node.peerId]?.protected).toBe(false)
+    await a.node.disconnectPeer(b.node.peerId)
+    expect(a.node.connectedPeers()).toEqual([])
+    await until('the other side', () => b.node.connectedPeers().length === 0)
+  })
+
+  it.each([
+    ['bad', 'bad peer address: failed to parse multiaddr "bad": must begin with /'],
+    ['/ip4/127.0.0.1/tcp/1', 'bad peer address: /ip4/127.0.0.1/tcp/1 has no /p2p/ part'],
+    ['/ip4/999.0.0.1/tcp/1', 'bad peer address: '],
+  ])('names what is wrong with %s', async (text, message) => {
+    const { node } = await nodeInTest()
+    const error = await node.connectPeer(text).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'bad-peer-address' })
+    expect(String(error)).toContain(message)
+  })
+
+  it('does not dial itself, and reports a closed port', async () => {
+    const { node, address } = await nodeInTest()
+    await expect(node.connectPeer(address)).rejects.toThrow('failed to dial: dial to self attempted')
+    const away = `/ip4/127.0.0.1/tcp/${await closedPort()}/p2p/16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc`
+    await expect(node.connectPeer(away)).rejects.toThrow('failed to dial: failed to dial 16Uiu2HAm7y9o')
+  })
+})
+
+describe("op-node's shapes", () => {
+  it('has them for self, peers and peerStats', async () => {
+    const [a, b] = await networkInTest(1)
+    const golden: { result: { peers: Record<string, unknown> } } = JSON.parse(
+      readFileSync(new URL('./testUtils/opNodePeers.json', import.meta.url), 'utf8'),
+    )
+    const { timeBans, ...dump } = await a.node.peers(true)
+    expect(timeBans).toEqual({ peers: [], ips: [] })
+    expect(shapeOf(dump, 1)).toEqual(shapeOf(golden.result, 1))
+    const [goldenPeer] = Object.values(golden.result.peers)
+    expect(shapeOf(dump.peers[b?.node.peerId ?? ''])).toEqual(shapeOf(goldenPeer))
+    expect(shapeOf(await a.node.self())).toEqual(shapeOf(goldenPeer))
+    expect(await a.node.self()).toMatchObject({
+      peerID: a.node.peerId,
+      connectedness: 0,
+      direction: 0,
+      gossipBlocks: true,
+      addresses: [a.address],
+    })
+    expect(await a.node.peerStats()).toEqual({
+      connected: 1,
+      table: 0,
+      blocksTopic: 1,
+      blocksTopicV2: 1,
+      blocksTopicV3: 1,
+      blocksTopicV4: 1,
+      banned: 0,
+      timeBanned: 0,
+      known: 2,
+    })
+    const all = await a.node.peers(false)
+    expect(Object.keys(all.peers).sort()).toEqual([a.node.peerId, b?.node.peerId].sort())
+    expect(JSON.parse(JSON.stringify(all))).toEqual(all)
+    await expect(a.node.discoveryTable()).rejects.toThrow('discovery disabled')
+  })
+})
+
+/** Names and types of an object's members, `depth` levels down. */
+function shapeOf(value: unknown, depth = 5): unknown {
+  if (Array.isArray(value) || value === null) return 'list or null'
+  if (typeof value !== 'object' || depth === 0) return typeof value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([x], [y]) => x.localeCompare(y))
+      .map(([key, member]) => [key, shapeOf(member, depth - 1)]),
+  )
+}
