@@ -6,6 +6,7 @@ import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
+import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { P2pNode, P2pOptions } from '../p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline } from '../rollup/derive/index.ts'
@@ -34,6 +35,7 @@ export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFla
 
 /** The whole rollup node, from flags to running loops. Whatever was opened is closed again, last first. */
 export async function runRollupNode(values: RollupNodeValues, context: RunContext): Promise<void> {
+  markLater()
   const clock = systemClock
   const logger = createProgramLogger(values)
   for (const warning of context.warnings) logger.warn(warning)
