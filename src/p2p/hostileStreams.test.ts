@@ -6,6 +6,7 @@ import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { BUDGETS } from './score/conduct.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
+import { MAX_REQUEST_BYTES } from './sync/server.ts'
 import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
@@ -196,17 +197,27 @@ describe('pings', () => {
 })
 
 describe('requests for blocks', () => {
-  it('that are too long are answered by their first bytes, and the rest is not kept', async () => {
+  it('that are somewhat long are answered by their first bytes, and held against nobody', async () => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, many)
     const answer = collect(stream)
-    stream.send(new Uint8Array(8).fill(0xff))
-    for (let n = 0; n < 50 && stream.writeStatus === 'writable'; n++) {
-      if (!stream.send(new Uint8Array(100_000))) break
-    }
+    stream.send(new Uint8Array(MAX_REQUEST_BYTES).fill(0xff))
     await until('the answer', () => answer.length > 0)
     expect(answer[0]).toBe(RESULT.invalidRequest)
     expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+  })
+
+  it('that are no requests have their stream reset, and whoever goes on is banned', async () => {
+    const connection = await connect()
+    // Nine are enough, but some points decay meanwhile.
+    for (let n = 0; n < 12; n++) {
+      const stream = await connection.newStream(REQUEST, many).catch(() => undefined)
+      if (stream === undefined) break
+      stream.send(new Uint8Array(200_000))
+      await until('the end of the stream', () => stream.status !== 'open')
+    }
+    await blamed('oversized-request', 9)
+    expect((await victims.banned(hostile.peerId)).detail).toContain('oversized-request')
   })
 
   it('that are too short are invalid', async () => {

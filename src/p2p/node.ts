@@ -216,6 +216,7 @@ async function assembleNode(
       connected: connections.peers,
       connection: connections.newest,
       isStatic: statics.has,
+      onOversizedRequest: (peer) => conduct.report(peer, 'oversized-request'),
       thread: validation.thread,
       onBlock(envelope, from) {
         record.onRequested(envelope)

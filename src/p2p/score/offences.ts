@@ -15,12 +15,14 @@ export const OFFENCES = {
   'bad-rpc': { points: 4 },
   /** The head of an RPC says more than 10 MiB. Its stream is reset. */
   'oversized-rpc': { points: 4 },
-  /** More RPCs than the budget, each `DROPS_PER_REPORT` of them. */
+  /** More RPCs than the budget, each `DROPS_PER_REPORT` of them; one with thousands of members counts as many. */
   'rpc-flood': { points: 1 },
   /** More messages, or more bytes in messages, than the budget, and none of them a block; each `DROPS_PER_REPORT`. */
   'message-flood': { points: 1 },
   /** Subscribing and unsubscribing without end, each `DROPS_PER_REPORT`. */
   'subscription-flood': { points: 1 },
+  /** A request for a block that is no request, however new its protocol. The stream is reset. */
+  'oversized-request': { points: 1 },
   /** RPCs that wait to be read hold more than the limit. The stream is reset. */
   backlog: { points: 4 },
   /** A frame was begun and not finished in time. The stream is reset; a bad link does the same. */

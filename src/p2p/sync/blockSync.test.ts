@@ -148,6 +148,7 @@ describe('gap filling', () => {
         clock: systemClock,
         logger: silentLogger,
         metrics: { onRequest() {} },
+        onOversized() {},
       })
       await raw.host.handle(spelling === 'without' ? plain : slashed, answer)
       const b = await start({}, testChain(forkConfig))

@@ -52,6 +52,7 @@ export function createBlockSync(
     connected(): string[]
     connection(peerId: string): Connection | undefined
     isStatic(peerId: string): boolean
+    onOversizedRequest(peerId: string): void
     /** Reads large answers. */
     thread: Pick<InspectionThread, 'unpackBlock'>
     onBlock: PayloadListener
@@ -125,9 +126,20 @@ export function createBlockSync(
   return {
     async start() {
       if (!options.enabled) return
-      await host.handle(protocols, createPayloadServer({ chain, recent: blocks.recent, clock, logger, metrics }), {
-        maxInboundStreams: MAX_INBOUND_STREAMS,
-      })
+      await host.handle(
+        protocols,
+        createPayloadServer({
+          chain,
+          recent: blocks.recent,
+          clock,
+          logger,
+          metrics,
+          onOversized: modules.onOversizedRequest,
+        }),
+        {
+          maxInboundStreams: MAX_INBOUND_STREAMS,
+        },
+      )
     },
     async stop() {
       controller.abort(new P2pError('not-running', 'stopping'))

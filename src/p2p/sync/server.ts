@@ -1,4 +1,4 @@
-import type { Connection, Stream } from '@libp2p/interface'
+import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -29,6 +29,8 @@ const MAX_WAIT_MS = 20_000
 const PEERS_REMEMBERED = 1000
 /** Answers of one peer in memory until it has read them: each may have 10 MiB. Others of its requests wait. */
 const ANSWERS_AT_ONCE = { atOnce: 2, maxWaiting: 64 }
+/** A newer protocol may send more than `REQUEST_BYTES`, but not this. */
+export const MAX_REQUEST_BYTES = 1024
 
 export interface PayloadServerModules {
   chain: P2pChain
@@ -36,6 +38,8 @@ export interface PayloadServerModules {
   recent(number: number): PayloadEnvelope | undefined
   clock: Clock
   logger: Logger
+  /** The peer sent more than any request may have; its stream is reset. */
+  onOversized(peerId: string): void
   metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
 }
 
@@ -90,6 +94,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     let result: ResultCode = RESULT.ok
     let hasBegun = false
     stream.addEventListener('close', () => stop.abort(new Error('stream closed')))
+    watchLength(stream, () => modules.onOversized(peer))
     try {
       // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
@@ -117,6 +122,19 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     metrics.onRequest('server', number, result, (clock.now() - startMs) / 1000)
   }
+}
+
+/** As long as the stream is open: what comes after the request is thrown away, and too much of it ends the stream. */
+function watchLength(stream: ServedStream, onOversized: () => void): void {
+  let received = 0
+  let isOver = false
+  stream.addEventListener('message', ({ data }: StreamMessageEvent) => {
+    received += data.byteLength
+    if (received <= MAX_REQUEST_BYTES || isOver) return
+    isOver = true
+    onOversized()
+    stream.abort(new Error(`a request of more than ${MAX_REQUEST_BYTES} bytes`))
+  })
 }
 
 function resultOf(error: unknown): ResultCode {
