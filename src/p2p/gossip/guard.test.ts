@@ -96,11 +96,23 @@ describe('the guard before gossipsub', () => {
     expect(seen[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
   })
 
-  it('hears of the first thousand blocks that a peer says it has', async () => {
+  it('hears of the first blocks that a peer says it has', async () => {
     const { join, seen } = await setUp()
     const ids = (count: number) => Array.from({ length: count }, () => new Uint8Array(20))
-    join('a').send({ ihave: [ids(700), ids(700), ids(5)] })
-    expect(seen[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([700, 300, 0])
+    join('a').send({ ihave: [ids(200), ids(200), ids(5)] })
+    expect(seen[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([200, 50, 0])
+  })
+
+  it('blames who goes on with thousands of ids beyond its budget, soon', async () => {
+    const { join, seen, offences } = await setUp()
+    const ids = Array.from({ length: 5_000 }, () => new Uint8Array(20))
+    const flooding = join('a')
+    while (offences.length === 0 && seen.length < 100) flooding.send({ ihave: [ids] })
+    const heard = seen.length
+    for (let n = 0; n < 8; n++) flooding.send({ ihave: [ids] })
+    expect(seen.length).toBe(heard)
+    expect(heard).toBeLessThan(20)
+    expect(offences).toEqual(new Array(9).fill('rpc-flood'))
   })
 
   it('takes messages with an author out, and says so for our topics', async () => {

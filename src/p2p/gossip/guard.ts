@@ -77,7 +77,9 @@ const MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 /** Seconds. A peer that wants to be left alone for longer may say so again. */
 const MAX_BACKOFF_S = 3_600
 /** Ids of one IHAVE that are heard of. An honest peer tells of the blocks of the last 1.5 s. */
-const MAX_IHAVE_IDS = 1_000
+const MAX_IHAVE_IDS = 250
+/** Members of a dropped RPC that count as one more. */
+const FIELDS_PER_DROP = 50
 const NO_BYTES = new Uint8Array(0)
 
 /**
@@ -111,8 +113,9 @@ export function guardGossip(
   }
   const decode = (id: string, frame: Uint8Array): DecodedRpc | undefined => {
     try {
-      if (!conduct.spend(id, 'fields', checkRpcShape(frame))) {
-        conduct.drop(id, 'rpc-flood')
+      const fields = checkRpcShape(frame)
+      if (!conduct.spend(id, 'fields', fields)) {
+        conduct.drop(id, 'rpc-flood', 1 + Math.floor(fields / FIELDS_PER_DROP))
         return undefined
       }
       return target.decodeRpc(frame)

@@ -34,6 +34,37 @@ describe('createBanMonitor', () => {
     expect(bans).toHaveLength(1)
   })
 
+  it('looks at a suspect four times a second, for two seconds', async () => {
+    const clock = new ManualClock(5_000)
+    let score = -50
+    const bannedAtMs: number[] = []
+    const monitor = createBanMonitor(
+      {
+        clock,
+        logger: silentLogger,
+        connected: () => ['a', 'b', 'c', 'suspect'],
+        score: (peer) => (peer === 'suspect' ? score : 0),
+        mainReason: () => 'some reason',
+        isStatic: () => false,
+        async ban() {
+          bannedAtMs.push(clock.now())
+          score = 0
+        },
+      },
+      { threshold: -100, durationMs: 3_600_000 },
+    )
+    monitor.start()
+    monitor.suspect('suspect')
+    for (let n = 0; n < 7; n++) await clock.advance(250)
+    score = -144
+    await clock.advance(250)
+    expect(bannedAtMs).toEqual([7_000])
+    score = -144
+    await clock.advance(250)
+    expect(bannedAtMs).toEqual([7_000])
+    monitor.stop()
+  })
+
   it('bans nobody after its stop, though it was at it', async () => {
     const clock = new ManualClock(0)
     const banned: string[] = []
@@ -54,8 +85,9 @@ describe('createBanMonitor', () => {
       { threshold: -100, durationMs: 1_000 },
     )
     monitor.start()
+    monitor.suspect('a')
     monitor.suspect('b')
-    await clock.advance(1_000)
+    await clock.advance(250)
     expect(banned).toEqual(['a'])
     monitor.stop()
     saving.resolve()

@@ -47,6 +47,16 @@ describe('offences', () => {
     ])
   })
 
+  it('count what is dropped together by its number', () => {
+    const { conduct, seen } = setUp()
+    conduct.drop('a', 'rpc-flood', DROPS_PER_REPORT - 1)
+    expect(seen).toHaveLength(0)
+    conduct.drop('a', 'rpc-flood', 2 * DROPS_PER_REPORT)
+    expect(seen).toHaveLength(2)
+    conduct.drop('a', 'rpc-flood')
+    expect(seen).toHaveLength(3)
+  })
+
   it('stand in the document with their price, and no others do', () => {
     const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
     const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])

@@ -33,8 +33,8 @@ export interface PeerConduct {
   /** False when the peer has used up its budget: what it wants is then not done. */
   spend(peerId: string, budget: Budget, amount?: number): boolean
   giveBack(peerId: string, budget: Budget, amount?: number): void
-  /** Counts something that was not done for want of budget; every now and then that is an offence. */
-  drop(peerId: string, offence: OffenceName, detail?: string): void
+  /** Counts what was not done for want of budget; every now and then that is an offence. */
+  drop(peerId: string, offence: OffenceName, count?: number): void
   report(peerId: string, offence: OffenceName, detail?: string): void
 }
 
@@ -77,11 +77,11 @@ export function createPeerConduct(modules: {
       return true
     },
     giveBack: (peerId, budget, amount = 1) => bucketOf(peerId, budget).giveBack(amount),
-    drop(peerId, offence, detail) {
+    drop(peerId, offence, count = 1) {
       const { drops } = accountOf(peerId)
-      const count = (drops[offence] ?? 0) + 1
-      drops[offence] = count % DROPS_PER_REPORT
-      if (count % DROPS_PER_REPORT === 0) report(peerId, offence, detail)
+      let dropped = (drops[offence] ?? 0) + count
+      for (; dropped >= DROPS_PER_REPORT; dropped -= DROPS_PER_REPORT) report(peerId, offence)
+      drops[offence] = dropped
     },
     report,
   }
