@@ -4,19 +4,13 @@ import type { Connection } from '@libp2p/interface'
 import { PING_PROTOCOL } from '../../src/p2p/host/pingServer.ts'
 import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
 import { payloadByNumberProtocols } from '../../src/p2p/sync/payloadByNumber.ts'
-import {
-  type GossipStream,
-  type HostileHost,
-  muxerOf,
-  socketOf,
-  startHostileHost,
-} from '../../src/p2p/testUtils/hostileHost.ts'
+import { type GossipStream, type HostileHost, muxerOf, socketOf } from '../../src/p2p/testUtils/hostileHost.ts'
 import { BLOCKS, gossiped, wronglySigned } from '../../src/p2p/testUtils/hostileSetup.ts'
 import { encodeRpc, frameRpc, varint } from '../../src/p2p/testUtils/rpcCodec.ts'
 import { CHAIN_ID } from '../../src/p2p/testUtils/testChain.ts'
 
 /** One identity at work: its connection, and its gossip stream. */
-interface Session {
+export interface Session {
   hostile: HostileHost
   address: string
   connection: Connection
@@ -24,11 +18,12 @@ interface Session {
 }
 
 /** Called again and again, `everyMs` apart, until the time is over; a throw means a new identity. */
-interface Attack {
+export interface Attack {
   everyMs: number
   step(session: Session, count: number): void | Promise<void>
   /** Once for each identity. */
   begin?(session: Session): void | Promise<void>
+  end?(hostile: HostileHost): void
 }
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
@@ -45,11 +40,19 @@ const lazily = <T>(make: () => T): (() => T) => {
     return made.value
   }
 }
-/** 10 MB that unpack from half a megabyte, each another. */
-const bomb = (seed: number): Uint8Array => {
+/** 10 MB that unpack from half a megabyte, each another: changed in the bytes that stand in it as they are. */
+const packedBomb = lazily(() => {
   const data = new Uint8Array(10_000_000)
-  data.set(randomBytes(16), 70 + (seed % 1_000))
-  return compressSnappy(data)
+  const marker = randomBytes(16)
+  data.set(marker, 70)
+  const packed = compressSnappy(data)
+  return { packed, at: Buffer.from(packed.buffer, packed.byteOffset, packed.length).indexOf(marker) }
+})
+const bomb = (): Uint8Array => {
+  const { packed, at } = packedBomb()
+  const copy = new Uint8Array(packed)
+  copy.set(randomBytes(16), at)
+  return copy
 }
 const wrongSigners = lazily(() => wronglySigned(10_000))
 const frames = {
@@ -64,12 +67,15 @@ const frames = {
   ),
 }
 
+/** Connections of an attacker that say nothing. */
+const silent = new Map<HostileHost, Socket[]>()
+
 export const ATTACKS: Record<string, Attack> = {
   garbage: {
     everyMs: 10,
     step: ({ gossip }) => gossip.sendBytes(messages(ids(20).map((id) => Uint8Array.of(5, 0x10, ...id)))),
   },
-  bombs: { everyMs: 60, step: ({ gossip }, count) => gossip.sendBytes(messages([bomb(count)])) },
+  bombs: { everyMs: 60, step: ({ gossip }) => gossip.sendBytes(messages([bomb()])) },
   'wrong-signer': {
     everyMs: 10,
     step: ({ gossip }, count) =>
@@ -215,73 +221,35 @@ export const ATTACKS: Record<string, Attack> = {
   },
   churn: {
     everyMs: 20,
-    async step({ hostile, address, connection }) {
-      connection.abort(new Error('gone'))
-      const again = await hostile.connect(address)
-      again.abort(new Error('gone'))
-      throw new Error('next')
+    async step(session) {
+      session.connection.abort(new Error('gone'))
+      session.connection = await session.hostile.connect(session.address)
     },
   },
-  'half-handshakes': {
+  /** All from one address. */
+  'half-handshakes': halfHandshakes(() => '127.0.2.1'),
+  /** Each from another. */
+  'many-half-handshakes': halfHandshakes(() => `127.0.3.${1 + Math.floor(Math.random() * 250)}`),
+}
+
+/** Two hundred connections a second that say nothing, and are closed when two hundred more are open. */
+function halfHandshakes(localIp: () => string): Attack {
+  return {
     everyMs: 50,
-    begin: ({ hostile }) => void silent.set(hostile, []),
     step({ hostile, address }) {
       const port = Number(/\/tcp\/(\d+)/.exec(address)?.[1])
       const sockets = silent.get(hostile) ?? []
+      silent.set(hostile, sockets)
       for (let n = 0; n < 10; n++) {
-        const socket = connectTcp(port, '127.0.0.1')
+        const socket = connectTcp({ port, host: '127.0.0.1', localAddress: localIp() })
         socket.on('error', () => {})
         sockets.push(socket)
       }
-      for (const socket of sockets.splice(0, sockets.length - 200)) socket.destroy()
+      for (const socket of sockets.splice(0, Math.max(0, sockets.length - 200))) socket.destroy()
     },
-  },
-}
-const silent = new Map<HostileHost, Socket[]>()
-
-/** Does as the parent says until it lets go. */
-export function runAttacker(): void {
-  let stop: (() => Promise<void>) | undefined
-  process.on('message', async (message: { kind: 'attack'; name: string; address: string } | { kind: 'stop' }) => {
-    if (message.kind === 'attack') {
-      const attack = ATTACKS[message.name]
-      if (attack !== undefined) stop = wage(attack, message.address)
-      return
-    }
-    await stop?.()
-    process.send?.('stopped')
-  })
-  process.on('disconnect', () => process.exit())
-  process.on('uncaughtException', () => {})
-  process.on('unhandledRejection', () => {})
-}
-
-function wage(attack: Attack, address: string): () => Promise<void> {
-  let isOver = false
-  const loop = async (): Promise<void> => {
-    for (let count = 0; !isOver; ) {
-      const hostile = await startHostileHost()
-      try {
-        const gossip = await hostile.join(address, [BLOCKS])
-        const session: Session = { hostile, address, gossip, connection: gossip.connection }
-        await attack.begin?.(session)
-        for (; !isOver; count++) {
-          await attack.step(session, count)
-          if (session.connection.status !== 'open') throw new Error('dropped')
-          await new Promise((resolve) => setTimeout(resolve, attack.everyMs))
-        }
-      } catch {
-        // A new identity costs a new address, and some time.
-        await new Promise((resolve) => setTimeout(resolve, isOver ? 0 : 2_000))
-      }
+    end(hostile) {
       for (const socket of silent.get(hostile) ?? []) socket.destroy()
       silent.delete(hostile)
-      await hostile.stop().catch(() => {})
-    }
-  }
-  const done = loop()
-  return () => {
-    isOver = true
-    return done
+    },
   }
 }

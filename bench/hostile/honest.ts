@@ -1,0 +1,126 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { markLater } from '../../src/lib/laterMarking.ts'
+import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import { startTestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import type { P2pNode } from '../../src/p2p/types.ts'
+import { nowMs } from './figures.ts'
+import type { FromVictim, ToVictim, VictimReport } from './victim.ts'
+
+/** Blocks come 5 to 15 ms apart: an attack in even steps must not fall into step with them. */
+const BLOCK_GAP_MS = { least: 5, spread: 10 }
+/** Bytes of a block's one transaction. */
+const TRANSACTION_BYTES = 3_000
+
+/** What happened between two points of time. */
+export interface Window {
+  startMs: number
+  /** Milliseconds from publishing to arrival, of each block. */
+  atVictim: number[]
+  /** At a follower that hears of blocks from the victim only. */
+  atBehind: number[]
+  /** At one that has nothing to do with the victim: what the machine adds. */
+  atOther: number[]
+  missed: number
+  victim: VictimReport
+}
+
+export interface HonestNetwork {
+  /** Where the victim listens. */
+  readonly address: string
+  /** Publishes blocks for a time; `profile` is a file for the victim's CPU profile. */
+  watch(durationMs: number, profile?: string): Promise<Window>
+  stop(): Promise<void>
+}
+
+/** A sequencer with a follower in this process, and the victim in its own. */
+export async function startHonestNetwork(victimFile: string, execArgv: readonly string[]): Promise<HonestNetwork> {
+  markLater()
+  const config = testConfig('holocene')
+  const sequencer = await startTestNode({ sequencerKey: SEQUENCER_KEY })
+  const other = await startTestNode({ staticPeers: [sequencer.address] })
+  const victim = fork(victimFile, ['--role=victim'], { execArgv: [...execArgv], serialization: 'advanced' })
+
+  const published = new Map<number, number>()
+  let atVictim: number[] = []
+  let atBehind: number[] = []
+  let atOther: number[] = []
+  let missing = new Set<number>()
+  const { ask } = createQuestions(victim, ({ number, atMs }) => {
+    const sentMs = published.get(number)
+    if (sentMs !== undefined) atVictim.push(atMs - sentMs)
+    missing.delete(number)
+  })
+  const note = (node: P2pNode, times: () => number[]): void => {
+    node.onPayload(({ payload }) => {
+      const sentMs = published.get(payload.blockNumber)
+      if (sentMs !== undefined) times().push(nowMs() - sentMs)
+    })
+  }
+  note(other.node, () => atOther)
+  const { address } = await ask({ kind: 'start', sequencer: sequencer.address }, 'ready')
+  // Whom the victim passes its blocks on to, attacked or not.
+  const behind = await startTestNode({ staticPeers: [address] })
+  await until('the mesh', () => sequencer.node.meshSize() === 2 && behind.node.meshSize() === 1)
+
+  note(behind.node, () => atBehind)
+
+  let number = 0
+  const publish = (): void => {
+    number += 1
+    const transactions = [new Uint8Array(TRANSACTION_BYTES).fill(number)]
+    const block = testBlock(config, { blockNumber: number, transactions })
+    published.set(number, nowMs())
+    missing.add(number)
+    void sequencer.node.publish(block)
+  }
+  const publishFor = (durationMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const untilMs = nowMs() + durationMs
+      const next = (): void => {
+        if (nowMs() > untilMs) {
+          resolve()
+          return
+        }
+        publish()
+        setTimeout(next, BLOCK_GAP_MS.least + Math.random() * BLOCK_GAP_MS.spread)
+      }
+      next()
+    })
+  return {
+    address,
+    async watch(durationMs, profile) {
+      await ask({ kind: 'reset', isProfiled: profile !== undefined }, 'reset')
+      atVictim = []
+      atBehind = []
+      atOther = []
+      for (const { received } of [sequencer, other, behind]) received.splice(0)
+      missing = new Set()
+      const startMs = nowMs()
+      await publishFor(durationMs)
+      // What is under way arrives, or is missed.
+      await until('the last blocks', () => missing.size === 0, 3_000).catch(() => {})
+      const { report } = await ask({ kind: 'report', profile }, 'report')
+      return { startMs, atVictim, atBehind, atOther, missed: missing.size, victim: report }
+    },
+    async stop() {
+      victim.disconnect()
+      await Promise.all([sequencer, other, behind].map(({ node }) => node.stop()))
+    },
+  }
+}
+
+function createQuestions(victim: ChildProcess, onBlock: (block: { number: number; atMs: number }) => void) {
+  const waiters = new Map<string, (message: FromVictim) => void>()
+  victim.on('message', (message: FromVictim) => {
+    if (message.kind === 'block') return onBlock(message)
+    waiters.get(message.kind)?.(message)
+    waiters.delete(message.kind)
+  })
+  return {
+    ask: <K extends FromVictim['kind']>(message: ToVictim, kind: K) =>
+      new Promise<Extract<FromVictim, { kind: K }>>((resolve) => {
+        waiters.set(kind, (answer) => resolve(answer as Extract<FromVictim, { kind: K }>))
+        victim.send(message)
+      }),
+  }
+}

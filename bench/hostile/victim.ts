@@ -1,0 +1,115 @@
+import { writeFile } from 'node:fs/promises'
+import { Session } from 'node:inspector/promises'
+import { markLater } from '../../src/lib/laterMarking.ts'
+import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
+import { watchTurns } from '../turnWatch.ts'
+import { nowMs } from './figures.ts'
+
+/** What a window of time cost the victim, and what it noticed. */
+export interface VictimReport {
+  peakRssMb: number
+  heapMb: number
+  /** Of the main thread, in its processor time. */
+  longestTurnMs: number
+  /** CPU time of all its threads, in milliseconds a second. */
+  cpuMsPerS: number
+  bans: string[]
+  firstBanAtMs: number | undefined
+  offences: string[]
+}
+
+export type ToVictim =
+  | { kind: 'start'; sequencer: string }
+  | { kind: 'reset'; isProfiled: boolean }
+  | { kind: 'report'; profile: string | undefined }
+export type FromVictim =
+  | { kind: 'ready'; address: string }
+  | { kind: 'block'; number: number; atMs: number }
+  | { kind: 'report'; report: VictimReport }
+  | { kind: 'reset' }
+
+const LOOK_MS = 50
+
+/** The follower that is attacked: a process of its own, told what to do by its parent. */
+export function runVictim(): void {
+  // As the program does.
+  markLater()
+  const turns = watchTurns()
+  const session = new Session()
+  session.connect()
+  let victim: Awaited<ReturnType<typeof startTestNode>> | undefined
+  let peakRss = 0
+  let resetAtMs = 0
+  let cpuAtReset = process.cpuUsage()
+  let knownBans = new Set<string>()
+  let firstBanAtMs: number | undefined
+
+  const newBans = async (): Promise<string[]> =>
+    ((await victim?.node.bans()) ?? []).map(({ subject }) => subject).filter((subject) => !knownBans.has(subject))
+  setInterval(async () => {
+    peakRss = Math.max(peakRss, process.memoryUsage.rss())
+    if (firstBanAtMs === undefined && (await newBans()).length > 0) firstBanAtMs = nowMs()
+  }, LOOK_MS)
+
+  const start = async (sequencer: string): Promise<FromVictim> => {
+    // The attacker has an address of its own, which is not exempt.
+    victim = await startTestNode({ staticPeers: [sequencer], ipColocationExempt: ['127.0.0.1/32'] })
+    victim.node.onPayload(({ payload }) => send({ kind: 'block', number: payload.blockNumber, atMs: nowMs() }))
+    await session.post('Profiler.enable')
+    return { kind: 'ready', address: victim.address }
+  }
+  const reset = async (isProfiled: boolean): Promise<FromVictim> => {
+    knownBans = new Set([...knownBans, ...(await newBans())])
+    victim?.received.splice(0)
+    globalThis.gc?.()
+    if (isProfiled) await session.post('Profiler.start')
+    peakRss = 0
+    resetAtMs = Date.now()
+    firstBanAtMs = undefined
+    cpuAtReset = process.cpuUsage()
+    turns.reset()
+    return { kind: 'reset' }
+  }
+  const offencesSinceReset = async (): Promise<string[]> => {
+    const offences = new Set<string>()
+    for (const { events } of (await victim?.node.peerHistory()) ?? []) {
+      for (const { kind, reason, lastMs } of events) {
+        if (lastMs >= resetAtMs && (kind === 'behaviour' || kind === 'reject')) offences.add(reason)
+      }
+    }
+    return [...offences]
+  }
+  const report = async (profile: string | undefined): Promise<FromVictim> => {
+    const longestTurnMs = turns.longest()
+    const { user, system } = process.cpuUsage(cpuAtReset)
+    const cpuMsPerS = (user + system) / (Date.now() - resetAtMs)
+    if (profile !== undefined) await writeFile(profile, JSON.stringify((await session.post('Profiler.stop')).profile))
+    const bans = await newBans()
+    const offences = await offencesSinceReset()
+    globalThis.gc?.()
+    const { heapUsed, external } = process.memoryUsage()
+    const mb = (bytes: number): number => Math.round(bytes / 1e6)
+    return {
+      kind: 'report',
+      report: {
+        longestTurnMs,
+        cpuMsPerS,
+        peakRssMb: mb(peakRss),
+        heapMb: mb(heapUsed + external),
+        bans,
+        firstBanAtMs,
+        offences,
+      },
+    }
+  }
+  process.on('message', async (message: ToVictim) => {
+    if (message.kind === 'start') send(await start(message.sequencer))
+    else if (message.kind === 'reset') send(await reset(message.isProfiled))
+    else send(await report(message.profile))
+  })
+  process.on('disconnect', () => process.exit())
+}
+
+function send(message: FromVictim): void {
+  process.send?.(message)
+}
