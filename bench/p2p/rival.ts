@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { isErrno } from '../../src/lib/errors.ts'
 import type { Figures } from './figures.ts'
 
 const run = promisify(execFile)
@@ -25,7 +26,7 @@ export async function buildRival(sources: string): Promise<Rival | string> {
     return { path, remove }
   } catch (error) {
     await remove()
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return `neither go nor ${sources} is here`
+    if (isErrno(error, 'ENOENT')) return `neither go nor ${sources} is here`
     return `go build failed: ${error instanceof Error ? error.message : String(error)}`
   }
 }

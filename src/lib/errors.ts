@@ -48,6 +48,11 @@ export function severityOf(error: unknown): Severity {
   return 'temporary'
 }
 
+/** Whether it is the system's error of this code (`ENOENT`), as Node throws it. */
+export function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
 /** One line for logs: the message followed by those of its causes. */
 export function describeError(error: unknown): string {
   const parts: string[] = []

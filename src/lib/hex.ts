@@ -29,11 +29,16 @@ export function isHex(value: unknown, bytes?: number): value is Hex {
   return typeof value === 'string' && HEX_PATTERN.test(value) && (bytes === undefined || value.length === 2 + bytes * 2)
 }
 
+/** In the form in which hashes and addresses are compared and stored. Lower case is hex as before, which its type does not say. */
+export function lowerHex(value: Hex): Hex {
+  return value.toLowerCase() as Hex
+}
+
 /** Checked, lower-cased hex of a fixed length: the form in which hashes and addresses are compared and stored. */
 export function normalizeHex(value: unknown, bytes: number, what: string): Hex {
   if (!isHex(value, bytes))
     throw new DecodeError(`${what}: expected ${bytes} bytes of hex with 0x prefix, got ${show(value)}`)
-  return value.toLowerCase() as Hex
+  return lowerHex(value)
 }
 
 /** JSON-RPC quantity: `0x` and no leading zeros. */

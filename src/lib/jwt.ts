@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describeError, UsageError } from './errors.ts'
+import { describeError, isErrno, UsageError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
@@ -42,7 +42,7 @@ export function loadJwtSecret(path: string, options: { create: boolean }): Uint8
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || !options.create) {
+    if (!isErrno(cause, 'ENOENT') || !options.create) {
       throw new UsageError(`cannot read JWT secret file ${path}: ${describeError(cause)}`, { cause })
     }
     const secret = new Uint8Array(randomBytes(32))

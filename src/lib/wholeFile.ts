@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { describeError } from './errors.ts'
+import { describeError, isErrno } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 /** Replaces the file as a whole (write a sibling, sync, rename): whoever reads it finds the old text or the new one. */
@@ -30,7 +30,7 @@ export async function readWholeJson<T>(
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isErrno(error, 'ENOENT')) return undefined
     throw error
   }
   try {

@@ -14,6 +14,7 @@ import { AccessLists } from './host/accessLists.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { parsePrivateKeyHex } from './host/privateKey.ts'
 import { defaultRouters } from './nat/defaultRoute.ts'
+import type { EntryStore } from './score/entryWriter.ts'
 import { openPeerHistories } from './score/peerHistory.ts'
 import { openScoreBook } from './score/scoreBook.ts'
 import { snappyDeclaredLength } from './snappyBlock.ts'
@@ -284,13 +285,12 @@ describe('ids of messages', () => {
 })
 
 /** A datastore that holds these bytes under every prefix that is asked for. */
-function stored(values: readonly Uint8Array[]): NonNullable<Parameters<typeof openPeerHistories>[1]> {
-  const datastore = {
+function stored(values: readonly Uint8Array[]): EntryStore {
+  return {
     async *query({ prefix = '' }: { prefix?: string }) {
       for (const [index, value] of values.entries()) yield { key: new Key(`${prefix}peer${index}`), value }
     },
     delete: async () => {},
     batch: () => ({ put: () => {}, delete: () => {}, commit: async () => {} }),
   }
-  return datastore as unknown as NonNullable<Parameters<typeof openPeerHistories>[1]>
 }

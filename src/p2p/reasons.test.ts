@@ -57,7 +57,7 @@ describe('the history of a peer', () => {
     const raw = await startRaw()
     await raw.connect(node.address)
     await until('the mesh', () => node.node.meshSize() === 1)
-    const pubsub = raw.host.services.pubsub as unknown as { sendRpc(id: string, rpc: object): boolean }
+    const pubsub = gossipInternals(raw.host.services.pubsub)
     const control = (change: 'graft' | 'prune') => ({
       subscriptions: [],
       messages: [],

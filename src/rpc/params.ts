@@ -1,5 +1,5 @@
 import { describeError } from '../lib/errors.ts'
-import { type Hex, isHex, quantityToNumber } from '../lib/hex.ts'
+import { type Hex, isHex, lowerHex, quantityToNumber } from '../lib/hex.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 
 /** One positional parameter: its name and form in the documentation, and the check that makes it a typed value. */
@@ -26,7 +26,7 @@ export function booleanParam(name: string): Param<boolean> {
 }
 
 export function hashParam(name: string): Param<Hex> {
-  const parse = (value: JsonValue) => (isHex(value, 32) ? (value.toLowerCase() as Hex) : wrongType())
+  const parse = (value: JsonValue) => (isHex(value, 32) ? lowerHex(value) : wrongType())
   return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', parse }
 }
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { uncompressSync } from 'snappy'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../src/lib/bytes.ts'
-import { fromHex, type Hex, quantityToNumber, toHex } from '../../src/lib/hex.ts'
+import { fromHex, type Hex, lowerHex, quantityToNumber, toHex } from '../../src/lib/hex.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { publicKeyToAddress, recoverCompact } from '../../src/lib/secp256k1.ts'
 import {
@@ -71,6 +71,7 @@ interface ReceiptJson {
   l1GasUsed?: Hex
 }
 interface RawRecording {
+  l1: { receipts: ReceiptJson[] }[]
   l2: { transactionsRoot: Hex; receiptsRoot: Hex }[]
   l2Receipts: ReceiptJson[][]
   outputs: { outputRoot: Hex; stateRoot: Hex; withdrawalStorageRoot: Hex; blockRef: { hash: Hex } }[]
@@ -89,7 +90,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     const info = { hash: block.hash, number, parentHash, timestamp, mixHash, baseFeePerGas }
     return excessBlobGas === undefined ? info : { ...info, excessBlobGas }
   })
-  const l1Receipts = l1.map((block) => (block.receipts as unknown as ReceiptJson[]).map(toL1Receipt))
+  const l1Receipts = raw.l1.map(({ receipts }) => receipts.map(toL1Receipt))
 
   it('L1 headers hash to their hash', () => {
     for (const block of l1) expect(blockHeaderHash(blockHeaderFromJson(block))).toBe(block.hash)
@@ -269,7 +270,7 @@ function toL1Receipt({ transactionHash, status, logs }: ReceiptJson): L1Receipt 
     transactionHash,
     status: status === '0x1',
     logs: logs.map(({ address, topics, data, logIndex }) => ({
-      address: address.toLowerCase() as Hex,
+      address: lowerHex(address),
       topics,
       data: fromHex(data),
       logIndex: quantityToNumber(logIndex),

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { describeError, UsageError } from '../../src/lib/errors.ts'
+import { describeError, isErrno, UsageError } from '../../src/lib/errors.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
 
@@ -61,7 +61,7 @@ export function lockDirectory(layout: TestnetLayout): () => void {
       writeFileSync(layout.lock, String(process.pid), { flag: 'wx' })
       return () => rmSync(layout.lock, { force: true })
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) {
+      if (!isErrno(cause, 'EEXIST') || attempt > 0) {
         throw new UsageError(`cannot write to --dir ${layout.dir}: ${describeError(cause)}`, { cause })
       }
       const pid = Number(readFileSync(layout.lock, 'utf8'))
@@ -95,6 +95,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return isErrno(error, 'EPERM')
   }
 }

@@ -56,6 +56,7 @@ export function createKernelLoan(): () => Kernel | undefined {
 }
 
 function instantiate(module: WebAssembly.Module): Kernel {
+  // The module is assembly/kernel, compiled: a test holds it to its source, whose exports these are.
   const exports = new WebAssembly.Instance(module).exports as unknown as KernelExports
   const { memory } = exports
   const base = exports.freeMemory()

@@ -145,7 +145,7 @@ async function checkPeerFacts(
     return undefined
   }
   recordFacts(record, facts, clock.now() - standsSinceMs)
-  const found = { agent: printable(facts.agent, 60), chainIds: [] as string[] }
+  const found: Pick<FoundPeer, 'agent' | 'chainIds'> = { agent: printable(facts.agent, 60), chainIds: [] }
   if (isOver('after it said who it is')) return found
   if (checkGossip(record, facts.protocols)) {
     const startMs = clock.now()

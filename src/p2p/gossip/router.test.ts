@@ -56,17 +56,14 @@ describe('the gossip router', () => {
     // Out of the relay's mesh: its library prunes it, and does not graft it again for a minute.
     const rawInternals = gossipInternals(raw.host.services.pubsub)
     rawInternals.mesh.get(TOPIC)?.clear()
-    const pubsub = raw.host.services.pubsub as unknown as {
-      sendRpc(id: string, rpc: object): boolean
-      handleIHave(): object[]
-    }
     // Asks for nothing that it is told of: what arrives was sent unasked.
-    pubsub.handleIHave = () => []
-    pubsub.sendRpc(relay.node.peerId, {
+    rawInternals.handleIHave = () => []
+    const prune = {
       subscriptions: [],
       messages: [],
       control: { ihave: [], iwant: [], graft: [], idontwant: [], prune: [{ topicID: TOPIC, peers: [], backoff: 60 }] },
-    })
+    }
+    rawInternals.sendRpc(relay.node.peerId, prune)
     await until('the pruned mesh', () => relay.node.meshSize() === 1)
     const before = raw.received()
     const block = testBlock(config)

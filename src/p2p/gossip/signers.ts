@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { type Hex, lowerHex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 
 /** op-node (2026-04): a rotated signer's blocks stay good for 3 h after the change was noticed. */
@@ -30,7 +30,7 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
   const refresh = (): Hex | undefined => {
     const text = modules.current()
     if (text !== read.text) {
-      const address = text?.toLowerCase() as Hex | undefined
+      const address = text === undefined ? undefined : lowerHex(text)
       read = { text, address: address === ZERO_ADDRESS ? undefined : address }
     }
     const { address } = read

@@ -59,13 +59,12 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   let candidate: { state: HealthState; sinceMs: number } | undefined
   let cancel: (() => void) | undefined
 
+  const told = () => ({ ...modules.gossip(), ...record.facts(), connected: modules.connected().length })
   const facts = (): HealthFacts => {
     const nowMs = clock.now()
     const silentSinceMs = nowMs - limits.silentMs
     return {
-      ...modules.gossip(),
-      ...record.facts(),
-      connected: modules.connected().length,
+      ...told(),
       nowMs,
       startedMs,
       flow: record.acceptedSince(silentSinceMs),
@@ -78,9 +77,9 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
     return Promise.all(asked.map(async (peerID) => ({ peerID, chainIDs: await modules.chainsOf(peerID) })))
   }
   const report = async (): Promise<HealthReport> => {
-    const known = { ...facts(), otherChains: await otherChains() }
-    const { nowMs: _, startedMs: __, flow: ___, refusals: ____, ...told } = known
-    return { state, ok: !isTrouble(state), sinceMs, text: healthText(state, known), ...told }
+    const chains = { otherChains: await otherChains() }
+    const text = healthText(state, { ...facts(), ...chains })
+    return { state, ok: !isTrouble(state), sinceMs, text, ...told(), ...chains }
   }
 
   const judge = (): void => {

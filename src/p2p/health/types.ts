@@ -1,5 +1,5 @@
-/** How well blocks come by gossip. Stable names: they are labels of a metric. */
-export const HEALTH_STATES = [
+/** Nobody needs to do anything. */
+const WELL = [
   /** Not long enough up to tell. */
   'starting',
   /** Blocks come by gossip. */
@@ -10,6 +10,9 @@ export const HEALTH_STATES = [
   'catching-up',
   /** Nothing comes by gossip, nor by L1: the chain stands still as far as can be seen. */
   'quiet',
+] as const
+/** An operator should do something about it. */
+const TROUBLES = [
   'no-peers',
   /** None is connected, and nobody else takes part in the chain's gossip. */
   'static-peers-down',
@@ -24,21 +27,13 @@ export const HEALTH_STATES = [
   /** Blocks are accepted from gossip, but the head moves through L1 only. */
   'l1-only',
 ] as const
+
+/** How well blocks come by gossip. Stable names: they are labels of a metric. */
+export const HEALTH_STATES = [...WELL, ...TROUBLES] as const
 export type HealthState = (typeof HEALTH_STATES)[number]
 
-/** The states that an operator should do something about. */
-const TROUBLES: ReadonlySet<HealthState> = new Set([
-  'no-peers',
-  'static-peers-down',
-  'no-subscriber',
-  'no-mesh',
-  'blocks-rejected',
-  'gossip-silent',
-  'l1-only',
-])
-
 export function isTrouble(state: HealthState): boolean {
-  return TROUBLES.has(state)
+  return TROUBLES.some((trouble) => trouble === state)
 }
 
 /** Where a block came from that became the unsafe head: `posted` by RPC, `request` by number from a peer. */

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { privateKeyFromRaw } from '@libp2p/crypto/keys'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import { describeError, UsageError } from '../../lib/errors.ts'
+import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
@@ -97,8 +97,4 @@ function newPrivateKey(): Uint8Array {
       // Zero or not below the group order: about one in 2^128.
     }
   }
-}
-
-function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

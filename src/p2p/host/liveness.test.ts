@@ -1,15 +1,14 @@
 import { Socket } from 'node:net'
-import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { createLivenessMonitor } from './liveness.ts'
+import { createLivenessMonitor, type WatchedConnection } from './liveness.ts'
 
 const OPTIONS = { silentMs: 2_000, answerMs: 1_000, closeMs: 8_000 }
 
 /** A connection as far as it is looked at: bytes come, and pings are answered, as the test says. */
-class FakeConnection {
-  readonly remotePeer: PeerId
+class FakeConnection implements WatchedConnection {
+  readonly remotePeer: string
   readonly remoteAddr = '/ip4/127.0.0.1/tcp/1'
   readonly maConn: { socket: Socket }
   status = 'open'
@@ -18,7 +17,7 @@ class FakeConnection {
   pings = 0
 
   constructor(peer: string) {
-    this.remotePeer = { toString: () => peer } as PeerId
+    this.remotePeer = peer
     const socket = new Socket()
     Object.defineProperty(socket, 'bytesRead', { get: () => this.bytesRead })
     this.maConn = { socket }
@@ -42,10 +41,9 @@ function setUp(...connections: FakeConnection[]) {
     setTimeout: (callback, delayMs) => inner.setTimeout(callback, delayMs),
   }
   const suspected = new Set<string>()
-  const as = (connection: FakeConnection) => connection as unknown as Connection
   const monitor = createLivenessMonitor(
     {
-      watched: () => connections.map(as),
+      watched: () => connections,
       onSuspect: (peer) => suspected.add(peer),
       onAlive: (peer) => suspected.delete(peer),
       clock,
@@ -56,7 +54,7 @@ function setUp(...connections: FakeConnection[]) {
   monitor.start()
   return {
     suspected,
-    check: (connection: FakeConnection) => monitor.check(as(connection)),
+    check: (connection: FakeConnection) => monitor.check(connection),
     async pass(ms: number, each = () => {}) {
       for (let step = 0; step < ms; step += 100) {
         await inner.advance(100)

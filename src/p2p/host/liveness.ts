@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { Connection } from '@libp2p/interface'
+import type { Stream } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { readFirst } from '../streams.ts'
+import { type Readable, readFirst } from '../streams.ts'
+import { PING_BYTES, PING_PROTOCOL } from './pingServer.ts'
 import { socketOf } from './socketOf.ts'
 
-/** libp2p's ping (specs: ping). */
-const PING_PROTOCOL = '/ipfs/ping/1.0.0'
-const PING_BYTES = 32
 /**
  * With many watched connections each is asked less often: a ping costs both sides a millisecond, and the more links a
  * node has, the less it matters when one of them is dead.
@@ -27,12 +25,21 @@ export interface LivenessOptions {
   closeMs: number
 }
 
+/** A connection as far as it is looked at. */
+export interface WatchedConnection {
+  readonly remotePeer: { toString(): string }
+  readonly remoteAddr: { toString(): string }
+  readonly status: string
+  newStream(protocols: string[], options: { signal: AbortSignal }): Promise<Readable & Pick<Stream, 'send' | 'abort'>>
+  abort(error: Error): void
+}
+
 /** Notices connections whose other end has silently gone: the system itself does after a quarter of an hour. */
 export interface LivenessMonitor {
   start(): void
   stop(): void
   /** Looks at one connection now, for example because its peer has opened another. */
-  check(connection: Connection): void
+  check(connection: WatchedConnection): void
 }
 
 interface Watched {
@@ -49,7 +56,7 @@ interface Watched {
  */
 export function createLivenessMonitor(
   modules: {
-    watched(): Connection[]
+    watched(): WatchedConnection[]
     /** None of the connections of this peer gives a sign of life. */
     onSuspect(peerId: string): void
     /** One does again. */
@@ -61,14 +68,14 @@ export function createLivenessMonitor(
 ): LivenessMonitor {
   const { clock, logger } = modules
   const controller = new AbortController()
-  const states = new WeakMap<Connection, Watched>()
+  const states = new WeakMap<WatchedConnection, Watched>()
   /** Checked although nobody watches them. */
-  const checked = new Set<Connection>()
+  const checked = new Set<WatchedConnection>()
   const intervalMs = options.silentMs / LOOKS
   let lookedAtMs = 0
   let cancel: (() => void) | undefined
 
-  const stateOf = (connection: Connection): Watched => {
+  const stateOf = (connection: WatchedConnection): Watched => {
     let state = states.get(connection)
     if (state === undefined) {
       state = { bytesRead: 0, lifeAtMs: clock.now(), asking: false, suspected: false, closeAtMs: undefined }
@@ -76,14 +83,14 @@ export function createLivenessMonitor(
     }
     return state
   }
-  const ask = async (connection: Connection, state: Watched): Promise<void> => {
+  const ask = async (connection: WatchedConnection, state: Watched): Promise<void> => {
     if (state.asking) return
     state.asking = true
     if (await answers(connection, options.closeMs, controller.signal)) state.lifeAtMs = clock.now()
     state.asking = false
   }
   /** Milliseconds since the last sign of life. */
-  const silence = (connection: Connection, nowMs: number): number => {
+  const silence = (connection: WatchedConnection, nowMs: number): number => {
     const state = stateOf(connection)
     const bytesRead = socketOf(connection)?.bytesRead ?? 0
     if (bytesRead !== state.bytesRead) {
@@ -124,7 +131,7 @@ export function createLivenessMonitor(
     }
     for (const [peer, isSilent] of peers) (isSilent ? modules.onSuspect : modules.onAlive)(peer)
   }
-  const close = (connection: Connection): void => {
+  const close = (connection: WatchedConnection): void => {
     checked.delete(connection)
     logger.info('Connection gives no sign of life, closing it', {
       peer: connection.remotePeer.toString(),
@@ -161,7 +168,7 @@ export function createLivenessMonitor(
 }
 
 /** False only when nothing came in time: a refusal of the protocol is a sign of life too. */
-async function answers(connection: Connection, timeoutMs: number, stop: AbortSignal): Promise<boolean> {
+async function answers(connection: WatchedConnection, timeoutMs: number, stop: AbortSignal): Promise<boolean> {
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   try {

@@ -2,7 +2,7 @@ import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 
 /** libp2p's ping (specs: ping): 32 bytes are sent back as they came, as often as the other side likes. */
 export const PING_PROTOCOL = '/ipfs/ping/1.0.0'
-const PING_BYTES = 32
+export const PING_BYTES = 32
 /** The specs' "at most two streams per peer". */
 export const MAX_PING_STREAMS = 2
 /** libp2p's time-out of a ping, here of a stream of them. */

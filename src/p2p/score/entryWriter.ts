@@ -2,6 +2,9 @@ import { type Datastore, Key } from 'interface-datastore'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
+/** The peer store as far as entries of our own are kept in it. */
+export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
+
 /** Notes which entries of a map in memory have changed, and writes those. */
 export interface EntryWriter {
   /** The entry is another, or is gone. */
@@ -14,7 +17,7 @@ export interface EntryWriter {
 export function createEntryWriter(
   modules: {
     logger: Logger
-    datastore: Datastore | undefined
+    datastore: Pick<EntryStore, 'batch'> | undefined
     /** The entry as it is now, JSON-ready; undefined when it is gone. */
     entry(name: string): unknown
   },

@@ -1,8 +1,7 @@
-import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerEvent } from '../api.ts'
-import { createEntryWriter } from './entryWriter.ts'
+import { createEntryWriter, type EntryStore } from './entryWriter.ts'
 
 /** What the place that saw it happen says. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
@@ -33,7 +32,7 @@ const MAX_DETAIL = 200
  */
 export async function openPeerHistories(
   modules: { clock: Clock; logger: Logger; score(peerId: string): number },
-  datastore: Datastore | undefined,
+  datastore: EntryStore | undefined,
 ): Promise<PeerHistories> {
   const { clock, logger } = modules
   const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
@@ -79,7 +78,7 @@ export async function openPeerHistories(
   }
 }
 
-async function load(datastore: Datastore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
+async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
   const found: [string, PeerEvent[]][] = []
   for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
     const events = parseEvents(value)
@@ -103,7 +102,8 @@ function parseEvents(bytes: Uint8Array): PeerEvent[] | undefined {
 
 function isEvent(value: unknown): value is PeerEvent {
   if (typeof value !== 'object' || value === null) return false
-  const { kind, reason, count, firstMs, lastMs, score } = { ...value } as Record<string, unknown>
+  const members: Record<string, unknown> = { ...value }
+  const { kind, reason, count, firstMs, lastMs, score } = members
   const texts = typeof kind === 'string' && typeof reason === 'string'
   return texts && [count, firstMs, lastMs, score].every((number) => typeof number === 'number')
 }

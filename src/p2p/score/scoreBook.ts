@@ -1,9 +1,8 @@
-import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../api.ts'
 import type { SavedCounters, SavedTopic } from '../gossip/retainedScores.ts'
-import { createEntryWriter } from './entryWriter.ts'
+import { createEntryWriter, type EntryStore } from './entryWriter.ts'
 
 /** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */
 export interface ScoreRecord {
@@ -40,7 +39,7 @@ const MAX_TOPICS = 8
  */
 export async function openScoreBook(
   modules: { clock: Clock; logger: Logger },
-  datastore: Datastore | undefined,
+  datastore: EntryStore | undefined,
   options: { retainMs: number },
 ): Promise<ScoreBook> {
   const { clock, logger } = modules

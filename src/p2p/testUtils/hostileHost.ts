@@ -10,6 +10,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
 import { createFrameAssembler } from '../gossip/frameAssembler.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { socketOf as socketUnder } from '../host/socketOf.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
 import { until } from './testNode.ts'
 
@@ -97,9 +98,13 @@ export async function startHostileHost(options: { listen?: boolean; localIp?: st
 }
 
 export function muxerOf(connection: Connection): RawMuxer {
-  return (connection as unknown as { muxer: RawMuxer }).muxer
+  if (!('muxer' in connection)) throw new Error('this connection has no multiplexer')
+  // What yamux's types leave out.
+  return connection.muxer as RawMuxer
 }
 
 export function socketOf(connection: Connection): Socket {
-  return (connection as unknown as { maConn: { socket: Socket } }).maConn.socket
+  const socket = socketUnder(connection)
+  if (socket === undefined) throw new Error('this connection has no socket')
+  return socket
 }
