@@ -6,7 +6,7 @@ import { fromHex, toHex } from './hex.ts'
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 /** Engine API authentication spec: a token's `iat` may differ from now by at most a minute. */
-export const JWT_MAX_SKEW_SECONDS = 60
+const JWT_MAX_SKEW_SECONDS = 60
 
 /** HS256 token with the only claim that the Engine API asks for. */
 export function createJwt(secret: Uint8Array, issuedAtSeconds: number): string {

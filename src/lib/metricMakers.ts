@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** Makes the metrics of one part of a program: they share a registry and the beginning of their names. */
-export type MetricMakers = ReturnType<typeof createMetricMakers>
-
-/** `prefix` comes before each name as it is, for example `op_node_default_`. */
+/**
+ * Makes the metrics of one part of a program: they share a registry and the beginning of their names. `prefix` comes before
+ * each as it is, for example `op_node_default_`.
+ */
 export function createMetricMakers(registry: Registry, prefix: string) {
   const registers = [registry]
   return {

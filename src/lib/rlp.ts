@@ -73,7 +73,7 @@ export function decodeRlp(data: Uint8Array): RlpItem {
 }
 
 /** Decodes the item at `offset`; `end` is where the next one begins. */
-export function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpItem; end: number } {
+function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpItem; end: number } {
   if (depth > 64) throw new DecodeError('rlp: nested more than 64 levels')
   const head = readRlpHeader(data, offset)
   if (!head.isList) return { item: data.subarray(head.start, head.end), end: head.end }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { signedMessage } from './gossip/publisher.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { compressSnappy } from './snappyBlock.ts'
 import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { signedMessage } from './testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 

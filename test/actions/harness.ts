@@ -172,7 +172,7 @@ export interface TestNode {
 }
 
 /** Blocks published by one node are handed to another by the test. */
-export class FakeP2p implements P2pPort {
+class FakeP2p implements P2pPort {
   readonly published: PayloadEnvelope[] = []
   /** Start, end, and the number of the block that the answers are checked by. */
   readonly requested: [number, number, number][] = []

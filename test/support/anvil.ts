@@ -23,7 +23,7 @@ export interface Anvil {
 const START_TIMEOUT_MS = 20_000
 
 /** The native binary itself: the npm wrapper would cost a second Node process and swallow signals. */
-export function anvilBinary(): string {
+function anvilBinary(): string {
   const require = createRequire(import.meta.url)
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`

@@ -199,7 +199,7 @@ export async function partition(shape: Shape, kind: CutKind, partitionMs: number
 }
 
 /** A chain of blocks up to now, and its config. */
-export function chainUpToNow(blocks: number): { config: RollupConfig; chain: PayloadEnvelope[] } {
+function chainUpToNow(blocks: number): { config: RollupConfig; chain: PayloadEnvelope[] } {
   const l2Time = Math.floor(Date.now() / 1000) - blocks
   const config = testConfig('holocene', { genesis: { ...testConfig().genesis, l2Time } })
   return { config, chain: testBlocks(config, 1, blocks) }

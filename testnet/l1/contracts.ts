@@ -15,7 +15,7 @@ import { type AbiValue, encodeCall, encodeDeployment } from '../contracts/abi.ts
 import type { ArtifactStore } from '../contracts/artifact.ts'
 
 /** Contracts behind a proxy each, in the order in which their proxies are created. */
-export const PROXIED_CONTRACTS = [
+const PROXIED_CONTRACTS = [
   'SuperchainConfig',
   'ProtocolVersions',
   'SystemConfig',

@@ -286,6 +286,6 @@ export class Testnet {
 }
 
 /** Since this process began, Node's own start included. */
-export function secondsSinceStart(): number {
+function secondsSinceStart(): number {
   return Math.round(performance.now() / 10) / 100
 }

@@ -43,7 +43,7 @@ export interface RpcDispatcher {
 }
 
 /** geth's limit for a batch. */
-export const DEFAULT_MAX_BATCH_SIZE = 1000
+const DEFAULT_MAX_BATCH_SIZE = 1000
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
@@ -110,7 +110,7 @@ function positional(params: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The one place where a thrown error becomes a JSON-RPC error. */
-export function toRpcError(error: unknown): JsonRpcError {
+function toRpcError(error: unknown): JsonRpcError {
   if (error instanceof JsonRpcError) return error
   if (isDeviumError(error)) {
     const code = error.code === 'decode' || error instanceof UsageError ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR

@@ -1,5 +1,5 @@
 /** In the order in which a check goes through them. */
-export const CHECK_STEPS = [
+const CHECK_STEPS = [
   'address',
   'record',
   'own node',

@@ -99,7 +99,7 @@ function enrTarget(text: string, parseRecord: (text: string) => NodeRecord): Che
 }
 
 /** Throws when the bytes are no secp256k1 key. */
-export function peerIdOfKey(publicKey: Uint8Array): string {
+function peerIdOfKey(publicKey: Uint8Array): string {
   return peerIdFromPublicKey(publicKeyFromRaw(publicKey)).toString()
 }
 

@@ -5,7 +5,7 @@ import { classifyDialFailure, type DialFailure } from '../host/dialFailure.ts'
 import type { Endpoint } from './resolve.ts'
 
 /** Transport security as libp2p names it. */
-export const SECURITY_PROTOCOLS = ['/noise', '/tls/1.0.0', '/plaintext/2.0.0'] as const
+const SECURITY_PROTOCOLS = ['/noise', '/tls/1.0.0', '/plaintext/2.0.0'] as const
 export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number]
 
 /** What a port did with the first words of libp2p. */

@@ -34,7 +34,7 @@ export function openNodeStore(folder: string, modules: { logger: Logger; clock: 
   }
 }
 
-export const DEFAULT_FOLDER = 'opnode_discovery_db'
+const DEFAULT_FOLDER = 'opnode_discovery_db'
 
 function parse(json: unknown): string[] {
   if (typeof json !== 'object' || json === null) throw new TypeError('not an object')

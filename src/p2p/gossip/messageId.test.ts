@@ -3,12 +3,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
+import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { Question } from './inspection.ts'
 import { InspectionFailure, type LargeMessage } from './inspectionThread.ts'
 import { LARGE_BYTES, MANY_TRANSACTIONS } from './largeMessages.ts'
 import { createMessageIds, type IdentifiedMessage, messageId, unpackMessage } from './messageId.ts'
-import { signedMessage } from './publisher.ts'
 
 const TOPIC = '/optimism/10/2/blocks'
 

@@ -6,10 +6,9 @@ import type { Logger } from '../../lib/logger.ts'
 import { encodePayloadEnvelope, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
-import { type BlockSigner, signPayloadHash } from '../signer/blockSigner.ts'
+import type { BlockSigner } from '../signer/blockSigner.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import type { GossipRouter } from './router.ts'
-import type { PayloadVersion } from './topics.ts'
 
 export interface Publisher {
   publish(envelope: PayloadEnvelope): Promise<void>
@@ -57,15 +56,4 @@ export function createPublisher(modules: {
       }
     },
   }
-}
-
-/** r ‖ s ‖ yParity ‖ body, before compression (specs: rollup-node-p2p, "Block encoding"). */
-export function signedMessage(
-  envelope: PayloadEnvelope,
-  version: PayloadVersion,
-  chainId: bigint,
-  key: Uint8Array,
-): Uint8Array {
-  const body = encodePayloadEnvelope(envelope, version)
-  return concatBytes(signPayloadHash(chainId, keccak256(body), key), body)
 }

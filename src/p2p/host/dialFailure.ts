@@ -1,7 +1,7 @@
 import { describeError } from '../../lib/errors.ts'
 
 /** Where a dial ended, in the order in which a dial gets there. */
-export const DIAL_FAILURES = [
+const DIAL_FAILURES = [
   'no-address',
   'name-not-found',
   'local',
@@ -31,7 +31,7 @@ export interface DialFailure {
 }
 
 /** What each reason means for whoever looks for the fault. */
-export const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
+const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
   'no-address': 'no address that can be dialled over TCP',
   'name-not-found': 'the host name does not resolve',
   local: 'this machine cannot dial that address',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 
 /** Where UPnP devices listen for searches. */
-export const SSDP_GROUP = { ip: '239.255.255.250', port: 1900 }
+const SSDP_GROUP = { ip: '239.255.255.250', port: 1900 }
 /** UPnP Device Architecture: searches get lost, as UDP does, so each is sent more than once. */
 const SENDS = 3
 const SEND_AGAIN_MS = 500

@@ -6,7 +6,7 @@ export type AppEvent = keyof ReqRespScores
 /** op-node's app_params.go: caps and weights of what happens in request/response sync. */
 const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
 export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
-export const APP_EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
+const APP_EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
 /** 10 epochs of 6 slots. */
 export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01

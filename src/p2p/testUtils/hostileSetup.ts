@@ -1,8 +1,8 @@
 import type { PeerEvent } from '../api.ts'
-import { signedMessage } from '../gossip/publisher.ts'
 import { blocksTopic } from '../gossip/topics.ts'
 import type { P2pOptions } from '../options.ts'
 import { compressSnappy } from '../snappyBlock.ts'
+import { signedMessage } from './signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
 import { startTestNode, type TestNode, until } from './testNode.ts'
 

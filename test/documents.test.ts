@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const FOLDERS = ['assembly', 'bench', 'bin', 'patches', 'src', 'test', 'testnet']
+const DOCUMENTS = ['ARCHITECTURE.md', 'README.md', 'src/p2p/OFFENCES.md']
+
+/** Files and folders of ours, from the root on; folders with a slash at the end. */
+function paths(): string[] {
+  const inside = FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map(
+      (entry) => join(entry.parentPath, entry.name).slice(ROOT.length) + (entry.isDirectory() ? '/' : ''),
+    ),
+  )
+  return [...inside, ...FOLDERS.map((folder) => `/${folder}/`), ...readdirSync(ROOT).map((name) => `/${name}`)]
+}
+
+/** What a document names in code style that looks like a path of ours: `name.ts`, `folder/`, `src/folder`. */
+function namedPaths(text: string): string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)]
+    .map(([, code = '']) => code)
+    .filter((code) => /^[\w./*-]+$/.test(code))
+    .filter(
+      (code) => /\.(ts|mjs|md)$/.test(code) || /^[a-z][\w-]*\/$/.test(code) || /^(src|test|testnet|bench)\//.test(code),
+    )
+}
+
+describe('documents', () => {
+  const all = paths()
+  const exists = (path: string): boolean => {
+    const pattern = path.replace(/[.]/g, '\\.').replaceAll('*', '[^/]*')
+    return all.some((known) => new RegExp(`/${pattern}/?$`).test(known))
+  }
+
+  it.each(DOCUMENTS)('%s names only files that are there', (document) => {
+    const named = namedPaths(readFileSync(join(ROOT, document), 'utf8'))
+    if (document === 'ARCHITECTURE.md') expect(named.length).toBeGreaterThan(40)
+    expect(named.filter((path) => !exists(path))).toEqual([])
+  })
+
+  it('name npm scripts that are there', () => {
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    )
+    for (const document of DOCUMENTS) {
+      const text = readFileSync(join(ROOT, document), 'utf8')
+      const named = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name)
+      expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+    }
+  })
+})
