@@ -7,6 +7,7 @@ import { InspectionFailure } from '../gossip/inspectionThread.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import { RESULT } from './payloadByNumber.ts'
+import { TokenBucket } from './tokenBucket.ts'
 
 const config = testConfig()
 const blockOf = (blockNumber: number): PayloadEnvelope => testBlock(config, { blockNumber })
@@ -160,7 +161,7 @@ describe('createBlockClient', () => {
     expect(asked.slice(1).map(({ number }) => number)).toEqual(new Array(askedAgain).fill(7))
   })
 
-  it('asks for the gap of a minute at once, and then four a second', async () => {
+  it('asks for the gap of a minute at once, and then sixteen a second', async () => {
     const { clock, asked, ask, give } = setUp(['a'])
     await ask(...Array.from({ length: 100 }, (_, index) => index))
     const answerAll = async () => {
@@ -171,11 +172,38 @@ describe('createBlockClient', () => {
     }
     await answerAll()
     expect(asked).toHaveLength(64)
-    for (let quarter = 0; quarter < 8; quarter++) {
-      await clock.advance(250)
+    for (let count = 0; count < 8; count++) {
+      await clock.advance(62)
+      await clock.advance(1)
       await answerAll()
     }
     expect(asked).toHaveLength(72)
+  })
+
+  it('asks a peer that answers as late as op-node beyond its limit no faster than op-node allows', async () => {
+    const { clock, asked, ask, last, give } = setUp(['a'])
+    await ask(...Array.from({ length: 120 }, (_, index) => index))
+    // op-node's bucket: what is asked without a token there waits for it, and counts as a wait of everybody's.
+    const server = new TokenBucket(clock, 4, 15)
+    let waits = 0
+    const serveUntil = async (endMs: number) => {
+      for (let served = asked.length - 1; clock.now() < endMs; ) {
+        if (served === asked.length) {
+          await clock.advance(5)
+          continue
+        }
+        served += 1
+        const waitMs = server.take()
+        if (waitMs > 0) waits += 1
+        await clock.advance(waitMs + 1)
+        await give(last())
+      }
+    }
+    await serveUntil(10_000)
+    expect(waits).toBeLessThanOrEqual(2)
+    // 15 at once, then four a second.
+    expect(asked.length).toBeGreaterThanOrEqual(50)
+    expect(asked.length).toBeLessThanOrEqual(56)
   })
 
   it('goes on as soon as there is somebody to ask', async () => {

@@ -10,6 +10,13 @@ import { TokenBucket } from './tokenBucket.ts'
 
 /** op-node's queue of a peer; here the queue of all. */
 const MAX_QUEUED = 128
+/**
+ * op-node's limit of one peer (sync.go). It lets a request beyond it wait, and all other peers with it: its lock is held
+ * meanwhile. Whoever answers as late as that, or has a link so slow, is asked at this rate, and seldom tried with more.
+ */
+const OP_NODE_LIMIT = { perSecond: 4, burst: 15 } as const
+const LATE_ANSWER_MS = 200
+const TRY_FASTER_AFTER_MS = 10_000
 /** After a failure a peer is left alone for as long as op-node leaves it: 15 tokens at 4 a second. */
 const FAILURE_REST_MS = 3_750
 /** After "not found" or a lost connection: the block may be there soon, so the rest is short at first. */
@@ -67,6 +74,8 @@ interface Job {
 
 interface PeerState {
   bucket: TokenBucket
+  /** Infinite unless its answers came late. */
+  fasterAtMs: number
   isBusy: boolean
   restsUntilMs: number
   /** "Not found" in a row. */
@@ -87,10 +96,20 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     let state = peers.get(peerId)
     if (state === undefined) {
       const bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
-      state = { bucket, isBusy: false, restsUntilMs: 0, misses: 0, tookMs: 0 }
+      state = { bucket, fasterAtMs: Number.POSITIVE_INFINITY, isBusy: false, restsUntilMs: 0, misses: 0, tookMs: 0 }
       peers.set(peerId, state)
     }
     return state
+  }
+  const setPace = (state: PeerState, { perSecond, burst }: { perSecond: number; burst: number }): void => {
+    state.bucket = new TokenBucket(clock, perSecond, burst)
+    state.bucket.empty()
+  }
+  const onAnswered = (state: PeerState, tookMs: number): void => {
+    state.tookMs = tookMs
+    if (tookMs < LATE_ANSWER_MS) return
+    if (state.fasterAtMs === Number.POSITIVE_INFINITY) setPace(state, OP_NODE_LIMIT)
+    state.fasterAtMs = clock.now() + TRY_FASTER_AFTER_MS
   }
   /** The highest that nobody is asked for; else the one that another peer is slowest with, when that is due. */
   const nextJob = (peerId: string, nowMs: number): { job: Job; dueInMs: number } | undefined => {
@@ -130,6 +149,10 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     for (const peerId of candidates) {
       const state = stateOf(peerId)
       if (state.isBusy) continue
+      if (nowMs >= state.fasterAtMs) {
+        state.fasterAtMs = Number.POSITIVE_INFINITY
+        setPace(state, PEER_LIMIT)
+      }
       const next = nextJob(peerId, nowMs)
       if (next === undefined) continue
       const restMs = state.restsUntilMs - nowMs
@@ -191,7 +214,7 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       }
     } finally {
       state.isBusy = false
-      state.tookMs = clock.now() - startMs
+      onAnswered(state, clock.now() - startMs)
       job.asking.delete(peerId)
       modules.metrics.onRequest('client', job.number, Math.min(code, MAX_RESULT_LABEL), state.tookMs / 1000)
     }

@@ -69,4 +69,36 @@ describe('createPayloadServer', () => {
     expect(stream.sent.map((bytes) => [...bytes])).toEqual([[RESULT.ok, 1, 0, 0, 0]])
     expect(stream.aborted?.message).toBe('not read in time')
   })
+
+  it.each([
+    { bytes: 100, atOnce: 64, thenEachMs: 1_000 / 16 },
+    { bytes: 1024 * 1024, atOnce: 13, thenEachMs: 5_000 / 16 },
+  ])('gives a peer $atOnce blocks of $bytes bytes at once, then one each $thenEachMs ms', async (limit) => {
+    const { bytes, atOnce, thenEachMs } = limit
+    const clock = new ManualClock(Date.now())
+    const block = testBlock(config, { blockNumber: 7, transactions: [new Uint8Array(bytes)] })
+    const serve = createPayloadServer({
+      chain: testChain(config, { payloadByNumber: async () => block }),
+      recent: () => undefined,
+      clock,
+      logger: silentLogger,
+      onOversized: () => {},
+      metrics: { onRequest: () => {} },
+    })
+    const request = (): Promise<void> => {
+      const stream = new FakeStream()
+      stream.receive(encodeRequest(7))
+      return serve(stream, { remotePeer })
+    }
+    for (let count = 0; count < atOnce; count++) await request()
+    const startMs = clock.now()
+    let served = 0
+    const asking = (async () => {
+      for (; served < 10; served++) await request()
+    })()
+    while (served < 10) await clock.advance(1)
+    await asking
+    expect((clock.now() - startMs) / 10 / thenEachMs).toBeGreaterThan(0.9)
+    expect((clock.now() - startMs) / 10 / thenEachMs).toBeLessThan(1.1)
+  })
 })

@@ -19,13 +19,14 @@ import {
 import { TokenBucket } from './tokenBucket.ts'
 
 /**
- * op-node's rates (sync.go): all peers together, each peer, and how long a request may wait for its turn. Its bursts, 40
- * and 15, do not last for the gap of a minute's outage at a block a second; ours do. An op-node that is asked faster
- * than it likes lets the request wait, and nobody asks it for more than one block at a time.
+ * Of all peers together as op-node (sync.go), with a burst that lasts for the gap of some minutes. Of one peer four times
+ * op-node's rate, with a burst for a minute's outage at a block a second; how long a request may wait is op-node's.
  */
 export const GLOBAL_LIMIT = { perSecond: 20, burst: 256 } as const
-export const PEER_LIMIT = { perSecond: 4, burst: 64 } as const
+export const PEER_LIMIT = { perSecond: 16, burst: 64 } as const
 const MAX_WAIT_MS = 20_000
+/** Of a block for one token: beyond 1 MiB a peer gets fewer a second than from op-node. */
+const TOKEN_BYTES = 256 * 1024
 const PEERS_REMEMBERED = 1000
 /** Answers of one peer in memory until it has read them: each may have 10 MiB. Others of its requests wait. */
 const ANSWERS_AT_ONCE = { atOnce: 2, maxWaiting: 64 }
@@ -61,12 +62,15 @@ export function createPayloadServer(modules: PayloadServerModules) {
   const peers = new LruMap<string, TokenBucket>(PEERS_REMEMBERED)
   const lanes = createLanes(ANSWERS_AT_ONCE)
 
-  const waitForTurn = async (peer: string, signal: AbortSignal): Promise<void> => {
+  const bucketOf = (peer: string): TokenBucket => {
     let bucket = peers.get(peer)
     if (bucket === undefined) {
       bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
       peers.set(peer, bucket)
     }
+    return bucket
+  }
+  const waitForTurn = async (bucket: TokenBucket, signal: AbortSignal): Promise<void> => {
     const waitMs = Math.max(everyone.take(), bucket.take())
     if (waitMs > MAX_WAIT_MS) {
       everyone.giveBack()
@@ -75,7 +79,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     if (waitMs > 0) await sleep(clock, waitMs, signal)
   }
-  const answer = async (number: number): Promise<Iterable<Uint8Array>> => {
+  const answer = async (number: number, bucket: TokenBucket): Promise<Iterable<Uint8Array>> => {
     const { config } = chain
     const nowS = unixSeconds(clock)
     if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
@@ -83,6 +87,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
+    bucket.take(Math.floor(sizeOf(envelope) / TOKEN_BYTES))
     return responsePieces(envelope, config)
   }
 
@@ -99,11 +104,12 @@ export function createPayloadServer(modules: PayloadServerModules) {
       // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
       const request = await readFirst(stream, REQUEST_BYTES, timeout)
-      await waitForTurn(peer, stop.signal)
+      const bucket = bucketOf(peer)
+      await waitForTurn(bucket, stop.signal)
       number = decodeRequest(request)
       const answering = lanes.run(peer, async () => {
         stop.signal.throwIfAborted()
-        const pieces = await answer(number)
+        const pieces = await answer(number, bucket)
         hasBegun = true
         await writePieces(stream, pieces, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
@@ -135,6 +141,10 @@ function watchLength(stream: ServedStream, onOversized: () => void): void {
     onOversized()
     stream.abort(new Error(`a request of more than ${MAX_REQUEST_BYTES} bytes`))
   })
+}
+
+function sizeOf({ payload }: PayloadEnvelope): number {
+  return payload.transactions.reduce((sum, { length }) => sum + length, 0)
 }
 
 function resultOf(error: unknown): ResultCode {

@@ -33,6 +33,12 @@ export class TokenBucket {
     this.tokens = Math.min(this.burst, this.tokens + count)
   }
 
+  /** What is left is gone: the next one comes when its time has. */
+  empty(): void {
+    this.refill()
+    this.tokens = Math.min(0, this.tokens)
+  }
+
   private refill(): void {
     const nowMs = this.clock.now()
     const gained = (Math.max(0, nowMs - this.updatedMs) / 1000) * this.perSecond
