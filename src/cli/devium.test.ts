@@ -193,6 +193,10 @@ describe('devium', () => {
         /^devium: http:\/\/\S+ does not answer like a devium node: Invalid input: expected array, received object\n$/,
     },
     { args: ['p2p', 'explan'], stderr: "devium: unknown command 'explan' (Did you mean explain?)\n" },
+    {
+      args: ['status', '--rcp=http://127.0.0.1:9510'],
+      stderr: "devium: unknown option '--rcp' (Did you mean --rpc?)\n",
+    },
     { args: ['p2p', 'peers', '--al'], stderr: "devium: unknown option '--al' (Did you mean --all?)\n" },
   ])('$args ends with one clear line and exit code 1', async ({ args, stderr }) => {
     const expected = typeof stderr === 'string' ? stderr : expect.stringMatching(stderr)

@@ -81,11 +81,25 @@ export function onOneLine(text: string): string {
 /** Parses the command line and runs; never rejects. */
 export async function runProgram(command: Command, argv: readonly string[] = process.argv): Promise<void> {
   try {
-    await command.parseAsync(argv)
+    await command.parseAsync(withoutUnknownValues(command, argv))
   } catch (error) {
     reportFatal(command.name(), error)
     process.exit(1)
   }
+}
+
+/** commander finds what `--rcp` was meant to be, but not for `--rcp=value`. */
+function withoutUnknownValues(command: Command, argv: readonly string[]): string[] {
+  const known = new Set<string | undefined>()
+  const collect = ({ options, commands }: Command): void => {
+    for (const { long } of options) known.add(long ?? undefined)
+    for (const sub of commands) collect(sub)
+  }
+  collect(command)
+  return argv.map((argument) => {
+    const [name = ''] = argument.split('=', 1)
+    return name.startsWith('--') && !known.has(name) ? name : argument
+  })
 }
 
 export function reportFatal(programName: string, error: unknown): void {

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { UsageError } from '../lib/errors.ts'
+import { describeError, UsageError } from '../lib/errors.ts'
 import { P2pError } from './errors.ts'
 import type { P2pOptions } from './options.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
@@ -163,6 +163,14 @@ describe('identity and listening', () => {
     const error = await startTestNode({ peerStorePath }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(UsageError)
     expect(String(error)).toContain('in use by another process')
+  })
+
+  it('says in one line that its port is in use', async () => {
+    const port = await closedPort()
+    await nodeInTest({ listenTcpPort: port })
+    const error = await startTestNode({ listenTcpPort: port }).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(UsageError)
+    expect(describeError(error)).toMatch(/^cannot listen for peers on .*\): the port is in use by another program$/)
   })
 
   it('announces the address it is told to', async () => {

@@ -7,6 +7,7 @@ import { cors } from 'hono/cors'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { checkJwt } from '../jwt.ts'
+import { listenProblem } from '../listenProblem.ts'
 import { hostCheck } from './hostCheck.ts'
 import type { RpcDispatcher } from './server.ts'
 
@@ -102,14 +103,7 @@ export async function serveApp(
 function listen(server: Server, host: string, port: number, what: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const problem =
-        cause.code === 'EADDRINUSE'
-          ? 'the port is in use by another program'
-          : cause.code === 'EACCES'
-            ? 'permission denied'
-            : cause.code === 'EADDRNOTAVAIL'
-              ? 'no such address on this machine'
-              : cause.message
+      const problem = listenProblem(cause.code ?? '') ?? cause.message
       reject(new UsageError(`cannot listen on ${host}:${port} (${what}): ${problem}`, { cause }))
     })
     server.listen(port, host, () => resolve())

@@ -10,6 +10,7 @@ import { yamux } from '@libp2p/yamux'
 import type { Datastore } from 'interface-datastore'
 import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { UsageError } from '../../lib/errors.ts'
+import { listenProblem } from '../../lib/listenProblem.ts'
 import type { P2pOptions } from '../options.ts'
 import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
 import { maxPeers } from './connectionTrimmer.ts'
@@ -106,12 +107,10 @@ export async function startHost(host: Host, options: P2pOptions): Promise<void> 
     await host.start()
   } catch (cause) {
     const text = String(cause instanceof Error ? cause.message : cause)
-    if (/listen|EADDR|address/i.test(text)) {
-      throw new UsageError(
-        `cannot listen for peers on ${options.listenIp}:${options.listenTcpPort} (--p2p.listen.ip, --p2p.listen.tcp)`,
-        { cause },
-      )
-    }
+    const place = `${options.listenIp}:${options.listenTcpPort} (--p2p.listen.ip, --p2p.listen.tcp)`
+    const problem = listenProblem(text)
+    if (problem !== undefined) throw new UsageError(`cannot listen for peers on ${place}: ${problem}`)
+    if (/listen|address/i.test(text)) throw new UsageError(`cannot listen for peers on ${place}`, { cause })
     throw cause
   }
 }
