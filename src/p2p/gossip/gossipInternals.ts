@@ -50,6 +50,8 @@ export interface GossipInternals {
     readonly peerStats: Map<string, PeerCounters>
     readonly peerIPs: Map<string, Set<string>>
     readonly params: { topics: Record<string, TopicParams> }
+    /** Its answers of the last half a second. */
+    readonly scoreCache: Map<string, unknown>
     score(peerId: string): number
     addPeer(peerId: string): void
     removePeer(peerId: string): void
@@ -91,6 +93,7 @@ export function gossipInternals(instance: object): GossipInternals {
       'streamsOutbound',
       'score.peerStats',
       'score.peerIPs',
+      'score.scoreCache',
       'gossipTracer.promises',
       'idontwants',
     ],

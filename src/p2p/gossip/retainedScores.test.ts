@@ -14,12 +14,12 @@ beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
 
 /** Gossipsub's own score keeper under our parameters. */
-function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current') {
+function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheValidityMs = 0) {
   const { params } = gossipScoring(
     { scoring: 'light', scoreBlocks, ipColocationExempt: [] },
     { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
   )
-  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
+  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs })
   const left: [string, number | undefined, number | undefined][] = []
   const penaltyOf = (peerId: string) => score.peerStats.get(peerId)?.behaviourPenalty
   const retained = retainScores({ score }, (peerId) => {
@@ -125,5 +125,14 @@ describe('retainScores', () => {
     score.refreshScores()
     score.addPeer('a')
     expect(score.score('a')).toBe(0)
+  })
+
+  it('forgives at once, though the library remembers scores for a while', () => {
+    const { score, retained } = keeper('current', 60_000)
+    score.addPeer('bad')
+    score.addPenalty('bad', 9, ScorePenalty.BrokenPromise)
+    expect(score.score('bad')).toBe(-144)
+    retained.forgive('bad')
+    expect(score.score('bad')).toBe(0)
   })
 })

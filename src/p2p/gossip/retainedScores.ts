@@ -112,6 +112,8 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
         topic.meshFailurePenalty = 0
         topic.invalidMessageDeliveries = 0
       }
+      // Or it would be banned again for a score of half a second ago.
+      score.scoreCache.delete(peerId)
     },
   }
 }
