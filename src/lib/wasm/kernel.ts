@@ -42,6 +42,19 @@ function compile(): WebAssembly.Module | undefined {
 }
 
 /**
+ * The module for another thread, which takes it by `adoptKernelModule` and so neither compiles it nor frees its code when it
+ * ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run it.
+ */
+export function kernelModule(): WebAssembly.Module | undefined {
+  return compile()
+}
+
+/** To be called before the first loan. */
+export function adoptKernelModule(module: WebAssembly.Module): void {
+  compiled = module
+}
+
+/**
  * Lends one instance of the module, with a memory of its own, whose content is good until the next call. Undefined where
  * the processor cannot run it: callers have a plain way too.
  */

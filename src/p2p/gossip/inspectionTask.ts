@@ -15,6 +15,14 @@ export interface MessageWork {
 
 export type Work = MessageWork | { block: FramedBlock }
 
+/** What the thread is started with. */
+export interface ThreadData {
+  kernel: WebAssembly.Module | undefined
+}
+
+/** Has the thread end when it has done what it is at. */
+export const END = 'end'
+
 export type Task = Work & { task: number }
 
 export type Answer =

@@ -2,13 +2,14 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { kernelModule } from '../../lib/wasm/kernel.ts'
 import { readTransactionsInto, transactionCount, transactionsPlace } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { FramedBlock, UnpackedBlock } from '../sync/unpackBlock.ts'
 import { createFairQueue } from './fairQueue.ts'
 import { bodyOf, type Inspection, type Question } from './inspection.ts'
-import type { Answer, Task, Work } from './inspectionTask.ts'
+import { type Answer, END, type Task, type ThreadData, type Work } from './inspectionTask.ts'
 import { nextTurn } from './largeMessages.ts'
 import type { IdentifiedMessage } from './messageId.ts'
 
@@ -48,6 +49,8 @@ const QUEUE = { total: 24, perPeer: 6 }
 const TIME_LIMIT_MS = 3_000
 /** For one message, which takes 0.1 s at most: then the thread is taken for stuck. */
 const STUCK_MS = 3_000
+/** For the thread to end by itself when the node stops: a message and some more. */
+const END_MS = 500
 /** Transactions for which a view is made in one turn of the event loop: 2 ms. */
 const VIEWS_PER_TURN = 16_384
 
@@ -77,7 +80,8 @@ export function createInspectionThread(
 
   const start = (): Worker => {
     // Without the flags of the process, some of which are for its main module only.
-    const started = new Worker(file, { execArgv: ['--disable-warning=ExperimentalWarning'] })
+    const workerData: ThreadData = { kernel: kernelModule() }
+    const started = new Worker(file, { execArgv: ['--disable-warning=ExperimentalWarning'], workerData })
     started.on('message', (answer: Answer) => onAnswer(answer))
     started.on('error', (err: unknown) => {
       if (started === worker) replace('worker-failed', err instanceof Error ? err.message : String(err))
@@ -86,6 +90,15 @@ export function createInspectionThread(
       if (started === worker) replace('worker-failed', `ended with code ${code}`)
     })
     return started
+  }
+  /** A thread that is ended in the middle of its work may take V8 along, so it has some time to end by itself. */
+  const end = async (ending: Worker): Promise<void> => {
+    const ended = new Promise((resolve) => ending.once('exit', resolve))
+    const cancel = clock.setTimeout(() => void ending.terminate(), END_MS)
+    ending.ref()
+    ending.postMessage(END)
+    await ended
+    cancel()
   }
   /** The next message starts a new one. */
   const replace = (reason: InspectionFailure['reason'], why: string): void => {
@@ -214,7 +227,7 @@ export function createInspectionThread(
       finish()
       const last = worker
       worker = undefined
-      await last?.terminate()
+      if (last !== undefined) await end(last)
     },
   }
 }
