@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BuiltBlock, Chain } from '../src/execution/chain/types.ts'
 import { initChain, openChain } from '../src/execution/index.ts'
+import { madeUpL1Block } from '../src/execution/testUtils/l1Block.ts'
 import { createMemoryBlock, deposit } from '../src/execution/testUtils/memoryBlock.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
@@ -49,16 +50,7 @@ async function withChain<T>(use: (chain: Chain) => Promise<T>): Promise<T> {
 async function build(chain: Chain, transactions: readonly Uint8Array[]): Promise<BuiltBlock> {
   const parent = chain.head()
   const timestamp = parent.timestamp + 1
-  const l1Block = {
-    ...rollup.genesis.l1,
-    number: 1,
-    parentHash: ZERO_HASH,
-    timestamp,
-    mixHash: ZERO_HASH,
-    baseFeePerGas: 1_000_000_000n,
-    excessBlobGas: 0n,
-    parentBeaconBlockRoot: ZERO_HASH,
-  }
+  const l1Block = madeUpL1Block(rollup, timestamp, 1)
   const l1Info = l1InfoDepositTx(rollup, rollup.genesis.systemConfig, parent.number, l1Block, timestamp)
   const job = await chain.startBuild({
     parentHash: parent.hash,

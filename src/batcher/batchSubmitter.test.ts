@@ -1,16 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { BatcherStateError } from './batchSubmitter.ts'
+import { describe, expect, it } from 'vitest'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions, type RecordedChain } from './testUtils/recordedChain.ts'
-import { type SubmitterSetup, setUpSubmitter } from './testUtils/submitterSetup.ts'
+import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { until } from './testUtils/until.ts'
-
-let setup: SubmitterSetup | undefined
-
-afterEach(async () => {
-  await setup?.stop()
-  setup = undefined
-})
 
 const never = new AbortController().signal
 
@@ -52,7 +44,7 @@ describe('posting', () => {
       options: { compressor: 'none', maxL1TxSizeBytes: 2000 },
     },
   ] as const)('puts every block on L1 in order: $id', async ({ chain, options }) => {
-    setup = await setUpSubmitter(chain)
+    const setup = await submitterInTest(chain)
     const { node, l1, sender } = setup
     node.unsafe = 5
     setup.create(options).start()
@@ -68,7 +60,7 @@ describe('posting', () => {
   })
 
   it('puts a backlog into one channel, not into one for each handful of blocks loaded', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 24
     setup.create().start()
@@ -77,7 +69,7 @@ describe('posting', () => {
   })
 
   it('continues at the safe head after a restart of the program', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup
     node.unsafe = 10
     const first = setup.create()
@@ -94,7 +86,7 @@ describe('posting', () => {
   })
 
   it('posts again what the rollup node did not derive from a complete channel', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 3
     node.frozenSafe = 0
@@ -111,7 +103,7 @@ describe('posting', () => {
   })
 
   it('drops the blocks of an abandoned chain and posts the new one', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 4
     // The channel stays open, so none of the four blocks has left when the chain changes.
@@ -140,7 +132,7 @@ describe('posting', () => {
   })
 
   it('posts nothing of an execution client that follows another chain than the rollup node', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 2
     const stranger = chain.blocks.map((block) => ({ ...block, parentHash: `0xee${block.parentHash.slice(4)}` }))
@@ -153,7 +145,7 @@ describe('posting', () => {
   })
 
   it('carries on when blocks cannot be had for a while', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
     node.blockFault = true
@@ -167,7 +159,7 @@ describe('posting', () => {
 
 describe('L1 out of reach', () => {
   it('carries on by itself, in order and without a gap', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1, sender, chain } = setup
     await l1.request('evm_setAutomine', [false])
     node.unsafe = 3
@@ -185,7 +177,7 @@ describe('L1 out of reach', () => {
   })
 
   it('starts to post once L1 can be reached', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
     const submitter = setup.create()
@@ -204,7 +196,7 @@ describe('L1 reorg', () => {
   it.each([1, 3])(
     'posts again what an L1 that dropped its transactions has lost, %i at a time',
     async (maxPendingTx) => {
-      setup = await setUpSubmitter('granite-singular-zlib-calldata')
+      const setup = await submitterInTest('granite-singular-zlib-calldata')
       const { node, l1, sender, chain } = setup
       node.unsafe = 3
       setup.create({ maxPendingTx, maxL1TxSizeBytes: 500, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 }).start()
@@ -213,7 +205,7 @@ describe('L1 reorg', () => {
       await until(async () => (await node.safeNumber()) >= 6)
       await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
       node.unsafe = 25
-      const mining = setInterval(() => setup?.mine().catch(() => {}), 250)
+      const mining = setInterval(() => setup.mine().catch(() => {}), 250)
       await until(async () => (await node.safeNumber()) === 25).finally(() => clearInterval(mining))
       expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
         expectedBlocks(chain, 25, 25)[0],
@@ -228,7 +220,7 @@ describe('rollup node out of reach', () => {
     { fault: 'error', text: /^sync status request failed: the engine is not reachable/ },
     { fault: 'empty', text: /^sync status request timed out: the rollup node is not in sync/ },
   ] as const)('warns and carries on by itself: $fault', async ({ fault, text }) => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
     node.syncStatusFault = fault
@@ -241,7 +233,7 @@ describe('rollup node out of reach', () => {
   })
 
   it('says the same thing only once in a while', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.syncStatusFault = 'error'
     setup.create().start()
@@ -250,7 +242,7 @@ describe('rollup node out of reach', () => {
   })
 
   it('does nothing while the node derives L1 blocks again that it had passed', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
     setup.create().start()
@@ -265,7 +257,7 @@ describe('rollup node out of reach', () => {
   })
 
   it('waits for the node to reach the L1 head when asked to', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 2
     node.currentL1 = 37
@@ -281,7 +273,7 @@ describe('rollup node out of reach', () => {
     { id: 'to the L1 head', checkRecentTxsDepth: 0 },
     { id: 'to our last transaction', checkRecentTxsDepth: 20 },
   ])('posts nothing twice when it starts before the node has derived what is on L1: $id', async (options) => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup
     node.unsafe = 10
     const first = setup.create()
@@ -313,103 +305,10 @@ describe('rollup node out of reach', () => {
   })
 
   it('is fatal when L1 is another chain than the rollup node says', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
     setup.chain.rollup.l1_chain_id = 1
     setup.create().start()
-    const error = await until(() => setup?.fatal[0])
+    const error = await until(() => setup.fatal[0])
     expect(String(error)).toContain("--l1-eth-rpc serves chain 900, but the rollup node's L1 is chain 1")
-  })
-})
-
-describe('stop and start', () => {
-  it('saves what is held to L1 before it stops, and starts again', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const { node, log, l1, sender, chain } = setup
-    node.unsafe = 7
-    const submitter = setup.create({ maxChannelDuration: 0 })
-    submitter.start()
-    await log.seen('Added L2 block to local state', 7)
-    expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])
-
-    await submitter.stop(never)
-    expect(await node.safeNumber()).toBe(7)
-    expect(log.of('Batch Submitter stopped')).toHaveLength(1)
-    expect(submitter.isRunning).toBe(false)
-
-    node.unsafe = 9
-    submitter.start()
-    await log.seen('Added L2 block to local state', 9)
-    await submitter.stop(never)
-    expect(await node.safeNumber()).toBe(9)
-  })
-
-  it('refuses to start what runs and to stop what does not', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const submitter = setup.create()
-    await expect(submitter.stop(never)).rejects.toThrow('batcher is not running')
-    expect(() => submitter.flush()).toThrow('batcher is not running')
-    submitter.start()
-    expect(() => submitter.start()).toThrow(BatcherStateError)
-    expect(() => submitter.start()).toThrow('batcher is already running')
-    const stopping = submitter.stop(never)
-    await expect(submitter.stop(never)).rejects.toThrow('batcher is not running')
-    await stopping
-  })
-
-  it('stops while the rollup node hangs', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    setup.node.syncStatusFault = 'hang'
-    const submitter = setup.create({ networkTimeoutMs: 60_000 })
-    submitter.start()
-    await until(() => (setup?.node.syncStatusCalls ?? 0) > 0)
-    await submitter.stop(never)
-    expect(setup.log.of('Batch Submitter stopped')).toHaveLength(1)
-  })
-
-  it('gives the rest up when the caller of stop goes away', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const { node, log, l1 } = setup
-    await l1.request('evm_setAutomine', [false])
-    node.unsafe = 4
-    const submitter = setup.create({ maxChannelDuration: 0 })
-    submitter.start()
-    await log.seen('Added L2 block to local state', 4)
-    const caller = new AbortController()
-    const stopped = submitter.stop(caller.signal)
-    await log.seen('Transaction successfully published')
-    caller.abort(new Error('client went away'))
-    await stopped
-    expect(log.of('Stopped before all data were saved to L1')).toHaveLength(1)
-    expect(submitter.isRunning).toBe(false)
-  })
-
-  it('does not drain at the end of the program, but waits for what is on its way', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const { node, log, l1, sender, chain } = setup
-    await l1.request('evm_setAutomine', [false])
-    node.unsafe = 2
-    const submitter = setup.create()
-    submitter.start()
-    await log.seen('Transaction successfully published')
-    node.unsafe = 6
-    await log.seen('Added L2 block to local state', 6)
-    const done = submitter.shutdown()
-    await setup.mine()
-    await done
-    expect((await readPostedBlocks(l1, chain.config, sender)).length).toBe(2)
-    expect(log.of('Transaction confirmed')).toHaveLength(1)
-  })
-
-  it('sends an open channel at once when flushed', async () => {
-    setup = await setUpSubmitter('granite-singular-zlib-calldata')
-    const { node, log } = setup
-    node.unsafe = 4
-    const submitter = setup.create({ maxChannelDuration: 0 })
-    submitter.start()
-    await log.seen('Added L2 block to local state', 4)
-    submitter.flush()
-    await until(async () => (await node.safeNumber()) === 4)
-    const closed = await log.seen('Channel closed')
-    expect(closed.full_reason).toBe('channel full: channel terminated')
   })
 })

@@ -9,18 +9,10 @@ import {
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadAttributes } from '../../rollup/protocol/types.ts'
+import type { BlockHeader, SignedTransaction, Transaction } from '../chain/block.ts'
 import { toBlock, toReceipts } from '../chain/blockStore.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
-import type {
-  BlockHeader,
-  BuildJob,
-  BuiltBlock,
-  ChainConfig,
-  DaSizeLimits,
-  SignedTransaction,
-  Transaction,
-  TxSource,
-} from '../chain/types.ts'
+import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'

@@ -4,7 +4,7 @@ import {
   L1_FEE_VAULT_ADDRESS,
   OPERATOR_FEE_VAULT_ADDRESS,
 } from '../../rollup/protocol/constants.ts'
-import type { DepositTransaction, Log, SignedTransaction } from '../chain/types.ts'
+import type { DepositTransaction, Log, SignedTransaction } from '../chain/block.ts'
 import { ChainError } from '../errors.ts'
 import { isDelegation } from '../evm/delegation.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'

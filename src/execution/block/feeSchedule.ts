@@ -1,5 +1,6 @@
 import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees.ts'
-import type { ChainConfig, L1FeeFields } from '../chain/types.ts'
+import type { L1FeeFields } from '../chain/block.ts'
+import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
 import type { FeeSchedule } from './executeTransaction.ts'
 import { readFeeParameters } from './feeParameters.ts'

@@ -10,8 +10,9 @@ import {
   nextBaseFee,
 } from '../../rollup/protocol/index.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
+import type { BlockHeader } from '../chain/block.ts'
 import { rulesAt } from '../chain/chainConfig.ts'
-import type { BlockHeader, ChainConfig } from '../chain/types.ts'
+import type { ChainConfig } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { ExecutionResult } from './blockExecution.ts'
 

@@ -10,9 +10,10 @@ import { contextOf, type EvmPool } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { takeTurn } from '../turns.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
+import type { Block, BlockHeader, Transaction } from './block.ts'
 import { type BlockStore, toBlock } from './blockStore.ts'
 import { sealHeader } from './headerCodec.ts'
-import type { Block, BlockHeader, BuiltBlock, ChainConfig, PayloadStatus, Transaction } from './types.ts'
+import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */
 const KEPT_BUILDS = 4

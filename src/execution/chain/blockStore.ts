@@ -6,9 +6,10 @@ import { l1FeeFields } from '../block/feeSchedule.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import { createAddress, decodeTransaction, effectiveTip } from '../tx/decodeTransaction.ts'
 import { decodeStoredReceipts, type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import type { Block, BlockHeader, Receipt, Transaction } from './block.ts'
 import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
 import { decodeHeader, encodeHeader } from './headerCodec.ts'
-import type { Block, BlockHeader, ChainConfig, Receipt, Transaction } from './types.ts'
+import type { ChainConfig } from './types.ts'
 
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 64

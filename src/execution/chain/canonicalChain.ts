@@ -2,9 +2,10 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
+import type { BlockHeader } from './block.ts'
 import type { BlockStore } from './blockStore.ts'
 import { type ChainDatabase, DatabaseBatch, type Label } from './chainDatabase.ts'
-import type { BlockHeader, ForkchoiceResult, ForkchoiceState, HeadChange } from './types.ts'
+import type { ForkchoiceResult, ForkchoiceState, HeadChange } from './types.ts'
 
 /** Labels reach the disk at least this often; in between they survive the process, not a power cut. */
 const SYNC_INTERVAL_MS = 1000

@@ -1,7 +1,8 @@
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
+import type { BlockHeader } from './block.ts'
 import { type Simulated, type SimulationModules, simulateCall } from './simulation.ts'
-import type { BlockHeader, CallRequest, StateOverrides } from './types.ts'
+import type { CallRequest, StateOverrides } from './types.ts'
 
 const TX_GAS = 21_000n
 const CALL_STIPEND = 2300n

@@ -16,10 +16,11 @@ import { slotValue } from '../evm/evmState.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { type StateChanges, WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import type { BlockHeader } from './block.ts'
 import { parseChainConfig } from './chainConfig.ts'
 import { ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
 import { encodeHeader, sealHeader } from './headerCodec.ts'
-import type { BlockHeader, ChainConfig } from './types.ts'
+import type { ChainConfig } from './types.ts'
 
 /** geth's defaults where genesis.json is silent (params.GenesisGasLimit, params.InitialBaseFee). */
 const DEFAULT_GAS_LIMIT = 4_712_388n

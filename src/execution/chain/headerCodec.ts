@@ -4,7 +4,7 @@ import {
   decodeBlockHeader,
   encodeBlockHeader,
 } from '../../rollup/protocol/blockHeader.ts'
-import type { BlockHeader } from './types.ts'
+import type { BlockHeader } from './block.ts'
 
 function toConsensus(header: Omit<BlockHeader, 'hash'>): ConsensusHeader {
   const { sha3Uncles, miner, ...rest } = header

@@ -13,7 +13,8 @@ import { initChain, openChain } from '../index.ts'
 import { extendChain } from '../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
-import type { BlockHeader, Chain, HeadChange } from './types.ts'
+import type { BlockHeader } from './block.ts'
+import type { Chain, HeadChange } from './types.ts'
 
 const RECORDING = 'holocene-span-brotli-calldata'
 const { genesis, rollup } = loadRecordedRpc(RECORDING)

@@ -13,6 +13,7 @@ import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
+import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
 import { BlockStore } from './blockStore.ts'
 import { CanonicalChain, headerOfLabel } from './canonicalChain.ts'
@@ -23,8 +24,6 @@ import { type SimulationModules, simulateCall } from './simulation.ts'
 import { createStateReader } from './stateReader.ts'
 import { traceTransaction } from './traceTransaction.ts'
 import type {
-  Block,
-  BlockHeader,
   BuildJob,
   BuildRequest,
   CallRequest,
@@ -36,11 +35,9 @@ import type {
   HeadChange,
   L1FeeSource,
   PayloadStatus,
-  Receipt,
   StateOverrides,
   StateReader,
   TraceStep,
-  TransactionLocation,
 } from './types.ts'
 
 export interface OpenChainModules {

@@ -8,8 +8,9 @@ import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas
 import { type Environment, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
+import type { AccessListEntry, BlockHeader } from './block.ts'
 import { failureOf } from './failure.ts'
-import type { AccessListEntry, BlockHeader, CallRequest, CallResult, ChainConfig, StateOverrides } from './types.ts'
+import type { CallRequest, CallResult, ChainConfig, StateOverrides } from './types.ts'
 
 export interface SimulationModules {
   evms: EvmPool

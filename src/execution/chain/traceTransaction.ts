@@ -2,9 +2,10 @@ import { BlockExecution } from '../block/blockExecution.ts'
 import { contextOf } from '../evm/evmPool.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
+import type { Block, BlockHeader } from './block.ts'
 import { failureOf } from './failure.ts'
 import type { SimulationModules } from './simulation.ts'
-import type { Block, BlockHeader, CallResult, TraceStep } from './types.ts'
+import type { CallResult, TraceStep } from './types.ts'
 
 /**
  * Runs the block's transactions up to this one again and tells of each of its opcodes. undefined when the block has no

@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
+import type { BlockHeader } from '../chain/block.ts'
 import { rulesAt } from '../chain/chainConfig.ts'
-import type { BlockHeader, ChainConfig } from '../chain/types.ts'
+import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { OpEvm } from './opEvm.ts'
 import type { BlockContext, Environment } from './runMessage.ts'

@@ -1,5 +1,5 @@
+import type { AccessListEntry } from '../chain/block.ts'
 import type { Rules } from '../chain/chainConfig.ts'
-import type { AccessListEntry } from '../chain/types.ts'
 
 const TX_GAS = 21_000n
 const TX_CREATE_GAS = 53_000n

@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
-import type { Block, BlockHeader, Chain, StateReader } from '../chain/types.ts'
+import type { Block, BlockHeader } from '../chain/block.ts'
+import type { Chain, StateReader } from '../chain/types.ts'
 import type { BlockSelector } from './params.ts'
 
 type Lookup = Pick<Chain, 'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'>

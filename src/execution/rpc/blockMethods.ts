@@ -1,5 +1,5 @@
 import { toQuantity } from '../../lib/hex.ts'
-import type { Block } from '../chain/types.ts'
+import type { Block } from '../chain/block.ts'
 import { findBlock, findHeader, findLabelledHeader } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { formatBlock, formatHeader } from './formatBlock.ts'

@@ -1,5 +1,6 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import type { AccessListEntry, AccountOverride, CallRequest, StateOverrides } from '../chain/types.ts'
+import type { AccessListEntry } from '../chain/block.ts'
+import type { AccountOverride, CallRequest, StateOverrides } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
 import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
 

@@ -3,7 +3,8 @@ import type { Hex } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { Chain, DaSizeLimits, SignedTransaction } from '../chain/types.ts'
+import type { SignedTransaction } from '../chain/block.ts'
+import type { Chain, DaSizeLimits } from '../chain/types.ts'
 import type { SenderContent } from '../txPool/index.ts'
 
 /** The part of the transaction pool that wallets reach. */

@@ -1,7 +1,7 @@
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpInput } from '../../lib/rlp.ts'
+import type { Block, Receipt } from '../chain/block.ts'
 import { encodeHeader } from '../chain/headerCodec.ts'
-import type { Block, Receipt } from '../chain/types.ts'
 import { encodeConsensusReceipt } from '../tx/receiptCodec.ts'
 import { findLabelledHeader, serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'

@@ -1,6 +1,7 @@
 import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
-import type { Block, BlockHeader, Chain, Receipt } from '../chain/types.ts'
+import type { Block, BlockHeader, Receipt } from '../chain/block.ts'
+import type { Chain } from '../chain/types.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { findLabelledHeader, serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'

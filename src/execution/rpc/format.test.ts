@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { keccak256Hex } from '../../lib/hash.ts'
+import type { DepositTransaction, SignedTransaction } from '../chain/block.ts'
 import { encodeHeader } from '../chain/headerCodec.ts'
-import type { DepositTransaction, SignedTransaction } from '../chain/types.ts'
 import { loadRecordedRpc, RECORDINGS, receiptFromJson, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { encodeBlock } from './debugMethods.ts'
 import { formatBlock } from './formatBlock.ts'

@@ -1,6 +1,6 @@
 import { toHex, toQuantity } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
-import type { BlockHeader, Receipt, SignedTransaction, Transaction } from '../chain/types.ts'
+import type { BlockHeader, Receipt, SignedTransaction, Transaction } from '../chain/block.ts'
 
 export type JsonRecord = { [key: string]: JsonValue }
 

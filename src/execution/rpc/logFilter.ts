@@ -1,7 +1,7 @@
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex } from '../../lib/hex.ts'
 import { invalidParams } from '../../lib/jsonRpc/types.ts'
-import type { Log } from '../chain/types.ts'
+import type { Log } from '../chain/block.ts'
 import { type BlockSelector, blockNumber, maybe, type Param, readArray, readObject } from './params.ts'
 
 /** geth's limits (`eth/filters/api.go`). */

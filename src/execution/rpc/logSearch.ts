@@ -1,5 +1,6 @@
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
-import type { BlockHeader, Chain } from '../chain/types.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import type { Chain } from '../chain/types.ts'
 import { takeTurn } from '../turns.ts'
 import { findHeader, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'

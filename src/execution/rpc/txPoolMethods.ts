@@ -1,6 +1,6 @@
 import { checksumAddress } from '../../lib/checksumAddress.ts'
 import { toQuantity } from '../../lib/hex.ts'
-import type { SignedTransaction } from '../chain/types.ts'
+import type { SignedTransaction } from '../chain/block.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
 import { address, method } from './params.ts'

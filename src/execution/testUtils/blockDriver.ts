@@ -10,6 +10,7 @@ import {
   SEQUENCER_FEE_VAULT_ADDRESS,
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
+import { madeUpL1Block } from './l1Block.ts'
 
 type Json = { [key: string]: JsonValue }
 
@@ -55,16 +56,7 @@ export class BlockDriver {
     )
     const number = quantityToNumber(parentBlock.number)
     const timestamp = quantityToNumber(parentBlock.timestamp) + config.blockTime
-    const l1Block = {
-      ...config.genesis.l1,
-      number: config.genesis.l1.number + number,
-      parentHash: ZERO_HASH,
-      timestamp,
-      mixHash: ZERO_HASH,
-      baseFeePerGas: 1_000_000_000n,
-      excessBlobGas: 0n,
-      parentBeaconBlockRoot: ZERO_HASH,
-    }
+    const l1Block = madeUpL1Block(config, timestamp, config.genesis.l1.number + number)
     const deposit = encodeDepositTx(l1InfoDepositTx(config, config.genesis.systemConfig, 0, l1Block, timestamp))
     return {
       parentHash: hash(parentBlock.hash),

@@ -7,6 +7,7 @@ import {
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
 import type { Chain } from '../chain/types.ts'
+import { madeUpL1Block } from './l1Block.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from './signTransaction.ts'
 
 export interface ExtendOptions {
@@ -28,15 +29,7 @@ export async function extendChain(
   const account = await (await chain.stateAt(parentHash))?.account(DEV_ADDRESSES[0])
   if (parent === undefined) throw new Error(`parent ${parentHash} is not known`)
   const timestamp = parent.timestamp + config.blockTime
-  const l1Block = {
-    ...config.genesis.l1,
-    parentHash: ZERO_HASH,
-    timestamp,
-    mixHash: ZERO_HASH,
-    baseFeePerGas: 1_000_000_000n,
-    excessBlobGas: 0n,
-    parentBeaconBlockRoot: ZERO_HASH,
-  }
+  const l1Block = madeUpL1Block(config, timestamp)
   const nonce = Number(account?.nonce ?? 0n)
   const transactions = [encodeDepositTx(l1InfoDepositTx(config, config.genesis.systemConfig, 0, l1Block, timestamp))]
   for (let index = 0; index < transfers; index++) {

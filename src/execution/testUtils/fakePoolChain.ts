@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
-import type { AccountState, Block, BlockHeader, ChainConfig, HeadChange, SignedTransaction } from '../chain/types.ts'
+import type { Block, BlockHeader, SignedTransaction } from '../chain/block.ts'
+import type { AccountState, ChainConfig, HeadChange } from '../chain/types.ts'
 import type { PoolChain } from '../txPool/index.ts'
 import { loadRecordedRpc, recordedBlock } from './recordedRpc.ts'
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { fromHex, type Hex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { blockHeaderFromJson, encodeDepositTx } from '../../rollup/protocol/index.ts'
-import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/types.ts'
+import type { Block, L1FeeFields, Receipt, Transaction } from '../chain/block.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 
 type Json = Record<string, JsonValue>

@@ -3,7 +3,7 @@ import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
-import type { SignedTransaction } from '../chain/types.ts'
+import type { SignedTransaction } from '../chain/block.ts'
 import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 
 export interface TestTransaction {

@@ -11,7 +11,7 @@ import type {
   DepositTransaction,
   SignedTransaction,
   Transaction,
-} from '../chain/types.ts'
+} from '../chain/block.ts'
 
 /** Half the order of secp256k1: larger `s` values are refused (EIP-2). */
 const MAX_LOW_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n

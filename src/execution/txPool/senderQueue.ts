@@ -1,4 +1,4 @@
-import type { SignedTransaction } from '../chain/types.ts'
+import type { SignedTransaction } from '../chain/block.ts'
 import { TX_SLOT_BYTES } from './options.ts'
 
 export interface PoolEntry {

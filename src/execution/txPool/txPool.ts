@@ -3,16 +3,8 @@ import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
-import type {
-  Chain,
-  DaSizeLimits,
-  HeadChange,
-  L1FeeSource,
-  SignedTransaction,
-  StateReader,
-  TxCursor,
-  TxSource,
-} from '../chain/types.ts'
+import type { SignedTransaction } from '../chain/block.ts'
+import type { Chain, DaSizeLimits, HeadChange, L1FeeSource, StateReader, TxCursor, TxSource } from '../chain/types.ts'
 import { takeTurn } from '../turns.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from './errors.ts'

@@ -1,4 +1,5 @@
-import type { AccountState, BlockHeader, Chain, L1FeeSource, SignedTransaction } from '../chain/types.ts'
+import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
+import type { AccountState, Chain, L1FeeSource } from '../chain/types.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
 import { TxPoolError } from './errors.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'

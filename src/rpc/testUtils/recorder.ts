@@ -1,0 +1,162 @@
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/api.ts'
+import { ZERO_SCORES } from '../../p2p/peerRecords.ts'
+import type { RollupNodeApi } from '../../rollup/node/api.ts'
+import { parseRollupConfig } from '../../rollup/protocol/index.ts'
+import type { SyncStatus } from '../../rollup/protocol/types.ts'
+
+export const hash = (digit: string): Hex => `0x${digit.repeat(64)}`
+const l1 = (digit: string, number: number) => ({
+  hash: hash(digit),
+  number,
+  parentHash: hash('f'),
+  timestamp: 100 + number,
+})
+const l2 = (digit: string, number: number) => ({
+  ...l1(digit, number),
+  l1Origin: { hash: hash('e'), number: 1 },
+  sequenceNumber: number,
+})
+
+const STATUS: SyncStatus = {
+  currentL1: l1('1', 1),
+  headL1: l1('2', 2),
+  safeL1: l1('3', 3),
+  finalizedL1: l1('4', 4),
+  unsafeL2: l2('5', 5),
+  safeL2: l2('6', 6),
+  finalizedL2: l2('7', 7),
+  pendingSafeL2: l2('8', 8),
+  queuedUnsafeL2: l2('9', 9),
+  engineSyncTarget: l2('a', 10),
+}
+
+const ADDRESS = `0x${'22'.repeat(20)}`
+export const CONFIG_JSON = {
+  genesis: {
+    l1: { hash: hash('1'), number: 1 },
+    l2: { hash: hash('2'), number: 0 },
+    l2_time: 1700000000,
+    system_config: {
+      batcherAddr: ADDRESS,
+      overhead: hash('0'),
+      scalar: hash('1'),
+      gasLimit: 60000000,
+      eip1559Params: '0x0000000000000000',
+    },
+  },
+  block_time: 1,
+  max_sequencer_drift: 600,
+  seq_window_size: 3600,
+  channel_timeout: 300,
+  l1_chain_id: 900,
+  l2_chain_id: 901,
+  regolith_time: 0,
+  canyon_time: 0,
+  delta_time: 0,
+  ecotone_time: 0,
+  batch_inbox_address: ADDRESS,
+  deposit_contract_address: ADDRESS,
+  l1_system_config_address: ADDRESS,
+  protocol_versions_address: ADDRESS,
+}
+
+export const RECORD: PeerRecord = {
+  peerID: '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8',
+  nodeID: 'e2'.repeat(32),
+  userAgent: '',
+  protocolVersion: '',
+  ENR: '',
+  addresses: ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'],
+  protocols: null,
+  connectedness: 0,
+  direction: 0,
+  protected: false,
+  chainID: 0,
+  latency: 0,
+  gossipBlocks: true,
+  scores: ZERO_SCORES,
+}
+
+/** Records what was asked of the node and the host, in place of both: their own behaviour has its own tests. */
+export function recorder() {
+  const asked: unknown[][] = []
+  const note =
+    (name: string, result?: unknown) =>
+    async (...args: unknown[]) => {
+      asked.push([name, ...args])
+      // A part of what a node answers is enough: it is passed on as it is.
+      return result as never
+    }
+  const node: RollupNodeApi = {
+    rollupConfig: parseRollupConfig(CONFIG_JSON),
+    syncStatus: () => STATUS,
+    outputAtBlock: note('outputAtBlock', {
+      version: hash('0'),
+      outputRoot: hash('b'),
+      blockRef: l2('c', 12),
+      withdrawalStorageRoot: hash('d'),
+      stateRoot: hash('e'),
+      syncStatus: STATUS,
+    }),
+    safeHeadAtL1Block: async () => {
+      throw new DeviumError(
+        'safe-db-disabled',
+        'failed to get safe head at l1 block 0x5: safe head database not enabled',
+      )
+    },
+    resetDerivationPipeline: note('reset'),
+    startSequencer: note('start'),
+    stopSequencer: note('stop', hash('5')),
+    sequencerActive: () => true,
+    postUnsafePayload: note('post'),
+  }
+  const dump: PeerDump = {
+    totalConnected: 1,
+    peers: { [RECORD.peerID]: RECORD },
+    bannedPeers: [],
+    bannedIPS: ['1.2.3.4'],
+    bannedSubnets: ['10.0.0.0/8'],
+    timeBans: { peers: ['16Uiu2banned'], ips: ['1.2.3.4', '5.6.7.8'] },
+  }
+  const p2p: P2pApi = {
+    self: async () => RECORD,
+    peers: note('peers', dump),
+    peerStats: async () => ({
+      connected: 1,
+      table: 2,
+      blocksTopic: 3,
+      blocksTopicV2: 4,
+      blocksTopicV3: 5,
+      blocksTopicV4: 6,
+      banned: 7,
+      timeBanned: 2,
+      known: 8,
+    }),
+    discoveryTable: async () => {
+      throw new DeviumError('discovery-disabled', 'discovery disabled')
+    },
+    blockPeer: async (id) => {
+      if (id === 'xx') throw new DecodeError('failed to parse peer ID')
+      asked.push(['blockPeer', id])
+    },
+    unblockPeer: note('unblockPeer'),
+    listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
+    blockAddr: note('blockAddr'),
+    unblockAddr: note('unblockAddr'),
+    listBlockedAddrs: note('listBlockedAddrs', []),
+    blockSubnet: note('blockSubnet'),
+    unblockSubnet: note('unblockSubnet'),
+    listBlockedSubnets: note('listBlockedSubnets', ['10.1.0.0/16', 'fd00::/8']),
+    protectPeer: note('protectPeer'),
+    unprotectPeer: note('unprotectPeer'),
+    connectPeer: note('connectPeer'),
+    disconnectPeer: note('disconnectPeer'),
+    peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
+    peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
+    health: note('health', { state: 'no-peers', ok: false }),
+    bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
+  }
+  return { asked, node, p2p }
+}
