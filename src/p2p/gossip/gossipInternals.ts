@@ -59,6 +59,8 @@ export interface GossipInternals {
     graft(peerId: string, topic: string): void
     addPenalty(peerId: string, penalty: number, label: string): void
     duplicateMessage(from: string, id: string, topic: string): void
+    /** `peers`: who has sent the message, as long as it is not judged. */
+    readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
   }
   readonly gossipTracer: {
     /** Id as inside → peers asked for it, with the time by which it must be here. */
@@ -81,6 +83,7 @@ export interface GossipInternals {
   sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
+  forwardMessage(id: string, message: object, source?: string, exclude?: Set<string>): void
 }
 
 /** Release 17.1 of the library publishes neither its class nor these members. */
@@ -117,6 +120,8 @@ export function gossipInternals(instance: object): GossipInternals {
       'sendRpcInBatch',
       'publish',
       'selectPeersToForward',
+      'forwardMessage',
+      'score.deliveryRecords.getRecord',
     ],
   })
   return instance as GossipInternals

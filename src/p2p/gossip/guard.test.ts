@@ -42,12 +42,22 @@ async function setUp(options: { score?: number } = {}) {
   const authors: string[] = []
   /** Messages under judgement, to be let go. */
   const judging: { from: string; done(): void }[] = []
+  /** Sender, id and topic of what was counted as a copy. */
+  const copies: string[] = []
+  const kept: string[] = []
+  const seenIds = new Set<string>()
   const peers = new Map<string, PeerId>()
   const target = {
     peers,
     streamsInbound: new Map(),
     streamsOutbound: new Map(),
-    score: { score: () => options.score ?? 0, rejectInvalidMessage: () => {} },
+    score: {
+      score: () => options.score ?? 0,
+      rejectInvalidMessage: () => {},
+      duplicateMessage: (...copy: [string, string, string]) => copies.push(copy.join(' ')),
+    },
+    seenCache: seenIds,
+    gossipTracer: { deliverMessage: (id: string) => kept.push(id) },
     createInboundStream(_peerId: PeerId, _stream: Stream): void {},
     createOutboundStream: async () => {},
     decodeRpc: (bytes: Uint8Array) => RPC.decode(bytes),
@@ -59,13 +69,17 @@ async function setUp(options: { score?: number } = {}) {
       new Promise((resolve) => judging.push({ from: from.toString(), done: resolve })),
     handlePeerReadStreamError: () => {},
   }
-  guardGossip(
+  let read = 0
+  const guard = guardGossip(
     target,
     {
       conduct: createPeerConduct({ clock, penalise: (_peer, _points, offence) => offences.push(offence) }),
       setTimeout: clock.setTimeout.bind(clock),
       onAuthor: (id) => authors.push(id),
       onSlowReader: () => {},
+      onCopy: () => {
+        read += 1
+      },
       onUnexpected(error) {
         throw error
       },
@@ -78,7 +92,7 @@ async function setUp(options: { score?: number } = {}) {
     target.createInboundStream(joined.id, joined.asStream)
     return joined
   }
-  return { target, seen, offences, authors, judging, join }
+  return { target, guard, seen, offences, authors, judging, copies, kept, seenIds, copiesRead: () => read, join }
 }
 
 const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
@@ -121,6 +135,29 @@ describe('the guard before gossipsub', () => {
     join('a').send({ messages: [{ topic: TOPIC, from }, { topic: '/other', from }, message(Uint8Array.of(7))] })
     expect(seen[0]?.messages).toHaveLength(1)
     expect(authors).toEqual(['a'])
+  })
+
+  it('counts the copy of a valid block without decoding it, and keeps the promise of it', async () => {
+    const { guard, join, seen, copies, kept, seenIds, copiesRead } = await setUp()
+    const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
+    join('a').send(block)
+    join('b').send(block)
+    // Nobody has said yet that it is valid.
+    expect(seen).toHaveLength(2)
+    guard.onAccepted(seen[0]?.messages[0]?.data ?? new Uint8Array(0), { topic: TOPIC, id: 'block' })
+    seenIds.add('block')
+    join('c').send(block)
+    expect(seen).toHaveLength(2)
+    expect(copies).toEqual([`c block ${TOPIC}`])
+    expect(kept).toEqual(['block'])
+    expect(copiesRead()).toBe(1)
+    join('d').send({ ...block, graft: [TOPIC] })
+    join('e').send({ messages: [message(Uint8Array.of(1, 2, 4))] })
+    expect(seen).toHaveLength(4)
+    // The library has forgotten it: it is for the library to say what that means.
+    seenIds.clear()
+    join('f').send(block)
+    expect(seen).toHaveLength(5)
   })
 
   it('does not decode what a graylisted peer says', async () => {

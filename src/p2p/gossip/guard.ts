@@ -5,6 +5,7 @@ import { snappyDeclaredLength } from '../snappyBlock.ts'
 import type { FrameError } from './frameAssembler.ts'
 import { checkGossipMembers } from './gossipInternals.ts'
 import { readFrames } from './inboundFrames.ts'
+import { createKnownFrames, type KnownMessage } from './knownFrames.ts'
 import { createLanes } from './lanes.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 import { checkRpcShape } from './rpcShape.ts'
@@ -39,9 +40,12 @@ interface GuardedInternals {
     score(peerId: string): number
     /** An invalid message, of which nothing more is known. */
     rejectInvalidMessage(peerId: string, topic: string): void
+    duplicateMessage(peerId: string, id: string, topic: string): void
   }
   createInboundStream(peerId: PeerId, stream: Stream): void
   createOutboundStream(peerId: PeerId, connection: object): Promise<void>
+  readonly seenCache: { has(id: string): boolean }
+  readonly gossipTracer: { deliverMessage(id: string, isDuplicate: boolean): void }
   /** Throws what it likes on damaged bytes. */
   decodeRpc(bytes: Uint8Array): DecodedRpc
   handleReceivedRpc(from: PeerId, rpc: DecodedRpc): Promise<void>
@@ -57,12 +61,14 @@ export interface GuardModules {
   onAuthor(peerId: string, topic: string): void
   /** It leaves more unread than we keep for it. */
   onSlowReader(peerId: string): void
+  /** A frame that is the copy of one that is known: no RPC comes of it. */
+  onCopy(): void
   onUnexpected(error: unknown): void
 }
 
 export interface GossipGuard {
   /** The message with these bytes was a new block: it costs its sender nothing. */
-  onAccepted(data: Uint8Array): void
+  onAccepted(data: Uint8Array, message: KnownMessage): void
   /** A message of this peer was the copy of one that is known, and no bad one. */
   onKnown(peerId: string): void
 }
@@ -93,6 +99,7 @@ export function guardGossip(
 ): GossipGuard {
   const { conduct } = modules
   const target = guardedInternals(instance)
+  const known = createKnownFrames()
 
   const onFrame = (peerId: PeerId, id: string, frame: Uint8Array): void => {
     // The library would decode it first, and forgives 128 RPCs a second of a peer that was good a second ago.
@@ -101,8 +108,15 @@ export function guardGossip(
       conduct.drop(id, 'rpc-flood')
       return
     }
+    const copy = known.find(frame)
+    if (copy !== undefined && target.seenCache.has(copy.id)) {
+      onCopy(id, copy)
+      return
+    }
     const rpc = decode(id, frame)
     if (rpc === undefined) return
+    const [message] = rpc.messages
+    if (message?.data !== undefined && isAlone(rpc)) known.note(frame, message.data)
     dropAuthors(id, rpc)
     limitSubscriptions(id, rpc)
     limitIds(rpc)
@@ -110,6 +124,16 @@ export function guardGossip(
       if (prune.backoff !== undefined && prune.backoff > MAX_BACKOFF_S) prune.backoff = MAX_BACKOFF_S
     }
     target.handleReceivedRpc(peerId, rpc).catch(modules.onUnexpected)
+  }
+  /** What the library does with a copy, without asking for its id. */
+  const onCopy = (id: string, { topic, id: messageId }: KnownMessage): void => {
+    modules.onCopy()
+    if (!conduct.spend(id, 'messages')) {
+      conduct.drop(id, 'message-flood')
+      return
+    }
+    target.score.duplicateMessage(id, messageId, topic)
+    target.gossipTracer.deliverMessage(messageId, true)
   }
   const decode = (id: string, frame: Uint8Array): DecodedRpc | undefined => {
     try {
@@ -219,7 +243,13 @@ export function guardGossip(
     if (judging === undefined) conduct.drop(id, 'message-flood')
     await judging
   }
-  return { onAccepted: (data) => accepted.add(data), onKnown: (peerId) => conduct.giveBack(peerId, 'messages') }
+  return {
+    onAccepted(data, message) {
+      accepted.add(data)
+      known.add(data, message)
+    },
+    onKnown: (peerId) => conduct.giveBack(peerId, 'messages'),
+  }
 }
 
 function guardedInternals(instance: object): GuardedInternals {
@@ -228,6 +258,9 @@ function guardedInternals(instance: object): GuardedInternals {
     function: [
       'score.score',
       'score.rejectInvalidMessage',
+      'score.duplicateMessage',
+      'seenCache.has',
+      'gossipTracer.deliverMessage',
       'createInboundStream',
       'createOutboundStream',
       'decodeRpc',
@@ -237,6 +270,10 @@ function guardedInternals(instance: object): GuardedInternals {
     ],
   })
   return instance as GuardedInternals
+}
+
+function isAlone({ messages, subscriptions, control }: DecodedRpc): boolean {
+  return messages.length === 1 && subscriptions.length === 0 && control === undefined
 }
 
 function hasAuthor({ from, seqno, signature, key }: RpcMessage): boolean {

@@ -7,6 +7,7 @@ import { createFairTurns } from './fairTurns.ts'
 import type { GossipInternals } from './gossipInternals.ts'
 import { idText, type MessageNames } from './idDialects.ts'
 import { InspectionFailure } from './inspectionThread.ts'
+import type { KnownMessage } from './knownFrames.ts'
 import { nextTurn } from './largeMessages.ts'
 import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
 import { countMissed } from './missedBlocks.ts'
@@ -33,7 +34,7 @@ export interface MessageFlowModules extends Judgement {
   senderOf(data: Uint8Array): string | undefined
   onEvent(event: 'DELIVER_MESSAGE' | 'REJECT_MESSAGE'): void
   /** The message with these bytes was a new block. */
-  onAccepted(data: Uint8Array): void
+  onAccepted(data: Uint8Array, message: KnownMessage): void
 }
 
 export interface Rejection {
@@ -122,7 +123,7 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
     // A block seen before in another message is as good as this one to those who tell of it.
     if (verdict.result === 'accept' || verdict.reason === 'already-seen') names.onValid(both, message)
     if (verdict.result === 'accept') {
-      modules.onAccepted(message.data)
+      modules.onAccepted(message.data, { topic: message.topic, id: idText(both.withTopic) })
       modules.onEvent('DELIVER_MESSAGE')
       modules.onBlock(verdict.envelope, from)
       if (isMissedCounted(message.topic)) countMissed(internals, message.topic, both.withTopic, from)

@@ -16,6 +16,7 @@ import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countRpcs } from './rpcCounts.ts'
 import { noteSenders } from './senders.ts'
 import { serveSmallNetworks } from './smallNetworks.ts'
+import { spareSenders } from './spareSenders.ts'
 import { speakBothDialects } from './speakBothDialects.ts'
 import type { ChainTopics, PayloadVersion } from './topics.ts'
 
@@ -52,7 +53,7 @@ export interface GossipRouterModules extends Judgement {
   /** Peers that get every block, in the mesh or not. */
   isAlwaysServed(peerId: string): boolean
   /** What stands before gossipsub is told, and asks. */
-  guard: GuardModules
+  guard: Omit<GuardModules, 'onCopy'>
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
 }
@@ -127,10 +128,15 @@ export function createGossipRouter(
       meshLow: options.meshLow,
       publishThreshold: scoring.thresholds.publishThreshold,
     })
-    const guard = guardGossip(gossip, modules.guard, {
-      topics: new Set(names),
-      graylistThreshold: scoring.thresholds.graylistThreshold,
-    })
+    spareSenders(internals)
+    const guard = guardGossip(
+      gossip,
+      { ...modules.guard, onCopy: () => onEvent('RECV_RPC') },
+      {
+        topics: new Set(names),
+        graylistThreshold: scoring.thresholds.graylistThreshold,
+      },
+    )
     const streams = manageGossipStreams(gossip, { ...modules, naming: (peerId) => naming(components, peerId) })
     const flow = createMessageFlow(
       {

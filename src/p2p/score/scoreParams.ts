@@ -1,4 +1,5 @@
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadVersion } from '../gossip/topics.ts'
 import type { P2pOptions } from '../options.ts'
 import {
@@ -100,9 +101,14 @@ export function slotMilliseconds(blockTimeS: number): number {
   return Math.max(1, blockTimeS === 0 ? DEFAULT_SLOT_S : blockTimeS) * 1000
 }
 
+/** More than there are peers. */
+const ADDRESSES_REMEMBERED = 1_000
+
 /** The library knows a set of exact addresses only; this one answers for whole ranges. */
 export class IpRangeSet extends Set<string> {
   private readonly ranges
+  /** The library asks about each address of a peer whenever it computes a score. */
+  private readonly answers = new LruMap<string, boolean>(ADDRESSES_REMEMBERED)
 
   constructor(cidrs: readonly string[]) {
     super()
@@ -110,7 +116,12 @@ export class IpRangeSet extends Set<string> {
   }
 
   override has(ip: string): boolean {
-    return this.rangeOf(ip) !== undefined
+    let isInRange = this.answers.get(ip)
+    if (isInRange === undefined) {
+      isInRange = this.rangeOf(ip) !== undefined
+      this.answers.set(ip, isInRange)
+    }
+    return isInRange
   }
 
   /** The range that an address lies in, as it was given. */
