@@ -53,7 +53,17 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     state.connected = false
     statics.onDisconnected(ID, { by, cause: 'closed' })
   }
-  return { clock, lines, reasons, state, statics, fall }
+  /** In steps, as time passes in a node; ends early when it is connected, if that is waited for. */
+  const pass = async (steps: number, stepMs: number, until?: 'connected') => {
+    for (let step = 0; step < steps && (until === undefined || !state.connected); step++) await clock.advance(stepMs)
+  }
+  /** Connected for ten seconds. */
+  const stand = async () => {
+    state.reachable = true
+    statics.start()
+    await clock.advance(10_000)
+  }
+  return { clock, lines, reasons, state, statics, fall, pass, stand }
 }
 
 describe('createStaticPeers', () => {
@@ -67,9 +77,9 @@ describe('createStaticPeers', () => {
   })
 
   it('tries again with growing pauses of at most some five seconds, for ever', async () => {
-    const { clock, state, statics } = setUp()
+    const { state, statics, pass } = setUp()
     statics.start()
-    for (let second = 0; second < 120; second++) await clock.advance(1_000)
+    await pass(120, 1_000)
     const pauses = state.dials.slice(1).map(({ atMs }, index) => atMs - (state.dials[index]?.atMs ?? 0))
     expect(pauses[0]).toBeLessThan(1_000)
     for (const pause of pauses) expect(pause).toBeLessThanOrEqual(5_250)
@@ -78,10 +88,8 @@ describe('createStaticPeers', () => {
   })
 
   it('dials at once when a standing connection falls', async () => {
-    const { clock, state, statics, fall } = setUp()
-    state.reachable = true
-    statics.start()
-    await clock.advance(10_000)
+    const { clock, state, fall, stand } = setUp()
+    await stand()
     fall()
     await clock.advance(0)
     expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
@@ -89,48 +97,42 @@ describe('createStaticPeers', () => {
 
   it('is there soon after a short outage, however it looks', async () => {
     for (const looks of ['refused', 'silent'] as const) {
-      const { clock, state, statics, fall } = setUp()
-      state.reachable = true
-      statics.start()
-      await clock.advance(10_000)
+      const { state, fall, pass, stand } = setUp()
+      await stand()
       fall()
       state.reachable = false
       state.silent = looks === 'silent'
-      for (let step = 0; step < 30; step++) await clock.advance(100)
+      await pass(30, 100)
       state.reachable = true
       state.silent = false
-      for (let step = 0; step < 12 && !state.connected; step++) await clock.advance(100)
+      await pass(12, 100, 'connected')
       expect(state.connected, looks).toBe(true)
     }
   })
 
   it('does not hold a long outage against a link that falls once more', async () => {
-    const { clock, state, statics, fall } = setUp()
-    state.reachable = true
-    statics.start()
-    await clock.advance(10_000)
+    const { state, fall, pass, stand } = setUp()
+    await stand()
     fall()
     state.reachable = false
-    for (let second = 0; second < 120; second++) await clock.advance(1_000)
+    await pass(120, 1_000)
     state.reachable = true
-    for (let step = 0; step < 60 && !state.connected; step++) await clock.advance(100)
+    await pass(60, 100, 'connected')
     fall()
-    for (let step = 0; step < 8 && !state.connected; step++) await clock.advance(100)
+    await pass(8, 100, 'connected')
     expect(state.connected).toBe(true)
   })
 
   it('tries another connection while one is silent, and closes the silent one when it stands', async () => {
-    const { clock, state, statics } = setUp()
-    state.reachable = true
-    statics.start()
-    await clock.advance(10_000)
+    const { clock, state, statics, pass, stand } = setUp()
+    await stand()
     state.silent = true
     statics.onSuspect(ID)
-    for (let step = 0; step < 30; step++) await clock.advance(100)
+    await pass(30, 100)
     expect(state.dials.length).toBeGreaterThan(2)
     expect(state.closedOlder).toBe(0)
     state.silent = false
-    for (let step = 0; step < 15; step++) await clock.advance(100)
+    await pass(15, 100)
     expect(state.dials.at(-1)).toMatchObject({ beside: true })
     expect(state.closedOlder).toBe(1)
     const dials = state.dials.length
@@ -139,10 +141,8 @@ describe('createStaticPeers', () => {
   })
 
   it('stops trying when the silent connection gives a sign of life', async () => {
-    const { clock, state, statics } = setUp()
-    state.reachable = true
-    statics.start()
-    await clock.advance(10_000)
+    const { clock, state, statics, stand } = setUp()
+    await stand()
     state.reachable = false
     statics.onSuspect(ID)
     await clock.advance(0)
@@ -165,9 +165,9 @@ describe('createStaticPeers', () => {
   })
 
   it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
-    const { clock, lines, reasons, statics } = setUp()
+    const { lines, reasons, statics, pass } = setUp()
     statics.start()
-    for (let second = 0; second < 150; second++) await clock.advance(1_000)
+    await pass(150, 1_000)
     expect(lines).toEqual([
       'info: Static peer is not reachable yet, trying again',
       'warn: Static peer is away, still trying',
@@ -201,9 +201,9 @@ describe('createStaticPeers', () => {
   })
 
   it('dials at once when asked to, and not after it was stopped', async () => {
-    const { clock, state, statics } = setUp()
+    const { clock, state, statics, pass } = setUp()
     statics.start()
-    for (let second = 0; second < 60; second++) await clock.advance(1_000)
+    await pass(60, 1_000)
     const before = state.dials.length
     statics.retryNow(ID)
     await clock.advance(0)
