@@ -84,7 +84,7 @@ describe('a hundred streams', () => {
     const streams: Stream[] = []
     const opened = muxerOf(connection)
     for (let n = 0; n < 100; n++) {
-      streams.push(await (opened as unknown as { createStream(): Promise<Stream> }).createStream())
+      streams.push(await opened.createStream())
     }
     await until(
       'the refusals',

@@ -1,22 +1,9 @@
-import { StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { FakeStream } from '../testUtils/fakeStream.ts'
 import { frameRpc } from '../testUtils/rpcCodec.ts'
-import { type FrameStream, readFrames } from './inboundFrames.ts'
-
-class FakeStream extends EventTarget {
-  aborted: Error | undefined
-  closed = false
-  abort(error: Error): void {
-    this.aborted = error
-  }
-  async close(): Promise<void> {
-    this.closed = true
-  }
-  receive(bytes: Uint8Array): void {
-    this.dispatchEvent(new StreamMessageEvent(bytes))
-  }
-}
+import { readFrames } from './inboundFrames.ts'
 
 function setUp(options: { turnMs?: number } = {}) {
   const stream = new FakeStream()
@@ -27,7 +14,7 @@ function setUp(options: { turnMs?: number } = {}) {
   let nowMs = 0
   readFrames(
     {
-      stream: stream as unknown as FrameStream,
+      stream,
       onFrame(frame) {
         frames.push(frame.length)
         nowMs += options.turnMs ?? 0
@@ -50,16 +37,16 @@ describe('readFrames', () => {
     const { stream, frames, ends } = setUp()
     stream.receive(Buffer.concat([frame(10), frame(20)]))
     expect(frames).toEqual([10, 20])
-    stream.dispatchEvent(new Event('end'))
+    stream.end()
     expect(ends).toEqual([undefined])
-    expect(stream.closed).toBe(true)
+    expect(stream.isClosed).toBe(true)
   })
 
   it('leaves others their turn, and forgets nothing', async () => {
     const { stream, frames, ends } = setUp({ turnMs: 1 })
     stream.receive(Buffer.concat(Array.from({ length: 50 }, () => frame(3))))
     expect(frames).toHaveLength(16)
-    stream.dispatchEvent(new Event('end'))
+    stream.end()
     await nextTurn()
     expect(frames).toHaveLength(32)
     expect(ends).toEqual([])
@@ -109,7 +96,7 @@ describe('readFrames', () => {
   it('tells of a stream that was broken', () => {
     const { stream, ends } = setUp()
     const error = new Error('reset')
-    stream.dispatchEvent(new StreamCloseEvent(false, error))
+    stream.fall(new StreamCloseEvent(false, error))
     expect(ends).toEqual([error])
   })
 })

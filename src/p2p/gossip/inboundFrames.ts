@@ -1,8 +1,9 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import type { StreamListening } from '../streams.ts'
 import { createFrameAssembler, FrameError } from './frameAssembler.ts'
 
 /** What reading frames needs of a stream. */
-export type FrameStream = Pick<Stream, 'addEventListener' | 'removeEventListener' | 'abort' | 'close'>
+export type FrameStream = StreamListening & Pick<Stream, 'abort' | 'close'>
 
 export interface FrameLimits {
   maxFrameBytes: number

@@ -40,6 +40,7 @@ export interface GossipStream {
 
 /** The parts of yamux's muxer that break its rules. */
 export interface RawMuxer {
+  createStream(): Promise<Stream>
   readonly streams: { streamId: number }[]
   sendPing(id: number): void
   sendFrame(header: { type: number; flag: number; streamID: number; length: number }, data?: Uint8Array): void
