@@ -131,9 +131,9 @@ export interface PeerEvent {
   score: number
 }
 
-/** Oldest first. */
 export interface PeerHistory {
   peerID: string
+  /** Oldest first. */
   events: PeerEvent[]
 }
 

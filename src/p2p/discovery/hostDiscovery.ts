@@ -6,6 +6,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { P2pError } from '../errors.ts'
 import { type Host, resolveIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
 import type { DiscoveryOptions, P2pOptions } from '../options.ts'
@@ -148,6 +149,8 @@ function listeningPorts(host: Host): { tcpPort: number; tcp6Port: number } {
   const { addresses } = host.services
   const [port4, port6] = [addresses.listeningPort('ip4'), addresses.listeningPort('ip6')]
   const [tcpPort, tcp6Port] = [port4 ?? port6, port6 ?? port4]
-  if (tcpPort === undefined || tcp6Port === undefined) throw new Error('no TCP port to put in discovery record')
+  if (tcpPort === undefined || tcp6Port === undefined) {
+    throw new P2pError('not-running', 'no TCP port is listened on that the discovery record could name')
+  }
   return { tcpPort, tcp6Port }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { UsageError } from '../../lib/errors.ts'
+import { DecodeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 
@@ -37,8 +37,8 @@ export function openNodeStore(folder: string, modules: { logger: Logger; clock: 
 const DEFAULT_FOLDER = 'opnode_discovery_db'
 
 function parse(json: unknown): string[] {
-  if (typeof json !== 'object' || json === null) throw new TypeError('not an object')
-  if (!('version' in json) || json.version !== VERSION) throw new TypeError('unknown version')
-  if (!('records' in json) || !Array.isArray(json.records)) throw new TypeError('no list of records')
+  if (typeof json !== 'object' || json === null) throw new DecodeError('not an object')
+  if (!('version' in json) || json.version !== VERSION) throw new DecodeError('unknown version')
+  if (!('records' in json) || !Array.isArray(json.records)) throw new DecodeError('no list of records')
   return json.records.filter((record): record is string => typeof record === 'string').slice(0, MAX_STORED_RECORDS)
 }

@@ -4,12 +4,12 @@ import type { Logger } from '../../lib/logger.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
 import type { Verdict } from './blockValidator.ts'
+import { dialectByProtocols } from './dialectByProtocols.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects } from './idDialects.ts'
-import { idFormByProtocols } from './idForm.ts'
 import { createMessageFlow, type Judgement, type MessageFlow } from './messageFlow.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 import { type RetainedScores, retainScores } from './retainedScores.ts'
@@ -200,7 +200,7 @@ export function createGossipRouter(
   /** From what it has said, else from what it is. */
   const naming = async ({ peerStore }: GossipSubComponents, peerId: PeerId) => {
     const id = peerId.toString()
-    const form = dialects.shownBy(id) ?? idFormByProtocols((await peerStore.get(peerId)).protocols)
+    const form = dialects.shownBy(id) ?? dialectByProtocols((await peerStore.get(peerId)).protocols)
     if (form === undefined) return undefined
     if (form === 'with-topic') return (messageId: Uint8Array) => messageId
     dialects.setDialect(id, form)

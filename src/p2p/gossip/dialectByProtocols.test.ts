@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { payloadByNumberProtocols } from '../sync/payloadByNumber.ts'
-import { idFormByProtocols } from './idForm.ts'
+import { dialectByProtocols } from './dialectByProtocols.ts'
 
-describe('idFormByProtocols', () => {
+describe('dialectByProtocols', () => {
   const [plain, slashed] = payloadByNumberProtocols(10n)
   const others = ['/meshsub/1.2.0', '/ipfs/id/1.0.0']
 
@@ -12,6 +12,6 @@ describe('idFormByProtocols', () => {
     ['ours', [plain, slashed], 'with-topic'],
     ['one that answers no requests', [], undefined],
   ])('knows that of %s', (_, served, form) => {
-    expect(idFormByProtocols([...others, ...served])).toBe(form)
+    expect(dialectByProtocols([...others, ...served])).toBe(form)
   })
 })
