@@ -1,6 +1,7 @@
 import type { Connection, PeerId } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
 import { checkGossipMembers } from './gossipInternals.ts'
+import type { Naming } from './naming.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
 /** What is touched of the library's class here. */
@@ -40,8 +41,8 @@ export function manageGossipStreams(
   modules: {
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
-    /** A peer's own name of each message, as far as it is known; undefined when nothing is known of how it names them. */
-    naming(peerId: PeerId): Promise<((id: Uint8Array) => Uint8Array | undefined) | undefined>
+    /** Undefined when nothing is known of how the peer names messages. */
+    naming(peerId: PeerId): Promise<Naming | undefined>
   },
 ): GossipStreams {
   const target = streamInternals(gossip)

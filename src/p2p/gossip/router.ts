@@ -4,13 +4,13 @@ import type { Logger } from '../../lib/logger.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
 import type { Verdict } from './blockValidator.ts'
-import { dialectByProtocols } from './dialectByProtocols.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects } from './idDialects.ts'
 import { createMessageFlow, type Judgement, type MessageFlow } from './messageFlow.ts'
+import { namingOf } from './naming.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countRpcs } from './rpcCounts.ts'
@@ -137,7 +137,9 @@ export function createGossipRouter(
         graylistThreshold: scoring.thresholds.graylistThreshold,
       },
     )
-    const streams = manageGossipStreams(gossip, { ...modules, naming: (peerId) => naming(components, peerId) })
+    const naming = (peerId: PeerId) =>
+      namingOf(dialects, peerId.toString(), async () => (await components.peerStore.get(peerId)).protocols)
+    const streams = manageGossipStreams(gossip, { ...modules, naming })
     const flow = createMessageFlow(
       {
         ...modules,
@@ -194,19 +196,6 @@ export function createGossipRouter(
         retained.restore(peerId, { topics: {}, behaviourPenalty: 0 }, scoring.params.retainScore)
       }
       addPenalty(peerId, points, 'offence')
-    }
-  }
-
-  /** From what it has said, else from what it is. */
-  const naming = async ({ peerStore }: GossipSubComponents, peerId: PeerId) => {
-    const id = peerId.toString()
-    const form = dialects.shownBy(id) ?? dialectByProtocols((await peerStore.get(peerId)).protocols)
-    if (form === undefined) return undefined
-    if (form === 'with-topic') return (messageId: Uint8Array) => messageId
-    dialects.setDialect(id, form)
-    return (messageId: Uint8Array) => {
-      const name = dialects.nameFor(id, messageId)
-      return name === messageId ? undefined : name
     }
   }
 

@@ -1,0 +1,35 @@
+import type { IdDialects } from './idDialects.ts'
+import type { IdDialect } from './messageId.ts'
+
+/** A peer's own name of each message, as far as it is known. */
+export type Naming = (id: Uint8Array) => Uint8Array | undefined
+
+/** How a peer names messages, from what it has said, else from what it is; undefined when nothing is known of that. */
+export async function namingOf(
+  dialects: IdDialects,
+  peerId: string,
+  protocols: () => Promise<readonly string[]>,
+): Promise<Naming | undefined> {
+  const served = dialects.shownBy(peerId) === undefined ? await protocols() : []
+  // It may have said something meanwhile.
+  const dialect = dialects.shownBy(peerId) ?? dialectByProtocols(served)
+  if (dialect === undefined) return undefined
+  if (dialect === 'with-topic') return (id) => id
+  dialects.setDialect(peerId, dialect)
+  return (id) => {
+    const name = dialects.nameFor(peerId, id)
+    return name === id ? undefined : name
+  }
+}
+
+const REQUEST_PROTOCOL = '/opstack/req/payload_by_number/'
+
+/**
+ * As far as its protocols tell: the id of op-node's request protocol has no slash at its end, that of the Rust nodes has
+ * one. Who serves both is one of ours, and goes with op-node.
+ */
+export function dialectByProtocols(protocols: readonly string[]): IdDialect | undefined {
+  const served = protocols.filter((protocol) => protocol.startsWith(REQUEST_PROTOCOL))
+  if (served.length === 0) return undefined
+  return served.every((protocol) => protocol.endsWith('/')) ? 'without-topic' : 'with-topic'
+}
