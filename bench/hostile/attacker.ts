@@ -77,7 +77,7 @@ function wage(attack: Attack, address: string): () => Promise<AttackReport> {
   const loop = async (): Promise<void> => {
     while (!isOver) {
       identities += 1
-      const hostile = await startHostileHost({ localIp: `127.0.1.${identities % 250}` })
+      const hostile = await startHostileHost({ localIp: nextIp() })
       try {
         const gossip = await hostile.join(address, [BLOCKS])
         const session: Session = { hostile, address, gossip, connection: gossip.connection }
@@ -98,6 +98,13 @@ function wage(attack: Attack, address: string): () => Promise<AttackReport> {
     await done
     return { identities, stepsPerS: count / seconds, mbPerS: sentBytes / 1e6 / seconds }
   }
+}
+
+let addresses = 0
+/** Of a former attack's address little good is known. */
+function nextIp(): string {
+  addresses += 1
+  return `127.0.${1 + Math.floor(addresses / 250)}.${1 + (addresses % 250)}`
 }
 
 function pause(durationMs: number): Promise<void> {

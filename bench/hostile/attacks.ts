@@ -227,9 +227,9 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   /** All from one address. */
-  'half-handshakes': halfHandshakes(() => '127.0.2.1'),
+  'half-handshakes': halfHandshakes(() => '127.1.1.1'),
   /** Each from another. */
-  'many-half-handshakes': halfHandshakes(() => `127.0.3.${1 + Math.floor(Math.random() * 250)}`),
+  'many-half-handshakes': halfHandshakes(() => `127.2.1.${1 + Math.floor(Math.random() * 250)}`),
 }
 
 /** Two hundred connections a second that say nothing, and are closed when two hundred more are open. */
