@@ -17,6 +17,9 @@ interface Backend {
   sign(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature
   /** 65 bytes, beginning with 0x04; good until the next call. */
   recover(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array
+  signDer(hash: Uint8Array, privateKey: Uint8Array): Uint8Array
+  /** Throws what it likes on a damaged signature. */
+  verifyDer(signature: Uint8Array, hash: Uint8Array, publicKey: Uint8Array): boolean
   publicKey(privateKey: Uint8Array, compressed: boolean): Uint8Array
   decompress(publicKey: Uint8Array): Uint8Array
 }
@@ -35,6 +38,8 @@ async function loadBackend(): Promise<Backend> {
         return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 1 ? 1 : 0 }
       },
       recover: (hash, compact, yParity) => native.ecdsaRecover(compact, yParity, hash, false, recovered),
+      signDer: (hash, privateKey) => native.signatureExport(native.ecdsaSign(hash, privateKey).signature),
+      verifyDer: (signature, hash, publicKey) => native.ecdsaVerify(native.signatureImport(signature), hash, publicKey),
       publicKey: (privateKey, compressed) => native.publicKeyCreate(privateKey, compressed),
       decompress: (publicKey) => native.publicKeyConvert(publicKey, false),
     }
@@ -50,6 +55,9 @@ async function loadBackend(): Promise<Backend> {
         const signature = noble.Signature.fromBytes(compact, 'compact').addRecoveryBit(yParity)
         return signature.recoverPublicKey(hash).toBytes(false)
       },
+      signDer: (hash, privateKey) => noble.sign(hash, privateKey, { prehash: false, format: 'der' }),
+      verifyDer: (signature, hash, publicKey) =>
+        noble.verify(signature, hash, publicKey, { prehash: false, format: 'der' }),
       publicKey: (privateKey, compressed) => noble.getPublicKey(privateKey, compressed),
       decompress: (publicKey) => noble.Point.fromBytes(publicKey).toBytes(false),
     }
@@ -63,6 +71,20 @@ export const secp256k1Backend: Backend['name'] = backend.name
 /** Deterministic (RFC 6979) signature of a 32-byte hash. */
 export function signHash(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature {
   return backend.sign(hash, privateKey)
+}
+
+/** The same signature in DER, as libp2p has it. */
+export function signHashDer(hash: Uint8Array, privateKey: Uint8Array): Uint8Array {
+  return backend.signDer(hash, privateKey)
+}
+
+/** False for a damaged signature, too, and for one whose s is in the upper half. `publicKey` has 33 or 65 bytes. */
+export function verifyHashDer(signature: Uint8Array, hash: Uint8Array, publicKey: Uint8Array): boolean {
+  try {
+    return backend.verifyDer(signature, hash, publicKey)
+  } catch {
+    return false
+  }
 }
 
 /** The 64-byte public key (no prefix) that made the signature. Throws DecodeError when there is none. */

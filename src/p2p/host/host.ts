@@ -18,6 +18,7 @@ import { guardYamux, MAX_INBOUND_STREAMS, type MuxerGuardModules } from './guard
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
+import { signNatively } from './nativeSignatures.ts'
 import { noiseCrypto } from './noiseCrypto.ts'
 
 export type HostServices = {
@@ -54,6 +55,7 @@ type Factories = Libp2pOptions<HostServices>
 
 /** Builds the libp2p host, not started: nothing listens yet. Throws UsageError on contradictory options. */
 export async function createHost(modules: HostModules, options: P2pOptions): Promise<Host> {
+  signNatively(modules.identity.privateKey)
   const announce = await announcedAddress(options)
   return createLibp2p<HostServices>({
     start: false,

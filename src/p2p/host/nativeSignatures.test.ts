@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { privateKeyFromRaw } from '@libp2p/crypto/keys'
+import { secp256k1 as noble } from '@noble/curves/secp256k1.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { signNatively } from './nativeSignatures.ts'
+
+const key = privateKeyFromRaw(new Uint8Array(randomBytes(32)))
+const message = new Uint8Array(randomBytes(100))
+/** By the library, before its methods are replaced. */
+let byLibrary: Uint8Array
+const before = { sign: key.sign, verify: key.publicKey.verify }
+beforeAll(async () => {
+  byLibrary = await key.sign(message)
+  signNatively(key)
+})
+
+describe('native signatures', () => {
+  it('replace the library’s own, for keys made later as well', () => {
+    const other = privateKeyFromRaw(new Uint8Array(randomBytes(32)))
+    expect(other.sign).not.toBe(before.sign)
+    expect(other.publicKey.verify).not.toBe(before.verify)
+  })
+
+  it('are the library’s, byte for byte', async () => {
+    expect(new Uint8Array(await key.sign(message))).toEqual(new Uint8Array(byLibrary))
+  })
+
+  it('are verified', async () => {
+    expect(await key.publicKey.verify(message, byLibrary)).toBe(true)
+    expect(await key.publicKey.verify(message.subarray(1), byLibrary)).toBe(false)
+    expect(await privateKeyFromRaw(new Uint8Array(32).fill(1)).publicKey.verify(message, byLibrary)).toBe(false)
+    for (let at = 0; at < byLibrary.length; at++) {
+      const damaged = new Uint8Array(byLibrary)
+      damaged[at] = (damaged[at] ?? 0) ^ 1
+      expect(await key.publicKey.verify(message, damaged), `byte ${at}`).toBe(false)
+    }
+    expect(await key.publicKey.verify(message, new Uint8Array(0))).toBe(false)
+  })
+
+  it('of the upper half are refused, as the library does', async () => {
+    const { r, s } = noble.Signature.fromBytes(byLibrary, 'der')
+    const high = new noble.Signature(r, noble.Point.Fn.ORDER - s).toBytes('der')
+    expect(await key.publicKey.verify(message, high)).toBe(false)
+    expect(await before.verify.call(key.publicKey, message, high)).toBe(false)
+  })
+})
