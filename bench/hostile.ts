@@ -6,9 +6,10 @@
  *   node bench/hostile.ts [--rounds=3] [--seconds=4] [--calm=1.5] [--profile=DIRECTORY] [name …]
  *
  * Prints for each attack the time from publishing to arrival at the victim, as the median of the rounds: p50, p99, and p99
- * relative to the calm of the same round with the least and the largest of the rounds. `behind` is the same at a follower
- * that hears of blocks from the victim only, `other` at one that has nothing to do with it, so what the machine adds. There is no network between them: what an attack adds to a block's way
- * is the difference of the milliseconds, and relative to a real network's way less.
+ * relative to the calm of the same round with the least and the largest of the rounds; `pooled` is p99 over all rounds
+ * relative to that of all calm. `behind` is the same at a follower that hears of blocks from the victim only, `other` at
+ * one that has nothing to do with it, so what the machine adds. There is no network between them: what an attack adds to
+ * a block's way is the difference of the milliseconds, and relative to a real network's way less.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -98,6 +99,7 @@ const HEADER = [
   'p99 ms',
   'calm p99',
   '× p99 (rounds)',
+  '× pooled',
   '× behind',
   'other p99',
   '× other',
@@ -125,6 +127,7 @@ function calmRow(rounds: readonly Round[]): string[] {
     fixed(p99),
     '1',
     '1',
+    '1',
     fixed(median(all(({ atOther }) => atOther).map((values) => quantile(values, 0.99)))),
     '1',
     ...costs(windows),
@@ -148,6 +151,12 @@ function attackRow(name: string, rounds: readonly Round[]): string[] {
   const of = (pick: (figure: (typeof figures)[number]) => number): number => median(figures.map(pick))
   const ratios = figures.map(({ victim }) => victim.ratio)
   const windows = figures.map(({ window }) => window)
+  const calm = rounds.flatMap((round) => round.calm.flatMap(({ atVictim }) => atVictim))
+  const pooled =
+    quantile(
+      windows.flatMap(({ atVictim }) => atVictim),
+      0.99,
+    ) / quantile(calm, 0.99)
   const bannedAfterS = windows.flatMap(({ startMs, victim: { firstBanAtMs } }) =>
     firstBanAtMs === undefined ? [] : [(firstBanAtMs - startMs) / 1_000],
   )
@@ -157,6 +166,7 @@ function attackRow(name: string, rounds: readonly Round[]): string[] {
     fixed(of(({ victim }) => victim.p99)),
     fixed(of(({ victim }) => victim.calmP99)),
     `${fixed(median(ratios), 2)} (${fixed(Math.min(...ratios), 2)} to ${fixed(Math.max(...ratios), 2)})`,
+    fixed(pooled, 2),
     fixed(
       of(({ behind }) => behind.ratio),
       2,
