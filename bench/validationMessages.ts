@@ -53,7 +53,7 @@ export const FLOODS: Record<string, () => Uint8Array> = {
     stranger(testBlock(config, { blockNumber: number++, transactions: [new Uint8Array(10_000_000)] })),
   '10 MB that do not compress, another signer': () => stranger(block(1, 10_000_000)),
   '130 kB: 26,000 transactions of a byte, signed by the sequencer': () => message(block(26_000, 1)),
-  '0.6 MB: 2^17 transactions of a byte, signed by the sequencer': () => message(block(2 ** 17, 1)),
+  '0.3 MB: 2^16 transactions of a byte, signed by the sequencer': () => message(block(2 ** 16, 1)),
   '5 MB: 2^20 transactions of a byte, signed by the sequencer': () => message(block(2 ** 20, 1)),
   '4 MB: 2^20 empty transactions, another signer': () => stranger(block(2 ** 20, 0)),
   '4 MB: 2^20 empty transactions, signed by the sequencer': () => message(block(2 ** 20, 0)),

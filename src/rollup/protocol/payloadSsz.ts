@@ -12,11 +12,10 @@ const MAX_EXTRA_DATA_BYTES = 32
 const MAX_TRANSACTIONS = 2 ** 20
 /**
  * No valid block has more. The OP Stack's SystemConfig contract allows a block 500,000,000 gas (MAX_GAS_LIMIT), and no
- * transaction takes less than 21,000 (intrinsic gas; for deposits OptimismPortal's minimumGasLimit): 23,809. This is five
- * times as many, for chains with contracts of their own; the 10 MiB of a message would leave each 76 bytes, less than a
- * signature and an address.
+ * transaction takes less than 21,000 (intrinsic gas; for deposits OptimismPortal's minimumGasLimit): 23,809. This is nearly
+ * three times as many, for chains with contracts of their own.
  */
-export const MAX_BLOCK_TRANSACTIONS = 2 ** 17
+export const MAX_BLOCK_TRANSACTIONS = 2 ** 16
 const OFFSETS_AT_ONCE = 16_384
 const WITHDRAWAL_BYTES = 44
 /** consensus specs: MAX_WITHDRAWALS_PER_PAYLOAD. */
