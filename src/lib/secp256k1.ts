@@ -108,7 +108,10 @@ export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: n
 /** Order of the group (SEC 2, section 2.4.1), big-endian. */
 const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
 
-/** Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is recovered. */
+/**
+ * Whether r ‖ s can be a signature at all: both are above 0 and below the group's order. From others no key is
+ * recovered.
+ */
 export function isSignatureWellFormed(compact: Uint8Array): boolean {
   return compact.length === 64 && isScalar(compact, 0) && isScalar(compact, 32)
 }

@@ -283,7 +283,10 @@ export interface P2pApi {
   /** CIDR texts. */
   listBlockedSubnets(): Promise<string[]>
 
-  /** Protection keeps the connection manager from pruning the peer; it bypasses neither blocks nor bans. Survives a restart. */
+  /**
+   * Protection keeps the connection manager from pruning the peer; it bypasses neither blocks nor bans. Survives a
+   * restart.
+   */
   protectPeer(peerId: string): Promise<void>
   unprotectPeer(peerId: string): Promise<void>
 

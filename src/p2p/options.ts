@@ -118,7 +118,10 @@ export const DEFAULT_DISCOVERY_OPTIONS: DiscoveryOptions = {
   netrestrict: [],
 }
 
-/** op-node's defaults without discovery, and loopback exempt from IP colocation: a testnet on one machine has all peers on one address. */
+/**
+ * op-node's defaults without discovery, and loopback exempt from IP colocation: a testnet on one machine has all peers
+ * on one address.
+ */
 export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   privateKeyPath: 'opnode_p2p_priv.txt',
   listenIp: '0.0.0.0',

@@ -42,8 +42,9 @@ function compile(): WebAssembly.Module | undefined {
 }
 
 /**
- * The module for another thread, which takes it by `adoptKernelModule` and so neither compiles it nor frees its code when it
- * ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run it.
+ * The module for another thread, which takes it by `adoptKernelModule` and so neither compiles it nor frees its code
+ * when it ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run
+ * it.
  */
 export function kernelModule(): WebAssembly.Module | undefined {
   return compile()

@@ -61,7 +61,10 @@ export interface Discovery {
   sessions(): number
 }
 
-/** The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are there. */
+/**
+ * The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are
+ * there.
+ */
 const FIRST_ROUND_MS = 250
 /** As many as one answer of a bootnode holds. */
 const FEW_RECORDS = 16

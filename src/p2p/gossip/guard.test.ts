@@ -15,7 +15,10 @@ interface SeenRpc {
   control?: { ihave: { messageIDs: Uint8Array[] }[]; prune: { backoff?: number }[] }
 }
 
-/** A stream that a test writes to, and a peer's name: what the guard looks at of both, which the library's types hold more of. */
+/**
+ * A stream that a test writes to, and a peer's name: what the guard looks at of both, which the library's types hold
+ * more of.
+ */
 function peer(name: string) {
   const stream = Object.assign(new EventTarget(), {
     aborted: false,

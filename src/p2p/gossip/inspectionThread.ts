@@ -31,12 +31,16 @@ export interface LargeMessage {
   question: Question
 }
 
-/** Another thread for large messages and answers, which starts with the first one. It does not keep the process alive when idle. */
+/**
+ * Another thread for large messages and answers, which starts with the first one. It does not keep the process alive
+ * when idle.
+ */
 export interface InspectionThread {
   /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
   identify(message: LargeMessage): Promise<IdentifiedMessage>
   /**
-   * The block of an answer that `from` gave, whose buffer goes over to the thread: it is empty here after that. Rejects with DecodeError, and with InspectionFailure.
+   * The block of an answer that `from` gave, whose buffer goes over to the thread: it is empty here after that. Rejects
+   * with DecodeError, and with InspectionFailure.
    */
   unpackBlock(block: FramedBlock, from: string): Promise<UnpackedBlock>
   /** Ends the thread; what waits fails. */

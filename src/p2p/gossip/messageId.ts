@@ -46,7 +46,10 @@ const ID_BYTES = 20
 /** op-node hashes the topic too; the specs' text and kona leave it out. Ids of the two never meet. */
 export type IdDialect = 'with-topic' | 'without-topic'
 
-/** First 20 bytes of SHA-256 of domain ‖ (topic length u64 LE ‖ topic) ‖ data (specs: rollup-node-p2p, "Message ID computation"). */
+/**
+ * First 20 bytes of SHA-256 of domain ‖ (topic length u64 LE ‖ topic) ‖ data (specs: rollup-node-p2p, "Message ID
+ * computation").
+ */
 export function messageId(
   topic: string,
   compressed: Uint8Array,

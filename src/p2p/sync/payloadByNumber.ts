@@ -52,7 +52,10 @@ function* piecesOf(head: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uin
 
 export type Response = { code: typeof RESULT.ok; block: FramedBlock } | { code: number }
 
-/** Looks at an answer's head. `expectedTime` is that of the block asked for: it chooses the container. Throws DecodeError. */
+/**
+ * Looks at an answer's head. `expectedTime` is that of the block asked for: it chooses the container. Throws
+ * DecodeError.
+ */
 export function openResponse(bytes: Uint8Array, config: RollupConfig, expectedTime: number): Response {
   const code = bytes[0]
   if (code === undefined) throw new DecodeError('response is empty')

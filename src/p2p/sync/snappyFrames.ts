@@ -51,7 +51,10 @@ export function decodeSnappyFrames(stream: Uint8Array, maxBytes: number): Uint8A
   return data
 }
 
-/** Bytes of data in a stream, as its chunks declare them: it has no others. Throws DecodeError, when more than `maxBytes` too. */
+/**
+ * Bytes of data in a stream, as its chunks declare them: it has no others. Throws DecodeError, when more than
+ * `maxBytes` too.
+ */
 export function framedLength(stream: Uint8Array, maxBytes: number): number {
   let total = 0
   for (const { isPacked, content } of dataChunks(stream)) {
