@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { DEFAULT_P2P_OPTIONS } from './options.ts'
 import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
@@ -7,22 +7,17 @@ import { BLOCKS, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
 import { until } from './testUtils/testNode.ts'
 
-const stops: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()))
-})
-
 /** Without the exemption of loopback, on which all hosts of a test are. */
 async function setUp(): Promise<Victims> {
   // Many peers of one address would be banned for it after a second or two.
   const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
   const victims = await startVictims({ ipColocationExempt: [], ban })
-  stops.push(victims.stop)
+  onTestFinished(victims.stop)
   return victims
 }
 async function host(options: Parameters<typeof startHostileHost>[0] = {}): Promise<HostileHost> {
   const started = await startHostileHost(options)
-  stops.push(started.stop)
+  onTestFinished(started.stop)
   return started
 }
 function portOf(victims: Victims): number {
@@ -32,7 +27,7 @@ function portOf(victims: Victims): number {
 function silentSocket(port: number, localAddress: string): Socket {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   socket.on('error', () => {})
-  stops.push(() => void socket.destroy())
+  onTestFinished(() => void socket.destroy())
   return socket
 }
 
@@ -88,7 +83,7 @@ describe('a static peer', () => {
   it('is limited and blamed like others, but not banned', async () => {
     const friend = await host({ listen: true })
     const victims = await startVictims({ staticPeers: [friend.address] })
-    stops.push(victims.stop)
+    onTestFinished(victims.stop)
     await until('the static peer', () => victims.follower.node.connectedPeers().includes(friend.peerId))
     const [connection] = friend.host.getConnections()
     if (connection === undefined) throw new Error('no connection')

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { blocksTopic, type PayloadVersion } from '../../src/p2p/gossip/topics.ts'
 import type { P2pChain, P2pOptions } from '../../src/p2p/options.ts'
+import { nodeInTest } from '../../src/p2p/testUtils/inTest.ts'
 import { recordRejections } from '../../src/p2p/testUtils/rejections.ts'
 import {
   CHAIN_ID,
@@ -12,7 +13,7 @@ import {
   testChain,
   testConfig,
 } from '../../src/p2p/testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import { type TestNode, until } from '../../src/p2p/testUtils/testNode.ts'
 import type { Fork, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { buildGoPeer, type GoPeerBinary } from './buildGoPeer.ts'
 import {
@@ -49,7 +50,6 @@ export interface Stage {
 /** To be called in a `describe`: its tests are skipped with the reason where the Go peer cannot be built. */
 export function setStage(): Stage {
   let binary: GoPeerBinary = { skip: 'not built' }
-  const running: (() => Promise<void>)[] = []
   beforeAll(async () => {
     binary = await buildGoPeer()
     if ('skip' in binary) console.warn(`Tests with the Go peer are skipped: ${binary.skip}`)
@@ -57,18 +57,14 @@ export function setStage(): Stage {
   beforeEach((context) => {
     if ('skip' in binary) context.skip(binary.skip)
   })
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((stop) => stop()))
-  })
   return {
     async ours(chain, options = {}, changes = {}) {
       const { logger, reasons } = recordRejections()
       const config = typeof chain === 'string' ? testConfig(chain) : chain
-      const started = await startTestNode(
+      const started = await nodeInTest(
         { sequencerKey: SEQUENCER_KEY, ...options },
         { logger, chain: testChain(config, changes) },
       )
-      running.push(() => started.node.stop())
       return { ...started, config, reasons }
     },
     async go(config = {}) {
@@ -85,7 +81,7 @@ export function setStage(): Stage {
         spellings: [''],
         ...config,
       })
-      running.push(() => peer.kill())
+      onTestFinished(() => peer.kill())
       return peer
     },
   }

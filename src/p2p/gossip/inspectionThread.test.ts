@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
@@ -28,14 +28,10 @@ const FAULTY = new URL('../testUtils/faultyWorker.ts', import.meta.url)
 /** For all tests that nothing happens to it in: V8 now and then ends a process in which threads come and go. */
 const lasting = createInspectionThread({ clock: systemClock, logger: silentLogger })
 afterAll(() => lasting.close())
-const threads: InspectionThread[] = []
-afterEach(async () => {
-  await Promise.all(threads.splice(0).map((thread) => thread.close()))
-})
 
 function startThread(clock = systemClock, options: Parameters<typeof createInspectionThread>[1] = {}) {
   const thread = createInspectionThread({ clock, logger: silentLogger }, options)
-  threads.push(thread)
+  onTestFinished(thread.close)
   return thread
 }
 

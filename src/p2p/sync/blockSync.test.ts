@@ -1,28 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { multiaddr } from '@multiformats/multiaddr'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { P2pModules } from '../node.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import { readAll } from '../streams.ts'
-import { startRawPeer } from '../testUtils/rawPeer.ts'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import { encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
 
-const running: TestNode[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ node }) => node.stop()))
-})
-
 async function start(options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> {
   const modules: Partial<P2pModules> = { chain }
-  const started = await startTestNode(options, modules)
-  running.push(started)
-  return started
+  return nodeInTest(options, modules)
 }
 
 // The chain's last block is now.
@@ -139,27 +132,23 @@ describe('gap filling', () => {
     const blocks = testBlocks(forkConfig, 1, 5)
     const [above] = blocks.slice(-1)
     if (above === undefined) throw new Error('no block')
-    const raw = await startRawPeer([])
-    try {
-      const [plain, slashed] = payloadByNumberProtocols(config.l2ChainId)
-      const answer = createPayloadServer({
-        chain: testChain(forkConfig, { payloadByNumber: async (number) => blocks[number - 1] }),
-        recent: () => undefined,
-        clock: systemClock,
-        logger: silentLogger,
-        metrics: { onRequest() {} },
-        onOversized() {},
-      })
-      await raw.host.handle(spelling === 'without' ? plain : slashed, answer)
-      const b = await start({}, testChain(forkConfig))
-      await raw.host.dial(multiaddr(b.address))
-      await until('the connection', () => b.node.connectedPeers().length === 1)
-      b.node.requestRange(2, 5, above)
-      await b.block(blocks[1]?.payload.blockHash ?? '')
-      expect(b.received).toEqual([blocks[3], blocks[2], blocks[1]])
-    } finally {
-      await raw.stop()
-    }
+    const raw = await rawPeerInTest([])
+    const [plain, slashed] = payloadByNumberProtocols(config.l2ChainId)
+    const answer = createPayloadServer({
+      chain: testChain(forkConfig, { payloadByNumber: async (number) => blocks[number - 1] }),
+      recent: () => undefined,
+      clock: systemClock,
+      logger: silentLogger,
+      metrics: { onRequest() {} },
+      onOversized() {},
+    })
+    await raw.host.handle(spelling === 'without' ? plain : slashed, answer)
+    const b = await start({}, testChain(forkConfig))
+    await raw.host.dial(multiaddr(b.address))
+    await until('the connection', () => b.node.connectedPeers().length === 1)
+    b.node.requestRange(2, 5, above)
+    await b.block(blocks[1]?.payload.blockHash ?? '')
+    expect(b.received).toEqual([blocks[3], blocks[2], blocks[1]])
   })
 
   it('does not blame a peer that answers no requests', async () => {
@@ -200,21 +189,17 @@ describe('gap filling', () => {
 
   it('answers a request that comes, closed, in one packet with the name of the protocol', async () => {
     const a = await start({}, serving)
-    const raw = await startRawPeer([])
-    try {
-      const connection = await raw.host.dial(multiaddr(a.address))
-      const [protocol] = payloadByNumberProtocols(config.l2ChainId)
-      const stream = await connection.newStream([protocol], { negotiateFully: false })
-      stream.send(encodeRequest(7))
-      const [answer] = await Promise.all([
-        readAll(stream, 10_000, AbortSignal.timeout(5_000)),
-        stream.close({ signal: AbortSignal.timeout(5_000) }),
-      ])
-      const response = decodeResponse(answer, config, config.genesis.l2Time + 7)
-      expect(response).toEqual({ code: 0, envelope: chain[6] })
-    } finally {
-      await raw.stop()
-    }
+    const raw = await rawPeerInTest([])
+    const connection = await raw.host.dial(multiaddr(a.address))
+    const [protocol] = payloadByNumberProtocols(config.l2ChainId)
+    const stream = await connection.newStream([protocol], { negotiateFully: false })
+    stream.send(encodeRequest(7))
+    const [answer] = await Promise.all([
+      readAll(stream, 10_000, AbortSignal.timeout(5_000)),
+      stream.close({ signal: AbortSignal.timeout(5_000) }),
+    ])
+    const response = decodeResponse(answer, config, config.genesis.l2Time + 7)
+    expect(response).toEqual({ code: 0, envelope: chain[6] })
   })
 
   it('asks nobody when switched off, or for a range that is hours old', async () => {
