@@ -47,6 +47,16 @@ describe('connections of one address', () => {
     expect((await friend.connect(victims.follower.address)).status).toBe('open')
   })
 
+  it('and of a hundred others, which say nothing, keep nobody out', async () => {
+    const victims = await setUp()
+    const port = portOf(victims)
+    const silent = Array.from({ length: 500 }, (_, n) => silentSocket(port, `127.0.1.${1 + (n % 100)}`))
+    await until('room for others', () => silent.filter(({ closed }) => closed).length >= 100)
+    const friend = await host({ localIp: '127.0.0.8' })
+    expect((await friend.connect(victims.follower.address)).status).toBe('open')
+    await victims.expectBlock()
+  })
+
   it('that shake hands are so many and no more', async () => {
     const victims = await setUp()
     const crowd = await Promise.all(

@@ -42,9 +42,10 @@ export interface HostModules {
 const CONNECTION_IDLE_MS = 60 * 60_000
 /** How long addresses and peers are remembered: op-node's time for discovered addresses. */
 const PEER_AGE_MS = 24 * 60 * 60_000
-/** Incoming connections a second from one IP, and at once in all: libp2p's 5 and 10 are too few behind one address. */
+/** Incoming connections a second from one IP: libp2p's 5 are too few behind one address. */
 const INBOUND_PER_SECOND_PER_IP = 100
-const INBOUND_PENDING = 100
+/** Shaking hands: above what `inboundLimits.ts` lets be, which closes the oldest where libp2p refuses the newest. */
+const INBOUND_PENDING = 512
 /** Beyond `maxPeers`, which our own gater keeps: libp2p refuses before it knows who comes, a static peer or a stranger. */
 const SPARE_CONNECTIONS = 64
 

@@ -1,14 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { type ClosingConnection, createInboundLimits } from './inboundLimits.ts'
+import { createInboundLimits } from './inboundLimits.ts'
 
-const LIMITS = { openPerIp: 4, pendingPerIp: 2, perSecondPerIp: 1, burstPerIp: 10, exempt: ['127.0.0.0/8'] }
+const LIMITS = {
+  openPerIp: 4,
+  pendingPerIp: 2,
+  pending: 20,
+  perSecondPerIp: 1,
+  burstPerIp: 10,
+  exempt: ['127.0.0.0/8'],
+}
 
 function setUp() {
   const clock = new ManualClock(1_000)
   const limits = createInboundLimits({ clock }, LIMITS)
   const connect = (ip: string, upgrade = true) => {
-    const connection = new EventTarget() as EventTarget & ClosingConnection
+    const connection = Object.assign(new EventTarget(), {
+      aborted: false,
+      abort() {
+        connection.aborted = true
+        connection.dispatchEvent(new Event('close'))
+      },
+    })
     const refusal = limits.refuse(ip, connection)
     if (refusal === undefined && upgrade) limits.onUpgraded(connection)
     return { refusal, connection, close: () => connection.dispatchEvent(new Event('close')) }
@@ -45,6 +58,19 @@ describe('limits of incoming connections', () => {
     // Closed after its handshake: counted once.
     first.close()
     expect(connect('1.2.3.4', false).refusal).toContain('handshakes')
+  })
+
+  it('close the oldest handshake for one more, when so many addresses have one', () => {
+    const { limits, connect } = setUp()
+    const silent = Array.from({ length: 20 }, (_, n) => connect(`1.2.3.${n}`, false))
+    const [first, second, third] = silent
+    if (first === undefined || second === undefined) throw new Error('none')
+    limits.onUpgraded(first.connection)
+    expect(connect('4.4.4.4', false).refusal).toBeUndefined()
+    expect(silent.filter(({ connection }) => connection.aborted)).toEqual([])
+    expect(connect('5.5.5.5', false).refusal).toBeUndefined()
+    expect(connect('6.6.6.6').refusal).toBeUndefined()
+    expect(silent.filter(({ connection }) => connection.aborted)).toEqual([second, third])
   })
 
   it('slow down who connects and leaves again and again', async () => {

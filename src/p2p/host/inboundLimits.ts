@@ -7,8 +7,13 @@ import { TokenBucket } from '../sync/tokenBucket.ts'
 export interface InboundLimitsOptions {
   /** Connections from one address, open or shaking hands. go-libp2p allows 8. */
   openPerIp: number
-  /** Of them, those that are still shaking hands: each may take 10 s and one of the places that all share. */
+  /** Of them, those that are still shaking hands: each may take 10 s. */
   pendingPerIp: number
+  /**
+   * Of all addresses. One more takes the place of the oldest: whoever has many addresses cannot keep others out with
+   * connections that say nothing, since an honest handshake takes less than a second.
+   */
+  pending: number
   /** Handshakes cost some 5 ms each. */
   perSecondPerIp: number
   burstPerIp: number
@@ -19,6 +24,7 @@ export interface InboundLimitsOptions {
 export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
   openPerIp: 16,
   pendingPerIp: 8,
+  pending: 400,
   perSecondPerIp: 5,
   burstPerIp: 20,
 }
@@ -36,8 +42,8 @@ export interface InboundLimits {
   onUpgraded(connection: ClosingConnection): void
 }
 
-/** What is needed of a connection: to hear of its end. */
-export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener'>
+/** What is needed of a connection: to hear of its end, and to bring it about. */
+export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener' | 'abort'>
 
 interface Places {
   open: number
@@ -49,7 +55,8 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
   const exempt: Subnet[] = options.exempt.map(parseCidr)
   const places = new Map<string, Places>()
   const rates = new LruMap<string, TokenBucket>(IPS_REMEMBERED)
-  const pending = new WeakMap<ClosingConnection, () => void>()
+  /** The oldest first. */
+  const pending = new Map<ClosingConnection, () => void>()
 
   const rateOf = (place: string): TokenBucket => {
     const known = rates.get(place)
@@ -63,11 +70,11 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
     places.set(place, held)
     held.open += 1
     held.pending += 1
-    let isPending = true
     const settle = (): void => {
-      if (isPending) held.pending -= 1
-      isPending = false
+      if (pending.delete(connection)) held.pending -= 1
     }
+    const [oldest] = pending.size >= options.pending ? pending.keys() : []
+    oldest?.abort(new Error('its handshake takes long while others wait'))
     pending.set(connection, settle)
     connection.addEventListener(
       'close',
