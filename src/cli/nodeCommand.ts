@@ -20,7 +20,7 @@ export function nodeCommand(parent: Command, signature: string, description: str
     .command(signature)
     .description(description)
     .helpOption('--help', 'Show this help')
-    .option('--rpc <url>', "The rollup node's RPC address", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
+    .option('--rpc <url>', "The rollup node's RPC address [DEVIUM_RPC]", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
 }
 
 /** Throws UsageError when the address is none, or what answers there is no such node. */

@@ -13,8 +13,11 @@ export interface OpGeth {
   jwtPath: string
 }
 
-/** Starts an op-geth, and waits until it answers, with the genesis of a testnet's join directory, and all its data below `directory`. */
-export async function startOpGeth(binary: string, joinDir: string, directory: string): Promise<OpGeth> {
+/**
+ * Starts an op-geth with the genesis of a testnet's join directory and all its data below `directory`, and waits until it
+ * answers. It syncs from `peer` over devp2p where there is one.
+ */
+export async function startOpGeth(binary: string, joinDir: string, directory: string, peer?: OpGeth): Promise<OpGeth> {
   const datadir = join(directory, 'geth')
   const jwtPath = join(directory, 'jwt.txt')
   const [engine, http] = [await freePort(), await freePort()]
@@ -26,11 +29,12 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
     `--datadir=${datadir}`,
     '--http',
     `--http.port=${http}`,
+    '--http.api=eth,net,web3,debug,admin',
     `--authrpc.port=${engine}`,
     `--authrpc.jwtsecret=${jwtPath}`,
     '--port=0',
     '--nodiscover',
-    '--maxpeers=0',
+    '--netrestrict=127.0.0.0/8',
     '--syncmode=full',
     '--gcmode=archive',
     '--rollup.disabletxpoolgossip',
@@ -41,8 +45,19 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
   const client = createRpcClient({ url: rpcUrl })
   try {
     await vi.waitFor(() => client.request('eth_chainId', []), { timeout: 20_000, interval: 100 })
+    if (peer !== undefined) await client.request('admin_addPeer', [await enodeOf(peer)])
   } finally {
     await client.close()
   }
   return { engineUrl: `http://127.0.0.1:${engine}`, rpcUrl, jwtPath }
+}
+
+async function enodeOf({ rpcUrl }: OpGeth): Promise<string> {
+  const client = createRpcClient({ url: rpcUrl })
+  try {
+    const { enode } = (await client.request('admin_nodeInfo', [])) as { enode: string }
+    return enode.replace(/@[^:]+:/, '@127.0.0.1:')
+  } finally {
+    await client.close()
+  }
 }

@@ -1,0 +1,59 @@
+import { expect } from 'vitest'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+
+export interface Head {
+  number: number
+  hash: string
+}
+
+export async function heads(rpc: RpcClient): Promise<{ unsafe_l2: Head; safe_l2: Head }> {
+  return (await rpc.request('optimism_syncStatus', [])) as Awaited<ReturnType<typeof heads>>
+}
+
+export const unsafeHead = async (rpc: RpcClient): Promise<Head> => (await heads(rpc)).unsafe_l2
+
+/** How many blocks `follower` lacks of what `leader` has now. */
+export async function missing(leader: RpcClient, follower: RpcClient): Promise<number> {
+  const [led, followed] = [await unsafeHead(leader), await unsafeHead(follower)]
+  return led.number - followed.number
+}
+
+/** Looks on while `leader` makes `blocks`; the most that `follower` was behind. */
+export async function mostBehind(leader: RpcClient, follower: RpcClient, blocks: number): Promise<number> {
+  const end = (await unsafeHead(leader)).number + blocks
+  let most = 0
+  await expect
+    .poll(
+      async () => {
+        most = Math.max(most, await missing(leader, follower))
+        return (await unsafeHead(leader)).number
+      },
+      { timeout: blocks * 3_000 + 10_000, interval: 200 },
+    )
+    .toBeGreaterThanOrEqual(end)
+  return most
+}
+
+/** Scores of the connected peers of a node, by what each side of either dialect answers. */
+export async function scores(rpc: RpcClient): Promise<number[]> {
+  const dump = (await rpc.request('opp2p_peers', [true])) as {
+    peers: Record<string, { scores: { gossip: { total: number } } }>
+  }
+  return Object.values(dump.peers).map((peer) => peer.scores.gossip.total)
+}
+
+export async function handOver(from: RpcClient, to: RpcClient): Promise<void> {
+  const last = await from.request('admin_stopSequencer', [])
+  await expect.poll(async () => (await unsafeHead(to)).hash, { timeout: 10_000 }).toBe(last)
+  await to.request('admin_startSequencer', [last])
+}
+
+/** At the follower's safe head, both nodes have the same state: its output root is a hash of it and of the block. */
+export async function expectSameOutput(node: RpcClient, follower: RpcClient): Promise<void> {
+  const { safe_l2: safe } = await heads(follower)
+  const number = `0x${safe.number.toString(16)}`
+  const ask = async (rpc: RpcClient) =>
+    (await rpc.request('optimism_outputAtBlock', [number])) as { outputRoot: string }
+  const { outputRoot } = await ask(follower)
+  expect(await ask(node)).toMatchObject({ outputRoot })
+}

@@ -1,0 +1,39 @@
+import { join } from 'node:path'
+import type { OpGeth } from './opGeth.ts'
+import { writeL1Config } from './opNode.ts'
+import { freePort, startProgram } from './programs.ts'
+import type { RunningTestnet } from './testnet.ts'
+
+/** Starts a kona-node without peers; the address of its RPC. Anvil has what it asks of an L1's beacon API at its start. */
+export async function startKonaNode(
+  binary: string,
+  geth: OpGeth,
+  testnet: RunningTestnet,
+  directory: string,
+): Promise<string> {
+  const [rpc, p2p] = [await freePort(), await freePort()]
+  const l1ConfigPath = writeL1Config(testnet.l1.chainId, directory, {
+    terminalTotalDifficultyPassed: true,
+    depositContractAddress: `0x${'0'.repeat(40)}`,
+  })
+  startProgram(binary, [
+    'node',
+    `--l1-eth-rpc=${testnet.l1.rpc}`,
+    '--l1-trust-rpc',
+    `--l1-beacon=${testnet.l1.rpc}`,
+    `--l1-slot-duration-override=${testnet.l1.blockTime}`,
+    `--l2-engine-rpc=${geth.engineUrl}`,
+    `--l2-engine-jwt-secret=${geth.jwtPath}`,
+    `--l2-config-file=${join(testnet.joinDir, 'rollup.json')}`,
+    `--l1-config-file=${l1ConfigPath}`,
+    '--rpc.addr=127.0.0.1',
+    `--port=${rpc}`,
+    '--p2p.no-discovery',
+    '--p2p.no-bootstore',
+    '--p2p.listen.ip=127.0.0.1',
+    '--p2p.advertise.ip=127.0.0.1',
+    `--p2p.listen.tcp=${p2p}`,
+    `--p2p.priv.path=${join(directory, 'p2p-key.txt')}`,
+  ])
+  return `http://127.0.0.1:${rpc}`
+}

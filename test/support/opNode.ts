@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { roles } from '../../testnet/accounts.ts'
+import type { OpGeth } from './opGeth.ts'
+import { freePort, startProgram } from './programs.ts'
+import type { RunningTestnet } from './testnet.ts'
+
+/**
+ * Starts an op-node, of 2024 or of 2026, that follows the testnet's first node and has the sequencer's key; the address
+ * of its RPC. Its data are below `directory`.
+ */
+export async function startOpNode(
+  binary: string,
+  geth: OpGeth,
+  testnet: RunningTestnet,
+  directory: string,
+): Promise<string> {
+  const [rpc, p2p] = [await freePort(), await freePort()]
+  const rollupPath = join(directory, 'rollup.json')
+  const { chain_op_config: chainOpConfig, ...rollup } = JSON.parse(
+    readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8'),
+  )
+  // Op-node of 2024 refuses fields that it does not know; that of 2026 asks for this one, and for the L1's forks.
+  const isOf2026 = execFileSync(binary, ['--help'], { encoding: 'utf8' }).includes('--rollup.l1-chain-config')
+  writeFileSync(rollupPath, JSON.stringify(isOf2026 ? { ...rollup, chain_op_config: chainOpConfig } : rollup))
+  startProgram(binary, [
+    `--l1=${testnet.l1.rpc}`,
+    '--l1.beacon.ignore',
+    '--l1.trustrpc',
+    '--l1.http-poll-interval=300ms',
+    '--l1.epoch-poll-interval=1s',
+    '--verifier.l1-confs=0',
+    ...(isOf2026 ? [`--rollup.l1-chain-config=${writeL1Config(rollup.l1_chain_id, directory)}`] : []),
+    `--l2=${geth.engineUrl}`,
+    `--l2.jwt-secret=${geth.jwtPath}`,
+    `--rollup.config=${rollupPath}`,
+    '--rpc.addr=127.0.0.1',
+    `--rpc.port=${rpc}`,
+    '--rpc.enable-admin',
+    '--sequencer.enabled',
+    '--sequencer.stopped',
+    '--sequencer.l1-confs=0',
+    `--p2p.sequencer.key=${roles.sequencer.privateKey}`,
+    `--p2p.priv.path=${join(directory, 'p2p-key.txt')}`,
+    '--p2p.peerstore.path=memory',
+    '--p2p.discovery.path=memory',
+    '--p2p.listen.ip=127.0.0.1',
+    `--p2p.listen.tcp=${p2p}`,
+    '--p2p.no-discovery',
+    '--p2p.bootnodes=',
+    `--p2p.static=${testnet.nodes[0]?.p2p}`,
+  ])
+  return `http://127.0.0.1:${rpc}`
+}
+
+/** The L1's forks in geth's form, and what else the reader of the file asks for. */
+export function writeL1Config(chainId: number, directory: string, more: object = {}): string {
+  const path = join(directory, 'l1.json')
+  const blocks = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul']
+  writeFileSync(
+    path,
+    JSON.stringify({
+      chainId,
+      ...Object.fromEntries([...blocks, 'berlin', 'london'].map((fork) => [`${fork}Block`, 0])),
+      terminalTotalDifficulty: 0,
+      shanghaiTime: 0,
+      cancunTime: 0,
+      blobSchedule: { cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 } },
+      ...more,
+    }),
+  )
+  return path
+}
