@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { systemClock } from '../../src/lib/clock.ts'
+import { markLater } from '../../src/lib/laterMarking.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { createP2pNode } from '../../src/p2p/node.ts'
 import { DEFAULT_P2P_OPTIONS } from '../../src/p2p/options.ts'
@@ -16,6 +17,7 @@ const GOSSIP_EVENTS = 'op_node_default_p2p_gossip_events_total'
 /** Longer than any bench: nobody says IDONTWANT. */
 const NEVER_BYTES = Number.MAX_SAFE_INTEGER
 
+markLater()
 const usage = measureUsage()
 let maker: BlockMaker | undefined
 let stopProfile: (() => Promise<void>) | undefined
