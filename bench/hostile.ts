@@ -63,6 +63,10 @@ async function main(): Promise<void> {
     calmMs: Number(values.calm) * 1_000,
     profile: values.profile,
   })
+  const foreign = rounds.map(({ calm }) => fixed(median(calm.map(({ foreignCpuMsPerS }) => foreignCpuMsPerS)), 0))
+  console.log(
+    `other processes took ${foreign.join(', ')} ms of CPU a second in the calm of the rounds: worth little above 100`,
+  )
   console.log(formatTable([HEADER, calmRow(rounds), ...names.map((name) => attackRow(name, rounds))]))
 }
 

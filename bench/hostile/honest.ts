@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { cpus } from 'node:os'
 import { markLater } from '../../src/lib/laterMarking.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { startTestNode, until } from '../../src/p2p/testUtils/testNode.ts'
@@ -21,6 +22,8 @@ export interface Window {
   /** At one that has nothing to do with the victim: what the machine adds. */
   atOther: number[]
   missed: number
+  /** Processor time that neither this process nor the victim took, in milliseconds a second. */
+  foreignCpuMsPerS: number
   victim: VictimReport
 }
 
@@ -96,17 +99,32 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
       for (const { received } of [sequencer, other, behind]) received.splice(0)
       missing = new Set()
       const startMs = nowMs()
+      const foreignMs = watchForeignCpu()
       await publishFor(durationMs)
       // What is under way arrives, or is missed.
       await until('the last blocks', () => missing.size === 0, 3_000).catch(() => {})
+      const seconds = (nowMs() - startMs) / 1_000
+      const foreign = foreignMs() / seconds
       const { report } = await ask({ kind: 'report', profile }, 'report')
-      return { startMs, atVictim, atBehind, atOther, missed: missing.size, victim: report }
+      const foreignCpuMsPerS = foreign - report.cpuMsPerS
+      return { startMs, foreignCpuMsPerS, atVictim, atBehind, atOther, missed: missing.size, victim: report }
     },
     async stop() {
       victim.disconnect()
       await Promise.all([sequencer, other, behind].map(({ node }) => node.stop()))
     },
   }
+}
+
+/** Milliseconds of all processors that were not idle and not spent on this process, since the call. */
+function watchForeignCpu(): () => number {
+  const spent = (): number => {
+    const busyMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
+    const { user, system } = process.cpuUsage()
+    return busyMs - (user + system) / 1_000
+  }
+  const before = spent()
+  return () => spent() - before
 }
 
 function createQuestions(victim: ChildProcess, onBlock: (block: { number: number; atMs: number }) => void) {
