@@ -69,7 +69,11 @@ function wage(attack: Attack, address: string): () => Promise<AttackReport> {
   const attackAs = async (session: Session): Promise<void> => {
     await attack.begin?.(session)
     for (; !isOver; count++) {
-      await attack.step(session, count)
+      try {
+        await attack.step(session, count)
+      } catch {
+        // A stream that is refused discourages nobody.
+      }
       if (session.connection.status !== 'open') throw new Error('dropped')
       await pause(attack.everyMs)
     }

@@ -17,7 +17,7 @@ export interface Session {
   gossip: GossipStream
 }
 
-/** Called again and again, `everyMs` apart, until the time is over; a throw means a new identity. */
+/** Called again and again, `everyMs` apart, until the time is over; the end of its connection means a new identity. */
 export interface Attack {
   everyMs: number
   step(session: Session, count: number): void | Promise<void>
