@@ -1,7 +1,6 @@
 import { type Connection, type PeerId, StreamCloseEvent, type StreamMuxer } from '@libp2p/interface'
 import { describeError } from '../../lib/errors.ts'
 import { DIRECTION, type Direction } from '../api.ts'
-import type { Host } from './host.ts'
 
 /** Who is connected, kept from libp2p's events so that asking costs nothing. */
 export interface Connections {
@@ -25,6 +24,15 @@ export interface Connections {
   closeOlder(peerId: string): void
 }
 
+/** What is needed of the host. */
+export interface ConnectionsHost {
+  addEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
+  removeEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
+  getConnections(): Connection[]
+  hangUp(id: PeerId, options: { signal: AbortSignal }): Promise<void>
+}
+type ConnectionEvent = 'connection:open' | 'connection:close'
+
 /** Who ended a peer's last connection, and why as far as is known. */
 export interface ConnectionEnd {
   by: 'us' | 'peer'
@@ -45,16 +53,26 @@ export interface ConnectionListener {
 
 const CLOSE_TIMEOUT_MS = 1_000
 
-export function createConnections(host: Host, listener: ConnectionListener): Connections {
+export function createConnections(host: ConnectionsHost, listener: ConnectionListener): Connections {
   /** First connection first. */
   const byPeer = new Map<string, { id: PeerId; connections: Connection[] }>()
 
   const ends = new WeakMap<Connection, { isLocal: boolean; error?: string }>()
   /** Of peers that we are closing. */
   const reasons = new Map<string, string>()
+  /** Last connections of peers that are gone, which the listener has not heard of yet. */
+  const leaving = new Map<string, Connection>()
 
+  const tellGone = (id: string): void => {
+    const connection = leaving.get(id)
+    if (connection === undefined) return
+    leaving.delete(id)
+    listener.onPeerGone(id, endOf(id, connection))
+  }
   const onOpen = ({ detail: connection }: CustomEvent<Connection>): void => {
     const id = connection.remotePeer.toString()
+    // It may be back before its end was told.
+    tellGone(id)
     const entry = byPeer.get(id)
     listener.onOpen()
     connection.addEventListener('close', (event) => {
@@ -86,7 +104,8 @@ export function createConnections(host: Host, listener: ConnectionListener): Con
     }
     byPeer.delete(id)
     // The connection's own listeners, which hear the cause, are called after this.
-    queueMicrotask(() => listener.onPeerGone(id, endOf(id, connection)))
+    leaving.set(id, connection)
+    queueMicrotask(() => tellGone(id))
   }
   const endOf = (id: string, connection: Connection): ConnectionEnd => {
     const reason = reasons.get(id)
