@@ -147,10 +147,16 @@ function checkLength(muxer: YamuxInternals, header: Uint8Array): void {
   if (length > allowed) throw new MuxerAbuseError(`yamux: a frame of ${length} bytes, at most ${allowed} allowed`)
 }
 
+const ofBuffer = (member: string): string => `decoder.buffer.${member}`
+
 function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
   checkMembers(
     muxer,
-    { function: ['onData', 'incomingStream', 'handlePing'], number: ['decoder.buffer.byteLength'] },
+    {
+      function: ['onData', 'incomingStream', 'handlePing', ...['subarray', 'consume', 'append'].map(ofBuffer)],
+      number: [ofBuffer('byteLength')],
+      array: ['streams'],
+    },
     { library: 'yamux', code: 'muxer-library' },
   )
   return muxer as YamuxInternals
