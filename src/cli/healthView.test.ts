@@ -64,6 +64,14 @@ ${PEER}  down for 100 s  connection refused, 2 s ago`,
     )
   })
 
+  it('fits 80 columns', () => {
+    const text = formatHealth(REPORT, NOW_MS, 80)
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(text).toContain(
+      '\nstatic peer  state           last failure\n…6Hyr2Er8    down for 100 s  connection refused, 2 s ago',
+    )
+  })
+
   it('leaves out what there is nothing of', () => {
     const text = formatHealth(
       {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatTable, type LineWidth, plainText, shortHash, wrapText } from './table.ts'
+import { formatTable, type LineWidth, peerFor, plainText, shortHash, wrapText } from './table.ts'
 import { formatSeconds } from './units.ts'
 
 const blockSchema = z.object({ number: z.number(), hash: z.string(), atMs: z.number() })
@@ -70,7 +70,7 @@ export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWi
         'last block',
         lastBlock === null
           ? 'none by gossip'
-          : `${lastBlock.number} ${shortHash(lastBlock.hash)} from ${lastBlock.peerID}, ${ago(lastBlock.atMs)}`,
+          : `${lastBlock.number} ${shortHash(lastBlock.hash)} from ${peerFor(lastBlock.peerID, width)}, ${ago(lastBlock.atMs)}`,
       ],
       [
         'last refused',
@@ -80,7 +80,7 @@ export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWi
               lastRefused.reason,
               ...(lastRefused.detail === null ? [] : [`(${lastRefused.detail})`]),
               ...(lastRefused.number === null ? [] : [`block ${lastRefused.number}`]),
-              `from ${lastRefused.peerID}, ${ago(lastRefused.atMs)}`,
+              `from ${peerFor(lastRefused.peerID, width)}, ${ago(lastRefused.atMs)}`,
             ].join(' '),
       ],
       [minutes, `${recent.accepted} blocks accepted, refused: ${refused.join(', ') || 'none'}`],
@@ -89,7 +89,7 @@ export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWi
     width,
   ).trim()
   const statics = health.staticPeers.map(({ peerID, connected, sinceMs, failure }) => [
-    peerID,
+    peerFor(peerID, width),
     `${connected ? 'connected' : 'down'} for ${since(sinceMs)}`,
     failure === null ? '' : `${failure.text}, ${ago(failure.atMs)}`,
   ])

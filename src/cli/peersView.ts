@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
-import { formatTable, type LineWidth, shortPeer } from './table.ts'
+import { formatTable, type LineWidth, peerFor, shortPeer } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
 /** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
@@ -11,7 +11,7 @@ export function formatPeers(answer: unknown, width?: LineWidth, ownNode?: unknow
     .filter(({ peerID }) => peerID !== ownId)
     .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
   const rows = peers.map((peer) => [
-    width === undefined || width >= 150 ? peer.peerID : shortPeer(peer.peerID),
+    peerFor(peer.peerID, width),
     peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
     formatNumber(peer.scores.gossip.total),
     peer.gossipBlocks ? 'blocks' : '-',

@@ -10,9 +10,10 @@ describe('formatTable', () => {
           ['a', '2²'],
           ['bb', '-10.5'],
           ['c', ''],
+          ['d', '-'],
         ],
       ),
-    ).toBe(['what  count', 'a        2²', 'bb    -10.5', 'c'].join('\n'))
+    ).toBe(['what  count', 'a        2²', 'bb    -10.5', 'c', 'd         -'].join('\n'))
   })
   it('lets the last column go on below where it does not fit, and leaves it room at least', () => {
     const rows = [['key', 'one two three four five six']]

@@ -11,7 +11,7 @@ const MIN_LAST_COLUMN = 24
 const GAP = '  '
 
 /**
- * Columns padded to their widest cell; numbers (cells of digits) are aligned to the right. Texts of the last column that
+ * Columns padded to their widest cell; numbers are aligned to the right, with `-` for none. Texts of the last column that
  * do not fit the width go on in the line below.
  */
 export function formatTable(
@@ -21,9 +21,10 @@ export function formatTable(
 ): string {
   const rows = given.map((cells) => cells.map(plainText))
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
-  const numeric = header.map(
-    (_, column) => rows.length > 0 && rows.every((row) => /^(-?[\d.]+²?)?$/.test(row[column] ?? '')),
-  )
+  const numeric = header.map((_, column) => {
+    const cells = rows.map((row) => row[column] ?? '')
+    return cells.some((cell) => /\d/.test(cell)) && cells.every((cell) => /^(-|-?[\d.]+²?)?$/.test(cell))
+  })
   const last = header.length - 1
   const indent = widths.slice(0, last).reduce((sum, columnWidth) => sum + columnWidth + GAP.length, 0)
   const room = width === undefined ? undefined : Math.max(MIN_LAST_COLUMN, width - indent)
@@ -68,4 +69,9 @@ export function shortHash(hash: string): string {
 /** `…hN2fKq7w`: the end of a peer id, which is what differs; every command takes it. */
 export function shortPeer(peerId: string): string {
   return peerId.length > 12 ? `…${peerId.slice(-8)}` : peerId
+}
+
+/** Whole where there is room for it beside other columns. */
+export function peerFor(peerId: string, width: LineWidth): string {
+  return width === undefined || width >= 150 ? peerId : shortPeer(peerId)
 }
