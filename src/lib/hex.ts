@@ -29,10 +29,7 @@ export function isHex(value: unknown, bytes?: number): value is Hex {
   return typeof value === 'string' && HEX_PATTERN.test(value) && (bytes === undefined || value.length === 2 + bytes * 2)
 }
 
-/**
- * In the form in which hashes and addresses are compared and stored. Lower case is hex as before, which its type does
- * not say.
- */
+/** The form in which hashes and addresses are compared and stored; `toLowerCase` does not say that it is hex, too. */
 export function lowerHex(value: Hex): Hex {
   return value.toLowerCase() as Hex
 }

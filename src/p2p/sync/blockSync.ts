@@ -144,6 +144,7 @@ export function createBlockSync(
     async stop() {
       controller.abort(new P2pError('not-running', 'stopping'))
       client.stop()
+      // A host that never came to listen has nothing to take back.
       if (options.enabled) await host.unhandle(protocols).catch(() => {})
     },
     onTrustedBlock(envelope) {
