@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -33,6 +34,15 @@ describe('loadIdentity', () => {
     expect(first.peerId.toString()).toMatch(/^16Uiu2HA/)
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect(await readFile(path, 'utf8')).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('never shows half a key: a node that is killed meanwhile leaves none', async () => {
+    const path = join(folder, 'key.txt')
+    const starting = loadIdentity(quiet, { path })
+    while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve))
+    expect(readFileSync(path, 'utf8')).toHaveLength(64)
+    await starting
+    expect(await readdir(folder)).toEqual(['key.txt'])
   })
 
   it.skipIf(process.platform === 'win32').each([

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { privateKeyFromRaw } from '@libp2p/crypto/keys'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
@@ -73,18 +73,32 @@ async function createKeyFile(path: string): Promise<Uint8Array> {
   const raw = newPrivateKey()
   try {
     await mkdir(dirname(path), { recursive: true })
-    // 'wx' never replaces a key that another process wrote in between.
-    const file = await open(path, 'wx', 0o600)
-    try {
-      await file.writeFile(toHex(raw).slice(2))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeNew(path, toHex(raw).slice(2))
   } catch (cause) {
     throw new UsageError(`cannot write p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
   return raw
+}
+
+/** As a whole or not at all, and never over a file that another process wrote in between. */
+async function writeNew(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    await link(temporary, path)
+  } catch (error) {
+    // Some file systems have no links.
+    if (!isErrno(error, 'EEXIST')) return await rename(temporary, path)
+    await unlink(temporary)
+    throw error
+  }
+  await unlink(temporary)
 }
 
 function newPrivateKey(): Uint8Array {
