@@ -6,7 +6,7 @@ import { markLater } from '../laterMarking.ts'
 
 const PACKET_BYTES = 64 * 1024
 const PACKETS_IN_A_TURN = 4
-const TURNS = 600
+const TURNS = 900
 const KEPT = 20_000
 
 if (process.argv[2] === 'later') markLater()
