@@ -2,10 +2,11 @@ import { setFlagsFromString } from 'node:v8'
 
 /**
  * Per cent of what the heap may grow by after a full collection, packets and other buffers counted. From the first on V8
- * marks in tasks of its own, from the second in whatever allocates.
+ * marks in tasks of its own, from the second in whatever allocates. Later, a block of ten megabytes would reach the limit
+ * while it marks, and what is left is then collected in one turn.
  */
-const MARK_FROM_PERCENT = 75
-const MARK_AT_ONCE_FROM_PERCENT = 90
+const MARK_FROM_PERCENT = 50
+const MARK_AT_ONCE_FROM_PERCENT = 75
 
 /**
  * Fewer full collections of a small heap, in a process that sleeps most of the time. V8's own rule begins one as soon as
