@@ -9,6 +9,7 @@ import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
 import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
@@ -149,6 +150,20 @@ describe('the multiplexer', () => {
     muxerOf(connection).sendFrame({ type: DATA, flag: 0, streamID, length: chunk.length }, chunk)
     await isClosed(connection)
     await blamed('muxer-abuse')
+  })
+
+  it('closes the connection of one that sends a message byte by byte', async () => {
+    const connection = await connect()
+    const { stream } = await hostile.openGossip(connection)
+    stream.send(varint(20_000))
+    for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
+      stream.send(Uint8Array.of(1))
+      // The answer is to be heard.
+      if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('bring nothing')
   })
 
   it('closes the connection of one that speaks something else', async () => {

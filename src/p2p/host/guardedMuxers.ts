@@ -17,6 +17,7 @@ export class MuxerAbuseError extends DeviumError<'muxer-abuse'> {
 interface YamuxInternals extends StreamMuxer {
   onData(data: unknown): void
   incomingStream(id: number): void
+  handleFrame(frame: { header: { type: number; length: number } }): void
   handlePing(header: { flag: number; length: number }): void
   readonly activePing: { readonly id: number } | undefined
   readonly streams: (StreamMuxer['streams'][number] & { streamId: number; recvWindowCapacity: number })[]
@@ -39,6 +40,12 @@ export const MAX_INBOUND_STREAMS = 64
 /** Streams opened, and pings: each is answered, if only by a refusal. go-yamux pings every 30 s. */
 const STREAM_RATE = { perSecond: 50, burst: 256 }
 const PING_RATE = { perSecond: 10, burst: 100 }
+/**
+ * Frames that bring next to nothing: each costs as much as one of a kilobyte. Twice what a peer may send of RPCs, if each
+ * comes in a frame of its own.
+ */
+const CRUMB_RATE = { perSecond: 2_000, burst: 8_000 }
+const CRUMB_BYTES = 64
 /** For a stream that is gone; for one that is there its receive window is the limit. The library's largest window. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024
 /** What a connection may have unsent when its peer reads nothing: the largest message twice. */
@@ -82,6 +89,15 @@ function guard(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): vo
   const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
   const pings = new TokenBucket(clock, PING_RATE.perSecond, PING_RATE.burst)
 
+  const crumbs = new TokenBucket(clock, CRUMB_RATE.perSecond, CRUMB_RATE.burst)
+
+  const handleFrame = muxer.handleFrame.bind(muxer)
+  muxer.handleFrame = (frame) => {
+    const { type, length } = frame.header
+    const isCrumb = type !== DATA_FRAME || length < CRUMB_BYTES
+    if (isCrumb && crumbs.take() > 0) throw new MuxerAbuseError('yamux: too many frames that bring nothing')
+    handleFrame(frame)
+  }
   const onData = muxer.onData.bind(muxer)
   const pieces = createPieceKeeper(muxer)
   muxer.onData = (data) => {
@@ -153,7 +169,13 @@ function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
   checkMembers(
     muxer,
     {
-      function: ['onData', 'incomingStream', 'handlePing', ...['subarray', 'consume', 'append'].map(ofBuffer)],
+      function: [
+        'onData',
+        'handleFrame',
+        'incomingStream',
+        'handlePing',
+        ...['subarray', 'consume', 'append'].map(ofBuffer),
+      ],
       number: [ofBuffer('byteLength')],
       array: ['streams'],
     },
