@@ -1,5 +1,4 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
-import { concatBytes, EMPTY_BYTES } from '../lib/bytes.ts'
 import { DecodeError } from '../lib/errors.ts'
 import { nextTurn } from './gossip/largeMessages.ts'
 
@@ -25,9 +24,8 @@ export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal)
 }
 
 /** The first `count` bytes, as soon as they are there; fewer only when the other side closes its end before. */
-export async function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
-  const bytes = await read(stream, { maxBytes: Number.POSITIVE_INFINITY, enough: count }, signal)
-  return bytes.subarray(0, count)
+export function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
+  return read(stream, { maxBytes: Number.POSITIVE_INFINITY, enough: count }, signal)
 }
 
 /**
@@ -40,19 +38,20 @@ function read(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const parts = collectBytes()
+    const room = Math.min(limits.maxBytes, limits.enough)
+    const collected = collectBytes(room)
     let total = 0
     const settle = (error?: unknown): void => {
       stream.removeEventListener('message', onMessage)
       stream.removeEventListener('end', onEnd)
       stream.removeEventListener('close', onClose)
       signal.removeEventListener('abort', onAbort)
-      if (error === undefined) resolve(parts.whole())
+      if (error === undefined) resolve(collected.whole())
       else reject(error)
     }
     const onMessage = ({ data }: StreamMessageEvent): void => {
+      collected.add(data.subarray().subarray(0, Math.max(0, room - total)))
       total += data.byteLength
-      parts.add(data.subarray())
       if (total > limits.maxBytes) settle(new DecodeError(`more than ${limits.maxBytes} bytes`))
       else if (total >= limits.enough || isOver(stream)) settle()
     }
@@ -71,37 +70,25 @@ function read(
   })
 }
 
-/** Pieces below are copied together: a peer may send each byte on its own, which must not cost us an object. */
-const SMALL_BYTES = 4_096
-const BLOCK_BYTES = 65_536
+/** The buffer of what is read grows by this much. */
+const GROWTH_BYTES = 256 * 1024
 
-function collectBytes(): { add(piece: Uint8Array): void; whole(): Uint8Array } {
-  const parts: Uint8Array[] = []
-  let block = EMPTY_BYTES
+/**
+ * Puts what comes into one buffer, without a copy when it grows. Kept one by one, each byte could cost an object, since a
+ * peer decides how small the pieces are, and at the end of ten megabytes it would take the event loop 7 ms to join them.
+ */
+function collectBytes(maxBytes: number): { add(piece: Uint8Array): void; whole(): Uint8Array } {
+  const buffer = new ArrayBuffer(0, { maxByteLength: maxBytes })
+  const bytes = new Uint8Array(buffer)
   let used = 0
-  const endBlock = (): void => {
-    if (used > 0) parts.push(block.subarray(0, used))
-    block = block.subarray(used)
-    used = 0
-  }
   return {
     add(piece) {
-      if (piece.length >= SMALL_BYTES) {
-        endBlock()
-        parts.push(piece)
-        return
-      }
-      if (used + piece.length > block.length) {
-        endBlock()
-        block = new Uint8Array(BLOCK_BYTES)
-      }
-      block.set(piece, used)
-      used += piece.length
+      const end = used + piece.length
+      if (end > buffer.byteLength) buffer.resize(Math.min(maxBytes, Math.max(end, buffer.byteLength + GROWTH_BYTES)))
+      bytes.set(piece, used)
+      used = end
     },
-    whole() {
-      endBlock()
-      return concatBytes(...parts)
-    },
+    whole: () => new Uint8Array(buffer, 0, used),
   }
 }
 
