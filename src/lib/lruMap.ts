@@ -2,6 +2,8 @@
 export class LruMap<K, V> {
   private readonly entries = new Map<K, V>()
   private readonly maxEntries: number
+  /** Last in the map; undefined: not known. */
+  private newest: K | undefined
 
   constructor(maxEntries: number) {
     this.maxEntries = maxEntries
@@ -9,15 +11,17 @@ export class LruMap<K, V> {
 
   get(key: K): V | undefined {
     const value = this.entries.get(key)
-    if (value === undefined) return undefined
+    if (value === undefined || key === this.newest) return value
     this.entries.delete(key)
     this.entries.set(key, value)
+    this.newest = key
     return value
   }
 
   set(key: K, value: V): void {
     this.entries.delete(key)
     this.entries.set(key, value)
+    this.newest = key
     if (this.entries.size <= this.maxEntries) return
     const oldest = this.entries.keys().next()
     if (oldest.done !== true) this.entries.delete(oldest.value)
@@ -29,5 +33,6 @@ export class LruMap<K, V> {
 
   clear(): void {
     this.entries.clear()
+    this.newest = undefined
   }
 }

@@ -57,7 +57,10 @@ async function setUp(options: { score?: number } = {}) {
     score: {
       score: () => options.score ?? 0,
       rejectInvalidMessage: () => {},
-      duplicateMessage: (...copy: [string, string, string]) => copies.push(copy.join(' ')),
+      duplicateMessage(...copy: [string, string, string]) {
+        copies.push(copy.join(' '))
+        guard.onKnown(copy[0])
+      },
     },
     seenCache: seenIds,
     gossipTracer: { deliverMessage: (id: string) => kept.push(id) },
@@ -161,6 +164,24 @@ describe('the guard before gossipsub', () => {
     seenIds.clear()
     join('f').send(block)
     expect(seen).toHaveLength(5)
+  })
+
+  it('gives nobody room for more junk for the copies of a block', async () => {
+    const { guard, join, seen, seenIds, copies, offences } = await setUp()
+    const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
+    join('a').send(block)
+    guard.onAccepted(seen[0]?.messages[0]?.data ?? new Uint8Array(0), { topic: TOPIC, id: 'block' })
+    seenIds.add('block')
+    const bad = join('bad')
+    const sendJunk = (count: number): void => {
+      for (let n = 0; n < count; n++) bad.send({ messages: [message(Uint8Array.of(n))] })
+    }
+    sendJunk(200)
+    for (let n = 0; n < 300; n++) bad.send(block)
+    expect(copies).toHaveLength(300)
+    expect(offences).toEqual([])
+    sendJunk(150)
+    expect(offences).toEqual(['message-flood'])
   })
 
   it('does not decode what a graylisted peer says', async () => {

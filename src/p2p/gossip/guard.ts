@@ -102,8 +102,6 @@ export function guardGossip(
   const known = createKnownFrames()
 
   const onFrame = (peerId: PeerId, id: string, frame: Uint8Array): void => {
-    // The library would decode it first, and forgives 128 RPCs a second of a peer that was good a second ago.
-    if (target.score.score(id) < options.graylistThreshold) return
     if (!conduct.spend(id, 'rpcs')) {
       conduct.drop(id, 'rpc-flood')
       return
@@ -113,6 +111,8 @@ export function guardGossip(
       onCopy(id, copy)
       return
     }
+    // The library would decode it first, and forgives 128 RPCs a second of a peer that was good a second ago.
+    if (target.score.score(id) < options.graylistThreshold) return
     const rpc = decode(id, frame)
     if (rpc === undefined) return
     const [message] = rpc.messages
@@ -125,14 +125,13 @@ export function guardGossip(
     }
     target.handleReceivedRpc(peerId, rpc).catch(modules.onUnexpected)
   }
+  let isCopyCounted = false
   /** What the library does with a copy, without asking for its id. */
   const onCopy = (id: string, { topic, id: messageId }: KnownMessage): void => {
     modules.onCopy()
-    if (!conduct.spend(id, 'messages')) {
-      conduct.drop(id, 'message-flood')
-      return
-    }
+    isCopyCounted = true
     target.score.duplicateMessage(id, messageId, topic)
+    isCopyCounted = false
     target.gossipTracer.deliverMessage(messageId, true)
   }
   const decode = (id: string, frame: Uint8Array): DecodedRpc | undefined => {
@@ -248,7 +247,10 @@ export function guardGossip(
       accepted.add(data)
       known.add(data, message)
     },
-    onKnown: (peerId) => conduct.giveBack(peerId, 'messages'),
+    onKnown(peerId) {
+      // A copy that was never a message here has cost no more than its RPC.
+      if (!isCopyCounted) conduct.giveBack(peerId, 'messages')
+    },
   }
 }
 
