@@ -83,7 +83,6 @@ function createRivalIds() {
   const recent: { compressed: Uint8Array; identified: IdentifiedMessage }[] = []
   return {
     idOf(topic: string, compressed: Uint8Array): IdentifiedMessage {
-      copies += 1
       const known = recent.find((entry) => Buffer.compare(entry.compressed, compressed) === 0)
       if (known !== undefined) return known.identified
       const unpacked = unpackMessage(compressed)
@@ -115,7 +114,9 @@ const calls = {
         validate: (_, unpacked) => judge(unpacked),
         onVerdict: () => {},
         onBlock: () => {},
-        onEvent: () => {},
+        onEvent(event) {
+          if (event === 'DELIVER_MESSAGE' || event === 'DUPLICATE_MESSAGE') copies += 1
+        },
         onRejectedAgain: () => {},
         onMesh: () => {},
         onPenalty: () => {},
