@@ -16,7 +16,8 @@ describe('a newcomer', () => {
     const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
     const first = testBlock(testConfig(), { blockNumber: 1 })
     await sequencer.node.publish(first)
-    const follower = await start({ staticPeers: [sequencer.address] })
+    const follower = await start()
+    await follower.node.connectPeer(sequencer.address)
     expect(await follower.block(first.payload.blockHash)).toEqual(first)
 
     await follower.node.disconnectPeer(sequencer.node.peerId)
