@@ -39,6 +39,8 @@ describe('discv5 with go-ethereum', () => {
     expect((await go.event('connected', undefined, 27_000)).inbound).toBe(true)
     await until('the connection', () => ours.node.connectedPeers().length > 0)
     expect(ours.node.connectedPeers()).toEqual([go.peerId])
+    // Who is heard of is dialled at once, before it is in the table.
+    await until('both in the table', async () => (await ours.node.discoveryTable()).length === 2)
     expect((await ours.node.discoveryTable()).sort()).toEqual([boot.record, go.record].sort())
   })
 
