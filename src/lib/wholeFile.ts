@@ -1,20 +1,40 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describeError, isErrno } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 /** Replaces the file as a whole (write a sibling, sync, rename): whoever reads it finds the old text or the new one. */
 export async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o600)
+  await writeSynced(temporary, 'w', text)
+  await rename(temporary, path)
+}
+
+/** Creates the file, as a whole or not at all, and never over one that another process wrote in between (`EEXIST`). */
+export async function writeNew(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
+  await writeSynced(temporary, 'wx', text)
+  try {
+    await link(temporary, path)
+  } catch (error) {
+    // Some file systems have no links.
+    if (!isErrno(error, 'EEXIST')) return await rename(temporary, path)
+    await unlink(temporary)
+    throw error
+  }
+  await unlink(temporary)
+}
+
+async function writeSynced(path: string, flags: 'w' | 'wx', text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, flags, 0o600)
   try {
     await file.writeFile(text)
     await file.sync()
   } finally {
     await file.close()
   }
-  await rename(temporary, path)
 }
 
 /**

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
 import { privateKeyFromRaw } from '@libp2p/crypto/keys'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
@@ -8,6 +7,7 @@ import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
+import { writeNew } from '../../lib/wholeFile.ts'
 import { PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
 
 /** One secp256k1 key names the node on libp2p (peer id) and on discv5 (node id). */
@@ -72,33 +72,11 @@ async function warnOfReaders(path: string, logger: Pick<Logger, 'warn'>): Promis
 async function createKeyFile(path: string): Promise<Uint8Array> {
   const raw = newPrivateKey()
   try {
-    await mkdir(dirname(path), { recursive: true })
     await writeNew(path, toHex(raw).slice(2))
   } catch (cause) {
     throw new UsageError(`cannot write p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
   return raw
-}
-
-/** As a whole or not at all, and never over a file that another process wrote in between. */
-async function writeNew(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
-  const file = await open(temporary, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  try {
-    await link(temporary, path)
-  } catch (error) {
-    // Some file systems have no links.
-    if (!isErrno(error, 'EEXIST')) return await rename(temporary, path)
-    await unlink(temporary)
-    throw error
-  }
-  await unlink(temporary)
 }
 
 function newPrivateKey(): Uint8Array {
