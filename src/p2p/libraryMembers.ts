@@ -16,10 +16,15 @@ export function checkMembers(
   for (const [kind, paths] of Object.entries(expected)) {
     const missing = paths.find((path) => kindOf(memberAt(instance, path)) !== kind)
     if (missing === undefined) continue
-    throw new DeviumError(code, `this release of ${library} has other internals than its adapter knows: ${missing}`, {
-      severity: 'critical',
-    })
+    throw unknownInternals({ library, code }, missing)
   }
+}
+
+/** What an adapter throws that finds something else than it knows. */
+export function unknownInternals({ library, code }: { library: string; code: string }, missing: string): DeviumError {
+  return new DeviumError(code, `this release of ${library} has other internals than its adapter knows: ${missing}`, {
+    severity: 'critical',
+  })
 }
 
 function memberAt(instance: object, path: string): unknown {

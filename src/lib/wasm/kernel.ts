@@ -29,7 +29,12 @@ const KEPT_BYTES = 32 * 1024 * 1024
 
 let compiled: WebAssembly.Module | undefined | 'unsupported'
 
-function compile(): WebAssembly.Module | undefined {
+/**
+ * The compiled module. Another thread takes it by `adoptKernelModule` and so neither compiles it nor frees its code
+ * when it ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run
+ * it.
+ */
+export function kernelModule(): WebAssembly.Module | undefined {
   if (compiled === undefined) {
     try {
       compiled = new WebAssembly.Module(new Uint8Array(Buffer.from(KERNEL, 'base64')))
@@ -39,15 +44,6 @@ function compile(): WebAssembly.Module | undefined {
     }
   }
   return compiled === 'unsupported' ? undefined : compiled
-}
-
-/**
- * The module for another thread, which takes it by `adoptKernelModule` and so neither compiles it nor frees its code
- * when it ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run
- * it.
- */
-export function kernelModule(): WebAssembly.Module | undefined {
-  return compile()
 }
 
 /** To be called before the first loan. */
@@ -63,7 +59,7 @@ export function createKernelLoan(): () => Kernel | undefined {
   let kernel: Kernel | undefined
   return () => {
     if (kernel !== undefined && kernel.memory.buffer.byteLength <= KEPT_BYTES) return kernel
-    const module = compile()
+    const module = kernelModule()
     kernel = module === undefined ? undefined : instantiate(module)
     return kernel
   }

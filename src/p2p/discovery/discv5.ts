@@ -12,10 +12,11 @@ import { decodePacket, encodePacket, type IPacket } from '@chainsafe/discv5/pack
 import { ENR, SignableENR, setV4Crypto } from '@chainsafe/enr'
 import { equalBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { DecodeError, DeviumError, describeError } from '../../lib/errors.ts'
+import { DecodeError, describeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { formatIp, parseIp } from '../../lib/ipNet.ts'
 import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
+import { unknownInternals } from '../libraryMembers.ts'
 import type { Endpoint } from './bootnodes.ts'
 import { forgetSessions, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
@@ -231,13 +232,7 @@ export function createDiscv5(
 /** The library's types lose its base class. */
 function eventsOf(service: unknown): EventEmitter {
   if (service instanceof EventEmitter) return service
-  throw new DeviumError(
-    'discv5-library',
-    'this release of discv5 has other internals than its adapter knows: emitter',
-    {
-      severity: 'critical',
-    },
-  )
+  throw unknownInternals({ library: 'discv5', code: 'discv5-library' }, 'emitter')
 }
 
 /** As the library's session reports them. */
