@@ -1,12 +1,10 @@
-import { mkdtemp } from 'node:fs/promises'
-import { networkInterfaces, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import type { P2pOptions } from './options.ts'
-import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
 
@@ -106,11 +104,9 @@ describe('what keeps a peer out', () => {
 
 describe('bans', () => {
   it('close the connection, survive a restart, and are lifted by unblocking', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
     // Every peer that is not static stands below this threshold.
     const strict: Partial<P2pOptions> = {
-      privateKeyPath: join(folder, 'key.txt'),
-      peerStorePath: join(folder, 'store'),
+      ...(await keptInTest()),
       ban: { enabled: true, threshold: 1, durationMs: 3_600_000 },
     }
     const trusted = await nodeInTest()

@@ -1,21 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../lib/errors.ts'
 import type { P2pOptions } from './options.ts'
-import { nodeInTest } from './testUtils/inTest.ts'
+import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
 import { networkInTest } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'
 import { until } from './testUtils/testNode.ts'
 
 describe('block lists', () => {
   it('close a connection at once, survive a restart, and let the peer return when lifted', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
     const mine: Partial<P2pOptions> = {
-      privateKeyPath: join(folder, 'key.txt'),
-      peerStorePath: join(folder, 'store'),
+      ...(await keptInTest()),
       listenTcpPort: await closedPort(),
     }
     const first = await nodeInTest(mine)

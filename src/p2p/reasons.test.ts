@@ -1,12 +1,9 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PeerEvent } from './api.ts'
 import { gossipInternals } from './gossip/gossipInternals.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { compressSnappy } from './snappyBlock.ts'
-import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { signedMessage } from './testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
@@ -84,8 +81,7 @@ describe('the history of a peer', () => {
     const chain = testBlocks(config, 995, 999)
     const served = testChain(config, { payloadByNumber: async (n) => chain.find((b) => b.payload.blockNumber === n) })
     const server = await nodeInTest({ sequencerKey: SEQUENCER_KEY }, { chain: served })
-    const folder = await mkdtemp(join(tmpdir(), 'reasons-'))
-    const own = { privateKeyPath: join(folder, 'key'), peerStorePath: join(folder, 'peers') }
+    const own = await keptInTest()
     const asker = await nodeInTest({ ...own, staticPeers: [server.address] })
     await until('the mesh', () => server.node.meshSize() === 1)
     const arrived = asker.block(chain[4]?.payload.blockHash ?? '')

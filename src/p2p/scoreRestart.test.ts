@@ -1,44 +1,37 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
+import type { P2pOptions } from './options.ts'
 import { ZERO_SCORES } from './peerRecords.ts'
 import { openScoreBook } from './score/scoreBook.ts'
-import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
 
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'score-restart-'))
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
-  return path
-}
-/** A node on this folder, whose clock stands `laterMs` after the real one. */
-async function startAt(path: string, laterMs = 0, staticPeers: string[] = []): Promise<TestNode> {
+
+/** A node that keeps itself there, whose clock stands `laterMs` after the real one. */
+async function startAt(kept: Partial<P2pOptions>, laterMs = 0, staticPeers: string[] = []): Promise<TestNode> {
   const clock: Clock = { now: () => Date.now() + laterMs, setTimeout: systemClock.setTimeout }
-  const own = { privateKeyPath: join(path, 'key'), peerStorePath: join(path, 'peers'), staticPeers }
-  return nodeInTest(own, { clock })
+  return nodeInTest({ ...kept, staticPeers }, { clock })
 }
 const totalOf = async ({ node }: TestNode, peerId: string) => (await node.peerScore(peerId))[0]?.total ?? 0
 
 describe('a restart', () => {
   it('does not forgive a hostile peer, but what decays goes on doing so', async () => {
-    const path = await folder()
-    const first = await startAt(path)
+    const kept = await keptInTest()
+    const first = await startAt(kept)
     const raw = await rawPeerInTest([TOPIC])
     await raw.connect(first.address)
     for (let n = 0; n < 4; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
     await until('its price', async () => (await totalOf(first, raw.peerId)) < -40)
     await first.node.stop()
 
-    const second = await startAt(path)
+    const second = await startAt(kept)
     expect(await totalOf(second, raw.peerId)).toBeLessThan(-40)
     const shown = (await second.node.peers(false)).peers[raw.peerId]
     expect(shown?.connectedness).toBe(0)
@@ -51,21 +44,21 @@ describe('a restart', () => {
     await second.node.stop()
 
     // 4 · 0.98476665^150 = 0.4 invalid messages are left after 150 slots of a second.
-    const third = await startAt(path, 150_000)
+    const third = await startAt(kept, 150_000)
     expect(await totalOf(third, raw.peerId)).toBeLessThan(-0.1)
     expect(await totalOf(third, raw.peerId)).toBeGreaterThan(-1)
     await third.node.stop()
 
     // 100 epochs of 6 slots.
-    const last = await startAt(path, 610_000)
+    const last = await startAt(kept, 610_000)
     expect(await totalOf(last, raw.peerId)).toBe(0)
     expect((await last.node.peers(false)).peers[raw.peerId]?.scores ?? ZERO_SCORES).toEqual(ZERO_SCORES)
   })
 
   it('does not make a good peer start from nothing', async () => {
-    const path = await folder()
+    const kept = await keptInTest()
     const source = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
-    const first = await startAt(path, 0, [source.address])
+    const first = await startAt(kept, 0, [source.address])
     await until('the mesh', () => source.node.meshSize() === 1 && first.node.meshSize() === 1)
     const config = testConfig()
     for (let blockNumber = 1; blockNumber <= 5; blockNumber++) {
@@ -77,13 +70,13 @@ describe('a restart', () => {
     expect(earned).toBeGreaterThan(3)
     await first.node.stop()
 
-    const second = await startAt(path, 0, [source.address])
+    const second = await startAt(kept, 0, [source.address])
     await until('its return', () => second.node.connectedPeers().includes(source.node.peerId))
     expect(await totalOf(second, source.node.peerId)).toBeGreaterThan(earned / 2)
   })
 
   it('by kill -9 loses nothing that was written', async () => {
-    const path = join(await folder(), 'peers')
+    const { peerStorePath: path } = await keptInTest()
     const script = `
       const { openPeerDatastore } = await import('./host/peerStore.ts')
       const { openScoreBook } = await import('./score/scoreBook.ts')

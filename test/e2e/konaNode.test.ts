@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { expectSameOutput, handOver, heads, missing, mostBehind, scores } from '../support/heads.ts'
 import { startKonaNode } from '../support/konaNode.ts'
 import { startOpGeth } from '../support/opGeth.ts'
 import { startOpNode } from '../support/opNode.ts'
 import { stopPrograms } from '../support/programs.ts'
+import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // kona-node and op-node, which compute message ids differently and lose each other after a minute, with a node of ours
@@ -21,17 +22,11 @@ const title = isComplete ? 'between kona-node and op-node' : `between kona-node 
 const directory = mkdtempSync(join(tmpdir(), 'devium-kona-'))
 /** In that time promises between the two dialects are broken, and scores fall below their thresholds. */
 const DIALECTS_PART_AFTER_MS = 75_000
-const clients: RpcClient[] = []
+const { connectTo, close } = createRpcClients()
 let testnet: RunningTestnet
 let ours: RpcClient
 let op: RpcClient
 let kona: RpcClient
-
-function connectTo(url: string | undefined): RpcClient {
-  const client = createRpcClient({ url: url ?? '' })
-  clients.push(client)
-  return client
-}
 
 function directoryOf(name: string): string {
   const path = join(directory, name)
@@ -55,7 +50,7 @@ describe.skipIf(!isComplete)(title, () => {
 
   afterAll(async () => {
     await stopPrograms()
-    await Promise.all(clients.map((client) => client.close()))
+    await close()
     await testnet?.stop()
     rmSync(directory, { recursive: true, force: true })
   })

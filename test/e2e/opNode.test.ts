@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { expectSameOutput, handOver, missing, mostBehind, scores } from '../support/heads.ts'
 import { startOpGeth } from '../support/opGeth.ts'
 import { startOpNode } from '../support/opNode.ts'
 import { stopPrograms } from '../support/programs.ts'
+import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // A real op-node in our network, first as a follower, then as the sequencer that ours follow. Needs binaries of op-node
@@ -18,17 +19,11 @@ const title = isComplete ? 'with op-node' : 'with op-node (skipped: DEVIUM_OP_NO
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-node-'))
 /** From then on op-node of 2024 punishes every peer for the silence of the pre-Canyon topic, and prunes it. */
 const OP_NODE_PRUNES_AFTER_MS = 55_000
-const clients: RpcClient[] = []
+const { connectTo, close } = createRpcClients()
 let testnet: RunningTestnet
 let sequencer: RpcClient
 let verifier: RpcClient
 let theirs: RpcClient
-
-function connectTo(url: string | undefined): RpcClient {
-  const client = createRpcClient({ url: url ?? '' })
-  clients.push(client)
-  return client
-}
 
 describe.skipIf(!isComplete)(title, () => {
   beforeAll(async () => {
@@ -41,7 +36,7 @@ describe.skipIf(!isComplete)(title, () => {
 
   afterAll(async () => {
     await stopPrograms()
-    await Promise.all(clients.map((client) => client.close()))
+    await close()
     await testnet?.stop()
     rmSync(directory, { recursive: true, force: true })
   })

@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { P2pOptions } from '../options.ts'
 import { type RawPeer, startRawPeer } from './rawPeer.ts'
 import { startTestNode, type TestNode } from './testNode.ts'
 
@@ -14,4 +18,11 @@ export async function rawPeerInTest(...args: Parameters<typeof startRawPeer>): P
   const raw = await startRawPeer(...args)
   onTestFinished(() => raw.stop())
   return raw
+}
+
+/** Where a node keeps itself over a restart; gone when the test is over. */
+export async function keptInTest(): Promise<Required<Pick<P2pOptions, 'privateKeyPath' | 'peerStorePath'>>> {
+  const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return { privateKeyPath: join(folder, 'key.txt'), peerStorePath: join(folder, 'store') }
 }
