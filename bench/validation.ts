@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../src/lib/clock.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
+import { nextTurn } from '../src/lib/nextTurn.ts'
 import { recoverCompact } from '../src/lib/secp256k1.ts'
 import { hashBody } from '../src/lib/wasm/listTrie.ts'
 import type { Verdict } from '../src/p2p/gossip/blockValidator.ts'
@@ -221,7 +222,7 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
       })
       const ahead = sentBytes / FLOOD_BYTES_PER_MS - (performance.now() - begin)
       while (!isOver && (underWay >= UNDER_WAY || ahead > 1)) {
-        await new Promise((resolve) => setImmediate(resolve))
+        await nextTurn()
         if (underWay < UNDER_WAY && sentBytes / FLOOD_BYTES_PER_MS < performance.now() - begin) break
       }
     }

@@ -1,3 +1,5 @@
+import { nextTurn } from '../lib/nextTurn.ts'
+
 /** Time that one stretch of work may hold the event loop before others get their turn. */
 const TURN_MS = 8
 
@@ -10,6 +12,6 @@ let turnStartedAt = Number.NEGATIVE_INFINITY
 export async function takeTurn(): Promise<void> {
   const now = performance.now()
   if (now - turnStartedAt < TURN_MS) return
-  await new Promise<void>((resolve) => setImmediate(resolve))
+  await nextTurn()
   turnStartedAt = performance.now()
 }

@@ -1,3 +1,4 @@
+import { nextTurn } from './nextTurn.ts'
 /**
  * Time as rollup, p2p and batcher logic sees it. Injected everywhere, so that tests step it; only `systemClock` and
  * the composition roots touch the real one.
@@ -68,9 +69,9 @@ export class ManualClock implements Clock {
       this.timers = this.timers.filter((timer) => timer !== due)
       this.nowMs = Math.max(this.nowMs, due.at)
       due.callback()
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
     this.nowMs = target
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
 }

@@ -1,6 +1,6 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { DecodeError } from '../lib/errors.ts'
-import { nextTurn } from './gossip/largeMessages.ts'
+import { nextTurn } from '../lib/nextTurn.ts'
 
 /** What writing needs of a stream. */
 export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>

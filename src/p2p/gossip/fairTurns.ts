@@ -1,5 +1,5 @@
 import { DeviumError } from '../../lib/errors.ts'
-import { nextTurn } from './largeMessages.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 
 /** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
 const BUDGET_MS = 4

@@ -11,8 +11,6 @@ export const LARGE_BYTES = 128 * 1024
 /** Transactions above which a short message goes there too: 26,000 of a byte each would take 20 ms to hash and view. */
 export const MANY_TRANSACTIONS = 4_096
 
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 /** By what it is, or says to be once unpacked. One that says to be more than allowed is refused without unpacking. */
 export function isLarge(compressed: Uint8Array): boolean {
   if (compressed.length > LARGE_BYTES) return true

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreCause, ScoreThreshold } from '../api.ts'
-import { nextTurn } from '../gossip/largeMessages.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { AccessLists, Ban } from '../host/accessLists.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'

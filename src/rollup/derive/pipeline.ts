@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import { isForkActive } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import { createAttributesBuilder } from './attributesBuilder.ts'
@@ -69,7 +70,7 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
 
   const yieldIfBusy = async () => {
     if (clock.now() - yieldedAt < YIELD_AFTER_MS) return
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     yieldedAt = clock.now()
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import {
@@ -264,7 +265,7 @@ export class DerivationLoop {
 
   private async yieldWhenDue(): Promise<void> {
     if (performance.now() - this.yieldedAtMs < YIELD_AFTER_MS) return
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     this.yieldedAtMs = performance.now()
   }
 }
