@@ -59,7 +59,7 @@ export interface GossipInternals {
     graft(peerId: string, topic: string): void
     addPenalty(peerId: string, penalty: number, label: string): void
     duplicateMessage(from: string, id: string, topic: string): void
-    /** `peers`: who has sent the message, as long as it is not judged. */
+    /** `peers`: who has sent the message, unless it was found invalid. */
     readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
   }
   readonly gossipTracer: {
@@ -83,7 +83,7 @@ export interface GossipInternals {
   sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
   selectPeersToForward: SelectPeers
-  forwardMessage(id: string, message: object, source?: string, exclude?: Set<string>): void
+  forwardMessage(id: string, message: { topic: string }, source?: string, exclude?: Set<string>): void
 }
 
 /** Release 17.1 of the library publishes neither its class nor these members. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
 import type { Verdict } from './blockValidator.ts'
+import { orderForwarding } from './forwardOrder.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
@@ -16,7 +17,6 @@ import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countRpcs } from './rpcCounts.ts'
 import { noteSenders } from './senders.ts'
 import { serveSmallNetworks } from './smallNetworks.ts'
-import { spareSenders } from './spareSenders.ts'
 import { speakBothDialects } from './speakBothDialects.ts'
 import type { ChainTopics, PayloadVersion } from './topics.ts'
 
@@ -128,7 +128,7 @@ export function createGossipRouter(
       meshLow: options.meshLow,
       publishThreshold: scoring.thresholds.publishThreshold,
     })
-    spareSenders(internals)
+    orderForwarding(internals)
     const guard = guardGossip(
       gossip,
       { ...modules.guard, onCopy: () => onEvent('RECV_RPC') },
