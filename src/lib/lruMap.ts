@@ -1,4 +1,7 @@
-/** Map that forgets the entry used longest ago once it holds more than `maxEntries`. */
+/**
+ * Map that forgets the entry used longest ago once it holds more than `maxEntries`. Until it is half full a use is not
+ * noted: what is in use later is noted by the time that anything is forgotten.
+ */
 export class LruMap<K, V> {
   private readonly entries = new Map<K, V>()
   private readonly maxEntries: number
@@ -11,7 +14,7 @@ export class LruMap<K, V> {
 
   get(key: K): V | undefined {
     const value = this.entries.get(key)
-    if (value === undefined || key === this.newest) return value
+    if (value === undefined || key === this.newest || this.entries.size < this.maxEntries / 2) return value
     this.entries.delete(key)
     this.entries.set(key, value)
     this.newest = key

@@ -48,18 +48,13 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   const total = new TokenBucket(clock, TOTAL_PER_SECOND, TOTAL_BURST)
   const byIp = new LruMap<string, TokenBucket>(REMEMBERED_IPS)
 
-  const spend = (bucket: TokenBucket): boolean => {
-    if (bucket.waitMs() > 0) return false
-    bucket.take()
-    return true
-  }
   const isWithinLimits = (ip: string): boolean => {
     let bucket = byIp.get(ip)
     if (bucket === undefined) {
       bucket = new TokenBucket(clock, PER_IP_PER_SECOND, PER_IP_BURST)
       byIp.set(ip, bucket)
     }
-    return spend(bucket) && spend(total)
+    return bucket.tryTake() && total.tryTake()
   }
   const receive = (packet: Uint8Array, from: RemoteInfo): void => {
     if (packet.length > MAX_PACKET_BYTES || from.port === 0) return

@@ -94,9 +94,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
       const held = places.get(place)
       if (held !== undefined && held.open >= options.openPerIp) return 'too many connections from this address'
       if (held !== undefined && held.pending >= options.pendingPerIp) return 'too many handshakes with this address'
-      const rate = rateOf(place)
-      if (rate.waitMs() > 0) return 'too many connections a second from this address'
-      rate.take()
+      if (!rateOf(place).tryTake()) return 'too many connections a second from this address'
       occupy(place, connection)
       return undefined
     },

@@ -71,10 +71,7 @@ export function createPeerConduct(modules: {
   }
   return {
     spend(peerId, budget, amount = 1) {
-      const bucket = bucketOf(peerId, budget)
-      if (bucket.waitMs() > 0) return false
-      bucket.take(amount)
-      return true
+      return bucketOf(peerId, budget).tryTake(amount)
     },
     giveBack: (peerId, budget, amount = 1) => bucketOf(peerId, budget).giveBack(amount),
     drop(peerId, offence, count = 1) {

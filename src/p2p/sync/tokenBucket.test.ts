@@ -14,6 +14,17 @@ describe('TokenBucket', () => {
     await clock.advance(250)
     expect(bucket.waitMs()).toBe(0)
   })
+  it('takes what it is asked for if one is there, and nothing if not', async () => {
+    const clock = new ManualClock(0)
+    const bucket = new TokenBucket(clock, 1, 2)
+    expect(bucket.tryTake()).toBe(true)
+    expect(bucket.tryTake(3)).toBe(true)
+    expect(bucket.tryTake()).toBe(false)
+    await clock.advance(2_000)
+    expect(bucket.tryTake()).toBe(false)
+    await clock.advance(1_000)
+    expect(bucket.tryTake()).toBe(true)
+  })
   it('holds no more than the burst, and takes back', async () => {
     const clock = new ManualClock(0)
     const bucket = new TokenBucket(clock, 1, 2)

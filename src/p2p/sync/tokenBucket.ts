@@ -23,6 +23,14 @@ export class TokenBucket {
     return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.perSecond) * 1000)
   }
 
+  /** Takes tokens if at least one is there, owing the rest; false: took none. */
+  tryTake(count = 1): boolean {
+    this.refill()
+    if (this.tokens < 1) return false
+    this.tokens -= count
+    return true
+  }
+
   /** Milliseconds until one token is there; takes none. */
   waitMs(): number {
     this.refill()
