@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { DecodeError } from '../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../lib/hex.ts'
+import { nextTurn } from '../lib/nextTurn.ts'
 import { fastLzLength, parseL1Info } from '../rollup/protocol/index.ts'
 import type { BlockId } from '../rollup/protocol/types.ts'
 import { record } from './l1Endpoint.ts'
@@ -57,7 +57,7 @@ export async function batcherBlockFromJson(json: unknown): Promise<BatcherBlock>
     transactions.push(encoded)
     rawSizeBytes += encoded.length + TX_OVERHEAD_BYTES
     estimatedDaBytes += estimatedDaSize(encoded)
-    if (transactions.length % TRANSACTIONS_PER_SLICE === 0) await setImmediate()
+    if (transactions.length % TRANSACTIONS_PER_SLICE === 0) await nextTurn()
   }
   return {
     hash,

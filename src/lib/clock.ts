@@ -1,4 +1,5 @@
 import { nextTurn } from './nextTurn.ts'
+
 /**
  * Time as rollup, p2p and batcher logic sees it. Injected everywhere, so that tests step it; only `systemClock` and
  * the composition roots touch the real one.

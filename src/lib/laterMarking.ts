@@ -20,7 +20,7 @@ const GROW_PERCENT = 100
 export function markLater(): void {
   if (!process.versions.v8.startsWith('13.')) return
   setFlagsFromString(`--incremental-marking-soft-trigger=${MARK_FROM_PERCENT}`)
+  setFlagsFromString(`--incremental-marking-hard-trigger=${MARK_AT_ONCE_FROM_PERCENT}`)
   setFlagsFromString('--external-memory-accounted-in-global-limit')
   setFlagsFromString(`--heap-growing-percent=${GROW_PERCENT}`)
-  setFlagsFromString(`--incremental-marking-hard-trigger=${MARK_AT_ONCE_FROM_PERCENT}`)
 }

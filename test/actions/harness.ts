@@ -4,7 +4,7 @@ import { concatBytes } from '../../src/lib/bytes.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
-import { nextTurn } from '../../src/lib/nextTurn.ts'
+import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import type { HeadNews } from '../../src/p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
@@ -202,9 +202,7 @@ class FakeP2p implements P2pPort {
 }
 
 /** Lets everything that waits for no clock run to its end. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 100; turn++) await nextTurn()
-}
+export const settle = (): Promise<void> => turnsPass(100)
 
 /** Turns the event loop until the condition holds; throws when it does not within 20 000 turns. */
 export async function until(condition: () => boolean): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextTurn } from '../../lib/nextTurn.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
 import { orderForwarding } from './forwardOrder.ts'
 
 const MESSAGE = { topic: 'blocks' }
@@ -20,9 +20,7 @@ function setUp(sent: Record<string, string[]>) {
   return { target, calls, records }
 }
 
-async function manyTurns(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await nextTurn()
-}
+const manyTurns = (): Promise<void> => turnsPass(10)
 
 describe('orderForwarding', () => {
   it('sends a block to nobody who has sent it meanwhile', async () => {

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/nextTurn.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
 import type { GossipInternals } from './gossipInternals.ts'
 
 type Forwarding = Pick<GossipInternals, 'forwardMessage' | 'selectPeersToForward'> & {
@@ -41,8 +41,4 @@ export function orderForwarding(target: Forwarding): void {
       forward(id, message, undefined, served)
     })
   }
-}
-
-async function turnsPass(turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await nextTurn()
 }

@@ -1,6 +1,7 @@
 import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { nextTurn, turnsPass } from '../../lib/nextTurn.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { frameRpc } from '../testUtils/rpcCodec.ts'
 import { readFrames } from './inboundFrames.ts'
@@ -30,7 +31,6 @@ function setUp(options: { turnMs?: number } = {}) {
 }
 
 const frame = (length: number) => frameRpc(new Uint8Array(length).fill(1))
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('readFrames', () => {
   it('hands out each frame as it comes, and the end', () => {
@@ -50,7 +50,7 @@ describe('readFrames', () => {
     await nextTurn()
     expect(frames).toHaveLength(32)
     expect(ends).toEqual([])
-    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    await turnsPass(3)
     expect(frames).toHaveLength(50)
     expect(ends).toEqual([undefined])
   })

@@ -1,6 +1,6 @@
 import { type Message, TopicValidatorResult } from '@chainsafe/libp2p-gossipsub'
 import { LruMap } from '../../lib/lruMap.ts'
-import { nextTurn } from '../../lib/nextTurn.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { GossipScoring } from '../score/scoreParams.ts'
 import type { Verdict } from './blockValidator.ts'
@@ -167,6 +167,6 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
 
 async function turnsLater<T>(result: T | Promise<T>, turns: number): Promise<T> {
   const final = await result
-  for (let turn = 0; turn < turns; turn++) await nextTurn()
+  await turnsPass(turns)
   return final
 }
