@@ -2,9 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { nextTurn } from '../../lib/nextTurn.ts'
 import { kernelModule } from '../../lib/wasm/kernel.ts'
-import { readTransactionsInto, transactionCount, transactionsPlace } from '../../rollup/protocol/index.ts'
+import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { FramedBlock, UnpackedBlock } from '../sync/unpackBlock.ts'
@@ -55,8 +54,6 @@ const TIME_LIMIT_MS = 3_000
 const STUCK_MS = 3_000
 /** For the thread to end by itself when the node stops: a message and some more. */
 const END_MS = 500
-/** Transactions for which a view is made in one turn of the event loop: 2 ms. */
-const VIEWS_PER_TURN = 16_384
 
 /** What waits for the thread, or is with it. */
 interface Job {
@@ -142,8 +139,12 @@ export function createInspectionThread(
   const onAnswer = (answer: Answer): void => {
     if (running === undefined || answer.task !== running.task) return
     const { job } = running
-    if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
-    else if (!job.onAnswer(answer)) return
+    try {
+      if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
+      else if (!job.onAnswer(answer)) return
+    } catch (error) {
+      fail(job, new InspectionFailure('worker-failed', String(error)))
+    }
     finish()
   }
   /** Lets it wait for its turn, within the time limit. */
@@ -179,7 +180,8 @@ export function createInspectionThread(
         },
         onAnswer(answer) {
           if ('inspection' in answer) {
-            void deliver(job, withTransactions(answer.inspection, answer.message, question), inspected.resolve)
+            job.cancel()
+            inspected.resolve(withTransactions(answer.inspection, answer.message, question))
             return true
           }
           if (!('id' in answer)) return false
@@ -212,12 +214,11 @@ export function createInspectionThread(
           }
         },
         onAnswer(answer) {
-          if ('block' in answer) void deliver(job, blockWithTransactions(answer.block, version), unpacked.resolve)
-          if ('undecodable' in answer) {
-            job.cancel()
-            unpacked.reject(new DecodeError(answer.undecodable))
-          }
-          return 'block' in answer || 'undecodable' in answer
+          if ('block' in answer) unpacked.resolve(blockWithTransactions(answer.block, version))
+          else if ('undecodable' in answer) unpacked.reject(new DecodeError(answer.undecodable))
+          else return false
+          job.cancel()
+          return true
         },
         reject: unpacked.reject,
       })
@@ -243,41 +244,21 @@ function fail(job: Job, failure: InspectionFailure): void {
   job.reject(failure)
 }
 
-async function deliver<T>(job: Job, making: Promise<T>, resolve: (made: T) => void): Promise<void> {
-  try {
-    resolve(await making)
-    job.cancel()
-  } catch (error) {
-    fail(job, new InspectionFailure('worker-failed', String(error)))
-  }
-}
-
-async function withTransactions(inspection: Inspection, message: Uint8Array, question: Question): Promise<Inspection> {
+function withTransactions(inspection: Inspection, message: Uint8Array, question: Question): Inspection {
   if (inspection.stop !== 'none') return inspection
-  const body = bodyOf(message)
-  return { ...inspection, envelope: await viewTransactions(inspection.envelope, body, question.version) }
+  return { ...inspection, envelope: readLater(inspection.envelope, bodyOf(message), question.version) }
 }
 
-async function blockWithTransactions(block: UnpackedBlock, version: PayloadVersion): Promise<UnpackedBlock> {
-  return { ...block, envelope: await viewTransactions(block.envelope, block.body, version) }
+function blockWithTransactions(block: UnpackedBlock, version: PayloadVersion): UnpackedBlock {
+  return { ...block, envelope: readLater(block.envelope, block.body, version) }
 }
 
-/** The thread sends the transactions within a body; views of them are made here, in turns when they are many. */
-async function viewTransactions(
-  envelope: PayloadEnvelope,
-  body: Uint8Array,
-  version: PayloadVersion,
-): Promise<PayloadEnvelope> {
+/** The thread sends the transactions within a body, which it has found to be readable. */
+function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: PayloadVersion): PayloadEnvelope {
   const place = transactionsPlace(body, version)
   if (place === undefined) throw new Error('the thread found transactions where there are none')
   const list = body.subarray(place.start, place.end)
-  const count = transactionCount(list)
-  const transactions: Uint8Array[] = []
-  while (transactions.length < count) {
-    if (transactions.length > 0) await nextTurn()
-    readTransactionsInto(transactions, list, Math.min(count, transactions.length + VIEWS_PER_TURN))
-  }
-  return { ...envelope, payload: { ...envelope.payload, transactions } }
+  return { ...envelope, payload: withUnreadTransactions(envelope.payload, list) }
 }
 
 /** The source as it is, or compiled. */

@@ -4,6 +4,7 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
+import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { createLanes } from '../gossip/lanes.ts'
 import type { P2pChain } from '../options.ts'
@@ -87,7 +88,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
-    bucket.take(Math.floor(sizeOf(envelope) / TOKEN_BYTES))
+    bucket.take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
     return responsePieces(envelope, config)
   }
 
@@ -141,10 +142,6 @@ function watchLength(stream: ServedStream, onOversized: () => void): void {
     onOversized()
     stream.abort(new Error(`a request of more than ${MAX_REQUEST_BYTES} bytes`))
   })
-}
-
-function sizeOf({ payload }: PayloadEnvelope): number {
-  return payload.transactions.reduce((sum, { length }) => sum + length, 0)
 }
 
 function resultOf(error: unknown): ResultCode {

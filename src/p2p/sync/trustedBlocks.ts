@@ -1,5 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import { LruMap } from '../../lib/lruMap.ts'
+import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 
 /** op-node's sizes (sync.go). */
@@ -146,7 +147,8 @@ export function createTrustedBlocks(listener: {
 const numberOf = ([, { envelope }]: [Hex, Waiting]): number => envelope.payload.blockNumber
 
 function heldBytes({ payload }: PayloadEnvelope): number {
-  return payload.transactions.reduce((sum, { length }) => sum + length + TRANSACTION_BYTES, BLOCK_BYTES)
+  const { count, bytes } = transactionTotals(payload)
+  return BLOCK_BYTES + count * TRANSACTION_BYTES + bytes
 }
 
 /** The blocks added last, one a height, bounded in number and memory. */

@@ -3,7 +3,7 @@ import { severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { EngineHeads, InsertOutcome } from '../engine/index.ts'
-import { payloadToL2BlockRef } from '../protocol/index.ts'
+import { payloadToL2BlockRef, transactionTotals } from '../protocol/index.ts'
 import { type L2BlockRef, type PayloadEnvelope, type RollupConfig, ZERO_L2_REF } from '../protocol/types.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { UnsafeQueue } from './unsafeQueue.ts'
@@ -76,7 +76,7 @@ export class UnsafeChain {
     const { engine, logger } = this.modules
     const lowest = this.queue.peek()
     if (lowest === undefined || !engine.ready) return undefined
-    const { blockNumber, blockHash, parentHash, transactions } = lowest.payload
+    const { blockNumber, blockHash, parentHash } = lowest.payload
     const { unsafe } = engine.heads
     if (blockNumber <= unsafe.number) {
       if (blockHash !== unsafe.hash)
@@ -103,7 +103,7 @@ export class UnsafeChain {
         logger.info('Inserted new L2 unsafe block', {
           number: blockNumber,
           hash: blockHash,
-          txs: transactions.length,
+          txs: transactionTotals(lowest.payload).count,
           origin: engine.heads.unsafe.l1Origin.number,
         })
       }

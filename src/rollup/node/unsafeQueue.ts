@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import { transactionTotals } from '../protocol/index.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'
 
 /** op-node's bound and accounting of payloads that wait for their parent. */
@@ -60,7 +61,6 @@ export class UnsafeQueue {
 }
 
 function payloadBytes({ payload }: PayloadEnvelope): number {
-  let total = BYTES_PER_PAYLOAD
-  for (const transaction of payload.transactions) total += transaction.length + BYTES_PER_TRANSACTION
-  return total
+  const { count, bytes } = transactionTotals(payload)
+  return BYTES_PER_PAYLOAD + count * BYTES_PER_TRANSACTION + bytes
 }

@@ -113,8 +113,6 @@ export {
   encodePayloadSsz,
   MAX_BLOCK_TRANSACTIONS,
   type PayloadVersion,
-  readTransactionsInto,
-  transactionCount,
   transactionsPlace,
 } from './payloadSsz.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
@@ -172,4 +170,5 @@ export {
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from './types.ts'
+export { transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
 export { upgradeDeposits, upgradeDepositsOf } from './upgradeTxs.ts'

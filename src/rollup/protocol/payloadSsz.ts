@@ -245,9 +245,18 @@ function writeTransactions(out: Uint8Array, view: DataView, start: number, trans
   }
 }
 
-function readTransactions(list: Uint8Array): Uint8Array[] {
+/** Views of the transactions in the container's list. Throws DecodeError. */
+export function readTransactions(list: Uint8Array): Uint8Array[] {
   const transactions: Uint8Array[] = []
-  readTransactionsInto(transactions, list, transactionCount(list))
+  const count = transactionCount(list)
+  const view = viewOf(list)
+  let start = count * 4
+  for (let i = 1; i <= count; i++) {
+    const end = i === count ? list.length : view.getUint32(i * 4, true)
+    if (end < start || end > list.length) throw transactionFault(i - 1, end)
+    transactions.push(end === start ? EMPTY_BYTES : new Uint8Array(list.buffer, list.byteOffset + start, end - start))
+    start = end
+  }
   return transactions
 }
 
@@ -279,23 +288,6 @@ export function transactionCount(list: Uint8Array): number {
   const count = first / 4
   if (count > MAX_TRANSACTIONS) throw new DecodeError(`payload: ${count} transactions`)
   return count
-}
-
-/**
- * Appends views of the next transactions until there are `upTo`, so that a long list can be read in parts. Throws
- * DecodeError.
- */
-export function readTransactionsInto(transactions: Uint8Array[], list: Uint8Array, upTo: number): void {
-  if (transactions.length >= upTo) return
-  const count = transactionCount(list)
-  const view = new DataView(list.buffer, list.byteOffset, list.length)
-  let start = view.getUint32(transactions.length * 4, true)
-  for (let i = transactions.length + 1; i <= upTo; i++) {
-    const end = i === count ? list.length : view.getUint32(i * 4, true)
-    if (end < start || end > list.length) throw transactionFault(i - 1, end)
-    transactions.push(end === start ? EMPTY_BYTES : new Uint8Array(list.buffer, list.byteOffset + start, end - start))
-    start = end
-  }
 }
 
 function writeWithdrawal(out: Uint8Array, view: DataView, start: number, withdrawal: Withdrawal): void {
