@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../src/lib/clock.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
@@ -19,6 +21,7 @@ import { createValidation, type Validation } from '../src/p2p/gossip/validation.
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import { decodePayloadEnvelope, payloadBlockHash, transactionsPlace } from '../src/rollup/protocol/index.ts'
+import { heapMb } from './p2p/measures.ts'
 import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
@@ -200,6 +203,8 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
     }
   }
   await handle(message(block(5_000)), 'good')
+  // What making so many messages has left behind is not collected at the cost of those that are measured.
+  heapMb()
 
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const latencies: number[] = []
@@ -254,12 +259,21 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   )
 }
 
-const { values } = parseArgs({ options: { hostile: { type: 'boolean' }, only: { type: 'string', multiple: true } } })
-if (values.hostile) {
+const FLOOD_NAMES = ['no flood', ...Object.keys(FLOODS)]
+
+const { values } = parseArgs({
+  options: { hostile: { type: 'boolean' }, only: { type: 'string', multiple: true }, flood: { type: 'string' } },
+})
+if (values.flood !== undefined) {
   // As the program does.
   markLater()
-  for (const [name, make] of Object.entries({ 'no flood': () => new Uint8Array(8), ...FLOODS })) {
-    if (values.only?.some((part) => name.includes(part)) ?? true) await hostile(name, make)
+  await hostile(values.flood, FLOODS[values.flood] ?? (() => new Uint8Array(8)))
+} else if (values.hostile) {
+  // Each in a process of its own: a flood takes a gigabyte of garbage to make, which is given back for a minute after.
+  const file = fileURLToPath(import.meta.url)
+  for (const name of FLOOD_NAMES) {
+    if (!(values.only?.some((part) => name.includes(part)) ?? true)) continue
+    spawnSync(process.execPath, [...process.execArgv, '--expose-gc', file, '--flood', name], { stdio: 'inherit' })
   }
 } else {
   await throughput()
