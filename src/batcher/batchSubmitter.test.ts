@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions, type RecordedChain } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
@@ -11,6 +12,11 @@ function expectedBlocks(chain: RecordedChain, from: number, to: number) {
     timestamp: Number(block.timestamp),
     transactions: batchTransactions(chain, from + index),
   }))
+}
+
+async function pendingCount(l1: RpcClient): Promise<number> {
+  const { pending } = (await l1.request('txpool_status', [])) as { pending: string }
+  return Number(pending)
 }
 
 function withoutOrigin(blocks: Awaited<ReturnType<typeof readPostedBlocks>>) {
@@ -203,7 +209,11 @@ describe('L1 reorg', () => {
       await until(async () => (await node.safeNumber()) === 3)
       node.unsafe = 20
       await until(async () => (await node.safeNumber()) >= 6)
+      // Anvil loses blocks for good when it drops some while it makes one: those under way wait in its pool.
+      await l1.request('evm_setAutomine', [false])
+      await until(async () => (await pendingCount(l1)) === maxPendingTx)
       await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
+      await l1.request('evm_setAutomine', [true])
       node.unsafe = 25
       const mining = setInterval(() => setup.mine().catch(() => {}), 250)
       await until(async () => (await node.safeNumber()) === 25).finally(() => clearInterval(mining))
