@@ -183,7 +183,8 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   const fair = createFairTurns()
   const good = Array.from({ length: HOSTILE_MS / 50 }, (_, n) => message(block(n % 10 === 9 ? 5_000 : 2)))
   const flood: Uint8Array[] = []
-  for (let bytes = 0, begin = performance.now(); bytes < 40_000_000 && performance.now() - begin < 3_000; ) {
+  const begun = performance.now()
+  for (let bytes = 0; bytes < 40_000_000 && flood.length < 40_000 && performance.now() - begun < 3_000; ) {
     const one = make()
     flood.push(one)
     bytes += one.length
