@@ -124,11 +124,11 @@ async function assembleNode(
       },
       onLeave: (peer) => keeping.onLeave(peer),
       onBlock(envelope, from) {
+        listeners.deliver(envelope, from)
         metrics.onUnsafePayload(unixSeconds(clock))
         sync.onTrustedBlock(envelope)
         const { blockNumber, blockHash } = envelope.payload
         logger.debug('Received signed execution payload from p2p', { number: blockNumber, hash: blockHash, peer: from })
-        listeners.deliver(envelope, from)
       },
       onEvent: metrics.onGossipEvent,
       isAlwaysServed: (peer) => statics.has(peer),
@@ -351,8 +351,12 @@ async function assembleNode(
     stop: lifecycle.stop,
     async publish(envelope) {
       if (!lifecycle.isRunning()) throw new P2pError('not-running', 'the p2p node is not running')
-      sync.onTrustedBlock(envelope)
-      await publisher.publish(envelope)
+      try {
+        await publisher.publish(envelope)
+      } finally {
+        // Ours, even if nobody has heard of it: peers may ask for it by number.
+        sync.onTrustedBlock(envelope)
+      }
     },
     onPayload: listeners.add,
     requestRange: sync.requestRange,
