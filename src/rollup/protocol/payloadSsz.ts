@@ -248,33 +248,29 @@ function writeTransactions(out: Uint8Array, view: DataView, start: number, trans
 /** Views of the transactions in the container's list. Throws DecodeError. */
 export function readTransactions(list: Uint8Array): Uint8Array[] {
   const transactions: Uint8Array[] = []
-  const count = transactionCount(list)
-  const view = viewOf(list)
-  let start = count * 4
-  for (let i = 1; i <= count; i++) {
-    const end = i === count ? list.length : view.getUint32(i * 4, true)
-    if (end < start || end > list.length) throw transactionFault(i - 1, end)
+  eachTransaction(list, (start, end) => {
     transactions.push(end === start ? EMPTY_BYTES : new Uint8Array(list.buffer, list.byteOffset + start, end - start))
-    start = end
-  }
+  })
   return transactions
 }
 
 /** A reader that makes sure that the list can be read, and reads nothing. */
 export const checkTransactions: TransactionReader = (list) => {
-  const count = transactionCount(list)
-  const view = new DataView(list.buffer, list.byteOffset, list.length)
-  let start = count * 4
-  for (let i = 1; i <= count; i++) {
-    const end = i === count ? list.length : view.getUint32(i * 4, true)
-    if (end < start || end > list.length) throw transactionFault(i - 1, end)
-    start = end
-  }
+  eachTransaction(list, () => {})
   return []
 }
 
-function transactionFault(index: number, end: number): DecodeError {
-  return new DecodeError(`payload: transaction ${index} ends at ${end}`)
+/** Where each transaction stands in the list. Throws DecodeError. */
+function eachTransaction(list: Uint8Array, visit: (start: number, end: number) => void): void {
+  const count = transactionCount(list)
+  const view = viewOf(list)
+  let start = count * 4
+  for (let i = 1; i <= count; i++) {
+    const end = i === count ? list.length : view.getUint32(i * 4, true)
+    if (end < start || end > list.length) throw new DecodeError(`payload: transaction ${i - 1} ends at ${end}`)
+    visit(start, end)
+    start = end
+  }
 }
 
 /** Number of transactions in the container's list. Throws DecodeError. */
