@@ -1,25 +1,9 @@
 import { expect, it } from 'vitest'
 import { payloadToHeader } from './payload.ts'
+import { EMPTY_PAYLOAD } from './testUtils/payload.ts'
 import type { ExecutionPayload, Withdrawal } from './types.ts'
-import { ZERO_ADDRESS, ZERO_HASH } from './types.ts'
 
-const CANYON: ExecutionPayload = {
-  parentHash: ZERO_HASH,
-  feeRecipient: ZERO_ADDRESS,
-  stateRoot: ZERO_HASH,
-  receiptsRoot: ZERO_HASH,
-  logsBloom: `0x${'00'.repeat(256)}`,
-  prevRandao: ZERO_HASH,
-  blockNumber: 1,
-  gasLimit: 1n,
-  gasUsed: 0n,
-  timestamp: 1,
-  extraData: '0x',
-  baseFeePerGas: 1n,
-  blockHash: ZERO_HASH,
-  transactions: [],
-  withdrawals: [],
-}
+const CANYON: ExecutionPayload = { ...EMPTY_PAYLOAD, withdrawals: [] }
 
 it('hashes withdrawals until Isthmus, as EthereumJS does', () => {
   const withdrawals: Withdrawal[] = [

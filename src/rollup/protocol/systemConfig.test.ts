@@ -13,6 +13,7 @@ import {
   systemConfigFromPayload,
 } from './systemConfig.ts'
 import { testConfig } from './testUtils/config.ts'
+import { EMPTY_PAYLOAD } from './testUtils/payload.ts'
 import { type ExecutionPayload, type L1BlockInfo, type L1Log, type SystemConfig, ZERO_HASH } from './types.ts'
 
 const config = testConfig({ ecotone: 1000 })
@@ -140,15 +141,9 @@ describe('system config of an L2 block', () => {
     forks: Parameters<typeof testConfig>[0],
     extraData: Hex,
   ): ExecutionPayload => ({
-    parentHash: ZERO_HASH,
-    feeRecipient: `0x${'00'.repeat(20)}`,
-    stateRoot: ZERO_HASH,
-    receiptsRoot: ZERO_HASH,
-    logsBloom: `0x${'00'.repeat(256)}`,
-    prevRandao: ZERO_HASH,
+    ...EMPTY_PAYLOAD,
     blockNumber: 5,
     gasLimit: system.gasLimit,
-    gasUsed: 0n,
     timestamp: 1_700_000_010,
     extraData,
     baseFeePerGas: 0n,

@@ -1,32 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
-import { type Hex, toHex } from '../../lib/hex.ts'
+import { toHex } from '../../lib/hex.ts'
 import { checkTransactions, decodePayloadSsz, encodePayloadSsz, transactionsPlace } from './payloadSsz.ts'
+import { EMPTY_PAYLOAD } from './testUtils/payload.ts'
 import type { ExecutionPayload } from './types.ts'
 import { transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
 
-const HASH: Hex = `0x${'01'.repeat(32)}`
-const PAYLOAD: ExecutionPayload = {
-  parentHash: HASH,
-  feeRecipient: `0x${'02'.repeat(20)}`,
-  stateRoot: HASH,
-  receiptsRoot: HASH,
-  logsBloom: `0x${'00'.repeat(256)}`,
-  prevRandao: HASH,
-  blockNumber: 7,
-  gasLimit: 30_000_000n,
-  gasUsed: 0n,
-  timestamp: 1_700_000_000,
-  extraData: '0x',
-  baseFeePerGas: 1n,
-  blockHash: HASH,
-  transactions: [],
-}
 const TRANSACTIONS = [Uint8Array.of(1, 2, 3), EMPTY_BYTES, Uint8Array.of(4)]
 
 /** The payload as another thread leaves it, and the list that its transactions stand in. */
 function unread(transactions: Uint8Array[]): { whole: ExecutionPayload; list: Uint8Array; payload: ExecutionPayload } {
-  const whole = { ...PAYLOAD, transactions }
+  const whole = { ...EMPTY_PAYLOAD, transactions }
   const body = encodePayloadSsz(whole, 1)
   const place = transactionsPlace(body, 1)
   const list = body.subarray(place?.start, place?.end)
