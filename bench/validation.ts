@@ -21,7 +21,6 @@ import { createValidation, type Validation } from '../src/p2p/gossip/validation.
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import { decodePayloadEnvelope, payloadBlockHash, transactionsPlace } from '../src/rollup/protocol/index.ts'
-import { heapMb } from './p2p/measures.ts'
 import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
@@ -30,6 +29,8 @@ import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMess
 
 const ROUNDS = 9
 const ROUND_MS = 400
+/** What goes beside the good blocks. */
+const KINDS: typeof FLOODS = { 'no flood': () => new Uint8Array(8), ...FLOODS }
 const HOSTILE_MS = 4_000
 /** Bytes that a flood brings, as fast as a gigabit link at most. */
 const FLOOD_BYTES_PER_MS = 125_000
@@ -177,7 +178,9 @@ async function throughput(): Promise<void> {
 }
 
 /** Good blocks from one peer, a flood from another, through the turns and the thread as the router has them. */
-async function hostile(name: string, make: () => Uint8Array): Promise<void> {
+async function hostile(name: string): Promise<void> {
+  const make = KINDS[name]
+  if (make === undefined) throw new Error(`no flood is called '${name}'`)
   const validation = createValidation(modules, options)
   const { ids, validate } = validation
   const fair = createFairTurns()
@@ -205,7 +208,7 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   }
   await handle(message(block(5_000)), 'good')
   // What making so many messages has left behind is not collected at the cost of those that are measured.
-  heapMb()
+  globalThis.gc?.()
 
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const latencies: number[] = []
@@ -260,21 +263,20 @@ async function hostile(name: string, make: () => Uint8Array): Promise<void> {
   )
 }
 
-const FLOOD_NAMES = ['no flood', ...Object.keys(FLOODS)]
-
 const { values } = parseArgs({
   options: { hostile: { type: 'boolean' }, only: { type: 'string', multiple: true }, flood: { type: 'string' } },
 })
 if (values.flood !== undefined) {
   // As the program does.
   markLater()
-  await hostile(values.flood, FLOODS[values.flood] ?? (() => new Uint8Array(8)))
+  await hostile(values.flood)
 } else if (values.hostile) {
-  // Each in a process of its own: a flood takes a gigabyte of garbage to make, which is given back for a minute after.
+  // Each in a process of its own: a flood takes a gigabyte of garbage to make, given back while the next ones run.
   const file = fileURLToPath(import.meta.url)
-  for (const name of FLOOD_NAMES) {
+  for (const name of Object.keys(KINDS)) {
     if (!(values.only?.some((part) => name.includes(part)) ?? true)) continue
-    spawnSync(process.execPath, [...process.execArgv, '--expose-gc', file, '--flood', name], { stdio: 'inherit' })
+    const args = [...process.execArgv, '--expose-gc', file, '--flood', name]
+    if (spawnSync(process.execPath, args, { stdio: 'inherit' }).status !== 0) process.exitCode = 1
   }
 } else {
   await throughput()
