@@ -31,13 +31,10 @@ func newBlockExchange(h host.Host, cfg config) *blockExchange {
 	e := &blockExchange{host: h, cfg: cfg, blocks: map[uint64][]byte{}}
 	for _, end := range cfg.Spellings {
 		h.SetStreamHandler(e.protocol(end), func(s network.Stream) {
-			number, err := e.answer(s)
-			line := map[string]any{"event": "asked", "peer": s.Conn().RemotePeer().String(), "protocol": s.Protocol(), "number": number}
-			if err != nil {
-				line["error"] = err.Error()
+			if err := e.answer(s); err != nil {
+				emit(map[string]any{"event": "answer-failed", "peer": s.Conn().RemotePeer().String(), "error": err.Error()})
 				_ = s.Reset()
 			}
-			emit(line)
 		})
 	}
 	return e
@@ -74,15 +71,17 @@ func (e *blockExchange) serve(blocks []envelope) error {
 	return nil
 }
 
-func (e *blockExchange) answer(s network.Stream) (uint64, error) {
+// answer tells of the question first: who has the answer may count on that.
+func (e *blockExchange) answer(s network.Stream) error {
 	if err := s.SetDeadline(time.Now().Add(transferTimeout)); err != nil {
-		return 0, err
+		return err
 	}
 	var request [8]byte
 	if _, err := io.ReadFull(s, request[:]); err != nil {
-		return 0, err
+		return err
 	}
 	number := binary.LittleEndian.Uint64(request[:])
+	emit(map[string]any{"event": "asked", "peer": s.Conn().RemotePeer().String(), "protocol": s.Protocol(), "number": number})
 	e.lock.Lock()
 	answer, ok := e.blocks[number]
 	e.lock.Unlock()
@@ -90,9 +89,9 @@ func (e *blockExchange) answer(s network.Stream) (uint64, error) {
 		answer = []byte{1}
 	}
 	if _, err := s.Write(answer); err != nil {
-		return number, err
+		return err
 	}
-	return number, s.Close()
+	return s.Close()
 }
 
 type question struct {
