@@ -121,8 +121,8 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   }
 }
 
-/** By way of the thread: messages a second, and what each costs the main thread. */
-async function byThread(messages: readonly Uint8Array[]): Promise<{ perSecond: number; mainMs: number }> {
+/** By way of the process for large messages: messages a second, and what each costs the node's own. */
+async function byProcess(messages: readonly Uint8Array[]): Promise<{ perSecond: number; mainMs: number }> {
   const perSecond: number[] = []
   const mainMs: number[] = []
   for (let round = -1; round < 5; round++) {
@@ -130,7 +130,7 @@ async function byThread(messages: readonly Uint8Array[]): Promise<{ perSecond: n
     await judge(validation, messages[0] ?? new Uint8Array(0))
     const begin = performance.now()
     const before = process.threadCpuUsage()
-    // Two under way, so that the thread has work while the main thread reads its answer.
+    // Two under way, so that the one has work while the other reads its answer.
     const waiting = messages.slice(1)
     const lane = async (from: string): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -170,14 +170,14 @@ async function throughput(): Promise<void> {
       )
     }
     if (transactions < 1_000) continue
-    const thread = await byThread(messages)
+    const apart = await byProcess(messages)
     console.log(
-      `  by the thread: ${thread.perSecond.toFixed(0)} messages/s; the main thread is busy for ${thread.mainMs.toFixed(2)} ms of each`,
+      `  by the other process: ${apart.perSecond.toFixed(0)} messages/s; this one is busy for ${apart.mainMs.toFixed(2)} ms of each`,
     )
   }
 }
 
-/** Good blocks from one peer, a flood from another, through the turns and the thread as the router has them. */
+/** Good blocks from one peer, a flood from another, through the turns and the other process as the router has them. */
 async function hostile(name: string): Promise<void> {
   const make = KINDS[name]
   if (make === undefined) throw new Error(`no flood is called '${name}'`)

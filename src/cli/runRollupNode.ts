@@ -222,7 +222,7 @@ async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Prom
     signerAddress: () => runtimeConfig.unsafeBlockSigner(),
     payloadByNumber: (number: number) => engine.payloadByNumber(number),
   }
-  return createP2pNode({ logger, clock, registry, chain }, options)
+  return createP2pNode({ logger, clock, registry, chain }, { ...options, inspectionAtStart: true })
 }
 
 function canSign(options: P2pOptions | undefined): boolean {

@@ -217,7 +217,7 @@ async function assembleNode(
       connection: connections.newest,
       isStatic: statics.has,
       onOversizedRequest: (peer) => conduct.report(peer, 'oversized-request'),
-      thread: validation.thread,
+      inspector: validation.inspector,
       onBlock(envelope, from) {
         record.onRequested(envelope)
         listeners.deliver(envelope, from)
@@ -309,6 +309,7 @@ async function assembleNode(
 
   const lifecycle = createLifecycle({
     async start() {
+      if (options.inspectionAtStart) validation.inspector.start()
       await connected.listen()
       await sync.start()
       router.join()

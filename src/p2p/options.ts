@@ -49,6 +49,8 @@ export interface P2pOptions {
   health?: Partial<MonitorLimits>
   /** Maps ports by UPnP or NAT-PMP. */
   nat: boolean
+  /** The process for large messages starts with the node, and not with the first one. */
+  inspectionAtStart?: boolean
   /** Measures latencies every 3 minutes. */
   ping: boolean
   /** 32 bytes: signs the blocks of this node's sequencer. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { compileKernel } from '../../../assembly/build.ts'
 import { KERNEL } from './kernel.generated.ts'
-import { adoptKernelModule, createKernelLoan, kernelModule } from './kernel.ts'
+import { createKernelLoan } from './kernel.ts'
 
 const hasCompiler = existsSync(new URL('../../../node_modules/assemblyscript', import.meta.url))
 
@@ -26,16 +26,5 @@ describe('kernel', () => {
     const second = lend()
     expect(second).not.toBe(first)
     expect(second?.memory.buffer.byteLength).toBeLessThan(1024 * 1024)
-  })
-
-  it('is taken from another thread, and not compiled again', () => {
-    const own = kernelModule()
-    if (own === undefined) throw new Error('this processor has no 128-bit vectors')
-    const nothing = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))
-    adoptKernelModule(nothing)
-    expect(kernelModule()).toBe(nothing)
-    expect(createKernelLoan()).toThrow()
-    adoptKernelModule(own)
-    expect(createKernelLoan()()?.base).toBeGreaterThan(0)
   })
 })

@@ -29,12 +29,8 @@ const KEPT_BYTES = 32 * 1024 * 1024
 
 let compiled: WebAssembly.Module | undefined | 'unsupported'
 
-/**
- * The compiled module. Another thread takes it by `adoptKernelModule` and so neither compiles it nor frees its code
- * when it ends: V8 may break down where threads do that (nodejs/node 64500). Undefined where the processor cannot run
- * it.
- */
-export function kernelModule(): WebAssembly.Module | undefined {
+/** Compiled once. Undefined where the processor cannot run it. */
+function kernelModule(): WebAssembly.Module | undefined {
   if (compiled === undefined) {
     try {
       compiled = new WebAssembly.Module(new Uint8Array(Buffer.from(KERNEL, 'base64')))
@@ -44,11 +40,6 @@ export function kernelModule(): WebAssembly.Module | undefined {
     }
   }
   return compiled === 'unsupported' ? undefined : compiled
-}
-
-/** To be called before the first loan. */
-export function adoptKernelModule(module: WebAssembly.Module): void {
-  compiled = module
 }
 
 /**

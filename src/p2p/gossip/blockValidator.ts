@@ -3,7 +3,7 @@ import type { Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type Inspection, inspectMessage, type Question } from './inspection.ts'
-import { InspectionFailure } from './inspectionThread.ts'
+import { InspectionFailure } from './inspectionProcess.ts'
 import type { Unpacked } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import type { SeenBlocks } from './seenBlocks.ts'
@@ -33,7 +33,7 @@ export type IgnoreReason =
   | 'already-seen'
   // op-node passes it on, so whoever does is not to blame; no engine takes such a block.
   | 'too-many-transactions'
-  // Of large messages, which are inspected by another thread: too many at once, none in time, or it broke down.
+  // Of large messages, which are inspected by another process: too many at once, none in time, or it broke down.
   | 'overloaded'
   | 'timed-out'
   | 'worker-failed'
@@ -56,7 +56,7 @@ export interface BlockValidatorModules {
   seen: SeenBlocks
 }
 
-/** The verdict on a large message comes when another thread has inspected it. */
+/** The verdict on a large message comes when another process has inspected it. */
 export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Verdict | Promise<Verdict>
 
 /** Seconds that a block's time may be ahead of ours (specs: rollup-node-p2p, "Block validation"). */

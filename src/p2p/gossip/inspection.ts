@@ -44,7 +44,7 @@ const SIGNATURE_BYTES = 65
 export const bodyOf = (message: Uint8Array): Uint8Array => message.subarray(SIGNATURE_BYTES)
 
 /**
- * Looks into an unpacked message, without regard to what this node has seen before: the same on every thread. In
+ * Looks into an unpacked message, without regard to what this node has seen before: the same in every process. In
  * op-node's order (gossip.go, BuildBlocksValidator), but that a large body is decoded and its time looked at before it is
  * hashed: what fails there is rejected whoever signed it.
  */

@@ -1,75 +1,61 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { checkTransactions } from '../../rollup/protocol/payloadSsz.ts'
-import { type FramedBlock, type UnpackedBlock, unpackBlock } from '../sync/unpackBlock.ts'
+import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
+import { type UnpackedBlock, unpackBlock } from '../sync/unpackBlock.ts'
 import { type Inspection, inspectMessage, type Question } from './inspection.ts'
 import { identifyMessage, type UnpackFault, unpackMessage } from './messageId.ts'
 
-// What the thread for large messages does. A gossip message it answers twice: with its ids and, if it could be unpacked,
-// with what it says. The block of a peer's answer it answers once.
+// What the process for large messages does. A gossip message it answers twice: with its ids and, if it could be
+// unpacked, with what it says. The block of a peer's answer it answers once.
 
-export interface MessageWork {
-  topic: string
-  compressed: Uint8Array
-  question: Question
-}
-
-export type Work = MessageWork | { block: FramedBlock }
-
-/** What the thread is started with. */
-export interface ThreadData {
-  kernel: WebAssembly.Module | undefined
-}
-
-/** Has the thread end when it has done what it is at. */
-export const END = 'end'
+/** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
+export type Work = { topic: string; question: Question } | { version: PayloadVersion }
 
 export type Task = Work & { task: number }
 
 export type Answer =
   | { task: number; id: Uint8Array; idWithoutTopic: Uint8Array | undefined; unpacked: { ok: true } | UnpackFault }
-  | { task: number; inspection: Inspection; message: Uint8Array }
-  /** Without its transactions, which stand in its body. */
-  | { task: number; block: UnpackedBlock }
+  /** With the message, unpacked, if all is well: its transactions do not travel one by one, but stand in it. */
+  | { task: number; inspection: Inspection }
+  /** With the block's body, in which its transactions stand. */
+  | { task: number; block: Omit<UnpackedBlock, 'body'> }
   | { task: number; undecodable: string }
   | { task: number; failure: string }
 
-/** Sends an answer and the buffers that go over with it. */
-export type Answering = (answer: Answer, transfer: ArrayBufferLike[]) => void
+/** Sends an answer and the bytes that go with it. */
+export type Answering = (answer: Answer, bytes?: Uint8Array) => void
 
-/** The message's transactions do not travel one by one, but with its bytes, in which they stand. */
-function inspect({ task, topic, compressed, question }: MessageWork & { task: number }, answer: Answering): void {
+function inspect(task: number, topic: string, question: Question, compressed: Uint8Array, answer: Answering): void {
   const unpacked = unpackMessage(compressed)
   const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked)
   if (!unpacked.ok) {
-    answer({ task, id, idWithoutTopic, unpacked }, [])
+    answer({ task, id, idWithoutTopic, unpacked })
     return
   }
-  const message = unpacked.data
-  answer({ task, id, idWithoutTopic, unpacked: { ok: true } }, [])
-  const inspection = inspectMessage(message, question, checkTransactions)
-  // Short ones share a buffer, which stays.
-  const own = message.length === message.buffer.byteLength ? [message.buffer] : []
-  if (inspection.stop === 'none') answer({ task, inspection, message }, own)
-  else answer({ task, inspection, message: new Uint8Array(0) }, [])
+  answer({ task, id, idWithoutTopic, unpacked: { ok: true } })
+  const inspection = inspectMessage(unpacked.data, question, checkTransactions)
+  if (inspection.stop === 'none') answer({ task, inspection }, unpacked.data)
+  else answer({ task, inspection })
 }
 
-function unpack(task: number, framed: FramedBlock, answer: Answering): void {
+function unpack(task: number, version: PayloadVersion, frames: Uint8Array, answer: Answering): void {
   let block: UnpackedBlock
   try {
-    block = unpackBlock(framed, checkTransactions)
+    block = unpackBlock({ frames, version }, checkTransactions)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    answer({ task, undecodable: error.message }, [])
+    answer({ task, undecodable: error.message })
     return
   }
-  answer({ task, block }, [block.body.buffer])
+  const { body, ...rest } = block
+  answer({ task, block: rest }, body)
 }
 
-export function runTask(task: Task, answer: Answering): void {
+export function runTask(work: Task, bytes: Uint8Array, answer: Answering): void {
+  const { task } = work
   try {
-    if ('block' in task) unpack(task.task, task.block, answer)
-    else inspect(task, answer)
+    if ('version' in work) unpack(task, work.version, bytes, answer)
+    else inspect(task, work.topic, work.question, bytes, answer)
   } catch (error) {
-    answer({ task: task.task, failure: error instanceof Error ? error.message : String(error) }, [])
+    answer({ task, failure: error instanceof Error ? error.message : String(error) })
   }
 }

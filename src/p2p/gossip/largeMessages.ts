@@ -3,7 +3,7 @@ import { snappyDeclaredLength } from '../snappyBlock.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 
 /**
- * Unpacked bytes above which a message is worked on by a thread of its own. Most blocks of the OP Stack are below. Up to
+ * Unpacked bytes above which a message is worked on by a process of its own. Most blocks of the OP Stack are below. Up to
  * here a message takes less than a millisecond of the main thread. Handing one over costs 0.2 ms.
  */
 export const LARGE_BYTES = 128 * 1024

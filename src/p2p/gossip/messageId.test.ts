@@ -6,7 +6,7 @@ import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { Question } from './inspection.ts'
-import { InspectionFailure, type LargeMessage } from './inspectionThread.ts'
+import { InspectionFailure, type LargeMessage } from './inspectionProcess.ts'
 import { LARGE_BYTES, MANY_TRANSACTIONS } from './largeMessages.ts'
 import { createMessageIds, type IdentifiedMessage, messageId, unpackMessage } from './messageId.ts'
 
@@ -80,7 +80,7 @@ describe('createMessageIds', () => {
   const question: Question = { version: 3, chainId: 10n, signers: [], earliest: 0, latest: 0 }
   const setUp = (identify: (message: LargeMessage) => Promise<IdentifiedMessage> = neverMind) =>
     createMessageIds({
-      thread: {
+      inspector: {
         identify(message) {
           asked.push(message)
           return identify(message)
@@ -117,7 +117,7 @@ describe('createMessageIds', () => {
 
   const large = () => compressSnappy(new Uint8Array(LARGE_BYTES + 1))
 
-  it('leaves what unpacks to much, and only that, to the other thread', () => {
+  it('leaves what unpacks to much, and only that, to the other process', () => {
     const ids = setUp()
     expect(ids.idOf(TOPIC, compressSnappy(new Uint8Array(LARGE_BYTES)))).not.toBeInstanceOf(Promise)
     // One byte more than is allowed at all: refused by its head.
@@ -131,7 +131,7 @@ describe('createMessageIds', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('leaves many transactions to the other thread, however short they are', () => {
+  it('leaves many transactions to the other process, however short they are', () => {
     const ids = setUp()
     const messageOf = (count: number): Uint8Array => {
       const transactions = new Array(count).fill(Uint8Array.of(1))

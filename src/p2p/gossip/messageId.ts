@@ -4,7 +4,7 @@ import { DecodeError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { snappyDeclaredLength, uncompressSnappy } from '../snappyBlock.ts'
 import { bodyOf, type Inspection, type Question } from './inspection.ts'
-import type { InspectionThread } from './inspectionThread.ts'
+import type { InspectionProcess } from './inspectionProcess.ts'
 import { hasManyTransactions, isLarge } from './largeMessages.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 
@@ -13,7 +13,7 @@ export type UnpackedHere = { ok: true; data: Uint8Array } | UnpackFault
 
 /**
  * What unpacking a gossip message gave; the reasons are those of the validation's first step. A large message is not at
- * hand but on another thread, from where its inspection comes.
+ * hand but in another process, from where its inspection comes.
  */
 export type Unpacked = UnpackedHere | { ok: true; data?: undefined; inspection: Promise<Inspection> }
 
@@ -113,7 +113,7 @@ export function identifyMessage(
 
 /**
  * Each peer of the mesh sends its own copy, and the id takes unpacking and hashing all of it: copies of the last few
- * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another thread.
+ * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
  */
 export interface MessageIds {
   /** Throws, or rejects with InspectionFailure, when there will be no id. */
@@ -132,12 +132,12 @@ const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
 const RECENT_MESSAGES = 8
 
 export interface MessageIdsModules {
-  thread: Pick<InspectionThread, 'identify'>
+  inspector: Pick<InspectionProcess, 'identify'>
   /** What to ask of a message on this topic that comes now. */
   question(topic: string): Question
 }
 
-export function createMessageIds({ thread, question }: MessageIdsModules): MessageIds {
+export function createMessageIds({ inspector, question }: MessageIdsModules): MessageIds {
   const recent = createRecentMessages()
   const isLaborious = (topic: string, unpacked: UnpackedHere): boolean =>
     unpacked.ok &&
@@ -152,7 +152,7 @@ export function createMessageIds({ thread, question }: MessageIdsModules): Messa
       }
       const unpacked = isLarge(compressed) ? undefined : unpackMessage(compressed)
       if (unpacked === undefined || isLaborious(topic, unpacked)) {
-        return recent.add(topic, compressed, thread.identify({ topic, compressed, from, question: question(topic) }))
+        return recent.add(topic, compressed, inspector.identify({ topic, compressed, from, question: question(topic) }))
       }
       return recent.add(topic, compressed, identifyMessage(topic, compressed, unpacked, both))
     },

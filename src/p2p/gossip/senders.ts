@@ -2,8 +2,8 @@ import type { GossipInternals } from './gossipInternals.ts'
 import { isLarge } from './largeMessages.ts'
 
 /**
- * Remembers who sent a large message: the library asks for its id without saying from whom it came, and the thread that
- * computes it takes turns by peer.
+ * Remembers who sent a large message: the library asks for its id without saying from whom it came, and the process
+ * that computes it takes turns by peer.
  */
 export function noteSenders(
   target: Pick<GossipInternals, 'handleReceivedMessage'>,

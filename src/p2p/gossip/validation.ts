@@ -4,7 +4,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BlockValidator, createBlockValidator, createQuestions } from './blockValidator.ts'
-import { createInspectionThread, type InspectionThread } from './inspectionThread.ts'
+import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
 import { createMessageIds, type MessageIds } from './messageId.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
@@ -15,8 +15,8 @@ export interface Validation {
   ids: MessageIds
   validate: BlockValidator
   /** For large messages, and for large blocks that come on request. */
-  thread: InspectionThread
-  /** Ends the thread for large messages. */
+  inspector: InspectionProcess
+  /** Ends the process for large messages. */
   close(): Promise<void>
 }
 
@@ -33,10 +33,10 @@ export function createValidation(
   const { config, clock, logger, topics } = modules
   const signers = createSigners({ current: modules.signer, clock })
   const questions = createQuestions({ config, clock, signers }, options)
-  const thread = createInspectionThread({ clock, logger })
+  const inspector = createInspectionProcess({ clock, logger })
   return {
     ids: createMessageIds({
-      thread,
+      inspector,
       question(topic) {
         const version = topics.versionOf(topic)
         if (version === undefined) throw new DeviumError('gossip-topic', `a message on ${topic}, which is not ours`)
@@ -44,7 +44,7 @@ export function createValidation(
       },
     }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
-    thread,
-    close: thread.close,
+    inspector,
+    close: inspector.close,
   }
 }

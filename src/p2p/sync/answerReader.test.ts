@@ -9,7 +9,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import { isForkActive, l2BlockTime } from '../../rollup/protocol/forks.ts'
 import { MAX_BLOCK_TRANSACTIONS } from '../../rollup/protocol/payloadSsz.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { createInspectionThread, InspectionFailure } from '../gossip/inspectionThread.ts'
+import { createInspectionProcess, InspectionFailure } from '../gossip/inspectionProcess.ts'
 import { LARGE_BYTES } from '../gossip/largeMessages.ts'
 import { encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
@@ -22,8 +22,8 @@ import { type FramedBlock, readBlock, unpackBlock } from './unpackBlock.ts'
 const NUMBER = 7
 const config = testConfig('isthmus')
 const timestamp = l2BlockTime(config, NUMBER)
-const thread = createInspectionThread({ clock: systemClock, logger: silentLogger })
-afterAll(() => thread.close())
+const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger })
+afterAll(() => inspector.close())
 
 const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length))
 
@@ -48,7 +48,7 @@ function countingReader() {
     {
       unpackBlock(block, from) {
         work.there += 1
-        return thread.unpackBlock(block, from)
+        return inspector.unpackBlock(block, from)
       },
     },
     config,
@@ -69,11 +69,11 @@ function bothWays(bytes: Uint8Array): Promise<[unknown, unknown]> {
   const block = (): FramedBlock => ({ ...response.block, frames: Uint8Array.from(response.block.frames) })
   return Promise.all([
     outcome(Promise.resolve().then(() => unpackBlock(block()))),
-    outcome(thread.unpackBlock(block(), 'peer')),
+    outcome(inspector.unpackBlock(block(), 'peer')),
   ])
 }
 
-describe('a block unpacked by the thread', () => {
+describe('a block unpacked by the other process', () => {
   it('is that of here, and so is its error, whatever bytes are changed', async () => {
     const good = answerOf([...Array(20)].map((_, n) => random(n * 7)))
     const change = fc.tuple(fc.integer({ min: 5, max: good.length - 1 }), fc.nat(255))
@@ -153,7 +153,7 @@ describe('an answer that claims the hash of the good block', () => {
       timestamp,
       ...(fork === 'jovian' ? { blobGasUsed: 123_456n } : {}),
     })
-    const read = createAnswerReader(thread, forkConfig)
+    const read = createAnswerReader(inspector, forkConfig)
     const readForged = (forged: PayloadEnvelope): Promise<Answer> =>
       read(encodeResponse(forged, forkConfig), NUMBER, 'peer')
 

@@ -2,7 +2,7 @@ import { DeviumError } from '../../lib/errors.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import type { InspectionThread } from '../gossip/inspectionThread.ts'
+import type { InspectionProcess } from '../gossip/inspectionProcess.ts'
 import { hasManyTransactions, LARGE_BYTES } from '../gossip/largeMessages.ts'
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
@@ -20,14 +20,13 @@ export class FalseAnswer extends DeviumError {
 }
 
 /**
- * What a peer answered (in a buffer of its own, which may be gone afterwards) when it was asked for the block of this
- * number. Rejects with DecodeError, with FalseAnswer, and with InspectionFailure, for which the peer is not to blame.
+ * What a peer answered when it was asked for the block of this number. Rejects with DecodeError, with FalseAnswer, and with InspectionFailure, for which the peer is not to blame.
  */
 export type AnswerReader = (bytes: Uint8Array, number: number, from: string) => Promise<Answer>
 
-/** Small answers are read here, large ones by the thread. */
+/** Small answers are read here, large ones by the process for large messages. */
 export function createAnswerReader(
-  thread: Pick<InspectionThread, 'unpackBlock'>,
+  inspector: Pick<InspectionProcess, 'unpackBlock'>,
   config: RollupConfig,
   readHere: (body: Uint8Array, version: PayloadVersion) => UnpackedBlock = readBlock,
 ): AnswerReader {
@@ -38,7 +37,7 @@ export function createAnswerReader(
     const body = isLarge(block) ? undefined : decodeSnappyFrames(block.frames, MAX_RESPONSE_BYTES)
     const unpacked =
       body === undefined || hasManyTransactions(body, block.version)
-        ? await thread.unpackBlock(block, from)
+        ? await inspector.unpackBlock(block, from)
         : readHere(body, block.version)
     checkBlock(unpacked, number)
     return { code: response.code, envelope: unpacked.envelope }

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
-import type { InspectionThread } from '../gossip/inspectionThread.ts'
+import type { InspectionProcess } from '../gossip/inspectionProcess.ts'
 import type { Host } from '../host/host.ts'
 import type { P2pMetrics } from '../metrics.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
@@ -54,7 +54,7 @@ export function createBlockSync(
     isStatic(peerId: string): boolean
     onOversizedRequest(peerId: string): void
     /** Reads large answers. */
-    thread: Pick<InspectionThread, 'unpackBlock'>
+    inspector: Pick<InspectionProcess, 'unpackBlock'>
     onBlock: PayloadListener
   },
   options: P2pOptions['sync'],
@@ -62,7 +62,7 @@ export function createBlockSync(
   const { host, chain, clock, logger, metrics, appScores } = modules
   const { config } = chain
   const protocols = payloadByNumberProtocols(config.l2ChainId)
-  const readAnswer = createAnswerReader(modules.thread, config)
+  const readAnswer = createAnswerReader(modules.inspector, config)
   const controller = new AbortController()
 
   const ask = async (peerId: string, number: number): Promise<Answer> => {

@@ -3,7 +3,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
-import { InspectionFailure } from '../gossip/inspectionThread.ts'
+import { InspectionFailure } from '../gossip/inspectionProcess.ts'
 import { RESULT } from './payloadByNumber.ts'
 import { GLOBAL_LIMIT, PEER_LIMIT } from './server.ts'
 import { TokenBucket } from './tokenBucket.ts'
@@ -197,7 +197,7 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       const cause = error instanceof P2pError ? error.code : undefined
       const isUnread = error instanceof InspectionFailure
       const isBlameless = isUnread || cause === 'connection-lost' || cause === 'not-served'
-      // An answer that broke the thread is not asked for again.
+      // An answer that broke the process for large messages is not asked for again.
       if (cause === 'connection-lost' || (isUnread && error.reason !== 'worker-failed')) {
         rest(state)
       } else {

@@ -28,7 +28,7 @@ export interface UnpackedBlock {
   body: Uint8Array
 }
 
-/** The same on every thread. Throws DecodeError. */
+/** The same in every process. Throws DecodeError. */
 export function unpackBlock({ frames, version }: FramedBlock, read?: TransactionReader): UnpackedBlock {
   return readBlock(decodeSnappyFrames(frames, MAX_RESPONSE_BYTES), version, read)
 }

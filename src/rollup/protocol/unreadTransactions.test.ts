@@ -8,7 +8,7 @@ import { transactionTotals, withUnreadTransactions } from './unreadTransactions.
 
 const TRANSACTIONS = [Uint8Array.of(1, 2, 3), EMPTY_BYTES, Uint8Array.of(4)]
 
-/** The payload as another thread leaves it, and the list that its transactions stand in. */
+/** The payload as another process leaves it, and the list that its transactions stand in. */
 function unread(transactions: Uint8Array[]): { whole: ExecutionPayload; list: Uint8Array; payload: ExecutionPayload } {
   const whole = { ...EMPTY_PAYLOAD, transactions }
   const body = encodePayloadSsz(whole, 1)

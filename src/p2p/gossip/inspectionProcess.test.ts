@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
@@ -13,8 +14,9 @@ import { compressSnappy } from '../snappyBlock.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { until } from '../testUtils/testNode.ts'
 import { createBlockValidator, createQuestions, type Verdict } from './blockValidator.ts'
-import { createInspectionThread, type InspectionThread } from './inspectionThread.ts'
+import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
@@ -23,19 +25,19 @@ import { blocksTopic, type PayloadVersion } from './topics.ts'
 
 const NOW_S = 1_700_000_000
 const TOPIC = blocksTopic(CHAIN_ID, 3)
-const FAULTY = new URL('../testUtils/faultyWorker.ts', import.meta.url)
+const FAULTY = new URL('../testUtils/faultyInspection.ts', import.meta.url)
 
-/** For all tests that nothing happens to it in: V8 now and then ends a process in which threads come and go. */
-const lasting = createInspectionThread({ clock: systemClock, logger: silentLogger })
+/** For all tests that nothing happens to it in. */
+const lasting = createInspectionProcess({ clock: systemClock, logger: silentLogger })
 afterAll(() => lasting.close())
 
-function startThread(clock = systemClock, options: Parameters<typeof createInspectionThread>[1] = {}) {
-  const thread = createInspectionThread({ clock, logger: silentLogger }, options)
-  onTestFinished(thread.close)
-  return thread
+function startProcess(clock = systemClock, options: Parameters<typeof createInspectionProcess>[1] = {}) {
+  const inspector = createInspectionProcess({ clock, logger: silentLogger }, options)
+  onTestFinished(inspector.close)
+  return inspector
 }
 
-/** Judges messages twice, here and on the thread, each with a memory of its own, and checks that nothing differs. */
+/** Judges messages twice, here and in the process, each with a memory of its own, and checks that nothing differs. */
 function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
   return async (compressed: Uint8Array, version: PayloadVersion, atMs: number): Promise<Verdict> => {
     const clock = new ManualClock(atMs)
@@ -56,7 +58,7 @@ function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
 
 const reasonOf = (verdict: Verdict): string => (verdict.result === 'accept' ? 'accept' : verdict.reason)
 
-describe('the verdict by way of the thread', () => {
+describe('the verdict by way of the process', () => {
   it.each(['regolith', 'canyon', 'holocene'] as const)("is that of here for op-node's messages on %s", async (name) => {
     const recording = loadGossipRecording(name)
     const config = testConfig(name, { l2ChainId: recording.chainId })
@@ -128,7 +130,7 @@ describe('the verdict by way of the thread', () => {
         async (bytes, pack) => {
           const compressed = pack ? compressSnappy(bytes) : bytes
           const unpacked = unpackMessage(compressed)
-          // The thread gets none that are too small to be a block.
+          // The process gets none that are too small to be a block.
           fc.pre(!unpacked.ok || unpacked.data.length >= MIN_MESSAGE_BYTES)
           await judge(compressed, 4, NOW_S * 1000)
         },
@@ -138,7 +140,7 @@ describe('the verdict by way of the thread', () => {
   })
 })
 
-describe('createInspectionThread', () => {
+describe('createInspectionProcess', () => {
   const config = testConfig('holocene')
   const question = { version: 3, chainId: CHAIN_ID, signers: [SEQUENCER_ADDRESS], earliest: 0, latest: NOW_S } as const
   const large = compressSnappy(
@@ -149,39 +151,48 @@ describe('createInspectionThread', () => {
       SEQUENCER_KEY,
     ),
   )
-  const ask = (thread: InspectionThread, topic = TOPIC, from = 'peer') =>
-    thread.identify({ topic, compressed: large, from, question })
-  const inspect = async (thread: InspectionThread): Promise<string> => {
-    const { unpacked } = await ask(thread)
+  const ask = (inspector: InspectionProcess, topic = TOPIC, from = 'peer') =>
+    inspector.identify({ topic, compressed: large, from, question })
+  const inspect = async (inspector: InspectionProcess): Promise<string> => {
+    const { unpacked } = await ask(inspector)
     if (!unpacked.ok || unpacked.data !== undefined) throw new Error('not inspected')
     return (await unpacked.inspection).stop
   }
 
-  it.each(['die', 'throw'])('starts anew after a breakdown (%s), which costs the message its verdict', async (how) => {
-    const thread = startThread(systemClock, { file: FAULTY })
-    const [broken, after] = await Promise.allSettled([ask(thread, how), inspect(thread)])
-    expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
-    expect(after.status).toBe('fulfilled')
-    expect(await inspect(thread)).toBe('none')
-  })
+  /** What the process says of itself, if it is the faulty one. */
+  const tell = async (inspector: InspectionProcess): Promise<{ pid: number; environment: string[] }> => {
+    const answer = await ask(inspector, 'tell').catch((error: Error) => error.message)
+    return JSON.parse(String(answer))
+  }
 
-  it('has a verdict by its time limit or none, and puts an end to a thread that hangs', async () => {
+  it.each(['die', 'throw', 'crash'])(
+    'starts anew after a breakdown (%s), which costs the message its verdict',
+    async (how) => {
+      const inspector = startProcess(systemClock, { file: FAULTY })
+      const [broken, after] = await Promise.allSettled([ask(inspector, how), inspect(inspector)])
+      expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
+      expect(after.status).toBe('fulfilled')
+      expect(await inspect(inspector)).toBe('none')
+    },
+  )
+
+  it('has a verdict by its time limit or none, and puts an end to a process that hangs', async () => {
     const clock = new ManualClock(NOW_S * 1000)
-    const thread = startThread(clock, { file: FAULTY })
-    const hanging = ask(thread, 'hang')
-    const waiting = ask(thread)
+    const inspector = startProcess(clock, { file: FAULTY })
+    const hanging = ask(inspector, 'hang')
+    const waiting = ask(inspector)
     clock.advance(3_000)
     await expect(hanging).rejects.toMatchObject({ reason: 'timed-out' })
     await expect(waiting).rejects.toMatchObject({ reason: 'timed-out' })
-    expect(await inspect(thread)).toBe('none')
+    expect(await inspect(inspector)).toBe('none')
   })
 
   it('takes on a bounded number of messages, a few of each peer', async () => {
     const clock = new ManualClock()
-    const thread = startThread(clock, { file: FAULTY })
-    const first = ask(thread, 'hang')
-    const greedy = Array.from({ length: 10 }, () => ask(thread, TOPIC, 'greedy'))
-    const others = Array.from({ length: 30 }, (_, n) => ask(thread, TOPIC, `peer ${n}`))
+    const inspector = startProcess(clock, { file: FAULTY })
+    const first = ask(inspector, 'hang')
+    const greedy = Array.from({ length: 10 }, () => ask(inspector, TOPIC, 'greedy'))
+    const others = Array.from({ length: 30 }, (_, n) => ask(inspector, TOPIC, `peer ${n}`))
     const reasons = Promise.allSettled([first, ...greedy, ...others]).then((results) =>
       results.map((result) => (result.status === 'rejected' ? result.reason.reason : 'answered')),
     )
@@ -194,44 +205,121 @@ describe('createInspectionThread', () => {
   })
 
   it('fails what waits when it is closed, and what comes later', async () => {
-    const thread = startThread(systemClock, { file: FAULTY })
-    const settled = Promise.allSettled([ask(thread, 'hang'), ask(thread)])
-    await thread.close()
+    const inspector = startProcess(systemClock, { file: FAULTY })
+    const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
+    await inspector.close()
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    await expect(ask(thread)).rejects.toMatchObject({ reason: 'worker-failed' })
+    await expect(ask(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
   })
 
-  it.each(['die', 'throw'])('starts anew after a breakdown (%s), which costs the answer its block', async (how) => {
-    const thread = startThread(systemClock, { file: FAULTY })
-    const unpacking = thread.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
-    await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
-    await expect(thread.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(DecodeError)
-    expect(await inspect(thread)).toBe('none')
-  })
+  it.each(['die', 'throw', 'crash'])(
+    'starts anew after a breakdown (%s), which costs the answer its block',
+    async (how) => {
+      const inspector = startProcess(systemClock, { file: FAULTY })
+      const unpacking = inspector.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
+      await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
+      await expect(inspector.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(
+        DecodeError,
+      )
+      expect(await inspect(inspector)).toBe('none')
+    },
+  )
 
   it('has an answer by its time limit or none, and takes on a few of each peer', async () => {
     const clock = new ManualClock()
-    const thread = startThread(clock, { file: FAULTY })
-    const unpack = (text: string) => thread.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
+    const inspector = startProcess(clock, { file: FAULTY })
+    const unpack = (text: string) =>
+      inspector.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
     const unpacking = Promise.allSettled([unpack('hang'), ...Array.from({ length: 7 }, () => unpack('more'))])
     clock.advance(3_000)
     const reasons = (await unpacking).map((result) => result.status === 'rejected' && result.reason.reason)
     expect(reasons).toEqual([...new Array(7).fill('timed-out'), 'overloaded'])
-    await thread.close()
+    await inspector.close()
     await expect(unpack('late')).rejects.toMatchObject({ reason: 'worker-failed' })
   })
 
+  it('starts before the first message when told to, once', async () => {
+    const inspector = startProcess(systemClock, { file: FAULTY })
+    inspector.start()
+    inspector.start()
+    const { pid } = await tell(inspector)
+    inspector.start()
+    expect((await tell(inspector)).pid).toBe(pid)
+    await inspector.close()
+    expect(isAlive(pid)).toBe(false)
+    inspector.start()
+    await expect(ask(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
+  })
+
+  it('can be closed while the process starts, and while it works', async () => {
+    for (const work of [0, 5, 20, 60, 150]) {
+      const inspector = startProcess()
+      inspector.start()
+      await new Promise((resolve) => setTimeout(resolve, work))
+      const unanswered = Promise.allSettled([ask(inspector), ask(inspector)])
+      await inspector.close()
+      await unanswered
+    }
+  })
+
+  it('knows nothing of the environment, where secrets may be', async () => {
+    vi.stubEnv('DEVIUM_P2P_SEQUENCER_KEY', 'secret')
+    vi.stubEnv('NODE_OPTIONS', '--inspect')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { environment } = await tell(startProcess(systemClock, { file: FAULTY }))
+    expect(environment).toContain('PATH')
+    expect(environment).not.toContain('DEVIUM_P2P_SEQUENCER_KEY')
+    expect(environment).not.toContain('NODE_OPTIONS')
+  })
+
+  it('leaves it to the node what Ctrl-C means', async () => {
+    const inspector = startProcess(systemClock, { file: FAULTY })
+    const { pid } = await tell(inspector)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
+    expect((await tell(inspector)).pid).toBe(pid)
+  })
+
+  /** A node that has judged a message, and told who did. */
+  const program = (then: string): string => `
+    import { createInspectionProcess } from '${new URL('./inspectionProcess.ts', import.meta.url).href}'
+    import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
+    import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
+    const options = { file: new URL('${FAULTY.href}') }
+    const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger }, options)
+    const question = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
+    const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))
+    const { unpacked } = await inspector.identify({ topic: 'topic', compressed, from: 'peer', question })
+    console.log((await unpacked.inspection).stop)
+    ${then}`
+
   it('does not keep the process alive', async () => {
-    const script = `
-      import { createInspectionThread } from '${new URL('./inspectionThread.ts', import.meta.url).href}'
-      import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
-      import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
-      const thread = createInspectionThread({ clock: systemClock, logger: silentLogger })
-      const question = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
-      const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))
-      const { unpacked } = await thread.identify({ topic: 'topic', compressed, from: 'peer', question })
-      console.log((await unpacked.inspection).stop)`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program('')])
     expect(stdout).toBe('untimely\n')
   })
+
+  it('ends with the node, however that ends', async () => {
+    const tellAndStay = `
+      const told = await inspector.identify({ topic: 'tell', compressed, from: 'peer', question }).catch(String)
+      console.log(told.slice(told.indexOf('{')))
+      setInterval(() => {}, 1_000)`
+    const node = spawn(process.execPath, ['--input-type=module', '--eval', program(tellAndStay)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void node.kill('SIGKILL'))
+    const lines = createInterface({ input: node.stdout })[Symbol.asyncIterator]()
+    expect((await lines.next()).value).toBe('untimely')
+    const { pid } = JSON.parse((await lines.next()).value ?? '')
+    expect(isAlive(pid)).toBe(true)
+    node.kill('SIGKILL')
+    await until('the end of the process', () => !isAlive(pid))
+  })
 })
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,15 +1,14 @@
-import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { kernelModule } from '../../lib/wasm/kernel.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { FramedBlock, UnpackedBlock } from '../sync/unpackBlock.ts'
 import { createFairQueue } from './fairQueue.ts'
 import { bodyOf, type Inspection, type Question } from './inspection.ts'
-import { type Answer, END, type Task, type ThreadData, type Work } from './inspectionTask.ts'
+import { type InspectionChild, startInspectionChild } from './inspectionChild.ts'
+import type { Answer, Work } from './inspectionTask.ts'
 import type { IdentifiedMessage } from './messageId.ts'
 
 /** Why a large message has no verdict, or a large answer was not read; the peer is not to blame. */
@@ -31,18 +30,18 @@ export interface LargeMessage {
 }
 
 /**
- * Another thread for large messages and answers, which starts with the first one. It does not keep the process alive
- * when idle.
+ * Another process for large messages and answers, which starts with the first one unless it is told to before. A thread
+ * would be lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500); what
+ * becomes of this one is no harm to the node. It does not keep the node's process alive when idle.
  */
-export interface InspectionThread {
+export interface InspectionProcess {
+  /** Starting one holds the event loop for some 10 ms: better now than when the first message comes. */
+  start(): void
   /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
   identify(message: LargeMessage): Promise<IdentifiedMessage>
-  /**
-   * The block of an answer that `from` gave, whose buffer goes over to the thread: it is empty here after that. Rejects
-   * with DecodeError, and with InspectionFailure.
-   */
+  /** The block of an answer that `from` gave. Rejects with DecodeError, and with InspectionFailure. */
   unpackBlock(block: FramedBlock, from: string): Promise<UnpackedBlock>
-  /** Ends the thread; what waits fails. */
+  /** Ends the process; what waits fails. */
   close(): Promise<void>
 }
 
@@ -50,63 +49,55 @@ export interface InspectionThread {
 const QUEUE = { total: 24, perPeer: 6 }
 /** From a message's arrival to its verdict: op-node's limit on a validator. */
 const TIME_LIMIT_MS = 3_000
-/** For one message, which takes 0.1 s at most: then the thread is taken for stuck. */
+/** For one message, which takes 0.1 s at most: then the process is taken for stuck. */
 const STUCK_MS = 3_000
-/** For the thread to end by itself when the node stops: a message and some more. */
+/** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
 
-/** What waits for the thread, or is with it. */
+/** What waits for the process, or is with it. */
 interface Job {
   from: string
-  /** Made when its turn comes. */
-  work(): { work: Work; transfer: ArrayBuffer[] }
+  work: Work
+  bytes: Uint8Array
   /** True when no more answers follow. */
-  onAnswer(answer: Answer): boolean
+  onAnswer(answer: Answer, bytes: Uint8Array): boolean
   reject(failure: InspectionFailure): void
   /** Undoes the time limit. */
   cancel(): void
 }
 
-export function createInspectionThread(
+export function createInspectionProcess(
   modules: { clock: Clock; logger: Logger },
   options: { file?: URL; timeLimitMs?: number; stuckMs?: number } = {},
-): InspectionThread {
+): InspectionProcess {
   const { clock, logger } = modules
-  const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, file = workerFile() } = options
+  const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, file = mainFile() } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
-  let worker: Worker | undefined
+  let child: InspectionChild | undefined
   let running: { task: number; job: Job; sinceMs: number; cancelStuck(): void } | undefined
   let tasks = 0
   let closed = false
 
-  const start = (): Worker => {
-    // Without the flags of the process, some of which are for its main module only.
-    const workerData: ThreadData = { kernel: kernelModule() }
-    const started = new Worker(file, { execArgv: ['--disable-warning=ExperimentalWarning'], workerData })
-    started.on('message', (answer: Answer) => onAnswer(answer))
-    started.on('error', (err: unknown) => {
-      if (started === worker) replace('worker-failed', err instanceof Error ? err.message : String(err))
+  const start = (): InspectionChild => {
+    const started = startInspectionChild(file, (answer, bytes) => {
+      if (started === child) onAnswer(answer, bytes)
     })
-    started.on('exit', (code) => {
-      if (started === worker) replace('worker-failed', `ended with code ${code}`)
+    void started.ended.then((why) => {
+      if (started === child) replace('worker-failed', why)
     })
     return started
   }
-  /** A thread that is ended in the middle of its work may take V8 along, so it has some time to end by itself. */
-  const end = async (ending: Worker): Promise<void> => {
-    const ended = new Promise((resolve) => ending.once('exit', resolve))
-    const cancel = clock.setTimeout(() => void ending.terminate(), END_MS)
-    ending.ref()
-    ending.postMessage(END)
-    await ended
+  const end = async (ending: InspectionChild): Promise<void> => {
+    const cancel = clock.setTimeout(ending.kill, END_MS)
+    ending.end()
+    await ending.ended
     cancel()
   }
   /** The next message starts a new one. */
   const replace = (reason: InspectionFailure['reason'], why: string): void => {
-    const broken = worker
-    worker = undefined
-    void broken?.terminate()
-    logger.warn('The thread that inspects large gossip messages broke down', { reason, why })
+    child?.kill()
+    child = undefined
+    logger.warn('The process that inspects large gossip messages broke down', { reason, why })
     if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
     finish()
   }
@@ -114,18 +105,12 @@ export function createInspectionThread(
   const next = (): void => {
     if (running !== undefined || closed) return
     const job = queue.take()
-    if (job === undefined) {
-      worker?.unref()
-      return
-    }
-    worker ??= start()
-    worker.ref()
+    if (job === undefined) return
+    child ??= start()
     tasks += 1
-    const { work, transfer } = job.work()
-    const task: Task = { ...work, task: tasks }
     const cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
     running = { task: tasks, job, sinceMs: clock.now(), cancelStuck }
-    worker.postMessage(task, transfer)
+    child.send({ ...job.work, task: tasks }, job.bytes)
   }
   const finish = (): void => {
     if (running !== undefined) {
@@ -136,12 +121,12 @@ export function createInspectionThread(
     next()
   }
 
-  const onAnswer = (answer: Answer): void => {
+  const onAnswer = (answer: Answer, bytes: Uint8Array): void => {
     if (running === undefined || answer.task !== running.task) return
     const { job } = running
     try {
       if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
-      else if (!job.onAnswer(answer)) return
+      else if (!job.onAnswer(answer, bytes)) return
     } catch (error) {
       fail(job, new InspectionFailure('worker-failed', String(error)))
     }
@@ -165,6 +150,9 @@ export function createInspectionThread(
   }
 
   return {
+    start() {
+      if (!closed) child ??= start()
+    },
     identify({ topic, compressed, from, question }) {
       if (closed) return Promise.reject(stopping())
       const identified = Promise.withResolvers<IdentifiedMessage>()
@@ -173,15 +161,12 @@ export function createInspectionThread(
       inspected.promise.catch(() => {})
       const job = submit({
         from,
-        work() {
-          // What came from the network may be part of a larger buffer, and is passed on to other peers.
-          const copy = new Uint8Array(compressed)
-          return { work: { topic, compressed: copy, question }, transfer: [copy.buffer] }
-        },
-        onAnswer(answer) {
+        work: { topic, question },
+        bytes: compressed,
+        onAnswer(answer, message) {
           if ('inspection' in answer) {
             job.cancel()
-            inspected.resolve(withTransactions(answer.inspection, answer.message, question))
+            inspected.resolve(withTransactions(answer.inspection, message, question))
             return true
           }
           if (!('id' in answer)) return false
@@ -207,14 +192,10 @@ export function createInspectionThread(
       const unpacked = Promise.withResolvers<UnpackedBlock>()
       const job = submit({
         from,
-        work() {
-          return {
-            work: { block: { frames, version } },
-            transfer: frames.buffer instanceof ArrayBuffer ? [frames.buffer] : [],
-          }
-        },
-        onAnswer(answer) {
-          if ('block' in answer) unpacked.resolve(blockWithTransactions(answer.block, version))
+        work: { version },
+        bytes: frames,
+        onAnswer(answer, body) {
+          if ('block' in answer) unpacked.resolve(blockWithTransactions({ ...answer.block, body }, version))
           else if ('undecodable' in answer) unpacked.reject(new DecodeError(answer.undecodable))
           else return false
           job.cancel()
@@ -230,8 +211,8 @@ export function createInspectionThread(
       for (const job of queue.remove(() => true)) fail(job, failure)
       if (running !== undefined) fail(running.job, failure)
       finish()
-      const last = worker
-      worker = undefined
+      const last = child
+      child = undefined
       if (last !== undefined) await end(last)
     },
   }
@@ -253,15 +234,15 @@ function blockWithTransactions(block: UnpackedBlock, version: PayloadVersion): U
   return { ...block, envelope: readLater(block.envelope, block.body, version) }
 }
 
-/** The thread sends the transactions within a body, which it has found to be readable. */
+/** The transactions come within a body, and were found to be readable. */
 function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: PayloadVersion): PayloadEnvelope {
   const place = transactionsPlace(body, version)
-  if (place === undefined) throw new Error('the thread found transactions where there are none')
+  if (place === undefined) throw new Error('transactions were found where there are none')
   const list = body.subarray(place.start, place.end)
   return { ...envelope, payload: withUnreadTransactions(envelope.payload, list) }
 }
 
 /** The source as it is, or compiled. */
-function workerFile(): URL {
-  return new URL(`./inspectionWorker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+function mainFile(): URL {
+  return new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }

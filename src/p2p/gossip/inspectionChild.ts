@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
+import { Socket } from 'node:net'
+import { dirname } from 'node:path'
+import type { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { nextTurn } from '../../lib/nextTurn.ts'
+import { createFrameReader, frameOf } from './inspectionFrames.ts'
+import type { Answer, Task } from './inspectionTask.ts'
+
+/** A process that inspects. It does not keep this one alive. */
+export interface InspectionChild {
+  /** `bytes` is not to change until the answer is there. */
+  send(task: Task, bytes: Uint8Array): void
+  /** Lets it end when it has done what it is at. */
+  end(): void
+  kill(): void
+  /** Resolves when it has ended, with the reason. */
+  readonly ended: Promise<string>
+}
+
+/** Written in one turn of the event loop: the system goes on for as long as the reader keeps up, 3 ms for each MB. */
+const TURN_BYTES = 512 * 1024
+/** Of what it complains at its end. */
+const COMPLAINT_CHARACTERS = 400
+/** All that Node needs of the environment; the rest is none of its business, secrets least of all. */
+const ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT']
+
+export function startInspectionChild(
+  file: URL,
+  onAnswer: (answer: Answer, bytes: Uint8Array) => void,
+): InspectionChild {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(file)], {
+    env: environment(),
+    windowsHide: true,
+  })
+  let complaint = ''
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => {
+      const how = signal === null ? `ended with code ${code}` : `ended by ${signal}`
+      resolve(`${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim())
+    })
+  })
+  // The other side is of the same version.
+  const read = createFrameReader((value, bytes) => onAnswer(value as Answer, bytes))
+  child.unref()
+  // There are none when the process could not be started.
+  for (const stream of child.stdio ?? []) if (stream instanceof Socket) stream.unref()
+  child.stdin?.on('error', () => {})
+  child.stdout?.on('data', read)
+  child.stderr?.on('data', (chunk: Buffer) => {
+    complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
+  })
+  return {
+    ended,
+    send: (task, bytes) => void writeInTurns(child.stdin, frameOf(task, bytes)),
+    end: () => child.stdin?.end(),
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+/** Ends early when the other side does. */
+async function writeInTurns(stream: Writable | null, pieces: readonly Uint8Array[]): Promise<void> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length && stream?.writable; at += TURN_BYTES) {
+      if (at > 0) await nextTurn()
+      await new Promise((resolve) => stream.write(piece.subarray(at, at + TURN_BYTES), resolve))
+    }
+  }
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
+  const cache = getCompileCacheDir()
+  // In which each version of Node has a folder of its own, the one that is named here.
+  return { ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { createFrameReader, frameOf } from './inspectionFrames.ts'
+
+it('frames are read as they were written, in whatever pieces they come', () => {
+  const frames = fc.array(fc.record({ value: fc.anything(), bytes: fc.uint8Array({ maxLength: 3_000 }) }), {
+    maxLength: 8,
+  })
+  fc.assert(
+    fc.property(frames, fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1 }), (written, lengths) => {
+      const stream = concatBytes(...written.flatMap(({ value, bytes }) => frameOf(value, bytes)))
+      const seen: { value: unknown; bytes: Uint8Array }[] = []
+      const read = createFrameReader((value, bytes) => seen.push({ value, bytes }))
+      for (let at = 0, piece = 0; at < stream.length; piece++) {
+        const end = at + (lengths[piece % lengths.length] ?? 1)
+        read(stream.subarray(at, end))
+        at = end
+      }
+      expect(seen).toEqual(written)
+    }),
+  )
+})
+
+it('the bytes have a buffer of their own', () => {
+  const chunk = concatBytes(...frameOf('value', Uint8Array.of(1, 2, 3)))
+  const seen: Uint8Array[] = []
+  createFrameReader((_, bytes) => seen.push(bytes))(chunk)
+  chunk.fill(0)
+  expect(seen).toEqual([Uint8Array.of(1, 2, 3)])
+})

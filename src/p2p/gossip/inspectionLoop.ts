@@ -1,0 +1,22 @@
+import { createFrameReader, frameOf } from './inspectionFrames.ts'
+import type { runTask, Task } from './inspectionTask.ts'
+
+/**
+ * Answers what comes by standard input on standard output, in a process of its own, which ends with its input: when the
+ * node has closed it, or is gone.
+ */
+export function answerTasks(run: typeof runTask): void {
+  // Ctrl-C in a terminal goes to the node too, which decides when it is over.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  // The node is gone, and wants no answer any more.
+  process.stdout.on('error', () => process.exit())
+  const read = createFrameReader((value, bytes) => {
+    // The other side is of the same version.
+    run(value as Task, bytes, (answer, withIt = NOTHING) => {
+      for (const piece of frameOf(answer, withIt)) process.stdout.write(piece)
+    })
+  })
+  process.stdin.on('data', read)
+}
+
+const NOTHING = new Uint8Array(0)

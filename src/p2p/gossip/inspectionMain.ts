@@ -1,0 +1,8 @@
+import { answerTasks } from './inspectionLoop.ts'
+import { runTask } from './inspectionTask.ts'
+
+// The process in which large messages are unpacked, named and inspected.
+
+// What `ps` and `top` show.
+process.title = 'devium-inspection'
+answerTasks(runTask)

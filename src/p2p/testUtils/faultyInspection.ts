@@ -1,0 +1,20 @@
+import { answerTasks } from '../gossip/inspectionLoop.ts'
+import { runTask } from '../gossip/inspectionTask.ts'
+
+// The process for large messages, which breaks down or tells of itself on demand: a message's topic or a block's frames
+// say so.
+
+answerTasks((task, bytes, answer) => {
+  const order = 'version' in task ? Buffer.from(bytes.subarray(0, 5)).toString() : task.topic
+  if (order === 'die') process.exit(7)
+  if (order === 'crash') process.kill(process.pid, 'SIGSEGV')
+  if (order === 'throw') throw new Error('thrown on demand')
+  if (order === 'tell') {
+    const self = { pid: process.pid, environment: Object.keys(process.env) }
+    answer({ task: task.task, failure: JSON.stringify(self) })
+    return
+  }
+  // Until it is killed.
+  while (order === 'hang');
+  runTask(task, bytes, answer)
+})
