@@ -9,7 +9,7 @@ import type { GossipInternals } from './gossipInternals.ts'
 import { idText, type MessageNames } from './idDialects.ts'
 import { InspectionFailure } from './inspectionProcess.ts'
 import type { KnownMessage } from './knownFrames.ts'
-import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked, unpackMessage } from './messageId.ts'
+import { type IdentifiedMessage, identifyMessage, type MessageIds, type Unpacked } from './messageId.ts'
 import { countMissed } from './missedBlocks.ts'
 import type { DialectHooks } from './speakBothDialects.ts'
 import type { ChainTopics, PayloadVersion } from './topics.ts'
@@ -44,8 +44,8 @@ export interface Rejection {
 
 /** What becomes of a message in gossipsub's hands: it is named, judged, and handed over or not. */
 export interface MessageFlow {
-  /** What this node publishes does not queue behind what strangers send. */
-  addOwn(data: Uint8Array): void
+  /** What this node publishes is not unpacked, and does not queue behind what strangers send. */
+  addOwn(compressed: Uint8Array, message: Uint8Array): void
   /** Its id. Throws, or rejects, when there is none: the library then drops it, and blames nobody. */
   identify(message: Message): Uint8Array | Promise<Uint8Array>
   /** Called right after the library has found the id to be new. */
@@ -80,7 +80,8 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
   const { ids, scoring, topics, internals, names } = modules
   const hearMinBytes = Math.max(HEAR_MIN_BYTES, options.idontwantMinBytes)
   const turns = createFairTurns()
-  const own = new WeakSet<Uint8Array>()
+  /** Messages of this node, by their compressed bytes. */
+  const own = new WeakMap<Uint8Array, Uint8Array>()
   /** What the id was computed from is what is judged. */
   const identifiedOf = new WeakMap<Message, { unpacked: Unpacked; both: MessageNames }>()
   const rejected = new LruMap<string, Rejection>(REJECTED_REMEMBERED)
@@ -91,8 +92,8 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
     names.onIdentified(both)
     return id
   }
-  const identifyOwn = (message: Message): Uint8Array => {
-    const identified = identifyMessage(message.topic, message.data, unpackMessage(message.data))
+  const identifyOwn = (message: Message, data: Uint8Array): Uint8Array => {
+    const identified = identifyMessage(message.topic, message.data, { ok: true, data }, names.needsBoth())
     names.onValid({ withTopic: identified.id, withoutTopic: identified.idWithoutTopic }, message)
     return remember(message, identified)
   }
@@ -141,9 +142,10 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
   }
 
   return {
-    addOwn: (data) => own.add(data),
+    addOwn: (compressed, message) => own.set(compressed, message),
     identify(message) {
-      if (own.has(message.data)) return identifyOwn(message)
+      const data = own.get(message.data)
+      if (data !== undefined) return identifyOwn(message, data)
       const turn = turns.take()
       const named = () => turns.measure(() => identifyNow(message))
       return turn === undefined ? named() : turn.then(named)

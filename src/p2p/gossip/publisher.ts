@@ -7,14 +7,13 @@ import { encodePayloadEnvelope, payloadVersionAt } from '../../rollup/protocol/i
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import type { BlockSigner } from '../signer/blockSigner.ts'
-import { compressSnappy } from '../snappyBlock.ts'
 import type { GossipRouter } from './router.ts'
 
 export interface Publisher {
   publish(envelope: PayloadEnvelope): Promise<void>
 }
 
-/** Signs, compresses and publishes on the topic that the block's time chooses. */
+/** Signs and publishes on the topic that the block's time chooses. */
 export function createPublisher(modules: {
   config: RollupConfig
   router: Pick<GossipRouter, 'publish'>
@@ -47,7 +46,7 @@ export function createPublisher(modules: {
         warnOfForeignSigner(signer.address)
         const body = encodePayloadEnvelope(envelope, version)
         const message = concatBytes(await signer.sign(keccak256(body)), body)
-        const peers = await router.publish(version, compressSnappy(message))
+        const peers = await router.publish(version, message)
         logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
       } catch (error) {
         metrics.onPublishingError(unixSeconds(clock))

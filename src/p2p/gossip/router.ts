@@ -3,6 +3,7 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
+import { compressSnappy } from '../snappyBlock.ts'
 import type { Verdict } from './blockValidator.ts'
 import { orderForwarding } from './forwardOrder.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
@@ -66,8 +67,8 @@ export interface GossipRouter {
   join(): void
   /** The host is about to stop, and with it the topics are left. */
   leave(): void
-  /** Number of peers it was sent to. */
-  publish(version: PayloadVersion, data: Uint8Array): Promise<number>
+  /** A signed message, compressed here. Number of peers it was sent to. */
+  publish(version: PayloadVersion, message: Uint8Array): Promise<number>
   meshPeers(version: PayloadVersion): string[]
   subscribers(version: PayloadVersion): string[]
   isSubscribed(peerId: string): boolean
@@ -219,11 +220,12 @@ export function createGossipRouter(
       if (isJoined) onEvent('LEAVE', names.length)
       isJoined = false
     },
-    async publish(version, data) {
+    async publish(version, message) {
       const { internals, flow, isSmall } = built()
       const topic = topicOf(version)
-      flow.addOwn(data)
-      const { recipients } = await internals.publish(topic, data, {
+      const compressed = compressSnappy(message)
+      flow.addOwn(compressed, message)
+      const { recipients } = await internals.publish(topic, compressed, {
         floodPublish: options.floodPublish || isSmall(topic),
       })
       onEvent('PUBLISH_MESSAGE')
