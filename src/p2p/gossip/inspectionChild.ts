@@ -46,8 +46,11 @@ export function startInspectionChild(
   const read = createFrameReader((value, bytes) => onAnswer(value as Answer, bytes))
   child.unref()
   // There are none when the process could not be started.
-  for (const stream of child.stdio ?? []) if (stream instanceof Socket) stream.unref()
-  child.stdin?.on('error', () => {})
+  for (const stream of child.stdio ?? []) {
+    // What is wrong with them, its end tells.
+    stream?.on('error', () => {})
+    if (stream instanceof Socket) stream.unref()
+  }
   child.stdout?.on('data', read)
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)

@@ -16,6 +16,7 @@ import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { createBlockValidator, createQuestions, type Verdict } from './blockValidator.ts'
+import { startInspectionChild } from './inspectionChild.ts'
 import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
@@ -26,6 +27,7 @@ import { blocksTopic, type PayloadVersion } from './topics.ts'
 const NOW_S = 1_700_000_000
 const TOPIC = blocksTopic(CHAIN_ID, 3)
 const FAULTY = new URL('../testUtils/faultyInspection.ts', import.meta.url)
+const faulty = { startChild: startInspectionChild.bind(undefined, FAULTY) }
 
 /** For all tests that nothing happens to it in. */
 const lasting = createInspectionProcess({ clock: systemClock, logger: silentLogger })
@@ -168,7 +170,7 @@ describe('createInspectionProcess', () => {
   it.each(['die', 'throw', 'crash'])(
     'starts anew after a breakdown (%s), which costs the message its verdict',
     async (how) => {
-      const inspector = startProcess(systemClock, { file: FAULTY })
+      const inspector = startProcess(systemClock, faulty)
       const [broken, after] = await Promise.allSettled([ask(inspector, how), inspect(inspector)])
       expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
       expect(after.status).toBe('fulfilled')
@@ -176,9 +178,41 @@ describe('createInspectionProcess', () => {
     },
   )
 
+  it('does not start one process after the other in vain', async () => {
+    const clock = new ManualClock()
+    let starts = 0
+    const inspector = startProcess(clock, {
+      startChild(onAnswer) {
+        starts += 1
+        return startInspectionChild(FAULTY, onAnswer)
+      },
+    })
+    const breakdown = async (): Promise<void> => {
+      await expect(ask(inspector, 'die')).rejects.toMatchObject({ reason: 'worker-failed' })
+    }
+    await breakdown()
+    await breakdown()
+    const third = breakdown()
+    inspector.start()
+    clock.advance(99)
+    expect(starts).toBe(2)
+    clock.advance(1)
+    expect(starts).toBe(3)
+    await third
+    const fourth = inspect(inspector)
+    clock.advance(199)
+    expect(starts).toBe(3)
+    clock.advance(1)
+    expect(await fourth).toBe('none')
+    // Which was of use.
+    await breakdown()
+    expect(await inspect(inspector)).toBe('none')
+    expect(starts).toBe(5)
+  })
+
   it('has a verdict by its time limit or none, and puts an end to a process that hangs', async () => {
     const clock = new ManualClock(NOW_S * 1000)
-    const inspector = startProcess(clock, { file: FAULTY })
+    const inspector = startProcess(clock, faulty)
     const hanging = ask(inspector, 'hang')
     const waiting = ask(inspector)
     clock.advance(3_000)
@@ -189,7 +223,7 @@ describe('createInspectionProcess', () => {
 
   it('takes on a bounded number of messages, a few of each peer', async () => {
     const clock = new ManualClock()
-    const inspector = startProcess(clock, { file: FAULTY })
+    const inspector = startProcess(clock, faulty)
     const first = ask(inspector, 'hang')
     const greedy = Array.from({ length: 10 }, () => ask(inspector, TOPIC, 'greedy'))
     const others = Array.from({ length: 30 }, (_, n) => ask(inspector, TOPIC, `peer ${n}`))
@@ -205,7 +239,7 @@ describe('createInspectionProcess', () => {
   })
 
   it('fails what waits when it is closed, and what comes later', async () => {
-    const inspector = startProcess(systemClock, { file: FAULTY })
+    const inspector = startProcess(systemClock, faulty)
     const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
     await inspector.close()
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -215,7 +249,7 @@ describe('createInspectionProcess', () => {
   it.each(['die', 'throw', 'crash'])(
     'starts anew after a breakdown (%s), which costs the answer its block',
     async (how) => {
-      const inspector = startProcess(systemClock, { file: FAULTY })
+      const inspector = startProcess(systemClock, faulty)
       const unpacking = inspector.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
       await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
       await expect(inspector.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(
@@ -227,7 +261,7 @@ describe('createInspectionProcess', () => {
 
   it('has an answer by its time limit or none, and takes on a few of each peer', async () => {
     const clock = new ManualClock()
-    const inspector = startProcess(clock, { file: FAULTY })
+    const inspector = startProcess(clock, faulty)
     const unpack = (text: string) =>
       inspector.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
     const unpacking = Promise.allSettled([unpack('hang'), ...Array.from({ length: 7 }, () => unpack('more'))])
@@ -239,7 +273,7 @@ describe('createInspectionProcess', () => {
   })
 
   it('starts before the first message when told to, once', async () => {
-    const inspector = startProcess(systemClock, { file: FAULTY })
+    const inspector = startProcess(systemClock, faulty)
     inspector.start()
     inspector.start()
     const { pid } = await tell(inspector)
@@ -266,14 +300,14 @@ describe('createInspectionProcess', () => {
     vi.stubEnv('DEVIUM_P2P_SEQUENCER_KEY', 'secret')
     vi.stubEnv('NODE_OPTIONS', '--inspect')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { environment } = await tell(startProcess(systemClock, { file: FAULTY }))
+    const { environment } = await tell(startProcess(systemClock, faulty))
     expect(environment).toContain('PATH')
     expect(environment).not.toContain('DEVIUM_P2P_SEQUENCER_KEY')
     expect(environment).not.toContain('NODE_OPTIONS')
   })
 
   it('leaves it to the node what Ctrl-C means', async () => {
-    const inspector = startProcess(systemClock, { file: FAULTY })
+    const inspector = startProcess(systemClock, faulty)
     const { pid } = await tell(inspector)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
     expect((await tell(inspector)).pid).toBe(pid)
@@ -284,7 +318,8 @@ describe('createInspectionProcess', () => {
     import { createInspectionProcess } from '${new URL('./inspectionProcess.ts', import.meta.url).href}'
     import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
     import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
-    const options = { file: new URL('${FAULTY.href}') }
+    import { startInspectionChild } from '${new URL('./inspectionChild.ts', import.meta.url).href}'
+    const options = { startChild: startInspectionChild.bind(undefined, new URL('${FAULTY.href}')) }
     const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger }, options)
     const question = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
     const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))

@@ -54,6 +54,12 @@ const STUCK_MS = 3_000
 /** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
 
+/**
+ * From a process that broke down to the next one, if it had not done anything: twice as long each time. Starting them
+ * takes more time than what waits is worth.
+ */
+const PAUSE_MS = { first: 100, longest: 2_000 }
+
 /** What waits for the process, or is with it. */
 interface Job {
   from: string
@@ -68,18 +74,21 @@ interface Job {
 
 export function createInspectionProcess(
   modules: { clock: Clock; logger: Logger },
-  options: { file?: URL; timeLimitMs?: number; stuckMs?: number } = {},
+  options: { startChild?: typeof startOwnChild; timeLimitMs?: number; stuckMs?: number } = {},
 ): InspectionProcess {
   const { clock, logger } = modules
-  const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, file = mainFile() } = options
+  const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
   let child: InspectionChild | undefined
   let running: { task: number; job: Job; sinceMs: number; cancelStuck(): void } | undefined
   let tasks = 0
   let closed = false
+  /** Processes in a row that broke down before they had answered. */
+  let inVain = 0
+  let cancelPause: (() => void) | undefined
 
   const start = (): InspectionChild => {
-    const started = startInspectionChild(file, (answer, bytes) => {
+    const started = startChild((answer, bytes) => {
       if (started === child) onAnswer(answer, bytes)
     })
     void started.ended.then((why) => {
@@ -93,17 +102,25 @@ export function createInspectionProcess(
     await ending.ended
     cancel()
   }
-  /** The next message starts a new one. */
+  /** The next message starts a new one, after a pause if this one was of no use. */
   const replace = (reason: InspectionFailure['reason'], why: string): void => {
     child?.kill()
     child = undefined
     logger.warn('The process that inspects large gossip messages broke down', { reason, why })
+    if (inVain > 0) pause(Math.min(PAUSE_MS.first * 2 ** (inVain - 1), PAUSE_MS.longest))
+    inVain += 1
     if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
     finish()
   }
+  const pause = (ms: number): void => {
+    cancelPause = clock.setTimeout(() => {
+      cancelPause = undefined
+      next()
+    }, ms)
+  }
 
   const next = (): void => {
-    if (running !== undefined || closed) return
+    if (running !== undefined || closed || cancelPause !== undefined) return
     const job = queue.take()
     if (job === undefined) return
     child ??= start()
@@ -123,6 +140,7 @@ export function createInspectionProcess(
 
   const onAnswer = (answer: Answer, bytes: Uint8Array): void => {
     if (running === undefined || answer.task !== running.task) return
+    inVain = 0
     const { job } = running
     try {
       if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
@@ -151,7 +169,7 @@ export function createInspectionProcess(
 
   return {
     start() {
-      if (!closed) child ??= start()
+      if (!closed && cancelPause === undefined) child ??= start()
     },
     identify({ topic, compressed, from, question }) {
       if (closed) return Promise.reject(stopping())
@@ -207,6 +225,7 @@ export function createInspectionProcess(
     },
     async close() {
       closed = true
+      cancelPause?.()
       const failure = stopping()
       for (const job of queue.remove(() => true)) fail(job, failure)
       if (running !== undefined) fail(running.job, failure)
@@ -242,7 +261,8 @@ function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: Payload
   return { ...envelope, payload: withUnreadTransactions(envelope.payload, list) }
 }
 
-/** The source as it is, or compiled. */
-function mainFile(): URL {
-  return new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+function startOwnChild(onAnswer: Parameters<typeof startInspectionChild>[1]): InspectionChild {
+  // The source as it is, or compiled.
+  const file = new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  return startInspectionChild(file, onAnswer)
 }
