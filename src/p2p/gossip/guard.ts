@@ -1,4 +1,5 @@
 import type { PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { PeerConduct } from '../score/conduct.ts'
 import { snappyDeclaredLength } from '../snappyBlock.ts'
@@ -86,7 +87,6 @@ const MAX_BACKOFF_S = 3_600
 const MAX_IHAVE_IDS = 250
 /** Members of a dropped RPC that count as one more. */
 const FIELDS_PER_DROP = 50
-const NO_BYTES = new Uint8Array(0)
 
 /**
  * Stands before gossipsub: reads the streams of peers frame by frame, and lets in only what is decodable and within the
@@ -218,7 +218,7 @@ export function guardGossip(
   const handleReceivedMessage = target.handleReceivedMessage.bind(target)
   target.handleReceivedMessage = async (from, message) => {
     const id = from.toString()
-    const data = message.data ?? NO_BYTES
+    const data = message.data ?? EMPTY_BYTES
     const bytes = unpackedBytes(data)
     if (!conduct.spend(id, 'messages') || !conduct.spend(id, 'messageBytes', bytes)) {
       conduct.drop(id, 'message-flood')

@@ -1,4 +1,5 @@
 import { deserialize, serialize } from 'node:v8'
+import { viewOf } from '../../lib/bytes.ts'
 
 // How the two processes talk: frames of two lengths (u32 LE each), a value as V8 writes it, and bytes that go with it as
 // they are: of a large message no copy is made to send it.
@@ -9,7 +10,7 @@ const HEAD_BYTES = 8
 export function frameOf(value: unknown, bytes: Uint8Array): Uint8Array[] {
   const written = serialize(value)
   const head = new Uint8Array(HEAD_BYTES + written.length)
-  const view = new DataView(head.buffer)
+  const view = viewOf(head)
   view.setUint32(0, written.length, true)
   view.setUint32(4, bytes.length, true)
   head.set(written, HEAD_BYTES)
@@ -19,7 +20,7 @@ export function frameOf(value: unknown, bytes: Uint8Array): Uint8Array[] {
 /** Takes what is read, in whatever pieces, and calls back with each frame; its bytes have a buffer of their own. */
 export function createFrameReader(onFrame: (value: unknown, bytes: Uint8Array) => void): (chunk: Uint8Array) => void {
   const head = new Uint8Array(HEAD_BYTES)
-  const lengths = new DataView(head.buffer)
+  const lengths = viewOf(head)
   /** What is being read, how much of it is there, and what follows it. */
   let target: Uint8Array = head
   let filled = 0

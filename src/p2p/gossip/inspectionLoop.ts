@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { createFrameReader, frameOf } from './inspectionFrames.ts'
 import type { runTask, Task } from './inspectionTask.ts'
 
@@ -12,11 +13,9 @@ export function answerTasks(run: typeof runTask): void {
   process.stdout.on('error', () => process.exit())
   const read = createFrameReader((value, bytes) => {
     // The other side is of the same version.
-    run(value as Task, bytes, (answer, withIt = NOTHING) => {
+    run(value as Task, bytes, (answer, withIt = EMPTY_BYTES) => {
       for (const piece of frameOf(answer, withIt)) process.stdout.write(piece)
     })
   })
   process.stdin.on('data', read)
 }
-
-const NOTHING = new Uint8Array(0)

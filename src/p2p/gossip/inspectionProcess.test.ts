@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { isAlive } from '../../../test/support/processes.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
@@ -349,12 +350,3 @@ describe('createInspectionProcess', () => {
     await until('the end of the process', () => !isAlive(pid))
   })
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

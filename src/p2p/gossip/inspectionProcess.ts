@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
@@ -53,12 +54,11 @@ const TIME_LIMIT_MS = 3_000
 const STUCK_MS = 3_000
 /** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
-
 /**
  * From a process that broke down to the next one, if it had not done anything: twice as long each time. Starting them
  * takes more time than what waits is worth.
  */
-const PAUSE_MS = { first: 100, longest: 2_000 }
+const pauseMs = exponentialBackoff(100, 2_000)
 
 /** What waits for the process, or is with it. */
 interface Job {
@@ -107,7 +107,7 @@ export function createInspectionProcess(
     child?.kill()
     child = undefined
     logger.warn('The process that inspects large gossip messages broke down', { reason, why })
-    if (inVain > 0) pause(Math.min(PAUSE_MS.first * 2 ** (inVain - 1), PAUSE_MS.longest))
+    if (inVain > 0) pause(pauseMs(inVain))
     inVain += 1
     if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
     finish()
@@ -213,8 +213,10 @@ export function createInspectionProcess(
         work: { version },
         bytes: frames,
         onAnswer(answer, body) {
-          if ('block' in answer) unpacked.resolve(blockWithTransactions({ ...answer.block, body }, version))
-          else if ('undecodable' in answer) unpacked.reject(new DecodeError(answer.undecodable))
+          if ('block' in answer) {
+            const { envelope, computedHash } = answer.block
+            unpacked.resolve({ envelope: readLater(envelope, body, version), computedHash, body })
+          } else if ('undecodable' in answer) unpacked.reject(new DecodeError(answer.undecodable))
           else return false
           job.cancel()
           return true
@@ -247,10 +249,6 @@ function fail(job: Job, failure: InspectionFailure): void {
 function withTransactions(inspection: Inspection, message: Uint8Array, question: Question): Inspection {
   if (inspection.stop !== 'none') return inspection
   return { ...inspection, envelope: readLater(inspection.envelope, bodyOf(message), question.version) }
-}
-
-function blockWithTransactions(block: UnpackedBlock, version: PayloadVersion): UnpackedBlock {
-  return { ...block, envelope: readLater(block.envelope, block.body, version) }
 }
 
 /** The transactions come within a body, and were found to be readable. */

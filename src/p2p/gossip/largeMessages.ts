@@ -3,8 +3,8 @@ import { snappyDeclaredLength } from '../snappyBlock.ts'
 import { MAX_GOSSIP_BYTES } from './params.ts'
 
 /**
- * Unpacked bytes above which a message is worked on by a process of its own. Most blocks of the OP Stack are below. Up to
- * here a message takes less than a millisecond of the main thread. Handing one over costs 0.2 ms.
+ * Unpacked bytes above which a message is worked on by a process of its own. Most blocks of the OP Stack are below. Up
+ * to here a message takes less than a millisecond of the event loop. Handing one over costs up to 3 ms for each MB.
  */
 export const LARGE_BYTES = 128 * 1024
 

@@ -17,7 +17,7 @@ import { createAnswerReader } from './answerReader.ts'
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
 import { snappyFramePieces } from './snappyFrames.ts'
-import { type FramedBlock, readBlock, unpackBlock } from './unpackBlock.ts'
+import { readBlock, unpackBlock } from './unpackBlock.ts'
 
 const NUMBER = 7
 const config = testConfig('isthmus')
@@ -59,17 +59,16 @@ function countingReader() {
   )
   return {
     work,
-    read: (bytes: Uint8Array): Promise<Answer> => read(Uint8Array.from(bytes), NUMBER, 'peer'),
+    read: (bytes: Uint8Array): Promise<Answer> => read(bytes, NUMBER, 'peer'),
   }
 }
 
 function bothWays(bytes: Uint8Array): Promise<[unknown, unknown]> {
   const response = openResponse(bytes, config, timestamp)
   if (!('block' in response)) return Promise.resolve([response, response])
-  const block = (): FramedBlock => ({ ...response.block, frames: Uint8Array.from(response.block.frames) })
   return Promise.all([
-    outcome(Promise.resolve().then(() => unpackBlock(block()))),
-    outcome(inspector.unpackBlock(block(), 'peer')),
+    outcome(Promise.resolve().then(() => unpackBlock(response.block))),
+    outcome(inspector.unpackBlock(response.block, 'peer')),
   ])
 }
 

@@ -20,7 +20,8 @@ export class FalseAnswer extends DeviumError {
 }
 
 /**
- * What a peer answered when it was asked for the block of this number. Rejects with DecodeError, with FalseAnswer, and with InspectionFailure, for which the peer is not to blame.
+ * What a peer answered when it was asked for the block of this number. Rejects with DecodeError, with FalseAnswer, and
+ * with InspectionFailure, for which the peer is not to blame.
  */
 export type AnswerReader = (bytes: Uint8Array, number: number, from: string) => Promise<Answer>
 
