@@ -4,6 +4,8 @@ export interface Figures {
   p90: number
   p99: number
   max: number
+  /** From the order to publish to the signature: what comes before the others begin. */
+  sign?: number
   /** Pairs of a block and a host that it did not reach. */
   missed: number
   /** Of all hosts together, the quiet time between blocks included. */
@@ -33,7 +35,7 @@ export function median(values: readonly number[]): number {
 export function summarize(rounds: readonly Figures[]): Figures {
   const of = (pick: (round: Figures) => number): number => median(rounds.map(pick))
   const sum = (pick: (round: Figures) => number): number => rounds.reduce((total, round) => total + pick(round), 0)
-  const optional = (key: 'copies' | 'loopDelayP99' | 'heapMbPerHost') => {
+  const optional = (key: 'sign' | 'copies' | 'loopDelayP99' | 'heapMbPerHost') => {
     const values = rounds.map((round) => round[key]).filter((value) => value !== undefined)
     return values.length === 0 ? {} : { [key]: median(values) }
   }
@@ -42,6 +44,7 @@ export function summarize(rounds: readonly Figures[]): Figures {
     p90: of((round) => round.p90),
     p99: of((round) => round.p99),
     max: of((round) => round.max),
+    ...optional('sign'),
     missed: sum((round) => round.missed),
     cpuPerBlock: of((round) => round.cpuPerBlock),
     bytesPerBlockAndHost: of((round) => round.bytesPerBlockAndHost),
@@ -57,6 +60,7 @@ const COLUMNS: readonly [title: string, width: number, pick: (figures: Figures) 
   ['p90', 8, (figures) => figures.p90],
   ['p99', 8, (figures) => figures.p99],
   ['max', 8, (figures) => figures.max],
+  ['sign', 7, (figures) => figures.sign],
   ['missed', 8, (figures) => figures.missed],
   ['kB', 8, (figures) => figures.bytesPerBlockAndHost / 1000],
   ['copies', 8, (figures) => figures.copies],
@@ -68,7 +72,8 @@ const COLUMNS: readonly [title: string, width: number, pick: (figures: Figures) 
 const NAME_WIDTH = 34
 
 export const LEGEND =
-  'ms from publishing to delivery at the other hosts; missed: block and host; kB sent, a block and host; copies a block and host;\n' +
+  'ms from the signature to delivery at the other hosts; sign: encoding and signing before; missed: block and host;\n' +
+  'kB sent, a block and host; copies a block and host;\n' +
   'twice: judged again; CPU: ms a block, all hosts; loop: p99 of event-loop delay, ms; MB: heap a host'
 
 export const tableHead = (): string =>
@@ -93,5 +98,5 @@ export function ratioRow(name: string, ours: Figures, rival: Figures): string {
     of(ours.max, rival.max),
   ]
     .map((text) => text.padStart(8))
-    .join('')}${' '.repeat(31)}${of(ours.cpuPerBlock, rival.cpuPerBlock).padStart(8)}`
+    .join('')}${' '.repeat(38)}${of(ours.cpuPerBlock, rival.cpuPerBlock).padStart(8)}`
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { systemClock } from '../../src/lib/clock.ts'
 import { markLater } from '../../src/lib/laterMarking.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
+import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import { PUBLISHING } from '../../src/p2p/gossip/publisher.ts'
 import { createP2pNode } from '../../src/p2p/node.ts'
 import { DEFAULT_P2P_OPTIONS } from '../../src/p2p/options.ts'
 import { SEQUENCER_KEY, testChain, testConfig } from '../../src/p2p/testUtils/testChain.ts'
@@ -17,6 +18,13 @@ const GOSSIP_EVENTS = 'op_node_default_p2p_gossip_events_total'
 /** Longer than any bench: nobody says IDONTWANT. */
 const NEVER_BYTES = Number.MAX_SAFE_INTEGER
 
+/** Times of the clock that all processes share. */
+export interface PublishedBlock {
+  blockNumber: number
+  calledMs: number
+  signedMs: number
+}
+
 markLater()
 const usage = measureUsage()
 let maker: BlockMaker | undefined
@@ -26,6 +34,16 @@ const nodes: { node: P2pNode; registry: Registry }[] = []
 const config = testConfig()
 /** Block number and time, of each delivery in this process. */
 let arrivals: [number, number][] = []
+
+/** When a block of this process was signed, by its number. */
+const signedAt = new Map<unknown, number>()
+const signingLog: Logger = {
+  ...silentLogger,
+  debug(message, fields) {
+    if (message === PUBLISHING) signedAt.set(fields?.number, nowMs())
+  },
+  child: () => signingLog,
+}
 
 let eventsBefore = { judged: 0, copies: 0 }
 async function gossipEvents(): Promise<{ judged: number; copies: number }> {
@@ -46,7 +64,7 @@ const calls = {
     for (let index = 0; index < hosts; index++) {
       const registry = new Registry()
       const node = await createP2pNode(
-        { logger: silentLogger, clock: systemClock, registry, chain: testChain(config) },
+        { logger: signingLog, clock: systemClock, registry, chain: testChain(config) },
         {
           ...DEFAULT_P2P_OPTIONS,
           privateKey: new Uint8Array(randomBytes(32)),
@@ -70,18 +88,20 @@ const calls = {
   async connect({ host, addresses }: { host: number; addresses: string[] }): Promise<void> {
     for (const address of addresses) await nodes[host]?.node.connectPeer(address)
   },
-  /** Publishes from the first host, as often as told. Numbers of blocks and times of publishing. */
-  async publish(order: { size: number; blocks: number; intervalMs: number }): Promise<[number, number][]> {
+  /** Publishes from the first host, as often as told. */
+  async publish(order: { size: number; blocks: number; intervalMs: number }): Promise<PublishedBlock[]> {
     const { size, blocks, intervalMs } = order
     maker ??= createBlockMaker(config, size)
-    const times: [number, number][] = []
+    const published: PublishedBlock[] = []
     for (let index = 0; index < blocks; index++) {
       const block = maker.next()
-      times.push([block.payload.blockNumber, nowMs()])
+      const { blockNumber } = block.payload
+      const calledMs = nowMs()
       await nodes[0]?.node.publish(block)
+      published.push({ blockNumber, calledMs, signedMs: signedAt.get(blockNumber) ?? Number.NaN })
       await new Promise((resolve) => setTimeout(resolve, intervalMs))
     }
-    return times
+    return published
   },
   async measure({ profile }: { profile: string | undefined }): Promise<Usage> {
     // What starting so many hosts has left behind is not collected at the cost of the first blocks.

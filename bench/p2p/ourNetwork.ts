@@ -1,5 +1,5 @@
 import { type Child, startChild } from './calls.ts'
-import { type Figures, quantile } from './figures.ts'
+import { type Figures, median, quantile } from './figures.ts'
 import type { HostsCalls } from './hostsProcess.ts'
 
 export interface NetworkOptions {
@@ -26,16 +26,17 @@ export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
     await publisherOf(children).call('publish', { ...options, blocks: options.warmup })
     await sleep(SETTLE_MS)
     const before = await Promise.all(children.map((child) => child.call('measure', options)))
-    const published = new Map(await publisherOf(children).call('publish', options))
+    const published = await publisherOf(children).call('publish', options)
     await sleep(SETTLE_MS)
     const after = await Promise.all(children.map((child) => child.call('result')))
 
     const { hosts, blocks } = options
     const sum = (pick: (index: number) => number): number =>
       children.reduce((total, _, index) => total + pick(index), 0)
+    const signedMs = new Map(published.map((block) => [block.blockNumber, block.signedMs]))
     const delays = after
       .flatMap(({ arrivals }) => arrivals)
-      .map(([block, at]) => at - (published.get(block) ?? Number.NaN))
+      .map(([block, at]) => at - (signedMs.get(block) ?? Number.NaN))
       .sort((a, b) => a - b)
     const judged = sum((index) => after[index]?.judged ?? 0)
     const expected = blocks * (hosts - 1)
@@ -44,6 +45,7 @@ export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
       p90: quantile(delays, 0.9),
       p99: quantile(delays, 0.99),
       max: quantile(delays, 1),
+      sign: median(published.map((block) => block.signedMs - block.calledMs)),
       missed: expected - delays.length,
       cpuPerBlock: sum((index) => (after[index]?.cpuMs ?? 0) - (before[index]?.cpuMs ?? 0)) / blocks,
       bytesPerBlockAndHost:

@@ -13,6 +13,9 @@ export interface Publisher {
   publish(envelope: PayloadEnvelope): Promise<void>
 }
 
+/** Debug line with the block's number and hash, when it is signed and begins to travel. */
+export const PUBLISHING = 'Publishing signed execution payload'
+
 /** Signs and publishes on the topic that the block's time chooses. */
 export function createPublisher(modules: {
   config: RollupConfig
@@ -46,6 +49,7 @@ export function createPublisher(modules: {
         warnOfForeignSigner(signer.address)
         const body = encodePayloadEnvelope(envelope, version)
         const message = concatBytes(await signer.sign(keccak256(body)), body)
+        logger.debug(PUBLISHING, { number: blockNumber, hash: blockHash })
         const peers = await router.publish(version, message)
         logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
       } catch (error) {
