@@ -8,7 +8,7 @@ import { BUDGETS } from './score/conduct.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
 import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
-import { BLOCKS, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
@@ -95,28 +95,42 @@ describe('a hundred streams', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('and hundreds more end the connection, and whoever does it twice is banned when it comes back', async () => {
-    const connection = await connect()
-    const open = (muxer: ReturnType<typeof muxerOf>) => {
-      for (let n = 0; n < 400; n++) {
-        muxer.sendFrame({ type: WINDOW_UPDATE, flag: SYN, streamID: 1_001 + 2 * n, length: 0 })
+  it.each([false, true])(
+    'and hundreds more: whoever does it twice is banned, with a good score: %s',
+    async (isGood) => {
+      hostile = await startHostileHost()
+      const come = async (blockNumber: number) => {
+        const connection = await connectAgain()
+        if (isGood) {
+          const gossip = await hostile.openGossip(connection)
+          gossip.send(
+            { subscriptions: [[BLOCKS, true]] },
+            { messages: [{ topic: BLOCKS, data: gossiped({ blockNumber }) }] },
+          )
+          const total = async () =>
+            (await victims.follower.node.peers(true)).peers[hostile.peerId]?.scores.gossip.total ?? 0
+          await until('its reward', async () => (await total()) > 0)
+        }
+        return connection
       }
-    }
-    open(muxerOf(connection))
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too many streams')
-    await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
-    const again = await connectAgain()
-    open(muxerOf(again))
-    await isClosed(again)
-    await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
-    await connectAgain()
-    const ban = await victims.banned(hostile.peerId)
-    expect(ban.detail).toContain('below -100')
-    const refused = await hostile.connect(victims.follower.address).catch(() => undefined)
-    if (refused !== undefined) await isClosed(refused)
-  })
+      const open = async (connection: Connection) => {
+        for (let n = 0; n < 400; n++) {
+          muxerOf(connection).sendFrame({ type: WINDOW_UPDATE, flag: SYN, streamID: 1_001 + 2 * n, length: 0 })
+        }
+        await isClosed(connection)
+        await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
+      }
+      await open(await come(1))
+      await blamed('muxer-abuse')
+      await endedBecause('too many streams')
+      await open(await come(2))
+      await connectAgain()
+      const ban = await victims.banned(hostile.peerId)
+      expect(ban.detail).toContain('below -100')
+      const refused = await hostile.connect(victims.follower.address).catch(() => undefined)
+      if (refused !== undefined) await isClosed(refused)
+    },
+  )
 })
 
 describe('the multiplexer', () => {

@@ -49,7 +49,7 @@ export interface GossipInternals {
   readonly score: {
     readonly peerStats: Map<string, PeerCounters>
     readonly peerIPs: Map<string, Set<string>>
-    readonly params: { topics: Record<string, TopicParams> }
+    readonly params: { topics: Record<string, TopicParams>; retainScore: number }
     /** Its answers of the last half a second. */
     readonly scoreCache: Map<string, unknown>
     score(peerId: string): number
@@ -101,7 +101,7 @@ export function gossipInternals(instance: object): GossipInternals {
       'idontwants',
     ],
     object: ['score.params.topics'],
-    number: ['heartbeatTicks'],
+    number: ['heartbeatTicks', 'score.params.retainScore'],
     function: [
       'score.score',
       'score.duplicateMessage',

@@ -46,6 +46,38 @@ describe('retainScores', () => {
     expect(score.peerIPs.has('1.2.3.4')).toBe(false)
   })
 
+  it('counts what a peer does right before it leaves, though the library remembers a better score', () => {
+    const { score } = keeper('current', 60_000)
+    score.addPeer('bad')
+    score.deliverMessage('bad', 'm', TOPIC)
+    expect(score.score('bad')).toBeGreaterThan(0)
+    for (let n = 0; n < 9; n++) score.rejectMessage('bad', `m${n}`, TOPIC, RejectReason.Reject)
+    score.removePeer('bad')
+    expect(score.scoreCache.has('bad')).toBe(false)
+    score.addPeer('bad')
+    expect(score.score('bad')).toBeLessThan(-200)
+  })
+
+  it('holds offences against a peer that leaves with a good score, and nothing else', () => {
+    const { score, retained } = keeper()
+    for (const peerId of ['offender', 'unlucky']) {
+      for (let n = 0; n < 2; n++) {
+        score.addPeer(peerId)
+        score.deliverMessage(peerId, `${peerId} ${n}`, TOPIC)
+        score.addPenalty(peerId, 5, ScorePenalty.BrokenPromise)
+        if (peerId === 'offender') retained.holdAgainst(peerId)
+        score.removePeer(peerId)
+      }
+      score.addPeer(peerId)
+    }
+    expect(score.score('offender')).toBe(-16 * 4 ** 2)
+    expect(score.score('unlucky')).toBe(0)
+    score.removePeer('offender')
+    vi.setSystemTime(Date.now() + 1_201_000)
+    score.refreshScores()
+    expect(score.peerStats.has('offender')).toBe(false)
+  })
+
   it('tells of a peer that leaves, before and after', () => {
     const { score, left } = keeper()
     score.addPeer('good')

@@ -18,6 +18,8 @@ export interface RetainedScores {
    * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
    */
   restore(peerId: string, saved: SavedCounters, forMs: number): void
+  /** An offence was put down in the peer's counters: they are kept when it leaves, however good its score is. */
+  holdAgainst(peerId: string): void
   /** Strikes out what counts against a peer, connected or not. */
   forgive(peerId: string): void
 }
@@ -48,6 +50,37 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
  */
 export function retainScores({ score }: Scored, onLeave: (peerId: string) => () => void): RetainedScores {
   const meshTimes = new Map<string, Map<string, number>>()
+  /** Counters of peers that committed an offence. */
+  const offended = new WeakSet<PeerCounters>()
+
+  const restore: RetainedScores['restore'] = (peerId, saved, forMs) => {
+    const topics: PeerCounters['topics'] = {}
+    const times = new Map<string, number>()
+    for (const [topic, counters] of Object.entries(saved.topics)) {
+      const params = score.params.topics[topic]
+      if (params === undefined) continue
+      topics[topic] = {
+        ...counters,
+        inMesh: false,
+        graftTime: 0,
+        meshTime: 0,
+        meshMessageDeliveriesActive: false,
+      }
+      if (counters.meshTime > 0 && params.meshMessageDeliveriesWeight === 0) times.set(topic, counters.meshTime)
+    }
+    if (times.size > 0) meshTimes.set(peerId, times)
+    score.peerStats.set(peerId, {
+      connected: false,
+      expire: Date.now() + forMs,
+      topics,
+      knownIPs: new Set(),
+      behaviourPenalty: saved.behaviourPenalty,
+    })
+  }
+  const holdAgainst = (peerId: string): void => {
+    const counters = score.peerStats.get(peerId)
+    if (counters !== undefined) offended.add(counters)
+  }
 
   const addPeer = score.addPeer.bind(score)
   score.addPeer = (peerId) => {
@@ -59,11 +92,21 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
     if (before === undefined || now === undefined) return
     now.topics = before.topics
     now.behaviourPenalty = before.behaviourPenalty
+    if (offended.has(before)) holdAgainst(peerId)
   }
   const removePeer = score.removePeer.bind(score)
   score.removePeer = (peerId) => {
+    // Scores are remembered for half a second: whoever offends and leaves within that would leave as a good peer.
+    score.scoreCache.delete(peerId)
     const after = onLeave(peerId)
+    const counters = score.peerStats.get(peerId)
     removePeer(peerId)
+    score.scoreCache.delete(peerId)
+    // The library keeps no counters of a peer whose score is good.
+    if (counters !== undefined && offended.has(counters) && !score.peerStats.has(peerId)) {
+      restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, score.params.retainScore)
+      holdAgainst(peerId)
+    }
     after()
   }
   const graft = score.graft.bind(score)
@@ -80,30 +123,8 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
   }
 
   return {
-    restore(peerId, saved, forMs) {
-      const topics: PeerCounters['topics'] = {}
-      const times = new Map<string, number>()
-      for (const [topic, counters] of Object.entries(saved.topics)) {
-        const params = score.params.topics[topic]
-        if (params === undefined) continue
-        topics[topic] = {
-          ...counters,
-          inMesh: false,
-          graftTime: 0,
-          meshTime: 0,
-          meshMessageDeliveriesActive: false,
-        }
-        if (counters.meshTime > 0 && params.meshMessageDeliveriesWeight === 0) times.set(topic, counters.meshTime)
-      }
-      if (times.size > 0) meshTimes.set(peerId, times)
-      score.peerStats.set(peerId, {
-        connected: false,
-        expire: Date.now() + forMs,
-        topics,
-        knownIPs: new Set(),
-        behaviourPenalty: saved.behaviourPenalty,
-      })
-    },
+    restore,
+    holdAgainst,
     forgive(peerId) {
       const counters = score.peerStats.get(peerId)
       if (counters === undefined) return

@@ -197,6 +197,7 @@ export function createGossipRouter(
         retained.restore(peerId, { topics: {}, behaviourPenalty: 0 }, scoring.params.retainScore)
       }
       addPenalty(peerId, points, 'offence')
+      if (points > 0) retained.holdAgainst(peerId)
     }
   }
 
