@@ -103,7 +103,7 @@ describe('p2pOptionsFromFlags', () => {
       scoring: 'none',
       scoreBlocks: 'op-node-2024',
       ban: { enabled: false, threshold: -50.5, durationMs: 1_800_000 },
-      ipColocationExempt: ['10.0.0.0/8'],
+      ipColocationExempt: ['127.0.0.0/8', '::1/128', '10.0.0.0/8'],
       sync: { enabled: false, onlyStatic: true },
       discovery: DEFAULT_DISCOVERY_OPTIONS,
     }

@@ -98,10 +98,11 @@ export const p2pFlags = {
     placeholder: '<which>',
     parse: parseBlockScoring,
   },
-  p2pScoreExempt: {
-    ...flag.list(GROUP, 'p2p.score.ip-exempt', 'Ranges (CIDR) whose peers may share an IP without losing score'),
-    default: DEFAULT_P2P_OPTIONS.ipColocationExempt,
-  },
+  p2pScoreExempt: flag.list(
+    GROUP,
+    'p2p.score.ip-exempt',
+    'Ranges (CIDR), beside loopback, whose peers may share an IP without losing score',
+  ),
   p2pBanPeers: flag.boolean(GROUP, 'p2p.ban.peers', 'Ban peers with a low score', {
     env: 'P2P_PEER_BANNING',
     default: true,
@@ -256,7 +257,7 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
       threshold: values.p2pBanThreshold,
       durationMs: values.p2pBanDuration,
     },
-    ipColocationExempt: values.p2pScoreExempt,
+    ipColocationExempt: [...DEFAULT_P2P_OPTIONS.ipColocationExempt, ...values.p2pScoreExempt],
     ...(values.p2pNoDiscovery
       ? {}
       : {
