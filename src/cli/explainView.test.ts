@@ -97,6 +97,17 @@ describe('formatExplanation', () => {
     ])
   })
 
+  it('advises to exempt an IPv6 address, and the network that it is counted at', () => {
+    const part = { peers: [PEER_A, PEER_B], threshold: 10, exempt: false, exemptBy: null, ...term(1, -35) }
+    const parts = ['2001:db8::1', '2001:db8::/64'].map((ip) => ({ ip, ...part }))
+    expect(linesOf(explain({ total: -70, ipColocation: { score: -70, parts } }))).toEqual(
+      expect.arrayContaining([
+        ' If you know the peers on 2001:db8::1, exempt it: --p2p.score.ip-exempt 2001:db8::1/128',
+        ' If you know the peers on 2001:db8::/64, exempt it: --p2p.score.ip-exempt 2001:db8::/64',
+      ]),
+    )
+  })
+
   it('names every part of a topic, and what all topics together may bring', () => {
     const lines = linesOf(explain({ topics: { score: 34, cap: 34, parts: [PART, { ...PART, score: 10 }] } }))
     expect(lines).toEqual(

@@ -20,10 +20,8 @@ export function scoreAdvice(report: Score): string[] {
     )
   }
   for (const { ip, score } of report.ipColocation.parts) {
-    if (score < 0)
-      advice.push(
-        `If you know the peers on ${ip}, exempt it: --p2p.score.ip-exempt ${ip}${ip.includes(':') ? '/128' : '/32'}`,
-      )
+    const range = ip.includes('/') ? ip : `${ip}${ip.includes(':') ? '/128' : '/32'}`
+    if (score < 0) advice.push(`If you know the peers on ${ip}, exempt it: --p2p.score.ip-exempt ${range}`)
   }
   if (report.behaviour.score < 0)
     advice.push('Misbehaviour is forgotten with time, if it ends. What each name means: src/p2p/OFFENCES.md.')

@@ -170,6 +170,7 @@ export interface TopicScorePart {
 }
 
 export interface IpScorePart {
+  /** Of an IPv6 address its network, `…/64`, is a part too. */
   ip: string
   /** Peers on this IP, this one included. */
   peers: string[]

@@ -55,6 +55,7 @@ export interface GossipInternals {
     score(peerId: string): number
     addPeer(peerId: string): void
     removePeer(peerId: string): void
+    addIP(peerId: string, ip: string): void
     removeIP(peerId: string, ip: string): void
     graft(peerId: string, topic: string): void
     addPenalty(peerId: string, penalty: number, label: string): void
@@ -108,6 +109,7 @@ export function gossipInternals(instance: object): GossipInternals {
       'score.addPenalty',
       'score.addPeer',
       'score.removePeer',
+      'score.addIP',
       'score.removeIP',
       'score.graft',
       'gossipTracer.deliverMessage',

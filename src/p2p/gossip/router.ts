@@ -11,6 +11,7 @@ import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects } from './idDialects.ts'
+import { countIpv6Networks } from './ipv6Networks.ts'
 import { createMessageFlow, type Judgement, type MessageFlow } from './messageFlow.ts'
 import { namingOf } from './naming.ts'
 import { GOSSIP_PARAMS } from './params.ts'
@@ -124,6 +125,7 @@ export function createGossipRouter(
       gossip.topicValidators.set(topic, (from, message) => flow.judge(from.toString(), version, message))
     }
     tellOfMesh(gossip, internals)
+    countIpv6Networks(internals.score, scoring.params.IPColocationFactorWhitelist)
     const retained = retainScores(internals, modules.onLeave)
     const { isSmall } = serveSmallNetworks(internals, modules, {
       meshLow: options.meshLow,

@@ -1,0 +1,52 @@
+import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
+import { describe, expect, it } from 'vitest'
+import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { gossipScoring } from '../score/scoreParams.ts'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { CHAIN_ID } from '../testUtils/testChain.ts'
+import { countIpv6Networks } from './ipv6Networks.ts'
+import { blocksTopic } from './topics.ts'
+
+/** Gossipsub's own score keeper under our parameters, with eleven peers. */
+function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[] = []): Set<number> {
+  const { params } = gossipScoring(
+    { scoring: 'light', scoreBlocks: 'none', ipColocationExempt },
+    { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
+  )
+  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
+  countIpv6Networks(score, params.IPColocationFactorWhitelist)
+  const peers = Array.from({ length: 11 }, (_, n) => `peer${n}`)
+  for (const [n, peer] of peers.entries()) {
+    score.addPeer(peer)
+    score.addIP(peer, addresses(n))
+  }
+  return new Set(peers.map((peer) => score.score(peer)))
+}
+
+describe('countIpv6Networks', () => {
+  it.each([
+    ['addresses of one network', (n: number) => `2001:db8:1:2::${n + 1}`, -35],
+    // At the address and at the network, as in go.
+    ['one address', () => '2001:db8:1:2::1', -70],
+    ['networks of their own', (n: number) => `2001:db8:1:${n}::1`, 0],
+    ['IPv4 addresses of their own', (n: number) => `10.0.0.${n}`, 0],
+    ['IPv4 addresses of their own in IPv6 form', (n: number) => `::ffff:10.0.0.${n}`, 0],
+  ])('peers on %s lose what is due', (_id, addresses, score) => {
+    expect(scoresOf(addresses)).toEqual(new Set([score]))
+  })
+
+  it('leaves out who is exempt', () => {
+    expect(scoresOf((n) => `2001:db8:1:2::${n + 1}`, ['2001:db8:1::/48'])).toEqual(new Set([0]))
+  })
+
+  it('shows the network among the parts of a score', async () => {
+    const { node } = await nodeInTest({ listenIp: '::1', ipColocationExempt: [] })
+    const raw = await rawPeerInTest([blocksTopic(CHAIN_ID, 3)])
+    await raw.connect(node.multiaddrs()[0] ?? '')
+    const [report] = await node.peerScore(raw.peerId)
+    expect(report?.ipColocation.parts.map(({ ip, peers }) => [ip, peers])).toEqual([
+      ['::1', [raw.peerId]],
+      ['::/64', [raw.peerId]],
+    ])
+  })
+})
