@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
 import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
@@ -37,8 +38,8 @@ afterEach(async () => {
 })
 afterAll(() => victims.stop())
 
-async function connect(): Promise<Connection> {
-  hostile = await startHostileHost()
+async function connect(options: Parameters<typeof startHostileHost>[0] = {}): Promise<Connection> {
+  hostile = await startHostileHost(options)
   return connectAgain()
 }
 /** The follower knows of it, too: before that there is nobody to blame. */
@@ -131,6 +132,51 @@ describe('a hundred streams', () => {
       if (refused !== undefined) await isClosed(refused)
     },
   )
+})
+
+describe('mplex', () => {
+  const [NEW_STREAM, MESSAGE] = [0, 2]
+  const frame = (id: number, type: number, data: Uint8Array): Uint8Array =>
+    concatBytes(varint(id * 8 + type), varint(data.length), data)
+  const send = (connection: Connection, frames: Uint8Array[]) => muxerOf(connection).maConn.send(concatBytes(...frames))
+
+  it('closes the connection of one that sends a message byte by byte', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const { stream } = await hostile.openGossip(connection)
+    stream.send(varint(20_000))
+    const crumb = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
+    for (let n = 0; n < 12 && connection.status === 'open'; n++) send(connection, Array<Uint8Array>(1_000).fill(crumb))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('bring nothing')
+  })
+
+  it('closes the connection of one that opens streams without end', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const names = Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) =>
+      frame(1_000 + n, NEW_STREAM, new Uint8Array(1)),
+    )
+    send(connection, names)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too many streams')
+  })
+
+  it('closes the connection of a frame that is too large', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    send(connection, [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))])
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too large')
+  })
+
+  it('does not read on and on what is for streams that are gone, and blames nobody', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    send(connection, Array<Uint8Array>(1_000).fill(frame(4_711, MESSAGE, new Uint8Array(100))))
+    await isClosed(connection)
+    await endedBecause('streams that are gone')
+    expect(await victims.count(hostile.peerId, 'behaviour', 'muxer-abuse')).toBe(0)
+  })
 })
 
 describe('the multiplexer', () => {

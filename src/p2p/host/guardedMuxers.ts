@@ -24,6 +24,13 @@ interface YamuxInternals extends StreamMuxer {
   readonly decoder: { readonly buffer: PieceList }
 }
 
+/** mplex's muxer (libp2p specs: mplex), in the same way. */
+interface MplexInternals extends StreamMuxer {
+  onData(data: unknown): void
+  handleMessage(message: { type: number; data?: { readonly byteLength: number } }): void
+  readonly decoder: { readonly _buffer: PieceList }
+}
+
 /** The library's list of pieces. */
 interface PieceList {
   readonly byteLength: number
@@ -57,9 +64,17 @@ const MAX_PIECES_OF_LARGE = 16_384
 const HEADER_BYTES = 12
 const DATA_FRAME = 0
 const PING_ANSWER = 2
+/** Of mplex. */
+const NEW_STREAM = 0
+/** Frames a second of streams that are gone: those of a packet or two may be on their way when one is reset. */
+export const MPLEX_GONE_PER_SECOND = STREAM_RATE.burst
 
 /** What the library itself finds that no honest peer does. */
-const LIBRARY_FINDS: ReadonlySet<string> = new Set(['ReceiveWindowExceededError', 'InvalidFrameError'])
+const LIBRARY_FINDS: ReadonlySet<string> = new Set([
+  'ReceiveWindowExceededError',
+  'InvalidFrameError',
+  'InvalidMessageError',
+])
 
 export interface MuxerGuardModules {
   clock: Clock
@@ -68,24 +83,52 @@ export interface MuxerGuardModules {
 }
 
 /** Gives yamux the limits that the library has not: a stranger's frames cost memory, or are answered by frames. */
-export function guardYamux<Components>(
-  create: (components: Components) => StreamMuxerFactory,
-  modules: MuxerGuardModules,
-): (components: Components) => StreamMuxerFactory {
+export function guardYamux<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
+  return guarded(create, (muxer) => guardYamuxMuxer(yamuxInternals(muxer), modules))
+}
+
+/** The same for mplex, which has nothing to hold a sender back with: what yamux refuses ends the connection here. */
+export function guardMplex<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
+  return guarded(create, (muxer) => guardMplexMuxer(mplexInternals(muxer), modules))
+}
+
+type Create<Components> = (components: Components) => StreamMuxerFactory
+
+function guarded<Components>(create: Create<Components>, guard: (muxer: StreamMuxer) => void): Create<Components> {
   return (components) => {
     const factory = create(components)
     const createStreamMuxer = factory.createStreamMuxer.bind(factory)
     factory.createStreamMuxer = (connection) => {
       connection.maxWriteBufferLength ??= MAX_UNSENT_BYTES
       const muxer = createStreamMuxer(connection)
-      guard(yamuxInternals(muxer), modules)
+      guard(muxer)
       return muxer
     }
     return factory
   }
 }
 
-function guard(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): void {
+/** Runs `afterPacket` behind the library's reading of each packet, and tells of what ends the connection. */
+function watchPackets(
+  muxer: StreamMuxer & { onData(data: unknown): void },
+  onAbuse: MuxerGuardModules['onAbuse'],
+  afterPacket: () => void,
+): void {
+  const onData = muxer.onData.bind(muxer)
+  muxer.onData = (data) => {
+    try {
+      onData(data)
+      afterPacket()
+    } catch (error) {
+      if (error instanceof MuxerAbuseError || (error instanceof Error && LIBRARY_FINDS.has(error.name))) {
+        onAbuse(muxer, error)
+      }
+      throw error
+    }
+  }
+}
+
+function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): void {
   const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
   const pings = new TokenBucket(clock, PING_RATE.perSecond, PING_RATE.burst)
 
@@ -98,19 +141,12 @@ function guard(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): vo
     if (isCrumb && crumbs.take() > 0) throw new MuxerAbuseError('yamux: too many frames that bring nothing')
     handleFrame(frame)
   }
-  const onData = muxer.onData.bind(muxer)
-  const pieces = createPieceKeeper(muxer)
-  muxer.onData = (data) => {
-    try {
-      onData(data)
-      pieces.keep()
-    } catch (error) {
-      if (error instanceof MuxerAbuseError || (error instanceof Error && LIBRARY_FINDS.has(error.name))) {
-        onAbuse(muxer, error)
-      }
-      throw error
-    }
-  }
+  const { buffer } = muxer.decoder
+  watchPackets(
+    muxer,
+    onAbuse,
+    createPieceKeeper(buffer, () => checkLength(muxer, buffer.subarray(0, HEADER_BYTES))),
+  )
   const incomingStream = muxer.incomingStream.bind(muxer)
   muxer.incomingStream = (id) => {
     if (streams.take() > 0) throw new MuxerAbuseError('yamux: too many streams opened')
@@ -125,31 +161,51 @@ function guard(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): vo
   }
 }
 
-/** Looks at the frame that is not whole yet, after each packet. Throws MuxerAbuseError when it will be too large. */
-function createPieceKeeper(muxer: YamuxInternals): { keep(): void } {
+function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardModules): void {
+  const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
+  const crumbs = new TokenBucket(clock, CRUMB_RATE.perSecond, CRUMB_RATE.burst)
+
+  const handleMessage = muxer.handleMessage.bind(muxer)
+  muxer.handleMessage = (message) => {
+    if ((message.data?.byteLength ?? 0) < CRUMB_BYTES && crumbs.take() > 0) {
+      throw new MuxerAbuseError('mplex: too many frames that bring nothing')
+    }
+    if (message.type === NEW_STREAM) {
+      const open = muxer.streams.filter(({ direction }) => direction === 'inbound').length
+      if (open >= MAX_INBOUND_STREAMS || streams.take() > 0) throw new MuxerAbuseError('mplex: too many streams opened')
+    }
+    handleMessage(message)
+    // The library gives up the streams and goes on reading. An honest peer does not know yet which ones are gone.
+    if (muxer.status !== 'open') throw new Error('mplex: too many frames of streams that are gone')
+  }
+  watchPackets(muxer, onAbuse, createPieceKeeper(muxer.decoder._buffer))
+}
+
+/**
+ * Looks at the frame that is not whole yet, after each packet; `checkHead` at its beginning, once, which throws
+ * MuxerAbuseError when it will be too large.
+ */
+function createPieceKeeper(buffer: PieceList, checkHead: () => void = () => {}): () => void {
   let heldBytes = 0
   let compactBytes = 0
   let pieces = 0
-  return {
-    keep() {
-      const { buffer } = muxer.decoder
-      const bytes = buffer.byteLength
-      if (bytes < heldBytes || bytes < HEADER_BYTES) {
-        compactBytes = 0
-        pieces = 0
-      }
-      heldBytes = bytes
-      if (bytes < HEADER_BYTES) return
-      if (pieces === 0) checkLength(muxer, buffer.subarray(0, HEADER_BYTES))
-      pieces += 1
-      const isWorthIt = pieces >= MAX_PIECES && bytes >= 2 * compactBytes
-      if (!isWorthIt && pieces < MAX_PIECES_OF_LARGE) return
-      const whole = buffer.subarray()
-      buffer.consume(bytes)
-      buffer.append(whole)
-      compactBytes = bytes
-      pieces = 1
-    },
+  return () => {
+    const bytes = buffer.byteLength
+    if (bytes < heldBytes || bytes < HEADER_BYTES) {
+      compactBytes = 0
+      pieces = 0
+    }
+    heldBytes = bytes
+    if (bytes < HEADER_BYTES) return
+    if (pieces === 0) checkHead()
+    pieces += 1
+    const isWorthIt = pieces >= MAX_PIECES && bytes >= 2 * compactBytes
+    if (!isWorthIt && pieces < MAX_PIECES_OF_LARGE) return
+    const whole = buffer.subarray()
+    buffer.consume(bytes)
+    buffer.append(whole)
+    compactBytes = bytes
+    pieces = 1
   }
 }
 
@@ -182,4 +238,18 @@ function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
     { library: 'yamux', code: 'muxer-library' },
   )
   return muxer as YamuxInternals
+}
+
+function mplexInternals(muxer: StreamMuxer): MplexInternals {
+  const ofPieces = (member: string): string => `decoder._buffer.${member}`
+  checkMembers(
+    muxer,
+    {
+      function: ['onData', 'handleMessage', ...['subarray', 'consume', 'append'].map(ofPieces)],
+      number: [ofPieces('byteLength')],
+      array: ['streams'],
+    },
+    { library: 'mplex', code: 'muxer-library' },
+  )
+  return muxer as MplexInternals
 }

@@ -14,7 +14,13 @@ import { listenProblem } from '../../lib/listenProblem.ts'
 import type { P2pOptions } from '../options.ts'
 import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
 import { maxPeers } from './connectionTrimmer.ts'
-import { guardYamux, MAX_INBOUND_STREAMS, type MuxerGuardModules } from './guardedMuxers.ts'
+import {
+  guardMplex,
+  guardYamux,
+  MAX_INBOUND_STREAMS,
+  MPLEX_GONE_PER_SECOND,
+  type MuxerGuardModules,
+} from './guardedMuxers.ts'
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
@@ -48,9 +54,6 @@ const INBOUND_PER_SECOND_PER_IP = 100
 const INBOUND_PENDING = 512
 /** Beyond `maxPeers`, which our own gater keeps: libp2p refuses before it knows who comes, a static peer or a stranger. */
 const SPARE_CONNECTIONS = 64
-
-/** libp2p's 5 are few for a peer that connects, is identified and asks for blocks; there it costs the connection. */
-const MPLEX_STREAMS_PER_SECOND = 32
 
 type Factories = Libp2pOptions<HostServices>
 
@@ -153,7 +156,10 @@ async function muxers(options: P2pOptions, guard: MuxerGuardModules): Promise<No
   const list: NonNullable<Factories['streamMuxers']> = []
   for (const name of options.muxers) {
     if (name === 'yamux') list.push(guardYamux(yamux({ maxInboundStreams: MAX_INBOUND_STREAMS }), guard))
-    else list.push((await import('@libp2p/mplex')).mplex({ disconnectThreshold: MPLEX_STREAMS_PER_SECOND }))
+    else {
+      const { mplex } = await import('@libp2p/mplex')
+      list.push(guardMplex(mplex({ disconnectThreshold: MPLEX_GONE_PER_SECOND }), guard))
+    }
   }
   return list
 }

@@ -4,6 +4,7 @@ import { noise } from '@chainsafe/libp2p-noise'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { type Identify, identify } from '@libp2p/identify'
 import type { Connection, Libp2p, Stream, StreamMessageEvent } from '@libp2p/interface'
+import { mplex } from '@libp2p/mplex'
 import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
@@ -47,7 +48,9 @@ export interface RawMuxer {
   readonly maConn: { send(bytes: Uint8Array): boolean }
 }
 
-export async function startHostileHost(options: { listen?: boolean; localIp?: string } = {}): Promise<HostileHost> {
+export async function startHostileHost(
+  options: { listen?: boolean; localIp?: string; muxer?: 'yamux' | 'mplex' } = {},
+): Promise<HostileHost> {
   // net.connect's option, which the transport hands on though its types do not say so.
   const dialOpts: object = options.localIp === undefined ? {} : { localAddress: options.localIp }
   const host = await createLibp2p({
@@ -56,7 +59,7 @@ export async function startHostileHost(options: { listen?: boolean; localIp?: st
     addresses: { listen: options.listen === true ? ['/ip4/127.0.0.1/tcp/0'] : [] },
     transports: [tcp({ dialOpts: { ...dialOpts } })],
     connectionEncrypters: [noise()],
-    streamMuxers: [yamux({ maxOutboundStreams: 100_000 })],
+    streamMuxers: [options.muxer === 'mplex' ? mplex() : yamux({ maxOutboundStreams: 100_000 })],
     connectionMonitor: { enabled: false },
     services: { identify: identify() },
   })
