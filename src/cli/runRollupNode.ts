@@ -70,7 +70,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       },
     )
     const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
-    const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config)
+    const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config, { confirmations: values.verifierL1Confs })
     // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
     const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
     opened.defer(async () => (await creatingP2p.catch(() => undefined))?.stop())

@@ -9,17 +9,18 @@ import { RuntimeConfig, UNSAFE_BLOCK_SIGNER_SLOT } from './runtimeConfig.ts'
 const SYSTEM_CONFIG: Hex = `0x${'5c'.repeat(20)}`
 const word = (address: string): Hex => `0x${'00'.repeat(12)}${address}`
 
-function create(read: () => Promise<Hex>) {
+function create(read: () => Promise<Hex>, confirmations = 0) {
   const clock = new ManualClock()
   const asked: unknown[][] = []
   const l1 = {
+    blockInfoByLabel: async () => ({ number: 100 }),
     storageAt: (...parameters: unknown[]) => {
       asked.push(parameters)
       return read()
     },
   }
   const config = { l1SystemConfigAddress: SYSTEM_CONFIG } as RollupConfig
-  return { clock, asked, runtime: new RuntimeConfig({ l1, clock, logger: silentLogger }, config) }
+  return { clock, asked, runtime: new RuntimeConfig({ l1, clock, logger: silentLogger }, config, { confirmations }) }
 }
 
 describe('RuntimeConfig', () => {
@@ -30,6 +31,16 @@ describe('RuntimeConfig', () => {
     await runtime.load()
     expect(runtime.unsafeBlockSigner()).toBe(`0x${'ab'.repeat(20)}`)
     expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, 'latest']])
+  })
+
+  it.each([
+    [4, '0x60'],
+    [100, '0x0'],
+    [101, 'latest'],
+  ])('reads below %d confirmations of block 100: at %s', async (confirmations, block) => {
+    const { runtime, asked } = create(async () => word('ab'.repeat(20)), confirmations)
+    await runtime.load()
+    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, block]])
   })
 
   it('takes zero as nobody', async () => {

@@ -1,10 +1,11 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { type Hex, toQuantity } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type RollupConfig, ZERO_ADDRESS } from '../protocol/types.ts'
 
 export interface RuntimeConfigL1 {
-  storageAt(address: Hex, slot: Hex, block: 'latest'): Promise<Hex>
+  blockInfoByLabel(label: 'latest'): Promise<{ number: number } | undefined>
+  storageAt(address: Hex, slot: Hex, block: 'latest' | Hex): Promise<Hex>
 }
 
 /** keccak256("systemconfig.unsafeblocksigner") (specs: system-config, "UnsafeBlockSigner"). */
@@ -16,13 +17,20 @@ export class RuntimeConfig {
   private readonly clock: Clock
   private readonly logger: Logger
   private readonly config: RollupConfig
+  private readonly confirmations: number
   private signer: Hex | undefined
 
-  constructor(modules: { l1: RuntimeConfigL1; clock: Clock; logger: Logger }, config: RollupConfig) {
+  /** `confirmations`: L1 blocks on top of the one that is read (`--verifier.l1-confs`). */
+  constructor(
+    modules: { l1: RuntimeConfigL1; clock: Clock; logger: Logger },
+    config: RollupConfig,
+    options: { confirmations: number },
+  ) {
     this.l1 = modules.l1
     this.clock = modules.clock
     this.logger = modules.logger
     this.config = config
+    this.confirmations = options.confirmations
   }
 
   /** Address whose signature makes a gossiped block valid; undefined before the first load, or when L1 names none. */
@@ -31,12 +39,20 @@ export class RuntimeConfig {
   }
 
   async load(): Promise<void> {
-    const word = await this.l1.storageAt(this.config.l1SystemConfigAddress, UNSAFE_BLOCK_SIGNER_SLOT, 'latest')
+    const block = await this.confirmedBlock()
+    const word = await this.l1.storageAt(this.config.l1SystemConfigAddress, UNSAFE_BLOCK_SIGNER_SLOT, block)
     const address: Hex = `0x${word.slice(-40)}`
     const signer = address === ZERO_ADDRESS ? undefined : address
     if (signer === this.signer) return
     this.signer = signer
     this.logger.info('Loaded unsafe block signer from L1', { signer: signer ?? 'none' })
+  }
+
+  /** A reorg of L1 must not change who signs. On an L1 that is too young the newest block counts, as for op-node. */
+  private async confirmedBlock(): Promise<'latest' | Hex> {
+    const head = this.confirmations === 0 ? undefined : await this.l1.blockInfoByLabel('latest')
+    if (head === undefined || head.number < this.confirmations) return 'latest'
+    return toQuantity(head.number - this.confirmations)
   }
 
   /** Reloads until the signal aborts; an interval of 0 means never (op-node's `l1.runtime-config-reload-interval`). */
