@@ -220,6 +220,12 @@ describe('countMissed', () => {
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(missed)
     expect(score.peerStats.get('bringer')?.topics[topic]?.meshFailurePenalty).toBe(0)
   })
+  it('misses no copy that came while the first one was judged', () => {
+    const { target, score } = setUp(90)
+    score.duplicateMessage('silent', idText(id), topic)
+    countMissed(target, topic, id, 'bringer')
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
+  })
   it('misses no copy that IDONTWANT held back, however many', () => {
     const { target, score, slots } = setUp(undefined)
     let lowest = 0
