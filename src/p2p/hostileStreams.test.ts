@@ -10,7 +10,7 @@ import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
 import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
-import { varint } from './testUtils/rpcCodec.ts'
+import { encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
@@ -150,6 +150,18 @@ describe('mplex', () => {
     await isClosed(connection)
     await blamed('muxer-abuse')
     await endedBecause('bring nothing')
+  })
+
+  it('reads a frame that comes in very many pieces', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const { stream } = await hostile.openGossip(connection)
+    const data = gossiped({ blockNumber: 3, transactions: [new Uint8Array(randomBytes(300_000))] })
+    const rpc = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data }] }))
+    const whole = frame(Number(stream.id.slice(1)), MESSAGE, rpc)
+    const before = victims.follower.received.length
+    for (let at = 0; at < whole.length; at += 200) send(connection, [whole.subarray(at, at + 200)])
+    await until('the block', () => victims.follower.received.length > before)
+    expect(victims.follower.received.at(-1)?.payload.blockNumber).toBe(3)
   })
 
   it('closes the connection of one that opens streams without end', async () => {
