@@ -63,3 +63,15 @@ describe('retry', () => {
     expect(calls).toBe(1)
   })
 })
+
+describe('systemClock', () => {
+  it('does not take a time beyond those of timers for none at all', async () => {
+    let ran = false
+    const cancel = systemClock.setTimeout(() => {
+      ran = true
+    }, 9_999_999 * 3_600_000)
+    await sleep(systemClock, 5)
+    cancel()
+    expect(ran).toBe(false)
+  })
+})

@@ -11,10 +11,13 @@ export interface Clock {
   setTimeout(callback: () => void, delayMs: number): () => void
 }
 
+/** The longest time that Node's timers know (24 days); they take what is longer for one millisecond. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout(callback, delayMs) {
-    const handle = setTimeout(callback, delayMs)
+    const handle = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS))
     return () => clearTimeout(handle)
   },
 }
