@@ -1,15 +1,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { peerIdFromString } from '@libp2p/peer-id'
+import { ClassicLevel } from 'classic-level'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { nodeInTest } from './testUtils/inTest.ts'
 import type { TestNode } from './testUtils/testNode.ts'
 
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'devium-damaged-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
 describe('a peer store that was damaged', () => {
-  it('costs neither the start nor the block lists', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'devium-damaged-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    const peerStorePath = join(folder, 'store')
+  it.each(['store', 'store/'])('costs neither the start nor the block lists (%s)', async (name) => {
+    const peerStorePath = `${await newFolder()}/${name}`
     const start = async (): Promise<TestNode> => {
       return nodeInTest({ peerStorePath })
     }
@@ -27,5 +33,19 @@ describe('a peer store that was damaged', () => {
     expect(await node.listBlockedAddrs()).toEqual(['192.0.2.7'])
     expect(await node.listBlockedSubnets()).toEqual(['2001:db8::/32'])
     await expect(node.connectPeer(stranger.address)).rejects.toThrow('gater disallows connection to peer')
+  })
+
+  it('loses the records of peers when one cannot be read, not the list of peers for ever', async () => {
+    const peerStorePath = join(await newFolder(), 'store')
+    const stranger = await nodeInTest()
+    const level = new ClassicLevel<string, Uint8Array>(peerStorePath, { valueEncoding: 'view' })
+    const key = `/peers/${peerIdFromString(stranger.node.peerId).toCID().toString()}`
+    await level.put(key, new Uint8Array(20).fill(0xff))
+    await level.close()
+
+    const { node } = await nodeInTest({ peerStorePath })
+    expect((await node.peers(false)).totalConnected).toBe(0)
+    await node.connectPeer(stranger.address)
+    expect((await node.peers(true)).totalConnected).toBe(1)
   })
 })

@@ -13,6 +13,7 @@ import { createHealthRecord } from './health/healthRecord.ts'
 import { createNodeHealth } from './health/nodeHealth.ts'
 import type { GaterMetrics } from './host/gater.ts'
 import { type PeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
+import { dropUnreadablePeers } from './host/peerStore.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createP2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
@@ -188,6 +189,9 @@ async function assembleNode(
     options,
   )
   const { host, connections, statics, latency, isProtected } = connected
+  if (storage.datastore !== undefined) {
+    await dropUnreadablePeers({ logger, listPeers: () => host.peerStore.all() }, storage.datastore)
+  }
   const { scores, keeping, bans, reasons } = createStanding(
     {
       clock,

@@ -31,17 +31,20 @@ export async function openNodeStorage(
   options: P2pOptions,
   limits: { retainScoresMs: number },
 ): Promise<NodeStorage> {
-  const { privateKey: rawKey, privateKeyPath, peerStorePath } = options
+  const { privateKey: rawKey, privateKeyPath } = options
+  // `peers/` is the folder `peers`: what belongs beside it must not end up in it.
+  const peerStorePath = options.peerStorePath.replace(/(?<=.)[\\/]+$/, '')
   const identity = await loadIdentity(modules, {
     ...(rawKey === undefined ? {} : { rawKey }),
     ...(privateKeyPath === undefined ? {} : { path: privateKeyPath }),
   })
-  const access =
-    peerStorePath === 'memory'
-      ? createMemoryAccessListStore()
-      : await openAccessListFile(`${peerStorePath}.access.json`, modules)
   const { datastore, close } = await openPeerDatastore(peerStorePath, modules)
   try {
+    // After the store, whose lock keeps another process from both.
+    const access =
+      peerStorePath === 'memory'
+        ? createMemoryAccessListStore()
+        : await openAccessListFile(`${peerStorePath}.access.json`, modules)
     const histories = await openPeerHistories(modules, datastore)
     const scoreBook = await openScoreBook(modules, options.scoring === 'none' ? undefined : datastore, {
       retainMs: limits.retainScoresMs,

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { Key } from 'interface-datastore'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { UsageError } from '../../lib/errors.ts'
+import { describeError, UsageError } from '../../lib/errors.ts'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
 import { openPeerDatastore } from './peerStore.ts'
 
@@ -62,6 +63,12 @@ describe('openPeerDatastore', () => {
   const manifestOf = async (path: string): Promise<string> =>
     join(path, (await readdir(path)).find((name) => name.startsWith('MANIFEST')) ?? 'none')
 
+  const putOne = async (path: string, key: string): Promise<void> => {
+    const level = new ClassicLevel(path)
+    await level.put(key, 'value')
+    await level.close()
+  }
+
   it.each<[string, (path: string) => Promise<void>]>([
     ['a CURRENT that names nothing', (path) => writeFile(join(path, 'CURRENT'), 'MANIFEST-999999\n')],
     ['an empty CURRENT', (path) => writeFile(join(path, 'CURRENT'), '')],
@@ -70,6 +77,8 @@ describe('openPeerDatastore', () => {
     ['an empty MANIFEST', async (path) => truncate(await manifestOf(path), 0)],
     ['no MANIFEST', async (path) => rm(await manifestOf(path))],
     ['a MANIFEST of garbage', async (path) => writeFile(await manifestOf(path), randomBytes(200))],
+    ['no CURRENT', (path) => rm(join(path, 'CURRENT'))],
+    ["op-node's entries", (path) => putOne(path, '/peers/addrs/AASQQCECCDQXUWC5J7XHUZ2YHUZQ7KHF7C6ZOGYYWVZIQ')],
   ])('sets a store with %s aside, says so and starts an empty one', async (_damage, damage) => {
     const path = join(folder, 'store')
     const whole = await openPeerDatastore(path, modules)
@@ -84,6 +93,29 @@ describe('openPeerDatastore', () => {
     expect(lines[0]).toContain('Peer store was damaged')
     await store.datastore?.put(new Key('/b'), Uint8Array.of(2))
     await store.close()
+  })
+
+  it('sets the files of a store that cannot be moved aside below itself, and no others', async () => {
+    const path = join(folder, 'store')
+    await putOne(path, '/a')
+    await writeFile(join(path, 'CURRENT'), 'garbage')
+    await writeFile(join(path, 'key.txt'), '')
+    await mkdir(join(folder, 'store.corrupt-1000', 'taken'), { recursive: true })
+    const store = await openPeerDatastore(path, modules)
+    expect(await readdir(path)).toEqual(expect.arrayContaining(['corrupt-1000', 'key.txt']))
+    expect(await readFile(join(path, 'corrupt-1000', 'CURRENT'), 'utf8')).toBe('garbage')
+    await store.close()
+    await (await openPeerDatastore(path, modules)).close()
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('does not take a full disk for damage', async () => {
+    const path = join(folder, 'store')
+    await putOne(path, '/a')
+    // The table that the entry goes to when the store is opened again.
+    await symlink('/dev/full', join(path, '000005.ldb'))
+    const problem = await openPeerDatastore(path, modules).catch(describeError)
+    expect(problem).toMatch(/^cannot open peer store .*No space left on device$/)
+    expect(await readdir(folder)).toEqual(['store'])
   })
 
   it('finds damage that only reading shows', async () => {
