@@ -1,3 +1,4 @@
+import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { AccessLists } from './accessLists.ts'
@@ -14,14 +15,18 @@ export function createMemoryAccessListStore(): AccessListStore {
 
 /**
  * A small JSON file of its own, so that block lists survive a damaged peer store; replaced as a whole (write, sync,
- * rename). A file that cannot be understood is set aside as `<path>.corrupt-<time>` and reported, never fatal.
+ * rename). A file that cannot be understood is set aside as `<path>.corrupt-<time>` and reported, never fatal; nor is one
+ * that cannot be written. Throws UsageError on one that cannot be read: who is blocked would be let in.
  */
 export async function openAccessListFile(
   path: string,
   modules: { logger: Logger; clock: { now(): number } },
 ): Promise<AccessListStore> {
   const complaint = 'Block list file was damaged: set aside, starting with empty lists'
-  const saved = await readWholeJson(path, (json) => AccessLists.fromJson(json), { ...modules, complaint })
+  const saved = await readWholeJson(path, (json) => AccessLists.fromJson(json), { ...modules, complaint }).catch(
+    (cause: unknown) =>
+      Promise.reject(new UsageError(`cannot read the block lists ${path} (--p2p.peerstore.path)`, { cause })),
+  )
   const lists = saved ?? new AccessLists()
   let running: Promise<void> | undefined
   let again: Promise<void> | undefined
@@ -33,18 +38,20 @@ export async function openAccessListFile(
     })
     return running
   }
-  return {
-    lists,
-    save() {
-      if (running === undefined) return start()
-      // One more write after the one under way carries all changes made since.
-      again ??= running
-        .catch(() => {})
-        .then(() => {
-          again = undefined
-          return start()
-        })
-      return again
-    },
+  const save = (): Promise<void> => {
+    if (running === undefined) return start()
+    // One more write after the one under way carries all changes made since.
+    again ??= running
+      .catch(() => {})
+      .then(() => {
+        again = undefined
+        return start()
+      })
+    return again
   }
+  // Found out now, and not when a peer was blocked and is back after the next start.
+  await save().catch((err: unknown) =>
+    modules.logger.error('Block lists and bans cannot be written: they last until the node stops', { path, err }),
+  )
+  return { lists, save }
 }

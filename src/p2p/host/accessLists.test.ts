@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { multiaddr } from '@multiformats/multiaddr'
@@ -107,10 +107,28 @@ describe('openAccessListFile', () => {
       const logger = createLogger({ level: 'error', format: 'json', color: false, write: (line) => lines.push(line) })
       const store = await openAccessListFile(path, { logger, clock })
       expect(store.lists.toJson()).toEqual(new AccessLists().toJson())
-      expect(await readdir(folder)).toEqual(['lists.json.corrupt-1000'])
+      expect(await readdir(folder)).toEqual(['lists.json', 'lists.json.corrupt-1000'])
       expect(lines).toHaveLength(1)
     },
   )
+
+  it('says at the start that it cannot be written, and goes on', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
+    await mkdir(`${path}.tmp`)
+    const lines: string[] = []
+    const logger = createLogger({ level: 'error', format: 'json', color: false, write: (line) => lines.push(line) })
+    const store = await openAccessListFile(path, { logger, clock })
+    expect(lines).toEqual([expect.stringContaining('cannot be written')])
+    store.lists.blockAddr('1.2.3.4')
+    await expect(store.save()).rejects.toThrow('EISDIR')
+  })
+
+  it('refuses a start that would let in who is blocked', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
+    await mkdir(path)
+    const opening = openAccessListFile(path, { logger: silentLogger, clock })
+    await expect(opening).rejects.toThrow(`cannot read the block lists ${path} (--p2p.peerstore.path)`)
+  })
 })
 
 describe('createGater', () => {
