@@ -95,8 +95,8 @@ export const flag = {
 }
 
 function parseBoolean(text: string): boolean {
-  if (/^(true|1|yes)$/i.test(text)) return true
-  if (/^(false|0|no)$/i.test(text)) return false
+  if (/^(true|t|1|yes)$/i.test(text)) return true
+  if (/^(false|f|0|no)$/i.test(text)) return false
   throw new UsageError('expected true or false')
 }
 

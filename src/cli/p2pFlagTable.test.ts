@@ -154,6 +154,21 @@ describe.each(OP_NODE_FLAGS)('--p2p.$flag', ({ flag, env, good, wrong, ...rest }
   })
 })
 
+describe('a wrong value', () => {
+  it.each([
+    ['p2p.priv.raw', '00'.repeat(32)],
+    ['p2p.sequencer.key', 'ff'.repeat(32)],
+    ['p2p.listen.ip', 'fe80::1%lo'],
+    ['p2p.advertise.ip', 'fe80::1%lo'],
+  ])('of --%s is named: %s', async (name, value) => {
+    await expect(run([`--${name}=${value}`])).rejects.toThrow(`--${name}: `)
+  })
+
+  it('is none where op-node takes it: an address to advertise on a port that the system chooses', async () => {
+    expect(await run(['--p2p.advertise.ip=192.0.2.1', '--p2p.advertise.tcp=0'])).toEqual([])
+  })
+})
+
 describe('deprecated flags', () => {
   it('are accepted with a warning', async () => {
     expect(await run(['--p2p.scoring.peers=none', '--p2p.scoring.topics=none', '--p2p.score.bands=1:2'])).toEqual([

@@ -123,6 +123,20 @@ describe('p2pOptionsFromFlags', () => {
     expect(await options([], { [`OP_NODE_${name}`]: value })).toEqual({ ...DEFAULTS, ...expected })
   })
 
+  it.each<[string, Partial<P2pOptions> | undefined]>([
+    ['--p2p.mux=Yamux, MPLEX', { muxers: ['yamux', 'mplex'] }],
+    ['--p2p.security=TLS', { security: ['tls'] }],
+    ['--p2p.useragent=', { userAgent: 'optimism' }],
+    ['--p2p.nat=t', { nat: true }],
+    ['--p2p.ping=F', { ping: false }],
+    ['--p2p.disable=T', undefined],
+    ['--p2p.timeout.dial=0', { dialTimeoutMs: 10_000 }],
+    ['--p2p.timeout.dial=1500us', { dialTimeoutMs: 2 }],
+    ['--p2p.timeout.dial=999999h', { dialTimeoutMs: 2 ** 31 - 1 }],
+  ])('takes %s as op-node does', async (text, expected) => {
+    expect(await options([text])).toEqual(expected === undefined ? undefined : { ...DEFAULTS, ...expected })
+  })
+
   it.each([
     [['--p2p.listen.tcp=65536'], 'port out of range: 65536'],
     [['--p2p.listen.tcp=80'], 'port is reserved for system: 80'],

@@ -69,7 +69,7 @@ const MUXERS: readonly Muxer[] = ['yamux', 'mplex']
 const SECURITIES: readonly Security[] = ['noise', 'tls', 'none']
 
 function parseNames<T extends string>(what: string, known: readonly T[], text: string): T[] {
-  return parseList(text).map((name) => {
+  return parseList(text.toLowerCase()).map((name) => {
     const found = known.find((candidate) => candidate === name)
     if (found === undefined) throw new UsageError(`could not recognize ${what} ${name}`)
     return found
@@ -231,11 +231,11 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
     peerStorePath: values.p2pPeerstorePath,
     muxers: values.p2pMux,
     security,
-    userAgent: values.p2pUserAgent,
+    userAgent: values.p2pUserAgent === '' ? DEFAULT_P2P_OPTIONS.userAgent : values.p2pUserAgent,
     peersLow: low,
     peersHigh: high,
     peersGraceMs: values.p2pPeersGrace,
-    dialTimeoutMs: values.p2pTimeoutDial,
+    dialTimeoutMs: timerMs(values.p2pTimeoutDial === 0 ? DEFAULT_P2P_OPTIONS.dialTimeoutMs : values.p2pTimeoutDial),
     liveness: DEFAULT_P2P_OPTIONS.liveness,
     nat: values.p2pNat,
     ping: values.p2pPing,
@@ -275,6 +275,11 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
 
 function isSet(text: string | undefined): text is string {
   return text !== undefined && text !== ''
+}
+
+/** What libp2p's timers take: whole milliseconds, 24 days of them at most. */
+function timerMs(durationMs: number): number {
+  return Math.min(Math.ceil(durationMs), 2 ** 31 - 1)
 }
 
 function readKey(name: string, text: string): Uint8Array {

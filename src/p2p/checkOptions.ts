@@ -7,7 +7,13 @@ import type { P2pOptions } from './options.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
 export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
-  if (isIP(options.listenIp) === 0) throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
+  // A zone (`fe80::1%eth0`) means something on this machine only, and nothing in a multiaddress.
+  if (isIP(options.listenIp) === 0 || options.listenIp.includes('%')) {
+    throw new UsageError(`--p2p.listen.ip: ${options.listenIp} is no IP address`)
+  }
+  if (options.advertiseIp?.includes('%') === true) {
+    throw new UsageError(`--p2p.advertise.ip: ${options.advertiseIp} is neither an IP address nor a host name`)
+  }
   checkTides(options.peersLow, options.peersHigh)
   const { meshD, meshLow, meshHigh, meshLazy } = options.gossip
   for (const [name, size] of Object.entries({ d: meshD, lo: meshLow, dhi: meshHigh, dlazy: meshLazy })) {

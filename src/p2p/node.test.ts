@@ -146,7 +146,6 @@ describe('identity and listening', () => {
     [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is no IP address'],
     [{ ipColocationExempt: ['10.0.0.0'] }, '--p2p.score.ip-exempt: invalid CIDR address: 10.0.0.0'],
     [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, 'cannot resolve --p2p.advertise.ip'],
-    [{ advertiseIp: '1.2.3.4' }, '--p2p.advertise.ip needs --p2p.advertise.tcp'],
     [{ security: ['none', 'noise'] }, 'cannot mix secure transport protocols'],
     [{ peerStorePath: '' }, "use 'memory'"],
   ])('refuses %o, and holds no file open then', async (options, message) => {

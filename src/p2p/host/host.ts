@@ -124,8 +124,9 @@ export async function startHost(host: Host, options: P2pOptions): Promise<void> 
 async function announcedAddress(options: P2pOptions): Promise<string | undefined> {
   if (options.advertiseIp === undefined || options.advertiseIp === '') return undefined
   const port = options.advertiseTcpPort !== 0 ? options.advertiseTcpPort : options.listenTcpPort
-  if (port === 0) throw new UsageError('--p2p.advertise.ip needs --p2p.advertise.tcp or a fixed --p2p.listen.tcp')
-  return tcpMultiaddr(await resolveIp(options.advertiseIp), port)
+  const ip = await resolveIp(options.advertiseIp)
+  // The port that the system chooses is in the node record, as in op-node, which tells peers of it there only.
+  return port === 0 ? undefined : tcpMultiaddr(ip, port)
 }
 
 /** The first IPv4 address of a name. Throws UsageError. */
