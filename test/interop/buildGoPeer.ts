@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 const SOURCES = fileURLToPath(new URL('./goPeer/', import.meta.url))
 /** With no module and nothing compiled yet it takes two minutes on two cores. */
 const BUILD_TIMEOUT_MS = 360_000
-/** What Go says when it cannot reach the modules, as against a fault in the program. */
+/** What Go says when it cannot have the modules, as against a fault in the program. */
 const UNREACHABLE =
-  /dial tcp|no such host|i\/o timeout|connection re(fused|set)|TLS handshake|proxyconnect|50[234] |EOF/
+  /dial tcp|no such host|i\/o timeout|connection re(fused|set)|TLS handshake|proxyconnect|: (40[347]|50[234]) |EOF|disabled by GOPROXY|cache (not found|is required)/
 
 export type GoPeerBinary = { path: string } | { skip: string }
 
@@ -70,8 +70,9 @@ interface BuildFault {
 function skipReason({ code, killed, output }: BuildFault): string {
   if (code === 'ENOENT') return 'go is not installed'
   if (killed) return `building took more than ${BUILD_TIMEOUT_MS / 1000} s`
-  if (/requires go >= /.test(output)) return `go is too old: ${output.trim()}`
-  if (UNREACHABLE.test(output)) return `modules cannot be fetched: ${output.trim().split('\n')[0]}`
+  if (/requires go >= |invalid go version/.test(output)) return `go is too old: ${output.trim()}`
+  const unreachable = output.split('\n').find((line) => UNREACHABLE.test(line))
+  if (unreachable !== undefined) return `modules cannot be fetched: ${unreachable.trim()}`
   throw new Error(`go build failed: ${output}`)
 }
 
