@@ -35,7 +35,7 @@ export function createP2pMetrics(registry: Registry) {
     labelNames: ['type'],
     buckets: SCORE_BUCKETS,
   })
-  const unsafePayloads = counter('unsafe_payloads_total', 'Unsafe payloads received by gossip')
+  const unsafePayloads = counter('unsafe_payloads_total', 'Unsafe payloads received, by gossip and on request')
   const lastUnsafePayload = gauge('last_unsafe_payloads_unix', 'Time of the last unsafe payload, Unix seconds')
   const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
   const lastPublishingError = gauge('last_publishing_errors_unix', 'Time of the last publishing error, Unix seconds')

@@ -29,7 +29,7 @@ import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
 import { createSigner } from './signer/createSigner.ts'
 import { createStanding } from './standing.ts'
 import { createBlockSync } from './sync/blockSync.ts'
-import type { P2pNode } from './types.ts'
+import type { P2pNode, PayloadListener } from './types.ts'
 import { createUpkeep } from './upkeep.ts'
 
 export interface P2pModules {
@@ -91,6 +91,10 @@ async function assembleNode(
     staticPeers.map((peer) => peer.peerId.toString()),
   )
   const listeners = createPayloadListeners(logger)
+  const deliver: PayloadListener = (envelope, from) => {
+    metrics.onUnsafePayload(unixSeconds(clock))
+    listeners.deliver(envelope, from)
+  }
   const validation = createValidation(
     { config, clock, logger, topics, signer: () => chain.signerAddress() },
     { maxAgeS: options.gossip.maxAgeS },
@@ -125,8 +129,7 @@ async function assembleNode(
       },
       onLeave: (peer) => keeping.onLeave(peer),
       onBlock(envelope, from) {
-        listeners.deliver(envelope, from)
-        metrics.onUnsafePayload(unixSeconds(clock))
+        deliver(envelope, from)
         sync.onTrustedBlock(envelope)
         const { blockNumber, blockHash } = envelope.payload
         logger.debug('Received signed execution payload from p2p', { number: blockNumber, hash: blockHash, peer: from })
@@ -224,7 +227,7 @@ async function assembleNode(
       inspector: validation.inspector,
       onBlock(envelope, from) {
         record.onRequested(envelope)
-        listeners.deliver(envelope, from)
+        deliver(envelope, from)
       },
     },
     options.sync,

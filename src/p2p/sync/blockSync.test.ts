@@ -53,6 +53,7 @@ describe('gap filling', () => {
     })
     const metrics = await a.registry.metrics()
     expect(metrics).toContain('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"} 10')
+    expect(await b.registry.metrics()).toContain('unsafe_payloads_total 11')
   })
 
   it('asks another peer when one does not have the block, or sends a false one', async () => {
