@@ -192,6 +192,12 @@ describe('devium', () => {
       stderr:
         /^devium: http:\/\/\S+ does not answer like a devium node: Invalid input: expected array, received object\n$/,
     },
+    // The server of this test does not have it, as no node with p2p disabled.
+    {
+      args: ['p2p', 'health'],
+      stderr:
+        /^devium: the method deviump2p_health does not exist\/is not available: the node at http:\/\/\S+ runs with --p2p.disable, or is no devium\n$/,
+    },
     { args: ['p2p', 'explan'], stderr: "devium: unknown command 'explan' (Did you mean explain?)\n" },
     {
       args: ['status', '--rcp=http://127.0.0.1:9510'],

@@ -32,6 +32,9 @@ export async function withNode(url: string, use: (node: RpcClient) => Promise<un
     await use(node)
   } catch (error) {
     if (error instanceof RpcTransportError) throw noAnswer(url, error)
+    if (isNotServed(error) && error.message.includes('deviump2p_')) {
+      throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is no devium`)
+    }
     if (!(error instanceof z.ZodError)) throw error
     const [{ path, message } = { path: [], message: '' }] = error.issues
     const where = path.length === 0 ? '' : ` at ${path.join('.')}`
@@ -55,9 +58,13 @@ export async function ifServed(node: RpcClient, method: string, params: unknown[
   try {
     return await node.request(method, params)
   } catch (error) {
-    if (error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND) return undefined
+    if (isNotServed(error)) return undefined
     throw error
   }
+}
+
+function isNotServed(error: unknown): error is JsonRpcError {
+  return error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND
 }
 
 export function printJson(value: unknown): void {
