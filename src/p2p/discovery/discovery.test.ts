@@ -4,16 +4,19 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
+import { signedRecord } from '../testUtils/signedRecord.ts'
 import { until } from '../testUtils/testNode.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
+import { encodeOpstackEntry } from './opstackEntry.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 interface Started {
   discovery: Discovery
   record: NodeRecord
   found: NodeRecord[]
+  lookups(): number
 }
 
 async function start(
@@ -22,6 +25,7 @@ async function start(
 ): Promise<Started> {
   const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
   const found: NodeRecord[] = []
+  let lookups = 0
   const discovery = createDiscovery(
     {
       clock,
@@ -29,7 +33,7 @@ async function start(
       privateKey,
       onPeer: (peer) => found.push(peer),
       isSatisfied: () => false,
-      metrics: { onLookup: () => {}, onRecord: () => {} },
+      metrics: { onLookup: () => (lookups += 1), onRecord: () => {} },
     },
     {
       chainId: options.chainId ?? 901n,
@@ -43,7 +47,7 @@ async function start(
   )
   await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
   onTestFinished(() => discovery.stop())
-  return { discovery, found, record: parseRecord(discovery.localEnr()) }
+  return { discovery, found, lookups: () => lookups, record: parseRecord(discovery.localEnr()) }
 }
 
 async function socket(): Promise<UdpSocket> {
@@ -94,6 +98,21 @@ describe('discovery under attack', () => {
 })
 
 describe('discovery', () => {
+  it('goes on looking past a record with a port that is none', async () => {
+    const port = Uint8Array.of(0x24, 0x06)
+    const odd = signedRecord(new Uint8Array(randomBytes(32)), {
+      ip: Uint8Array.of(127, 0, 0, 1),
+      tcp: port,
+      udp: Uint8Array.of(1, 2, 3),
+      opstack: encodeOpstackEntry({ chainId: 901n, version: 0n }),
+    })
+    const boot = await start([odd])
+    const node = await start([boot.record.text])
+    await until('told of the odd one', () => node.found.some(({ text }) => text === odd))
+    const before = node.lookups()
+    await until('the lookup after the next', () => node.lookups() >= before + 2)
+  })
+
   it('ignores itself among the bootnodes', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const first = await start([], { privateKey })

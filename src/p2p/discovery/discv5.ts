@@ -21,6 +21,7 @@ import type { Endpoint } from './bootnodes.ts'
 import { forgetSessions, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
 import { OPSTACK_KEY } from './opstackEntry.ts'
+import { readRecordsAsSigned } from './signedRecords.ts'
 import type { UdpSocket } from './udpSocket.ts'
 
 /** What this node says of itself. */
@@ -113,6 +114,7 @@ const RAW_CONTACT = 1
 const DISTANCES = [[256], Array.from({ length: 16 }, (_, nearer) => 255 - nearer)]
 
 useNativeCrypto()
+readRecordsAsSigned()
 
 /** Checks the signature. Throws DecodeError. */
 export function parseRecord(text: string): NodeRecord {

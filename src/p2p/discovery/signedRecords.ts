@@ -1,0 +1,62 @@
+import { ENR, id, MAX_RECORD_SIZE, publicKey, txtToBuf, verify } from '@chainsafe/enr'
+import { bytesToBigInt } from '../../lib/bytes.ts'
+import { DecodeError, describeError } from '../../lib/errors.ts'
+import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
+
+/** Entries that say where a node is (EIP-778), and how many bytes they have at least and at most. */
+const PLACES: Readonly<Record<string, readonly [number, number]>> = {
+  ip: [4, 4],
+  ip6: [16, 16],
+  tcp: [1, 2],
+  tcp6: [1, 2],
+  udp: [1, 2],
+  udp6: [1, 2],
+}
+
+/**
+ * Has the library read records by `decodeRecord`. Its own reading forgets the bytes of a record that came in an answer,
+ * and makes them anew, with keys in the order of a human language and the sequence as a float: what was signed is another
+ * record then as soon as it has a capital letter in a key. It also reads places of any length, and trips over them later.
+ * Either throws in the middle of an event handler, so that a stranger's record could end the process.
+ */
+export function readRecordsAsSigned(): void {
+  ENR.decode = decodeRecord
+  ENR.decodeFromValues = (values) => decodeRecord(encodeRlp(values))
+  ENR.decodeTxt = (text) => decodeRecord(txtToBuf(text))
+}
+
+/**
+ * Checks the signature, and keeps the bytes. Entries that nobody can read are left out of what is read: lists, and places
+ * of a wrong length. Throws DecodeError.
+ */
+function decodeRecord(bytes: Uint8Array): ENR {
+  if (bytes.length > MAX_RECORD_SIZE) throw new DecodeError(`node record of ${bytes.length} bytes`)
+  const items = decodeRlp(bytes)
+  if (!Array.isArray(items)) throw new DecodeError('node record is no list')
+  const [signature, sequence, ...pairs] = items
+  if (!(signature instanceof Uint8Array) || !(sequence instanceof Uint8Array) || sequence.length > 8) {
+    throw new DecodeError('node record without signature and sequence')
+  }
+  const entries = new Map<string, Uint8Array>()
+  for (let i = 0; i < pairs.length; i += 2) {
+    const [key, value] = [pairs[i], pairs[i + 1]]
+    if (!(key instanceof Uint8Array) || value === undefined)
+      throw new DecodeError('node record has a key without value')
+    const name = Buffer.from(key).toString('latin1')
+    if (value instanceof Uint8Array && isReadable(name, value)) entries.set(name, value)
+  }
+  let isSigned: boolean
+  try {
+    const scheme = id(entries)
+    isSigned = verify(scheme, encodeRlp(items.slice(1)), publicKey(scheme, entries), signature)
+  } catch (cause) {
+    throw new DecodeError(`node record: ${describeError(cause)}`, { cause })
+  }
+  if (!isSigned) throw new DecodeError('node record with a wrong signature')
+  return new ENR(entries, bytesToBigInt(sequence), signature, bytes)
+}
+
+function isReadable(name: string, { length }: Uint8Array): boolean {
+  const [shortest, longest] = PLACES[name] ?? [0, MAX_RECORD_SIZE]
+  return length >= shortest && length <= longest
+}
