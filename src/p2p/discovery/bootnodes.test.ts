@@ -22,6 +22,8 @@ describe('parseEnode', () => {
 
   it.each([
     [`enode://${key.slice(2)}@1.2.3.4:9222`, 'invalid public key: 126 hex digits'],
+    [`enode://${'ab'.repeat(64)}@1.2.3.4:9222`, 'no point of the curve'],
+    [`enode://${key.slice(0, 126)}${key.endsWith('00') ? '02' : '00'}@1.2.3.4:9222`, 'no point of the curve'],
     [`enode://${key}@1.2.3.4`, 'not of the form'],
     [`enode://${key}@1.2.3.4:0`, 'invalid port'],
     [`enode://${key}@1.2.3.4:9222?discport=70000`, 'invalid port'],
@@ -62,8 +64,22 @@ describe('parseBootnodes', () => {
 })
 
 describe('resolveEnode', () => {
+  const named = parseEnode(`enode://${key}@boot.test:9222`)
+  const both = async () => [
+    { address: '2001:db8::1', family: 6 },
+    { address: '192.0.2.1', family: 4 },
+  ]
+
   it('takes IPs as they are, and looks up names', async () => {
-    expect((await resolveEnode(parseEnode(`enode://${key}@192.0.2.7:9222`))).ip).toBe('192.0.2.7')
-    expect((await resolveEnode(parseEnode(`enode://${key}@localhost:9222`))).ip).toMatch(/^(127\.0\.0\.1|::1)$/)
+    const reach = { hasIp4: true, hasIp6: true }
+    expect((await resolveEnode(parseEnode(`enode://${key}@192.0.2.7:9222`), reach)).ip).toBe('192.0.2.7')
+    expect((await resolveEnode(parseEnode(`enode://${key}@localhost:9222`), reach)).ip).toMatch(/^(127\.0\.0\.1|::1)$/)
+  })
+
+  it('takes the first address that can be sent to', async () => {
+    expect((await resolveEnode(named, { hasIp4: true, hasIp6: true }, both)).ip).toBe('2001:db8::1')
+    expect((await resolveEnode(named, { hasIp4: true, hasIp6: false }, both)).ip).toBe('192.0.2.1')
+    const only6 = async () => (await both()).slice(0, 1)
+    await expect(resolveEnode(named, { hasIp4: true, hasIp6: false }, only6)).rejects.toThrow('2001:db8::1')
   })
 })

@@ -1,7 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { equalBytes } from '../../lib/bytes.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
+import { decompressPublicKey } from '../../lib/secp256k1.ts'
 
 /** A node that discovery begins at. */
 export type Bootnode =
@@ -55,17 +57,36 @@ export function parseEnode(text: string): Bootnode & { kind: 'enode' } {
   }
 }
 
-/** The first address of a name. Rejects when it cannot be resolved. */
-export async function resolveEnode(bootnode: Bootnode & { kind: 'enode' }): Promise<Endpoint> {
+/** The first address of a name that can be sent to. Rejects when there is none. */
+export async function resolveEnode(
+  bootnode: Bootnode & { kind: 'enode' },
+  reach: { hasIp4: boolean; hasIp6: boolean },
+  lookUp: (name: string) => Promise<{ address: string; family: number }[]> = (name) => lookup(name, { all: true }),
+): Promise<Endpoint> {
   const { publicKey, host, udpPort } = bootnode
-  const ip = isIP(host) === 0 ? (await lookup(host)).address : host
+  if (isIP(host) !== 0) return { publicKey, ip: host, udpPort }
+  const found = await lookUp(host)
+  const ip = found.find(({ family }) => (family === 6 ? reach.hasIp6 : reach.hasIp4))?.address
+  if (ip === undefined) {
+    throw new DecodeError(`no address of a family that is listened on: ${found.map((at) => at.address).join(', ')}`)
+  }
   return { publicKey, ip, udpPort }
 }
 
-/** SEC 1: the x coordinate behind a byte that tells whether y is odd. */
+/** SEC 1: the x coordinate behind a byte that tells whether y is odd. Throws DecodeError when it is no public key. */
 function compressed(key64: Uint8Array): Uint8Array {
   const isOdd = ((key64[63] ?? 0) & 1) === 1
-  return Uint8Array.from([isOdd ? 3 : 2, ...key64.subarray(0, 32)])
+  const key = Uint8Array.from([isOdd ? 3 : 2, ...key64.subarray(0, 32)])
+  if (!isPoint(key, key64)) throw new DecodeError('invalid public key: no point of the curve')
+  return key
+}
+
+function isPoint(compressedKey: Uint8Array, key64: Uint8Array): boolean {
+  try {
+    return equalBytes(decompressPublicKey(compressedKey).subarray(1), key64)
+  } catch {
+    return false
+  }
 }
 
 function shorten(text: string): string {

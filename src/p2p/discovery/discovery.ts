@@ -190,10 +190,10 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     }
   }
   const resolve = async (state: EnodeState): Promise<Endpoint | undefined> => {
-    if (state.isResolving || clock.now() < state.retryAtMs) return undefined
+    if (socket === undefined || state.isResolving || clock.now() < state.retryAtMs) return undefined
     state.isResolving = true
     try {
-      state.endpoint = await resolveEnode(state.bootnode)
+      state.endpoint = await resolveEnode(state.bootnode, socket)
     } catch (error) {
       state.retryAtMs = clock.now() + RESOLVE_AGAIN_MS
       if (!state.hasWarned && isRunning) {
