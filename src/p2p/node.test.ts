@@ -146,6 +146,8 @@ describe('identity and listening', () => {
     [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is no IP address'],
     [{ ipColocationExempt: ['10.0.0.0'] }, '--p2p.score.ip-exempt: invalid CIDR address: 10.0.0.0'],
     [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, 'cannot resolve --p2p.advertise.ip'],
+    [{ listenIp: 'fe80::1%lo' }, '--p2p.listen.ip: fe80::1%lo is no IP address'],
+    [{ advertiseIp: 'fe80::1%lo' }, '--p2p.advertise.ip: fe80::1%lo is neither an IP address nor a host name'],
     [{ security: ['none', 'noise'] }, 'cannot mix secure transport protocols'],
     [{ peerStorePath: '' }, "use 'memory'"],
   ])('refuses %o, and holds no file open then', async (options, message) => {

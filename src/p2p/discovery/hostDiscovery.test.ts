@@ -164,6 +164,22 @@ describe('discovery', () => {
     expect(parseRecord((await node.self()).ENR)).toMatchObject({ ip, tcpPort: 4001, udpPort: 4002 })
   })
 
+  it.each(['127.0.0.1', '::'])(
+    'announces an address with the port that the system chose, listening on %s',
+    async (listenIp) => {
+      const { node } = await start({ bootnodes: [] }, { options: { listenIp, advertiseIp: '192.0.2.1' } })
+      const { tcpPort } = parseRecord((await node.self()).ENR)
+      expect(tcpPort).toBeGreaterThan(0)
+      expect(node.multiaddrs()).toEqual([`/ip4/192.0.2.1/tcp/${tcpPort}/p2p/${node.peerId}`])
+      const other = await nodeInTest()
+      await node.connectPeer(other.address)
+      await until('told by identify', async () => {
+        const told = (await other.node.peers(true)).peers[node.peerId]?.addresses
+        return told?.includes(`/ip4/192.0.2.1/tcp/${tcpPort}/p2p/${node.peerId}`) === true
+      })
+    },
+  )
+
   it('listens on both families with ::, and is dialled on either', async () => {
     const a = await start({ bootnodes: [] }, { options: { listenIp: '::' } })
     const ports = Object.fromEntries(

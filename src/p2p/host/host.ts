@@ -7,6 +7,7 @@ import type { ConnectionGater, Libp2p } from '@libp2p/interface'
 import { type Ping, ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
+import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Datastore } from 'interface-datastore'
 import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { UsageError } from '../../lib/errors.ts'
@@ -60,8 +61,14 @@ type Factories = Libp2pOptions<HostServices>
 /** Builds the libp2p host, not started: nothing listens yet. Throws UsageError on contradictory options. */
 export async function createHost(modules: HostModules, options: P2pOptions): Promise<Host> {
   signNatively(modules.identity.privateKey)
-  const announce = await announcedAddress(options)
-  return createLibp2p<HostServices>({
+  const advertisedIp =
+    options.advertiseIp === undefined || options.advertiseIp === '' ? undefined : await resolveIp(options.advertiseIp)
+  const announced = (): Multiaddr[] => {
+    if (advertisedIp === undefined) return []
+    const port = options.advertiseTcpPort || listeningPort(host.services.addresses, advertisedIp)
+    return port === undefined ? [] : [multiaddr(`${tcpMultiaddr(advertisedIp, port)}/p2p/${host.peerId}`)]
+  }
+  const host = await createLibp2p<HostServices>({
     start: false,
     privateKey: modules.identity.privateKey,
     logger: silentComponentLogger,
@@ -71,7 +78,8 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       listen: (options.listenIp === '::' ? ['::', '0.0.0.0'] : [options.listenIp]).map((ip) =>
         tcpMultiaddr(ip, options.listenTcpPort),
       ),
-      ...(announce === undefined ? {} : { announce: [announce] }),
+      // Asked each time, since the port may be one that the system chooses.
+      ...(advertisedIp === undefined ? {} : { announceFilter: announced }),
     },
     transports: [
       tcp({
@@ -105,6 +113,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       addresses: announcedAddresses,
     },
   })
+  return host
 }
 
 /** Turns libp2p's failure to listen into one line that names the flag. */
@@ -121,12 +130,10 @@ export async function startHost(host: Host, options: P2pOptions): Promise<void> 
   }
 }
 
-async function announcedAddress(options: P2pOptions): Promise<string | undefined> {
-  if (options.advertiseIp === undefined || options.advertiseIp === '') return undefined
-  const port = options.advertiseTcpPort !== 0 ? options.advertiseTcpPort : options.listenTcpPort
-  const ip = await resolveIp(options.advertiseIp)
-  // The port that the system chooses is in the node record, as in op-node, which tells peers of it there only.
-  return port === 0 ? undefined : tcpMultiaddr(ip, port)
+/** Of the advertised address's family, where both are listened on. */
+function listeningPort(addresses: AnnouncedAddresses, advertisedIp: string): number | undefined {
+  const [port4, port6] = [addresses.listeningPort('ip4'), addresses.listeningPort('ip6')]
+  return isIP(advertisedIp) === 6 ? (port6 ?? port4) : (port4 ?? port6)
 }
 
 /** The first IPv4 address of a name. Throws UsageError. */
