@@ -1,10 +1,11 @@
 import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import type { P2pOptions } from './options.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { CHAIN_ID } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
 
@@ -64,6 +65,8 @@ describe('a ban for a score', () => {
   })
 })
 
+const acceptsOf = async ({ registry }: TestNode) =>
+  Number(/p2p_accepts\{allow="true"\} (\d+)/.exec(await registry.metrics())?.[1] ?? 0)
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
 describe('what keeps a peer out', () => {
@@ -81,6 +84,24 @@ describe('what keeps a peer out', () => {
     await test.node.blockAddr('0:0:0:0:0:0:0:1')
     await until('the end by address', gone)
     expect((await test.node.peers(true)).bannedIPS).toEqual(['::1'])
+  })
+
+  it('keeps out whoever is in the midst of its handshake', async () => {
+    const test = await start()
+    const raw = await rawPeerInTest([TOPIC])
+    const proxy = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(test.address)?.[1]))
+    onTestFinished(() => proxy.close())
+    proxy.set({ delayMs: 50 })
+    for (const block of [() => test.node.blockAddr('127.0.0.1'), () => test.node.blockSubnet('127.0.0.0/8')]) {
+      const accepts = await acceptsOf(test)
+      const dial = raw.host.dial(multiaddr(`/ip4/127.0.0.1/tcp/${proxy.port}`)).catch(() => {})
+      await until('its connection', async () => (await acceptsOf(test)) > accepts)
+      await block()
+      await dial
+      await until('its end', () => raw.host.getConnections().length === 0)
+      await test.node.unblockAddr('127.0.0.1')
+    }
+    expect((await test.node.peerHistory(raw.peerId))[0]?.events).toEqual([])
   })
 
   it('is named with what would have to be unblocked', async () => {

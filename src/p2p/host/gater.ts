@@ -1,4 +1,4 @@
-import type { ConnectionGater, MultiaddrConnection } from '@libp2p/interface'
+import type { ConnectionGater, MultiaddrConnection, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccessLists } from './accessLists.ts'
@@ -15,7 +15,8 @@ export interface GaterMetrics {
 
 /**
  * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
- * at accept, after the handshake of an inbound connection). A ban that has run out is removed on the way.
+ * at accept, after the handshake of an inbound connection), and again when a connection stands. A ban that has run out
+ * is removed on the way.
  */
 export function createGater(modules: {
   lists: AccessLists
@@ -56,6 +57,9 @@ export function createGater(modules: {
     metrics.onAccept(!denied)
     return denied
   }
+  /** What is blocked during its handshake, which may take seconds, is not among the connections that a block closes. */
+  const isRefusedByNow = (peerId: PeerId, connection: MultiaddrConnection): boolean =>
+    isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr))
   return {
     denyDialPeer: (peerId) => dial(isPeerDenied(peerId.toString())),
     denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
@@ -64,10 +68,11 @@ export function createGater(modules: {
       const ip = ipOf(connection.remoteAddr)
       return accept(isIpDenied(ip) || (ip !== undefined && limits.refuse(ip, connection) !== undefined))
     },
-    denyInboundUpgradedConnection(_, connection: MultiaddrConnection) {
+    denyInboundUpgradedConnection(peerId, connection: MultiaddrConnection) {
       limits.onUpgraded(connection)
-      return false
+      return isRefusedByNow(peerId, connection)
     },
+    denyOutboundUpgradedConnection: isRefusedByNow,
     denyOutboundConnection(_, connection: MultiaddrConnection) {
       onConnection(connection)
       return false
@@ -77,7 +82,6 @@ export function createGater(modules: {
       return isPeerDenied(id) || !modules.admits(id)
     },
     // A name that resolves to a blocked address is only known after the connection stands.
-    denyOutboundEncryptedConnection: (peerId, connection) =>
-      isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr)),
+    denyOutboundEncryptedConnection: isRefusedByNow,
   }
 }
