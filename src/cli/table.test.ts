@@ -35,6 +35,6 @@ describe('short texts', () => {
   it('have no control characters, and of a peer id the end', () => {
     expect(plainText('a\u001b[2J\nb\u0085')).toBe('a?[2J?b?')
     expect(shortPeer('16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8')).toBe('…6Hyr2Er8')
-    expect(shortPeer('10.1.2.3')).toBe('10.1.2.3')
+    for (const ip of ['10.1.2.3', '198.51.100.200', '2001:db8::/32']) expect(shortPeer(ip)).toBe(ip)
   })
 })

@@ -66,9 +66,9 @@ export function shortHash(hash: string): string {
   return hash.length > 14 ? `${hash.slice(0, 6)}…${hash.slice(-4)}` : hash
 }
 
-/** `…hN2fKq7w`: the end of a peer id, which is what differs; every command takes it. */
-export function shortPeer(peerId: string): string {
-  return peerId.length > 12 ? `…${peerId.slice(-8)}` : peerId
+/** `…hN2fKq7w`: the end of a peer id, which is what differs; every command takes it. IPs and subnets stay whole. */
+export function shortPeer(subject: string): string {
+  return subject.length > 12 && !/[.:]/.test(subject) ? `…${subject.slice(-8)}` : subject
 }
 
 /** Whole where there is room for it beside other columns. */
