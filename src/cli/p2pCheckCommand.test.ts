@@ -30,10 +30,14 @@ async function startOwnNode(
   namespace: 'deviump2p' | 'opp2p',
   bannedSubnets: unknown,
   peers: object = {},
+  banned: readonly string[] = [],
 ): Promise<string> {
+  const bans = banned.map((subject) => ({ subject, kind: 'peer', reason: 'a score', untilMs: 0, remainingS: 60 }))
   const answers: [string, unknown][] = [
     [`${namespace}_self`, { peerID: 'us' }],
-    [`${namespace}_peers`, { peers, bannedPeers: [], bannedIPS: null, bannedSubnets }],
+    [`${namespace}_peers`, { peers, bannedPeers: banned, bannedIPS: null, bannedSubnets }],
+    [`${namespace}_listBlockedPeers`, []],
+    ['deviump2p_bans', bans],
     ['deviump2p_peerHistory', []],
     ['optimism_rollupConfig', { l2_chain_id: 901 }],
     ['optimism_syncStatus', { safe_l2: { number: 4 }, unsafe_l2: { number: 5 } }],
@@ -69,6 +73,12 @@ describe('devium p2p check', () => {
     const { code, stdout } = await check(peer.address, '--rpc', rpc)
     expect(stdout).toContain('✗ own node    our own node refuses it: the subnet 127.0.0.0/8')
     expect(code).toBe(1)
+  })
+
+  it('does not take a ban for a block', async () => {
+    const rpc = await startOwnNode('deviump2p', [], {}, [peer.node.peerId])
+    const { stdout } = await check(peer.address, '--rpc', rpc)
+    expect(stdout).toMatch(/✗ own node {4}our own node refuses it: the peer is banned until/)
   })
 
   it('knows a peer by a part of its id', async () => {

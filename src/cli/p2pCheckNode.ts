@@ -12,12 +12,10 @@ const dumpSchema = z.object({
     z.string(),
     z.object({ peerID: z.string(), direction: z.number(), addresses: z.array(z.string()).nullable() }),
   ),
-  // Go has null for an empty list.
-  bannedPeers: z.array(z.string()).nullable(),
-  bannedIPS: z.array(z.string()).nullable(),
-  // CIDR text, or op-node's object.
+  // CIDR text, or op-node's object; Go has null for an empty list.
   bannedSubnets: z.array(z.union([z.string(), z.object({ IP: z.string(), Mask: z.string() })])).nullable(),
 })
+const listSchema = z.array(z.string()).nullish()
 const bansSchema = z.array(
   z.object({
     subject: z.string(),
@@ -48,9 +46,12 @@ export async function readOwnNode(node: RpcClient): Promise<OwnNodeView> {
 }
 
 async function read(node: RpcClient): Promise<OwnNodeView> {
-  const [self, dump, bans, config, status] = await Promise.all([
+  const [self, dump, blockedPeers, blockedIps, bans, config, status] = await Promise.all([
     ofEither(node, 'self', []),
     ofEither(node, 'peers', [true]),
+    // Our own dump has those with a ban among them.
+    ofEither(node, 'listBlockedPeers', []),
+    ofEither(node, 'listBlockedAddrs', []),
     ifServed(node, 'deviump2p_bans', []),
     ifServed(node, 'optimism_rollupConfig', []),
     ifServed(node, 'optimism_syncStatus', []),
@@ -58,15 +59,15 @@ async function read(node: RpcClient): Promise<OwnNodeView> {
   if (self === undefined || dump === undefined) {
     throw new UsageError(`the node at --rpc ${node.url} runs without peers`)
   }
-  const { peers, bannedPeers, bannedIPS, bannedSubnets } = dumpSchema.parse(dump)
+  const { peers, bannedSubnets } = dumpSchema.parse(dump)
   const heads = status === undefined ? undefined : statusSchema.parse(status)
   return {
     peerId: selfSchema.parse(self).peerID,
     chainId: config === undefined ? undefined : BigInt(configSchema.parse(config).l2_chain_id),
     // A safe block is one that the peer has too, if it is of any use.
     blockNumber: heads === undefined ? undefined : heads.safe_l2.number || heads.unsafe_l2.number || undefined,
-    blockedPeers: bannedPeers ?? [],
-    blockedIps: bannedIPS ?? [],
+    blockedPeers: listSchema.parse(blockedPeers) ?? [],
+    blockedIps: listSchema.parse(blockedIps) ?? [],
     blockedSubnets: (bannedSubnets ?? []).map((subnet) =>
       typeof subnet === 'string' ? normalizeCidr(subnet) : ipNetToCidr(subnet),
     ),
