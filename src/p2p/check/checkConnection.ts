@@ -7,7 +7,7 @@ import { tcpMultiaddr } from '../host/multiaddrs.ts'
 import { checkBlocks } from './checkBlocks.ts'
 import { checkGossip, checkTopics } from './checkGossip.ts'
 import { checkTcp } from './checkTcp.ts'
-import { closedHint } from './hints.ts'
+import { APART_HINT, closedHint } from './hints.ts'
 import { openPeerSession, type PeerFacts, type PeerSession } from './peerSession.ts'
 import type { Recorder } from './recorder.ts'
 import type { Endpoint } from './resolve.ts'
@@ -28,6 +28,8 @@ export interface ConnectionCheckOptions {
   blockNumber: number | undefined
   /** The identity is the operator's own, not a new one. */
   isOwnKey: boolean
+  /** The operator's own node is up, and not connected to it. */
+  isOwnNodeApart: boolean
   timeoutMs: number
   /** How long the connection must stand. */
   standMs: number
@@ -156,7 +158,8 @@ async function checkPeerFacts(
   await checkBlocks({ clock, record }, connection, facts.protocols, options)
   await session.watch(Math.max(0, options.standMs - (clock.now() - standsSinceMs)))
   if (!isOver('after it announced its topics')) {
-    record('connection', 'ok', `it still stands after ${formatMs(clock.now() - standsSinceMs)}`)
+    const hint = options.isOwnNodeApart && !options.isOwnKey ? { hint: APART_HINT } : {}
+    record('connection', 'ok', `it still stands after ${formatMs(clock.now() - standsSinceMs)}`, hint)
   }
   return found
 }

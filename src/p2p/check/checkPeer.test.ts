@@ -290,6 +290,11 @@ describe('our own node', () => {
     expect(report).toMatchObject({ ok: true, expectedChainId: '901' })
     expect(step(report, 'blocks')?.text).toMatch(/, 3 for one$/)
 
+    // It takes this check, but who knows whether it takes our node.
+    expect(step(report, 'connection')).toMatchObject({ outcome: 'ok', hint: expect.stringContaining('--identity') })
+    const connected = [{ peerId: node.peerId, isInbound: false, address: undefined }]
+    expect(step(await ask({ connected }), 'connection')).not.toHaveProperty('hint')
+
     const refused = await ask({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
     expect(refused).toMatchObject({ ok: false, failedAt: 'own node' })
     expect(refused.verdict).toMatch(/^the peer is fine, but our own node refuses it: the peer id is on the block list/)

@@ -5,7 +5,7 @@ import { identityFromRawKey } from '../host/identity.ts'
 import { checkConnection, type FoundPeer } from './checkConnection.ts'
 import { finishDiscoveryCheck, startDiscoveryCheck } from './checkDiscovery.ts'
 import { checkAddress, checkRecord } from './checkRecord.ts'
-import { judgeOwnView, type OwnNodeView } from './ownNode.ts'
+import { isApart, judgeOwnView, type OwnNodeView } from './ownNode.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 import { type NameResolver, type ResolvedAddress, resolveAddresses } from './resolve.ts'
 import { type CheckReport, type CheckStep, formatMs } from './steps.ts'
@@ -92,6 +92,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
         chainId,
         blockNumber: options.blockNumber ?? own.view?.blockNumber,
         isOwnKey: options.privateKey !== undefined,
+        isOwnNodeApart: own.view !== undefined && isApart(own.view, peerId),
         timeoutMs: options.timeoutMs,
         standMs: options.standMs ?? STAND_MS,
         signal: options.signal,

@@ -6,3 +6,7 @@ export function closedHint(isOwnKey: boolean): string {
   if (isOwnKey) return 'it has blocked or banned this peer id or our address, or has no place for more peers'
   return `${CLOSED_HINT} (not your node's peer id: this check has a new one, see --identity)`
 }
+
+/** Of a peer that takes this check, and perhaps not our own node. */
+export const APART_HINT =
+  'if your node does not get through to it: it may have blocked or banned that peer id, which --identity shows'

@@ -54,6 +54,11 @@ export function judgeOwnView(
   return { outcome: 'ok', text: 'neither blocked nor banned there, not connected', data: { connected: false } }
 }
 
+/** It is another node, and not connected to the peer. */
+export function isApart(view: OwnNodeView, peerId: string | undefined): boolean {
+  return peerId !== view.peerId && !view.connected.some((peer) => peer.peerId === peerId)
+}
+
 interface Refusal {
   text: string
   /** What `devium p2p unblock` takes. */
