@@ -197,6 +197,21 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     })
   })
 
+  it('a static peer that refuses this node, and so is connected for a moment at each dial', async () => {
+    start([PEER])
+    await followFor(100)
+    disconnect()
+    await seconds(60, () => {
+      connect()
+      disconnect()
+    })
+    const { staticPeers, text } = await monitor.report()
+    expect(staticPeers).toMatchObject([{ connected: false, sinceMs: START_MS + 100_000 }])
+    expect(text).toContain(`${PEER}: it closed the connection 0 ms`)
+    expect(text).toContain('has blocked or banned us, or is full), nor is any other peer')
+    expect(text).toContain('devium p2p check --identity')
+  })
+
   it('a static peer that this node itself has blocked', async () => {
     start([PEER])
     await followFor(100)

@@ -3,6 +3,7 @@ import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { Verdict } from '../gossip/blockValidator.ts'
 import type { DialFailure } from '../host/dialFailure.ts'
+import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../host/staticPeers.ts'
 import { createRecentCounts } from './recentCounts.ts'
 import type { GossipBlock, HeadMove, HeadSource, HealthReport, RefusedBlock, StaticPeerHealth } from './types.ts'
 
@@ -48,10 +49,17 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     if (movedBy === 'payload') return ways.get(hash) ?? 'posted'
     return movedBy === 'sequencer' ? 'sequencer' : 'l1'
   }
+  /** Since when each was down before the connection that it has, or had last. */
+  const downSinceMs = new Map<string, number>()
   const onStatic = (peerID: string, connected: boolean, failure: StaticPeerHealth['failure']): void => {
     const known = statics.get(peerID)
     if (known === undefined) return
-    const sinceMs = known.connected === connected ? known.sinceMs : clock.now()
+    let sinceMs = known.connected === connected ? known.sinceMs : clock.now()
+    if (connected && !known.connected) downSinceMs.set(peerID, known.sinceMs)
+    // Who refuses us is connected for a moment at each dial.
+    if (!connected && known.connected && clock.now() - known.sinceMs < STABLE_MS) {
+      sinceMs = downSinceMs.get(peerID) ?? sinceMs
+    }
     statics.set(peerID, { peerID, connected, sinceMs, failure })
   }
 
@@ -93,8 +101,14 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     },
     onConnected: (peerId: string): void => onStatic(peerId, true, null),
     onDisconnected(peerId: string, end: { by: 'us' | 'peer'; cause: string }): void {
+      const atMs = clock.now()
+      const stoodMs = atMs - (statics.get(peerId)?.sinceMs ?? 0)
+      if (end.by === 'peer' && stoodMs < STABLE_MS) {
+        onStatic(peerId, false, { reason: CLOSED_EARLY, text: closedEarlyText(stoodMs), atMs })
+        return
+      }
       const text = `${end.by === 'us' ? 'this node' : 'the peer'} ended the connection: ${end.cause}`
-      onStatic(peerId, false, { reason: 'disconnected', text, atMs: clock.now() })
+      onStatic(peerId, false, { reason: 'disconnected', text, atMs })
     },
     onDialFailed(peerId: string, { reason, text }: Pick<DialFailure, 'reason' | 'text'>): void {
       if (statics.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })

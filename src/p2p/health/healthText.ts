@@ -1,4 +1,5 @@
 import type { DialFailureReason } from '../host/dialFailure.ts'
+import type { CLOSED_EARLY } from '../host/staticPeers.ts'
 import type { HealthFacts } from './assessHealth.ts'
 import type { HealthReport, HealthState, RefusedBlock } from './types.ts'
 
@@ -14,6 +15,12 @@ export function healthText(state: HealthState, facts: TextFacts): string {
 const MAX_NAMED = 3
 /** Why a dial failed that our own lists forbade. */
 const BLOCKED: DialFailureReason = 'blocked-by-us'
+/** Why it failed where a node that does not want us seems to be. */
+const CLOSED_BY_PEER: ReadonlySet<string> = new Set<DialFailureReason | typeof CLOSED_EARLY>([
+  'closed',
+  'reset',
+  'closed-early',
+])
 
 const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   starting: ({ connected, mesh }) =>
@@ -84,6 +91,10 @@ function staticsDown({ staticPeers }: TextFacts): string {
 function staticsAdvice({ staticPeers }: TextFacts): string {
   const areBlocked = staticPeers.some(({ failure }) => failure?.reason === BLOCKED)
   if (areBlocked) return 'devium p2p unblock lifts a block, and a ban'
+  const areClosed = staticPeers.every(({ failure }) => failure !== null && CLOSED_BY_PEER.has(failure.reason))
+  if (areClosed) {
+    return 'What runs there ends our connections: ask whether this node is blocked there; devium p2p check --identity <node key> tells whether by its peer id'
+  }
   return 'See that they run and are reachable; devium p2p check says where a dial ends'
 }
 

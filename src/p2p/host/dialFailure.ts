@@ -39,7 +39,8 @@ const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
   timeout: 'no answer in time: the host is down, the address is wrong, or a firewall drops our packets',
   refused: 'connection refused: the host answers, but nothing listens on that port',
   reset: 'connection reset as soon as it stood, as by a node that has blocked our address or has no place left',
-  closed: 'the other side closed the connection during the handshake',
+  closed:
+    'the other side closed the connection during the handshake, as a node that has blocked or banned us or has no place left',
   'not-libp2p': 'what answers on that port does not speak libp2p',
   'no-security': 'it offers no transport security that we speak (--p2p.security)',
   handshake: 'the security handshake failed',

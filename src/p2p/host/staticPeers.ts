@@ -40,7 +40,11 @@ const MAX_PAUSE_MS = 5_000
 const DIAL_TIMEOUT_PART = 3
 const MIN_DIAL_TIMEOUT_MS = 1_000
 /** A connection that falls sooner does not count: a peer that refuses us closes right after connecting. */
-const STABLE_MS = 2_000
+export const STABLE_MS = 2_000
+/** Why such a connection fell, as the log and the health report tell it. */
+export const CLOSED_EARLY = 'closed-early'
+export const closedEarlyText = (stoodMs: number): string =>
+  `it closed the connection ${stoodMs} ms after it stood: it has blocked or banned us, or is full`
 /** Of such a peer. */
 const refusedBackoff = exponentialBackoff(500, MAX_PAUSE_MS, 250)
 /** Peers that are away are tried at once when another has come back, but no more often than this. */
@@ -218,10 +222,7 @@ export function createStaticPeers(
         schedule(entry, 0)
       } else {
         if (end?.by === 'peer') {
-          report(entry, {
-            reason: 'closed-early',
-            err: `it closed the connection ${stoodMs} ms after it stood: it has blocked or banned us, or is full`,
-          })
+          report(entry, { reason: CLOSED_EARLY, err: closedEarlyText(stoodMs) })
         }
         entry.failures += 1
         entry.refusals += 1
