@@ -122,18 +122,22 @@ describe('formatExplanation', () => {
     )
   })
 
+  const reason = 'score -200.00 is below -100: misbehaviour'
+  const ban = { subject: PEER_A, kind: 'peer' as const, reason, untilMs: 0, remainingS: 90 }
+
+  it('does not threaten with a score that is forgotten before the ban ends', () => {
+    const thresholds = [{ name: 'ban' as const, value: -100, below: true, effect: 'banned', changesInS: null }]
+    const text = explain({ connected: false, total: -200, forgottenInS: 60, ban, thresholds })
+    expect(text).toContain('by then the score is forgotten (in 60 s): it begins anew')
+    expect(text).not.toContain('when it comes back')
+  })
+
   it('tells of a ban and a block, how to end them, and that a score stands still meanwhile', () => {
     const text = explain({
       connected: false,
       total: -200,
       forgottenInS: 540,
-      ban: {
-        subject: PEER_A,
-        kind: 'peer',
-        reason: 'score -200.00 is below -100: misbehaviour',
-        untilMs: 0,
-        remainingS: 90,
-      },
+      ban,
       refusals: [{ subject: '10.0.0.0/8', reason: 'its IP 10.1.2.3 lies in 10.0.0.0/8, which is blocked' }],
       thresholds: [
         { name: 'mesh', value: 0, below: true, effect: 'not in our meshes', changesInS: null },

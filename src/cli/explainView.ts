@@ -157,11 +157,15 @@ function standingOf(report: Score): string[] {
 
 /** What will be the case when it comes back. */
 function standingWhileAway(report: Score): string[] {
+  const { ban, forgottenInS } = report
+  if (ban !== null && forgottenInS !== null && forgottenInS < ban.remainingS) {
+    return [`by then the score is forgotten (in ${formatSeconds(forgottenInS)}): it begins anew`]
+  }
   const lowest = report.thresholds.findLast(({ name, below }) => below && !(name === 'ban' && report.static))
   const lines: string[] = []
   if (lowest !== undefined) lines.push(`when it comes back, below ${lowest.value} (${lowest.name}): ${lowest.effect}`)
-  if (report.forgottenInS !== null) {
-    lines.push(`the score stands still while it is away, and is forgotten in ${formatSeconds(report.forgottenInS)}`)
+  if (forgottenInS !== null) {
+    lines.push(`the score stands still while it is away, and is forgotten in ${formatSeconds(forgottenInS)}`)
   }
   return lines
 }
