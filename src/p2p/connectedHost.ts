@@ -150,6 +150,10 @@ export async function createConnectedHost(
   const strangers = createStrangers(
     {
       isStranger: (peer) => !isProtected(peer) && !hasFound(peer),
+      async isDialable(peer) {
+        const id = parsePeerId(peer)
+        return (await host.peerStore.has(id)) && (await host.peerStore.get(id)).addresses.length > 0
+      },
       forget: (peer) => host.peerStore.delete(parsePeerId(peer)),
       onError: (err) => logger.debug('Forgetting a peer failed', { err }),
     },

@@ -21,7 +21,7 @@ import { check, outcomes, step } from '../testUtils/checking.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { startRawServer } from '../testUtils/rawServer.ts'
 import { CHAIN_ID, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
-import type { TestNode } from '../testUtils/testNode.ts'
+import { type TestNode, until } from '../testUtils/testNode.ts'
 import type { OwnNodeView } from './ownNode.ts'
 import { systemResolver } from './resolve.ts'
 
@@ -109,6 +109,15 @@ describe('a node of the chain', () => {
       data: { blockHash: blocks[1]?.payload.blockHash },
     })
     expect(step(report, 'identify')?.data).toMatchObject({ agent: 'optimism' })
+  })
+
+  it('has nothing left of the check when it is over', async () => {
+    const { address, node } = await ourNode()
+    const known = async () => Object.keys((await node.peers(false)).peers)
+    await check(address)
+    const [checker] = await node.peerHistory()
+    expect(checker?.events[0]).toMatchObject({ kind: 'connected' })
+    await until('its end', async () => (await known()).join() === node.peerId)
   })
 
   it('is told apart from one that lacks a block, and one that serves none', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createStrangers } from './strangers.ts'
 
-function setUp(known: readonly string[] = []) {
+function setUp(known: readonly string[] = [], undialable: readonly string[] = []) {
   const forgotten: string[] = []
   const strangers = createStrangers(
     {
       isStranger: (peer) => !known.includes(peer),
+      isDialable: async (peer) => !undialable.includes(peer),
       async forget(peer) {
         forgotten.push(peer)
       },
@@ -31,6 +32,15 @@ describe('peers that came by', () => {
     strangers.onConnected('a')
     for (const peer of ['b', 'c', 'd']) strangers.onGone(peer)
     expect(forgotten).toEqual(['b'])
+  })
+
+  it('are forgotten at once when there is no address to dial them at, unless they are back', async () => {
+    const { strangers, forgotten } = setUp([], ['a', 'b'])
+    strangers.onGone('a')
+    strangers.onGone('b')
+    strangers.onConnected('b')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(forgotten).toEqual(['a'])
   })
 
   it('are no strangers when somebody named them', () => {
