@@ -109,6 +109,19 @@ describe('a healthy node', () => {
     expect(lines).toEqual([])
   })
 
+  it('does not say that blocks come when the last is long ago, though it is no trouble yet', async () => {
+    await followFor(30)
+    disconnect()
+    await seconds(8)
+    expect((await monitor.report()).text).toBe(`blocks come by gossip: the last was ${height}, 9 s ago`)
+    await seconds(11)
+    const { state, text } = await monitor.report()
+    expect(state).toBe('ok')
+    expect(text).toBe(
+      `blocks came by gossip (the last was ${height}, 20 s ago), and no peer is connected; whether that is trouble shows after 40 s`,
+    )
+  })
+
   it('that is a sequencer says nothing without peers, and tells when none takes its blocks', async () => {
     await seconds(300, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     const report = await monitor.report()

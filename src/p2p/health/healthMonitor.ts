@@ -78,7 +78,7 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   }
   const report = async (): Promise<HealthReport> => {
     const chains = { otherChains: await otherChains() }
-    const text = healthText(state, { ...facts(), ...chains })
+    const text = healthText(state, { ...facts(), ...chains, troubleMs: limits.silentMs + limits.confirmMs })
     return { state, ok: !isTrouble(state), sinceMs, text, ...told(), ...chains }
   }
 

@@ -4,7 +4,11 @@ import type { HealthFacts } from './assessHealth.ts'
 import type { HealthReport, HealthState, RefusedBlock } from './types.ts'
 
 /** What the text says beyond the facts. */
-export type TextFacts = HealthFacts & Pick<HealthReport, 'otherChains'>
+export type TextFacts = HealthFacts &
+  Pick<HealthReport, 'otherChains'> & {
+    /** Without a block for this long the monitor speaks of trouble. */
+    troubleMs: number
+  }
 
 /** One or two sentences for an operator: what is the matter, and what to do about it. */
 export function healthText(state: HealthState, facts: TextFacts): string {
@@ -13,6 +17,8 @@ export function healthText(state: HealthState, facts: TextFacts): string {
 
 /** Names in a text; the rest is in the report. */
 const MAX_NAMED = 3
+/** Part of the time to trouble in which blocks are not said to come any more. */
+const LATE_PARTS = 4
 /** Why a dial failed that our own lists forbade. */
 const BLOCKED: DialFailureReason = 'blocked-by-us'
 /** Why it failed where a node that does not want us seems to be. */
@@ -25,10 +31,13 @@ const CLOSED_BY_PEER: ReadonlySet<string> = new Set<DialFailureReason | typeof C
 const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   starting: ({ connected, mesh }) =>
     `the node has just started: ${count(connected, 'peer')} connected, ${mesh} in the mesh, no block by gossip yet`,
-  ok: ({ lastBlock, nowMs }) =>
-    lastBlock === null
-      ? 'blocks come by gossip'
-      : `blocks come by gossip: the last was ${lastBlock.number}, ${ago(nowMs, lastBlock.atMs)}`,
+  ok: (facts) => {
+    const { lastBlock, nowMs, connected, troubleMs } = facts
+    if (lastBlock === null) return 'blocks come by gossip'
+    if (nowMs - lastBlock.atMs < troubleMs / LATE_PARTS) return `blocks come by gossip: ${sinceLastBlock(facts)}`
+    const lonely = connected === 0 ? ', and no peer is connected' : ''
+    return `blocks came by gossip (${sinceLastBlock(facts)})${lonely}; whether that is trouble shows after ${duration(troubleMs)}`
+  },
   sequencing: ({ lastMoves: { sequencer }, subscribers }) =>
     `this node makes the blocks, the last was ${sequencer?.number ?? 'none'}; ${
       subscribers === 0
