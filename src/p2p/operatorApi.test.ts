@@ -66,6 +66,11 @@ describe('block lists', () => {
   it('refuse what is no peer id, IP or subnet', async () => {
     const { node } = await nodeInTest()
     await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
+    for (const text of ['xx', '16Uiu2', `${node.peerId}x`]) {
+      await expect(node.blockPeer(text)).rejects.toThrow(
+        'failed to parse peer ID: expected a whole one, such as 16Uiu2',
+      )
+    }
     await expect(node.blockAddr('zz')).rejects.toThrow('invalid IP address: zz')
     await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow('invalid CIDR address: 10.0.0.0')
     await expect(node.unblockPeer(node.peerId)).resolves.toBeUndefined()

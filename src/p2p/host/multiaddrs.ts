@@ -38,8 +38,9 @@ export function parsePeerAddress(text: string): PeerAddress {
 export function parsePeerId(text: string): PeerId {
   try {
     return peerIdFromString(text)
-  } catch (cause) {
-    throw new DecodeError(`failed to parse peer ID: ${describeError(cause)}`)
+  } catch {
+    // What the library says of it is for programmers: "Please pass a multibase decoder", "Invalid URL".
+    throw new DecodeError('failed to parse peer ID: expected a whole one, such as 16Uiu2HA…')
   }
 }
 
