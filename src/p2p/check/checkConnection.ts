@@ -28,7 +28,7 @@ export interface ConnectionCheckOptions {
   blockNumber: number | undefined
   /** The identity is the operator's own, not a new one. */
   isOwnKey: boolean
-  /** The operator's own node is up, and not connected to it. */
+  /** The operator's own node is up, has nothing against the peer, and is not connected to it. */
   isOwnNodeApart: boolean
   timeoutMs: number
   /** How long the connection must stand. */

@@ -306,6 +306,7 @@ describe('our own node', () => {
 
     const refused = await ask({ blockedSubnets: ['127.0.0.0/8'], blockedPeers: [node.peerId] })
     expect(refused).toMatchObject({ ok: false, failedAt: 'own node' })
+    expect(step(refused, 'connection')).not.toHaveProperty('hint')
     expect(refused.verdict).toMatch(/^the peer is fine, but our own node refuses it: the peer id is on the block list/)
     expect((await ask({ chainId: 5n })).failedAt).toBe('topics')
   })

@@ -76,6 +76,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
   const addresses = await resolve(modules, options, target, record)
   recordOwnNode(record, own, { target, addresses, checkerId: identity.peerId.toString() })
 
+  const isRefused = steps.some(({ step, outcome }) => step === 'own node' && outcome === 'failed')
   const ip = addresses[0]?.ip
   const endpoints = addresses.flatMap(({ ip, tcpPort }) => (tcpPort === undefined ? [] : [{ ip, tcpPort }]))
   const { publicKey, udpPort } = target.discovery ?? {}
@@ -92,7 +93,7 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
         chainId,
         blockNumber: options.blockNumber ?? own.view?.blockNumber,
         isOwnKey: options.privateKey !== undefined,
-        isOwnNodeApart: own.view !== undefined && isApart(own.view, peerId),
+        isOwnNodeApart: !isRefused && own.view !== undefined && isApart(own.view, peerId),
         timeoutMs: options.timeoutMs,
         standMs: options.standMs ?? STAND_MS,
         signal: options.signal,
