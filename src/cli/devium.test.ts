@@ -77,10 +77,10 @@ async function startServer(): Promise<HttpServerHandle> {
       },
     ],
     ['deviump2p_bans', answer('deviump2p_bans', { not: 'a list' })],
-    ...['blockPeer', 'blockAddr', 'blockSubnet', 'unblockPeer', 'protectPeer'].map((name): [string, RpcHandler] => [
-      `deviump2p_${name}`,
-      answer(name, null),
-    ]),
+    ...['blockPeer', 'blockAddr', 'blockSubnet', 'unblockPeer', 'unblockAddr', 'protectPeer'].map(
+      (name): [string, RpcHandler] => [`deviump2p_${name}`, answer(name, null)],
+    ),
+    ['deviump2p_listBlockedSubnets', answer('listBlockedSubnets', ['10.0.0.0/8', 'fe80::/10'])],
     ['deviump2p_connectPeer', () => Promise.reject(invalidParams('invalid argument 0: bad peer address'))],
   ]
   const dispatcher = createRpcDispatcher({ methods: new Map(handlers) })
@@ -157,8 +157,14 @@ describe('devium', () => {
   ])('$args.0 $args.1 calls $call.0', async ({ args, call }) => {
     const { code, stdout } = await devium(...args)
     expect(code).toBe(0)
-    expect(calls.at(-1)).toEqual(call)
+    expect(calls).toContainEqual(call)
     expect(stdout).toContain(String(args[1]))
+  })
+
+  it('unblock says what keeps it out all the same', async () => {
+    expect((await devium('unblock', '11.0.0.1')).stdout).toBe('11.0.0.1 is neither blocked nor banned any more\n')
+    const left = '10.0.0.1 is off its list, but refused: it lies in 10.0.0.0/8, which is blocked\n'
+    expect((await devium('unblock', '10.0.0.1')).stdout).toBe(left)
   })
 
   it('rpc takes JSON and bare text', async () => {

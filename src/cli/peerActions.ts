@@ -1,4 +1,8 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { parseCidr, parseIp, subnetContains } from '../lib/ipNet.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import { scoreSchema } from './peerSchemas.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
 /** A command that changes something about one peer, and says what it did. */
@@ -40,9 +44,23 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
       const kind = kindOf(given)
       const subject = kind === 'Peer' ? await resolvePeer(node, given) : given
       await node.request(`deviump2p_${verb}${kind}`, [subject])
-      return `${subject} ${done}`
+      const left = verb === 'unblock' ? await refusalsLeft(node, kind, subject) : []
+      return left.length === 0 ? `${subject} ${done}` : `${subject} is off its list, but refused: ${left.join('; ')}`
     },
   }
+}
+
+/** What keeps it out although its own entry is gone. */
+async function refusalsLeft(node: RpcClient, kind: Kind, subject: string): Promise<string[]> {
+  if (kind === 'Peer') {
+    const { refusals } = scoreSchema.parse(await node.request('deviump2p_peerScore', [subject]))
+    return refusals.map(({ reason }) => reason)
+  }
+  if (kind === 'Subnet' || isIP(subject) === 0) return []
+  const subnets = z.array(z.string()).parse(await node.request('deviump2p_listBlockedSubnets', []))
+  return subnets
+    .filter((cidr) => subnetContains(parseCidr(cidr), parseIp(subject)))
+    .map((cidr) => `it lies in ${cidr}, which is blocked`)
 }
 
 export const PEER_ACTIONS: readonly PeerAction[] = [
