@@ -6,6 +6,7 @@ import { signedRecord } from '../testUtils/signedRecord.ts'
 import { parseRecord } from './discv5.ts'
 
 const privateKey = new Uint8Array(32).fill(7)
+const otherKey = new Uint8Array(32).fill(8)
 const port = Uint8Array.of(0x24, 0x06)
 const place = { ip: Uint8Array.of(192, 0, 2, 1), tcp: port, udp: port }
 
@@ -42,15 +43,16 @@ describe('a record that was signed by others', () => {
     )
   })
 
-  it('is refused above 300 bytes, by a wrong signature, and without a sequence', () => {
-    const text = signedRecord(privateKey, place)
-    const other = signedRecord(new Uint8Array(32).fill(8), place)
-    for (const bad of [
-      signedRecord(privateKey, { ...place, pad: new Uint8Array(200) }),
-      text.slice(0, 60) + other.slice(60),
-      'enr:wIA',
-    ]) {
-      expect(() => parseRecord(bad)).toThrow(DecodeError)
-    }
+  it.each<[string, string]>([
+    ['more than 300 bytes', signedRecord(privateKey, { ...place, pad: new Uint8Array(200) })],
+    ['a wrong signature', signedRecord(privateKey, place).slice(0, 60) + signedRecord(otherKey, place).slice(60)],
+    ['no sequence', 'enr:wIA'],
+    ['a zero before its sequence', signedRecord(privateKey, place, Uint8Array.of(0, 5))],
+    ['a sequence over 64 bits', signedRecord(privateKey, place, 2n ** 64n)],
+    ['keys out of order', signedRecord(privateKey, place, 1n, [Buffer.from('a'), port])],
+    ['a key twice', signedRecord(privateKey, place, 1n, [Buffer.from('udp'), port])],
+    ['a key without value', signedRecord(privateKey, place, 1n, [Buffer.from('zed')])],
+  ])('is refused for %s', (_why, text) => {
+    expect(() => parseRecord(text)).toThrow(DecodeError)
   })
 })

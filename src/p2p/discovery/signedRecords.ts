@@ -27,7 +27,8 @@ export function readRecordsAsSigned(): void {
 
 /**
  * Checks the signature, and keeps the bytes. Entries that nobody can read are left out of what is read: lists, and places
- * of a wrong length. Throws DecodeError.
+ * of a wrong length. What go-ethereum does not take as a record is none here: it would refuse the whole answer in which
+ * we pass one on. Throws DecodeError.
  */
 function decodeRecord(bytes: Uint8Array): ENR {
   if (bytes.length > MAX_RECORD_SIZE) throw new DecodeError(`node record of ${bytes.length} bytes`)
@@ -37,11 +38,16 @@ function decodeRecord(bytes: Uint8Array): ENR {
   if (!(signature instanceof Uint8Array) || !(sequence instanceof Uint8Array) || sequence.length > 8) {
     throw new DecodeError('node record without signature and sequence')
   }
+  if (sequence[0] === 0) throw new DecodeError('node record with a zero before its sequence')
   const entries = new Map<string, Uint8Array>()
   for (let i = 0; i < pairs.length; i += 2) {
     const [key, value] = [pairs[i], pairs[i + 1]]
     if (!(key instanceof Uint8Array) || value === undefined)
       throw new DecodeError('node record has a key without value')
+    const before = pairs[i - 2]
+    if (before instanceof Uint8Array && Buffer.compare(before, key) >= 0) {
+      throw new DecodeError('node record with keys out of order')
+    }
     const name = Buffer.from(key).toString('latin1')
     if (value instanceof Uint8Array && isReadable(name, value)) entries.set(name, value)
   }
