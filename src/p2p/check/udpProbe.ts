@@ -14,7 +14,7 @@ export interface UdpProbe {
 }
 
 /** After a first answer, this long for the other one. */
-const SETTLE_MS = 300
+const SETTLE_MS = 1_000
 
 /**
  * A discv5 handshake with one node, by an identity of its own: asks for its record and where it sees us. Resolves with
