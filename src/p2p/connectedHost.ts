@@ -20,6 +20,7 @@ import { type PeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { createPingServer, MAX_PING_STREAMS, PING_PROTOCOL } from './host/pingServer.ts'
 import { createStaticPeers, type StaticPeers } from './host/staticPeers.ts'
 import { createStrangers, MAX_STRANGERS } from './host/strangers.ts'
+import { keepUnwritten } from './host/unwritten.ts'
 import type { P2pOptions } from './options.ts'
 import type { PeerConduct } from './score/conduct.ts'
 
@@ -67,6 +68,7 @@ export async function createConnectedHost(
 ): Promise<ConnectedHost> {
   const { clock, logger, lists, conduct, router, hasFound } = modules
   const bandwidth = createBandwidth()
+  if (modules.datastore !== undefined) keepUnwritten(modules.datastore, { logger })
   const host = await createHost(
     {
       identity: modules.identity,
