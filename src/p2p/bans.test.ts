@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { blocksTopic } from './gossip/topics.ts'
 import type { P2pOptions } from './options.ts'
@@ -14,9 +14,10 @@ async function start(options: Partial<P2pOptions> = {}, clock: Clock = systemClo
   return nodeInTest(options, { clock })
 }
 /** A peer that has been banned for the garbage that it sent. */
-async function startBanned({ node, address }: TestNode) {
+async function startBanned({ node, address }: TestNode, { afterConnecting = () => {} } = {}) {
   const raw = await rawPeerInTest([TOPIC])
   await raw.connect(address)
+  afterConnecting()
   for (let n = 0; n < 6; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
   await until('the ban', async () => (await node.bans()).some(({ subject }) => subject === raw.peerId))
   await until('its end', () => node.connectedPeers().length + raw.host.getConnections().length === 0)
@@ -39,6 +40,16 @@ describe('a ban for a score', () => {
     expect(report?.causes.rejections[0]).toMatchObject({ reason: 'snappy-damaged', count: 6, topics: [3] })
     await test.node.blockPeer(raw.peerId)
     expect(await test.node.peerStats()).toMatchObject({ banned: 1, timeBanned: 0 })
+  })
+
+  it('comes too when the clock has been set back', async () => {
+    const test = await start()
+    const before = Date.now.bind(Date)
+    const setBack = (): void => {
+      const clock = vi.spyOn(Date, 'now').mockImplementation(() => before() - 600_000)
+      onTestFinished(() => clock.mockRestore())
+    }
+    await startBanned(test, { afterConnecting: setBack })
   })
 
   it('ends by itself, and the history says so', async () => {

@@ -69,8 +69,12 @@ export interface GossipInternals {
     deliverMessage(id: string): void
   }
   readonly heartbeatTicks: number
+  /** Topic → peers that were pruned, with the Unix milliseconds until which they stay out of the mesh. */
+  readonly backoff: Map<string, Map<string, number>>
   /** Peer → ids as inside → heartbeat of its word. */
   readonly idontwants: Map<string, Map<string, number>>
+  /** Every half a second. */
+  heartbeat(): Promise<void>
   handleIHave(peerId: string, ihave: MessageIdList[]): MessageIdList[]
   handleIdontwant(peerId: string, idontwant: MessageIdList[]): void
   /** Queues one IHAVE for the peer. */
@@ -100,6 +104,7 @@ export function gossipInternals(instance: object): GossipInternals {
       'score.scoreCache',
       'gossipTracer.promises',
       'idontwants',
+      'backoff',
     ],
     object: ['score.params.topics'],
     number: ['heartbeatTicks', 'score.params.retainScore'],
@@ -113,6 +118,7 @@ export function gossipInternals(instance: object): GossipInternals {
       'score.removeIP',
       'score.graft',
       'gossipTracer.deliverMessage',
+      'heartbeat',
       'handleIHave',
       'handleIdontwant',
       'pushGossip',

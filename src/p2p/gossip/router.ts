@@ -5,6 +5,7 @@ import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
 import { compressSnappy } from '../snappyBlock.ts'
 import type { Verdict } from './blockValidator.ts'
+import { followClock } from './clockSteps.ts'
 import { orderForwarding } from './forwardOrder.ts'
 import { type GossipInternals, gossipInternals, type PeerCounters } from './gossipInternals.ts'
 import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
@@ -121,6 +122,7 @@ export function createGossipRouter(
     })(components)
     const internals = gossipInternals(gossip)
     countRpcs(internals, onEvent)
+    followClock(internals)
     for (const [version, topic] of topics.byVersion) {
       gossip.topicValidators.set(topic, (from, message) => flow.judge(from.toString(), version, message))
     }
