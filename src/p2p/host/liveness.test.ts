@@ -123,6 +123,16 @@ describe('createLivenessMonitor', () => {
     expect(connection.status).toBe('closed')
   })
 
+  it('notices a dead link as soon when the clock has been set back', async () => {
+    const connection = new FakeConnection('a')
+    connection.answers = false
+    const { pass, sleep } = setUp(connection)
+    await pass(1_000)
+    sleep(-600_000)
+    await pass(10_000)
+    expect(connection.status).toBe('closed')
+  })
+
   it('does not suspect a peer of whose connections one lives', async () => {
     const [dead, living] = [new FakeConnection('a'), new FakeConnection('a')]
     dead.answers = false

@@ -104,8 +104,8 @@ export function createLivenessMonitor(
     const nowMs = clock.now()
     const watched = modules.watched()
     const extraMs = Math.max(0, (watched.length * 1000) / PINGS_PER_SECOND - options.silentMs)
-    // This process slept, or was too busy to read: what came meanwhile has not been counted.
-    const isBehind = nowMs - lookedAtMs > options.silentMs + intervalMs
+    // This process slept, or was too busy to read: what came meanwhile has not been counted. Or the clock was set, back too.
+    const isBehind = nowMs < lookedAtMs || nowMs - lookedAtMs > options.silentMs + intervalMs
     lookedAtMs = nowMs
     const peers = new Map<string, boolean>()
     for (const connection of new Set([...watched, ...checked])) {
