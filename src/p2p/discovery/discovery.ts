@@ -111,6 +111,8 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   let socket: UdpSocket | undefined
   let isRunning = false
   let isDirty = false
+  /** Of our own record. */
+  let savedSequence: bigint | undefined
   let isLookingUp = false
   let hasHeard = false
   let rounds = 0
@@ -215,10 +217,17 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     return saved
   }
   const saveNow = async (): Promise<void> => {
-    if (!isDirty) return
+    const ownRecord = own.service()?.local()
+    if (ownRecord === undefined || (!isDirty && ownRecord.sequence === savedSequence)) return
     isDirty = false
-    const records = [...ours.values(), ...(own.service()?.table() ?? [])].map((record) => record.text)
-    await store.save([...new Set(records)].slice(0, MAX_STORED_RECORDS))
+    const records = [ownRecord, ...ours.values(), ...(own.service()?.table() ?? [])].map((record) => record.text)
+    try {
+      await store.save([...new Set(records)].slice(0, MAX_STORED_RECORDS))
+      savedSequence = ownRecord.sequence
+    } catch (error) {
+      isDirty = true
+      throw error
+    }
   }
   const saveRegularly = async (): Promise<void> => {
     after('save', SAVE_INTERVAL_MS, saveRegularly)
@@ -270,7 +279,9 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
 
   return {
     async start(reach) {
-      const earlier = await stored()
+      const saved = await stored()
+      const earlier = saved.filter(({ publicKey }) => !equalBytes(publicKey, ownKey))
+      const sequenceAbove = saved.find((record) => !earlier.includes(record))?.sequence ?? -1n
       socket = await openUdpSocket(
         { clock },
         {
@@ -279,7 +290,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
           isAllowed: (ip) => isAllowed(parseIp(ip), netrestrict),
         },
       )
-      await own.start(socket, reach)
+      await own.start(socket, reach, sequenceAbove)
       isRunning = true
       const first = [...earlier, ...enrBootnodes].filter(
         (record) => record.ip !== undefined && isAllowed(parseIp(record.ip), netrestrict),

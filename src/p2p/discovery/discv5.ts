@@ -147,16 +147,22 @@ function toRecord(enr: ENR): NodeRecord {
   return record
 }
 
-/** Builds the service on an open socket. `fixedAddress`: what others see changes nothing. */
+/**
+ * Builds the service on an open socket. `fixedAddress`: what others see changes nothing. `sequenceAbove`: of an earlier
+ * run's record; whoever knows that one takes no other that is not later.
+ */
 export function createDiscv5(
   modules: { socket: UdpSocket; clock: Pick<Clock, 'now'>; privateKey: Uint8Array; listener: Discv5Listener },
   local: LocalRecord,
-  options: { fixedAddress: boolean },
+  options: { fixedAddress: boolean; sequenceAbove?: bigint },
 ): Discv5Service {
   const { socket, privateKey, listener } = modules
   const config = { ...CONFIG, enrUpdate: !options.fixedAddress }
-  // Later than any of an earlier run.
-  const enr = new SignableENR(identityEntries(local, privateKey), BigInt(modules.clock.now()), privateKey)
+  // Where nothing was kept of earlier runs, the time is later than theirs, unless the clock was set back.
+  const nowMs = BigInt(modules.clock.now())
+  const above = options.sequenceAbove ?? -1n
+  const sequence = nowMs > above ? nowMs : above + 1n
+  const enr = new SignableENR(identityEntries(local, privateKey), sequence, privateKey)
   announceIn(enr, local)
   const transport = new SocketTransport(socket, enr.nodeId)
   const keypair = createKeypair({ type: 'secp256k1', privateKey, publicKey: publicKeyOf(privateKey) })

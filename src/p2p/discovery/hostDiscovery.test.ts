@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
-import { createLogger, type Logger } from '../../lib/logger.ts'
+import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
@@ -13,12 +15,12 @@ import { parseRecord } from './discv5.ts'
 
 async function start(
   discovery: Partial<DiscoveryOptions>,
-  modules: { chainId?: bigint; l1ChainId?: bigint; logger?: Logger; options?: Partial<P2pOptions> } = {},
+  modules: { chainId?: bigint; l1ChainId?: bigint; logger?: Logger; clock?: Clock; options?: Partial<P2pOptions> } = {},
 ): Promise<TestNode> {
-  const { chainId: l2ChainId = 901n, l1ChainId = 900n, logger } = modules
+  const { chainId: l2ChainId = 901n, l1ChainId = 900n, logger = silentLogger, clock = systemClock } = modules
   const started = await nodeInTest(
     { ...modules.options, discovery: { ...DEFAULT_DISCOVERY_OPTIONS, path: 'memory', ...discovery } },
-    { chain: testChain(testConfig('holocene', { l2ChainId, l1ChainId })), ...(logger === undefined ? {} : { logger }) },
+    { chain: testChain(testConfig('holocene', { l2ChainId, l1ChainId })), logger, clock },
   )
   return started
 }
@@ -108,6 +110,23 @@ describe('discovery', () => {
     const second = await start({ bootnodes: [], path: folder })
     await until('second run connected', () => isConnected(second, b))
     expect(await readFile(join(folder, 'nodes.json'), 'utf8')).toContain(await enrOf(b))
+  })
+
+  it('has a later record after each start, though the clock was set back, and does not take itself for another', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'discovery-'))
+    onTestFinished(() => rm(path, { recursive: true }))
+    const options = { privateKey: new Uint8Array(randomBytes(32)) }
+    const ahead: Clock = { ...systemClock, now: () => Date.now() + 600_000 }
+    const first = await start({ bootnodes: [], path }, { options, clock: ahead })
+    const before = parseRecord(await enrOf(first))
+    await first.node.stop()
+    const second = await start({ bootnodes: [], path }, { options })
+    const after = parseRecord(await enrOf(second))
+    expect(after.sequence).toBeGreaterThan(before.sequence)
+    expect(await second.node.discoveryTable()).toEqual([])
+    await second.node.stop()
+    const third = await start({ bootnodes: [], path }, { options })
+    expect(parseRecord(await enrOf(third)).sequence).toBeGreaterThan(after.sequence)
   })
 
   it('starts with a damaged store, which it sets aside', async () => {

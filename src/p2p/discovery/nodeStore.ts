@@ -3,7 +3,7 @@ import { DecodeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 
-/** Records of known nodes across restarts. */
+/** Records of known nodes across restarts, and our own, whose sequence must never fall. */
 export interface NodeStore {
   /** `enr:…` texts, as they were saved; their signatures are not checked. */
   load(): Promise<string[]>

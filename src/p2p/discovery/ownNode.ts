@@ -23,7 +23,8 @@ export interface ExternalReach {
 
 /** This node on discv5: the service, and what its record says of where it is. */
 export interface OwnNode {
-  start(socket: UdpSocket, reach: Reach): Promise<void>
+  /** `sequenceAbove`: of an earlier run's record. */
+  start(socket: UdpSocket, reach: Reach, sequenceAbove: bigint): Promise<void>
   stop(): Promise<void>
   service(): Discv5Service | undefined
   /** Shakes hands anew with everyone, with the same record and table. */
@@ -116,7 +117,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
     modules.onRenewed()
   }
   return {
-    async start(socket, reach) {
+    async start(socket, reach, sequenceAbove) {
       const service = createDiscv5(
         {
           socket,
@@ -125,7 +126,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
           listener: { onRecord: modules.onRecord, onSession: modules.onSession, onSeen, onLocalChange: report },
         },
         recordOf(socket, reach),
-        { fixedAddress: isFixed(reach) },
+        { fixedAddress: isFixed(reach), sequenceAbove },
       )
       running = { service, socket, reach }
       await service.start()
