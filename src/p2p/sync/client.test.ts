@@ -22,12 +22,13 @@ interface Asked {
 
 function setUp(peers: string[]) {
   const clock = new ManualClock(0)
+  let setByMs = 0
   const asked: Asked[] = []
   const blocks: [number, string][] = []
   const results: string[] = []
   const settled = () => clock.advance(0)
   const client = createBlockClient({
-    clock,
+    clock: { now: () => clock.now() + setByMs, setTimeout: clock.setTimeout.bind(clock) },
     logger: silentLogger,
     candidates: () => [...peers],
     ask: (peer, number) =>
@@ -60,7 +61,10 @@ function setUp(peers: string[]) {
     return found
   }
   const give = (one: Asked) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
-  return { clock, client, asked, blocks, results, ask, last, give }
+  const setClock = (byMs: number): void => {
+    setByMs += byMs
+  }
+  return { clock, setClock, client, asked, blocks, results, ask, last, give }
 }
 
 describe('createBlockClient', () => {
@@ -106,6 +110,16 @@ describe('createBlockClient', () => {
     // 250 ms, 500 ms, 1 s, then always 2 s, each from an answer; the clock moves by 2 s.
     expect(asked.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
     expect(results.filter((result) => result.endsWith('error'))).toEqual([])
+  })
+
+  it('does not let a peer rest for as long as the clock was set back', async () => {
+    const { clock, setClock, asked, ask, last } = setUp(['a'])
+    await ask(5)
+    await last().answer({ code: RESULT.notFound })
+    setClock(-600_000)
+    await ask(6)
+    await clock.advance(3_000)
+    expect(asked.map(({ number }) => number)).toEqual([5, 6])
   })
 
   it('gives up on a block that nobody has', async () => {

@@ -155,6 +155,8 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       }
       const next = nextJob(peerId, nowMs)
       if (next === undefined) continue
+      // No rest is that long: the clock was set back.
+      if (state.restsUntilMs - nowMs > NOT_SERVED_REST_MS) state.restsUntilMs = nowMs
       const restMs = state.restsUntilMs - nowMs
       const waitMs = Math.max(everyone.waitMs(), state.bucket.waitMs(), restMs, next.dueInMs)
       if (waitMs > 0) {
