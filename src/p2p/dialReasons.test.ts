@@ -30,6 +30,7 @@ async function firstComplaint(staticPeer: string, options: Partial<P2pOptions> =
   return complaint() ?? { msg: '' }
 }
 
+const REFUSED = expect.stringMatching(/^(closed-early|closed|reset)$/)
 const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toString()
 const someId = (): string => idOf(new Uint8Array(randomBytes(32)))
 
@@ -57,7 +58,7 @@ describe('a static peer', () => {
     await other.node.blockPeer(idOf(privateKey))
     const { reason, err } = await firstComplaint(other.address, { privateKey })
     // The refusal may overtake the end of the handshake.
-    expect(reason).toMatch(/^(closed-early|closed|reset)$/)
+    expect(reason).toEqual(REFUSED)
     expect(err).not.toMatch(/dials failed/)
   })
 })
@@ -72,5 +73,23 @@ describe('connectPeer', () => {
       details: { reason: 'refused' },
     })
     await expect(node.connectPeer(`/dns4/nobody.invalid/tcp/9222/p2p/${id}`)).rejects.toThrow('does not resolve')
+  })
+
+  it('does not call a peer connected that refuses us right after the handshake, known to us or not', async () => {
+    const [{ node }, other] = [await start(), await start()]
+    await other.node.blockPeer(node.peerId)
+    const refused = async () => {
+      for (let dials = 0; dials < 5; dials++) {
+        const error = await node.connectPeer(other.address).catch((thrown: unknown) => thrown)
+        // The refusal may overtake the end of the handshake.
+        expect(error).toMatchObject({ code: 'dial-failed', details: { reason: REFUSED } })
+      }
+    }
+    await refused()
+    await other.node.unblockPeer(node.peerId)
+    await node.connectPeer(other.address)
+    await other.node.blockPeer(node.peerId)
+    await until('the end', () => node.connectedPeers().length === 0)
+    await refused()
   })
 })

@@ -13,7 +13,7 @@ import type { Host } from './host/host.ts'
 import { identified } from './host/identified.ts'
 import type { LatencyTracker } from './host/latency.ts'
 import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
-import type { StaticPeers } from './host/staticPeers.ts'
+import { CLOSED_EARLY, closedEarlyText, type StaticPeers } from './host/staticPeers.ts'
 import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
 import type { PeerReasons } from './score/peerReasons.ts'
 
@@ -38,7 +38,7 @@ export interface OperatorApiModules {
 /** What is told of scores and their reasons is another part's business. */
 export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health'>
 
-/** How long `connectPeer` waits for identify after the connection stands. */
+/** What identify gets, beyond the time for the dial, when a peer is connected by hand. */
 const IDENTIFY_TIMEOUT_MS = 5_000
 
 export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): OperatorApi {
@@ -197,16 +197,25 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       if (lists.blockedPeers.has(id) || (ip !== undefined && lists.isAddrBlocked(ip))) {
         throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: gater disallows connection to peer`)
       }
+      const wasConnected = connections.isConnected(id)
+      const ended = new AbortController()
+      const patience = AbortSignal.timeout(options.dialTimeoutMs + IDENTIFY_TIMEOUT_MS)
+      // Before the dial: it may be told as soon as the connection stands.
+      const told = identified(host, peerId, AbortSignal.any([ended.signal, patience]))
       try {
-        await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
+        const connection = await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
+        if (wasConnected) return
+        connection.addEventListener('close', () => ended.abort())
+        if (connection.status === 'open') await told
+        if (connections.isConnected(id)) return
+        const { open, close = open } = connection.timeline
+        throw dialFailure(id, { reason: CLOSED_EARLY, text: closedEarlyText(close - open) })
       } catch (cause) {
-        const { reason, text } = classifyDialFailure(cause)
-        throw new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${text}`, {
-          cause,
-          details: { reason },
-        })
+        if (cause instanceof P2pError) throw cause
+        throw dialFailure(id, classifyDialFailure(cause), cause)
+      } finally {
+        ended.abort()
       }
-      await identified(host, peerId, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS))
     },
     async disconnectPeer(peerId) {
       const id = parsePeerId(peerId)
@@ -215,6 +224,10 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       await unblock(id.toString())
     },
   }
+}
+
+function dialFailure(id: string, { reason, text }: { reason: string; text: string }, cause?: unknown): P2pError {
+  return new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${text}`, { cause, details: { reason } })
 }
 
 function isSecp256k1(id: PeerId): boolean {
