@@ -58,15 +58,18 @@ export function describeError(error: unknown): string {
   const parts: string[] = []
   let current: unknown = error
   for (let depth = 0; current !== undefined && current !== null && depth < 5; depth++) {
-    if (!(current instanceof Error)) {
-      parts.push(String(current))
-      break
-    }
-    const text = errorText(current)
+    const text = current instanceof Error ? errorText(current) : textOf(current)
     if (!parts.some((part) => part.includes(text))) parts.push(text)
+    if (!(current instanceof Error)) break
     current = current.cause
   }
   return parts.join(': ')
+}
+
+/** What libp2p throws when a stream closes under it is the event itself. */
+function textOf(thrown: unknown): string {
+  if (!(thrown instanceof Event)) return String(thrown)
+  return 'error' in thrown && thrown.error instanceof Error ? errorText(thrown.error) : thrown.type
 }
 
 function errorText(error: Error): string {
