@@ -101,6 +101,7 @@ describe('connecting by hand', () => {
     ['bad', 'bad peer address: failed to parse multiaddr "bad": must begin with /'],
     ['/ip4/127.0.0.1/tcp/1', 'bad peer address: /ip4/127.0.0.1/tcp/1 has no /p2p/ part'],
     ['/ip4/999.0.0.1/tcp/1', 'bad peer address: '],
+    ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2', 'bad peer address: failed to parse peer ID: '],
   ])('names what is wrong with %s', async (text, message) => {
     const { node } = await nodeInTest()
     const error = await node.connectPeer(text).catch((thrown: unknown) => thrown)

@@ -21,17 +21,16 @@ export function ipOf(address: Multiaddr): string | undefined {
 
 /** Throws P2pError `bad-peer-address`, also when `/p2p/<id>` is missing. */
 export function parsePeerAddress(text: string): PeerAddress {
-  let address: Multiaddr
   try {
     if (!text.startsWith('/'))
       throw new DecodeError(`failed to parse multiaddr ${JSON.stringify(text)}: must begin with /`)
-    address = multiaddr(text)
+    const address = multiaddr(text)
+    const id = address.getComponents().findLast((component) => component.name === 'p2p')?.value
+    if (id === undefined) throw new DecodeError(`${text} has no /p2p/ part`)
+    return { address, peerId: parsePeerId(id) }
   } catch (cause) {
     throw new P2pError('bad-peer-address', `bad peer address: ${describeError(cause)}`)
   }
-  const id = address.getComponents().findLast((component) => component.name === 'p2p')?.value
-  if (id === undefined) throw new P2pError('bad-peer-address', `bad peer address: ${text} has no /p2p/ part`)
-  return { address, peerId: parsePeerId(id) }
 }
 
 /** Throws DecodeError. */
