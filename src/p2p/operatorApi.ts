@@ -38,7 +38,7 @@ export interface OperatorApiModules {
 /** What is told of scores and their reasons is another part's business. */
 export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health'>
 
-/** What identify gets, beyond the time for the dial, when a peer is connected by hand. */
+/** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000
 
 export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): OperatorApi {
@@ -199,13 +199,13 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       }
       const wasConnected = connections.isConnected(id)
       const ended = new AbortController()
-      const patience = AbortSignal.timeout(options.dialTimeoutMs + IDENTIFY_TIMEOUT_MS)
       // Before the dial: it may be told as soon as the connection stands.
-      const told = identified(host, peerId, AbortSignal.any([ended.signal, patience]))
+      const told = identified(host, peerId, ended.signal)
       try {
         const connection = await host.dial(address, { signal: AbortSignal.timeout(options.dialTimeoutMs) })
         if (wasConnected) return
         connection.addEventListener('close', () => ended.abort())
+        AbortSignal.timeout(IDENTIFY_TIMEOUT_MS).addEventListener('abort', () => ended.abort())
         if (connection.status === 'open') await told
         if (connections.isConnected(id)) return
         const { open, close = open } = connection.timeline
