@@ -15,10 +15,11 @@ import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
-/** yamux: data, window update; SYN. */
+/** yamux: data, window update; SYN, FIN. */
 const DATA = 0
 const WINDOW_UPDATE = 1
 const SYN = 1
+const FIN = 4
 
 /** Blocks that the follower has read from its chain, to send them. */
 let asked = 0
@@ -266,6 +267,18 @@ describe('pings', () => {
     for (const byte of sent) stream.send(Uint8Array.of(byte))
     await until('the answers', () => answer.length === 96)
     expect(answer).toEqual(sent)
+  })
+
+  it('that come with the end of their stream are no fault', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(PING_PROTOCOL, many)
+    const answer = collect(stream)
+    stream.send(new Uint8Array(32))
+    await until('the answer', () => answer.length === 32)
+    const last = { type: DATA, flag: FIN, streamID: Number(stream.id), length: 32 }
+    muxerOf(connection).sendFrame(last, new Uint8Array(32))
+    await until('the end of the stream', () => stream.remoteWriteStatus === 'closed')
+    expect(connection.status).toBe('open')
   })
 
   it('without end have their stream reset, and are blamed', async () => {

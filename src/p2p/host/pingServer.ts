@@ -45,8 +45,14 @@ export function createPingServer(modules: PingServerModules): (stream: Stream, c
           refuse('too many pings')
           return
         }
-        // What is not read is kept, within the budget.
-        stream.send(received.slice())
+        try {
+          // What is not read is kept, within the budget.
+          stream.send(received.slice())
+        } catch (error) {
+          // We, or the peer, are closing it: thrown out of a listener, this would end the process.
+          stream.abort(error instanceof Error ? error : new Error('ping cannot be answered'))
+          return
+        }
       }
     }
     stream.addEventListener('message', onMessage)
