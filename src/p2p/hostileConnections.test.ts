@@ -89,6 +89,29 @@ describe('connections of one address', () => {
   })
 })
 
+describe('the choice of a protocol', () => {
+  const named = (name: string): Buffer => Buffer.from(`${String.fromCharCode(name.length + 1)}${name}\n`)
+
+  // Each of these holds the event loop for seconds if it is read to its end.
+  it.each<[string, Buffer]>([
+    ['proposals without end', Buffer.alloc(60_000, named(''))],
+    ['questions for the list without end', Buffer.alloc(60_000, named('ls'))],
+    ['a length without end', Buffer.alloc(60_000, 0x80)],
+  ])('ends at %s', async (_what, bytes) => {
+    const victims = await setUp()
+    const socket = silentSocket(portOf(victims), '127.0.0.11')
+    let answered = 0
+    socket.on('data', (data) => (answered += data.length))
+    socket.write(named('/multistream/1.0.0'))
+    await until('the answer', () => answered > 0)
+    socket.write(bytes)
+    // Sooner than what takes too long is given up.
+    await until('its end', () => socket.closed, 5_000)
+    expect(answered).toBeLessThan(10_000)
+    await victims.expectBlock()
+  })
+})
+
 describe('a static peer', () => {
   it('is limited and blamed like others, but not banned', async () => {
     const friend = await host({ listen: true })
