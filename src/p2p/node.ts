@@ -251,6 +251,7 @@ async function assembleNode(
       connected: connections.peers,
       isRefused: (peer) =>
         access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
+      isProtected,
       metrics,
       findGateway: modules.findGateway,
     },

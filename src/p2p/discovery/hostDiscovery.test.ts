@@ -9,9 +9,12 @@ import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
+import { signedRecord } from '../testUtils/signedRecord.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 import { parseRecord } from './discv5.ts'
+import { MAX_FOUND_PEERS } from './hostDiscovery.ts'
+import { encodeOpstackEntry } from './opstackEntry.ts'
 
 async function start(
   discovery: Partial<DiscoveryOptions>,
@@ -39,6 +42,25 @@ function listening(): { logger: Logger; lines: string[] } {
   const write = (line: string): number => lines.push(line)
   return { lines, logger: createLogger({ level: 'info', format: 'logfmt', color: false, write }) }
 }
+
+describe('records without end', () => {
+  it('make the peer store keep the latest, and so many', async () => {
+    const entries = {
+      ip: Uint8Array.of(127, 0, 0, 1),
+      tcp: Uint8Array.of(9),
+      opstack: encodeOpstackEntry({ chainId: 901n, version: 0n }),
+    }
+    const bootnodes = Array.from({ length: MAX_FOUND_PEERS + 20 }, () =>
+      signedRecord(new Uint8Array(randomBytes(32)), entries),
+    )
+    const { node } = await start({ bootnodes })
+    const known = async () => Object.values((await node.peers(false)).peers).map(({ ENR }) => ENR)
+    await until('the last', async () => (await known()).includes(bootnodes.at(-1) ?? ''))
+    const kept = new Set(await known())
+    expect(kept.size).toBeLessThanOrEqual(MAX_FOUND_PEERS + 1)
+    expect(bootnodes.slice(0, 19).filter((record) => kept.has(record))).toEqual([])
+  })
+})
 
 describe('discovery', () => {
   it('lets two nodes find each other through a bootnode, one by its ENR, one by its enode and a name', async () => {

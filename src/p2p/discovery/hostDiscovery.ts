@@ -4,7 +4,6 @@ import { multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { LruMap } from '../../lib/lruMap.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
 import { type Host, resolveIp } from '../host/host.ts'
@@ -28,6 +27,8 @@ export interface HostDiscoveryModules {
   connected(): readonly string[]
   /** Blocked or banned: not worth a dial. */
   isRefused(peerId: string): boolean
+  /** Static, or protected by the operator. */
+  isProtected(peerId: string): boolean
   metrics: DiscoveryMetrics & ConnectorMetrics
 }
 
@@ -36,7 +37,7 @@ export interface HostDiscovery {
   /** After the host listens. Throws UsageError when the UDP port is taken. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Found by discovery, lately. */
+  /** Found by discovery, lately, or since it was connected. */
   hasFound(peerId: string): boolean
   localEnr(): string
   /** The UDP port listened on, once started. */
@@ -52,7 +53,11 @@ export interface HostDiscovery {
 
 /** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */
 const TAG_VALUE = 42
-const REMEMBERED_PEERS = 4096
+/**
+ * Found, not connected, and kept in the peer store, which is read whole when somebody is to be dialled. Whoever answers a
+ * lookup makes as many records as fit into the packets, half a million a day for each that asks.
+ */
+export const MAX_FOUND_PEERS = 500
 
 /** Puts what discovery finds into the peer store, and keeps `peersLow` peers connected. */
 export function createHostDiscovery(
@@ -62,7 +67,8 @@ export function createHostDiscovery(
   const { host, clock, logger, config } = modules
   const selfId = host.peerId.toString()
   const tag = `opstack-${config.l2ChainId}-${OPSTACK_VERSION}`
-  const found = new LruMap<string, true>(REMEMBERED_PEERS)
+  /** Longest known first. */
+  const found = new Set<string>()
   const chainIdText = Buffer.from(config.l2ChainId.toString())
 
   const connector = createConnector(
@@ -94,8 +100,19 @@ export function createHostDiscovery(
       metadata: { [PEER_METADATA.enr]: Buffer.from(record.text), [PEER_METADATA.chainId]: chainIdText },
       tags: { [tag]: { value: TAG_VALUE } },
     })
-    found.set(peerId.toString(), true)
+    found.delete(peerId.toString())
+    found.add(peerId.toString())
     connector.onCandidate(peerId.toString())
+    await forgetOldest()
+  }
+  const forgetOldest = async (): Promise<void> => {
+    const kept = new Set(modules.connected())
+    for (const oldest of found) {
+      if (found.size <= MAX_FOUND_PEERS + kept.size) return
+      if (kept.has(oldest) || modules.isProtected(oldest)) continue
+      found.delete(oldest)
+      await host.peerStore.delete(parsePeerId(oldest))
+    }
   }
   const discovery = createDiscovery(
     {
@@ -135,7 +152,7 @@ export function createHostDiscovery(
       connector.stop()
       await discovery.stop()
     },
-    hasFound: (peerId) => found.get(peerId) === true,
+    hasFound: (peerId) => found.has(peerId),
     localEnr: discovery.localEnr,
     listeningPort: discovery.listeningPort,
     setExternal: discovery.setExternal,
