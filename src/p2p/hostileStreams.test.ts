@@ -15,9 +15,10 @@ import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
-/** yamux: data, window update; SYN, FIN. */
+/** yamux: data, window update, go away; SYN, FIN. */
 const DATA = 0
 const WINDOW_UPDATE = 1
+const GO_AWAY = 3
 const SYN = 1
 const FIN = 4
 
@@ -245,6 +246,13 @@ describe('the multiplexer', () => {
     muxerOf(connection).maConn.send(new Uint8Array(100).fill(0xab))
     await isClosed(connection)
     await blamed('muxer-abuse')
+  })
+
+  it.each([0, 1])('closes the connection of one that takes its leave with reason %i, and stays', async (reason) => {
+    const connection = await connect()
+    muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
+    await isClosed(connection)
+    await until('its history', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-peer')) > 0)
   })
 
   it('bears an answer to a ping that nobody waits for any more', async () => {

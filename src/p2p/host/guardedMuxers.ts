@@ -1,4 +1,4 @@
-import type { StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
+import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { checkMembers } from '../libraryMembers.ts'
@@ -19,6 +19,8 @@ interface YamuxInternals extends StreamMuxer {
   incomingStream(id: number): void
   handleFrame(frame: { header: { type: number; length: number } }): void
   handlePing(header: { flag: number; length: number }): void
+  handleGoAway(reason: number): void
+  readonly maConn: Pick<MessageStream, 'close' | 'abort'>
   readonly activePing: { readonly id: number } | undefined
   readonly streams: (StreamMuxer['streams'][number] & { streamId: number; recvWindowCapacity: number })[]
   readonly decoder: { readonly buffer: PieceList }
@@ -60,6 +62,9 @@ const MAX_UNSENT_BYTES = 24 * 1024 * 1024
 /** An unfinished frame in more pieces than this is copied together: kept one by one, a byte costs 200 bytes of heap. */
 const MAX_PIECES = 512
 const MAX_PIECES_OF_LARGE = 16_384
+
+/** For what is unsent when the peer has said that it leaves. */
+const GOODBYE_MS = 1_000
 
 const HEADER_BYTES = 12
 const DATA_FRAME = 0
@@ -159,6 +164,13 @@ function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardMo
     if (header.flag === PING_ANSWER && muxer.activePing?.id !== header.length) return
     handlePing(header)
   }
+  const handleGoAway = muxer.handleGoAway.bind(muxer)
+  muxer.handleGoAway = (reason) => {
+    handleGoAway(reason)
+    // The library gives up the streams, and leaves a connection that looks open and carries nothing.
+    const { maConn } = muxer
+    maConn.close({ signal: AbortSignal.timeout(GOODBYE_MS) }).catch((error: Error) => maConn.abort(error))
+  }
 }
 
 function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardModules): void {
@@ -230,6 +242,9 @@ function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
         'handleFrame',
         'incomingStream',
         'handlePing',
+        'handleGoAway',
+        'maConn.close',
+        'maConn.abort',
         ...['subarray', 'consume', 'append'].map(ofBuffer),
       ],
       number: [ofBuffer('byteLength')],
