@@ -12,6 +12,7 @@ import { createConnectionTrimmer, type TrimCandidate } from './host/connectionTr
 import type { DialFailure } from './host/dialFailure.ts'
 import { createGater, type GaterMetrics } from './host/gater.ts'
 import { createHost, type Host, startHost } from './host/host.ts'
+import { limitPushes } from './host/identifyPushes.ts'
 import type { Identity } from './host/identity.ts'
 import { createInboundLimits, INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { createLatencyTracker, type LatencyTracker } from './host/latency.ts'
@@ -201,6 +202,7 @@ export async function createConnectedHost(
         onFlood: (peer) => conduct.report(peer, 'ping-flood'),
       })
       await host.handle(PING_PROTOCOL, pings, { maxInboundStreams: MAX_PING_STREAMS, force: true })
+      await limitPushes(host, (peer) => conduct.spend(peer, 'pushes'))
     },
     start() {
       statics.start()

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
 import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
+import { PUSH_PROTOCOL } from './host/identifyPushes.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { BUDGETS } from './score/conduct.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
@@ -302,6 +303,62 @@ describe('pings', () => {
       expect(answer.length).toBeLessThanOrEqual(32 * (BUDGETS.pings.burst + 3 * BUDGETS.pings.perSecond))
       await blamed('ping-flood', round)
     }
+  })
+})
+
+describe('identify', () => {
+  const LISTEN_ADDRS = 2
+  const PROTOCOLS = 3
+  const message = (field: number, values: readonly Uint8Array[]): Buffer => {
+    const fields = values.flatMap((value) => [Uint8Array.of(field * 8 + 2), varint(value.length), value])
+    return Buffer.concat([varint(Buffer.concat(fields).length), ...fields])
+  }
+  const address = (n: number): Uint8Array => Uint8Array.of(4, 8, 8, n >> 8, n & 0xff, 6, 0x10, 0)
+  const push = async (connection: Connection, messages: readonly Buffer[]): Promise<void> => {
+    const stream = await connection.newStream(PUSH_PROTOCOL, many)
+    stream.send(new Uint8Array(Buffer.concat(messages)))
+    await stream.close()
+    await until('its end', () => stream.status !== 'open')
+  }
+  const known = async () => (await victims.follower.node.peers(true)).peers[hostile.peerId]
+
+  it('with thousands of addresses and protocols: some are kept', async () => {
+    const connection = await connect()
+    const numbers = Array.from({ length: 700 }, (_, n) => n)
+    await push(
+      connection,
+      Array.from({ length: 5 }, (_, n) =>
+        message(
+          LISTEN_ADDRS,
+          numbers.map((m) => address(n * 700 + m)),
+        ),
+      ),
+    )
+    await until(
+      'the addresses',
+      async () => (await known())?.addresses?.includes(`/ip4/8.8.0.0/tcp/4096/p2p/${hostile.peerId}`) === true,
+    )
+    await push(connection, [
+      message(
+        PROTOCOLS,
+        numbers.map((n) => Buffer.from(`/${n}`)),
+      ),
+    ])
+    await until('the protocols', async () => (await known())?.protocols?.includes('/0') === true)
+    const { addresses, protocols } = (await known()) ?? {}
+    expect(addresses?.length).toBeLessThanOrEqual(64)
+    expect(protocols?.length).toBeLessThanOrEqual(256 + 1)
+  })
+
+  it('pushed without end is read some times', async () => {
+    const connection = await connect()
+    const read = new Set<string>()
+    for (let n = 0; n < BUDGETS.pushes.burst + 40; n++) {
+      await push(connection, [message(PROTOCOLS, [Buffer.from(`/${n}`)])]).catch(() => {})
+      for (const protocol of (await known())?.protocols ?? []) read.add(protocol)
+    }
+    expect(read.size).toBeLessThan(BUDGETS.pushes.burst + 20)
+    expect(connection.status).toBe('open')
   })
 })
 

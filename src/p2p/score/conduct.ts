@@ -19,6 +19,8 @@ export const BUDGETS = {
   subscriptions: { perSecond: 4, burst: 256 },
   /** op-node pings each peer once in three minutes. */
   pings: { perSecond: 10, burst: 100 },
+  /** Of its addresses and protocols, when they have changed: up to 80 kB are read, and the peer store is written. */
+  pushes: { perSecond: 1, burst: 16 },
 } as const
 
 export type Budget = keyof typeof BUDGETS

@@ -1,0 +1,32 @@
+import type { Connection, Stream } from '@libp2p/interface'
+import { checkMembers } from '../libraryMembers.ts'
+import type { Host } from './host.ts'
+
+/** A peer tells anew where it is and what it speaks (libp2p specs: identify, "identify/push"). */
+export const PUSH_PROTOCOL = '/ipfs/id/push/1.0.0'
+
+/** The library's handler. */
+interface PushReader {
+  handleProtocol(stream: Stream, connection: Connection): Promise<void>
+}
+
+/** Has the library read a push only where `spend` allows it; the stream of another is reset. */
+export async function limitPushes(
+  host: Pick<Host, 'handle' | 'services'>,
+  spend: (peerId: string) => boolean,
+): Promise<void> {
+  const reader = pushReader(host.services.identifyPush)
+  await host.handle(
+    PUSH_PROTOCOL,
+    async (stream, connection) => {
+      if (spend(connection.remotePeer.toString())) await reader.handleProtocol(stream, connection)
+      else stream.abort(new Error('too many pushes'))
+    },
+    { maxInboundStreams: 1, force: true },
+  )
+}
+
+function pushReader(service: object): PushReader {
+  checkMembers(service, { function: ['handleProtocol'] }, { library: 'identify', code: 'identify-library' })
+  return service as PushReader
+}
