@@ -44,6 +44,18 @@ function listening(): { logger: Logger; lines: string[] } {
 }
 
 describe('records without end', () => {
+  it('of one node leave the place that the last one names', async () => {
+    const privateKey = new Uint8Array(randomBytes(32))
+    const opstack = encodeOpstackEntry({ chainId: 901n, version: 0n })
+    const bootnodes = Array.from({ length: 10 }, (_, n) =>
+      signedRecord(privateKey, { ip: Uint8Array.of(127, 0, 0, 1), tcp: Uint8Array.of(1 + n), opstack }, BigInt(n + 1)),
+    )
+    const { node } = await start({ bootnodes })
+    const last = async () => Object.values((await node.peers(false)).peers).find(({ ENR }) => ENR === bootnodes.at(-1))
+    await until('the last', async () => (await last()) !== undefined)
+    expect((await last())?.addresses).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/10/')])
+  })
+
   it('make the peer store keep the latest, and so many', async () => {
     const entries = {
       ip: Uint8Array.of(127, 0, 0, 1),

@@ -95,8 +95,11 @@ export function createHostDiscovery(
   )
   const remember = async (record: NodeRecord, locations: readonly Dialable[]): Promise<void> => {
     const peerId = peerIdFromPublicKey(publicKeyFromRaw(record.publicKey))
-    await host.peerStore.merge(peerId, {
+    // In place of what was known: a node may sign very many records, each with another place.
+    await host.peerStore.patch(peerId, {
       multiaddrs: locations.map(({ ip, tcpPort }) => multiaddr(tcpMultiaddr(ip, tcpPort))),
+    })
+    await host.peerStore.merge(peerId, {
       metadata: { [PEER_METADATA.enr]: Buffer.from(record.text), [PEER_METADATA.chainId]: chainIdText },
       tags: { [tag]: { value: TAG_VALUE } },
     })
