@@ -4,7 +4,7 @@ import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { gossipScoring } from '../score/scoreParams.ts'
-import { retainScores, savedCounters } from './retainedScores.ts'
+import { MAX_GONE, retainScores, savedCounters } from './retainedScores.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from './topics.ts'
 
 const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
@@ -44,6 +44,26 @@ describe('retainScores', () => {
     expect(score.score('bad')).toBe(before)
     expect(score.peerStats.get('bad')).toMatchObject({ connected: true, knownIPs: new Set(['5.6.7.8']) })
     expect(score.peerIPs.has('1.2.3.4')).toBe(false)
+  })
+
+  it('remembers so many that are gone, those that went last', () => {
+    const { score } = keeper()
+    const leave = (peerId: string): void => {
+      score.addPeer(peerId)
+      score.addIP(peerId, '1.2.3.4')
+      score.addPenalty(peerId, 9, ScorePenalty.BrokenPromise)
+      score.removePeer(peerId)
+    }
+    leave('first')
+    leave('back')
+    for (let n = 0; n < MAX_GONE - 1; n++) leave(`${n}`)
+    score.addPeer('back')
+    leave('last')
+    leave('very last')
+    const known = ['first', '0', 'back', 'last', 'very last'].filter((peerId) => score.peerStats.has(peerId))
+    expect(known).toEqual(['back', 'last', 'very last'])
+    expect(score.peerIPs.get('1.2.3.4')?.size).toBe(MAX_GONE)
+    expect(score.score('back')).toBeLessThan(-100)
   })
 
   it('counts what a peer does right before it leaves, though the library remembers a better score', () => {

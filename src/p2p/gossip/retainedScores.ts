@@ -26,6 +26,9 @@ export interface RetainedScores {
 
 type Scored = Pick<GossipInternals, 'score'>
 
+/** Peers that are gone and remembered by the library: all are gone through every slot, and new identities cost nothing. */
+export const MAX_GONE = 2_000
+
 export function savedCounters(counters: PeerCounters): SavedCounters {
   const topics: SavedCounters['topics'] = {}
   for (const [topic, of] of Object.entries(counters.topics)) {
@@ -82,8 +85,21 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
     if (counters !== undefined) offended.add(counters)
   }
 
+  /** Longest gone first. */
+  const gone = new Set<string>()
+  const forgetLongestGone = (): void => {
+    for (const peerId of gone) {
+      if (gone.size <= MAX_GONE) return
+      gone.delete(peerId)
+      for (const ip of score.peerStats.get(peerId)?.knownIPs ?? []) score.removeIP(peerId, ip)
+      score.peerStats.delete(peerId)
+      score.scoreCache.delete(peerId)
+    }
+  }
+
   const addPeer = score.addPeer.bind(score)
   score.addPeer = (peerId) => {
+    gone.delete(peerId)
     const before = score.peerStats.get(peerId)
     // It may come from elsewhere now; the library adds the IP of the new connection.
     for (const ip of before?.knownIPs ?? []) score.removeIP(peerId, ip)
@@ -107,6 +123,8 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
       restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, score.params.retainScore)
       holdAgainst(peerId)
     }
+    if (score.peerStats.has(peerId)) gone.add(peerId)
+    forgetLongestGone()
     after()
   }
   const graft = score.graft.bind(score)
