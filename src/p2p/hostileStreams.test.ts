@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { concatBytes } from '../lib/bytes.ts'
+import type { Connection, Stream } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
 import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PUSH_PROTOCOL } from './host/identifyPushes.ts'
@@ -9,72 +8,37 @@ import { PING_PROTOCOL } from './host/pingServer.ts'
 import { BUDGETS } from './score/conduct.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
-import { type HostileHost, MESHSUB, muxerOf, socketOf, startHostileHost } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims, type Victims } from './testUtils/hostileSetup.ts'
-import { encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
+import { MESHSUB, muxerOf, socketOf } from './testUtils/hostileHost.ts'
+import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup.ts'
+import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
+import { varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
-/** yamux: data, window update, go away; SYN, FIN. */
+/** yamux: data, window update; SYN, FIN. */
 const DATA = 0
 const WINDOW_UPDATE = 1
-const GO_AWAY = 3
 const SYN = 1
 const FIN = 4
 
 /** Blocks that the follower has read from its chain, to send them. */
 let asked = 0
-let victims: Victims
-let hostile: HostileHost
-beforeAll(async () => {
+const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBecause } = hostileVisits(() => {
   const large = testBlock(HOSTILE_CONFIG, { transactions: [new Uint8Array(randomBytes(1_500_000))] })
   const payloadByNumber = async (number: number) => {
     asked += 1
     return { ...large, payload: { ...large.payload, blockNumber: number } }
   }
-  victims = await startVictims({}, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
+  return startVictims({}, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
 })
-afterEach(async () => {
-  await victims.expectBlock()
-  await hostile.stop()
-})
-afterAll(() => victims.stop())
-
-async function connect(options: Parameters<typeof startHostileHost>[0] = {}): Promise<Connection> {
-  hostile = await startHostileHost(options)
-  return connectAgain()
-}
-/** The follower knows of it, too: before that there is nobody to blame. */
-async function connectAgain(): Promise<Connection> {
-  const connection = await hostile.connect(victims.follower.address)
-  await until('the connection', () => victims.follower.node.connectedPeers().includes(hostile.peerId))
-  return connection
-}
-
-const many = { maxOutboundStreams: 100_000 }
-const blamed = (offence: string, times = 1) =>
-  until(offence, async () => (await victims.count(hostile.peerId, 'behaviour', offence)) >= times)
-const isClosed = (connection: Connection) => until('the end of the connection', () => connection.status !== 'open')
-/** Its history says that the node ended the connection, and why. */
-async function endedBecause(reason: string): Promise<void> {
-  await until('the end', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-us')) > 0)
-  const end = (await victims.events(hostile.peerId)).find(({ kind }) => kind === 'disconnected')
-  expect(end?.detail).toContain(reason)
-}
-
-function collect(stream: Stream): number[] {
-  const bytes: number[] = []
-  stream.addEventListener('message', ({ data }: StreamMessageEvent) => bytes.push(...data.subarray()))
-  return bytes
-}
 
 describe('a hundred streams', () => {
   it('of gossip: each replaces the one before', async () => {
     const connection = await connect()
     const streams: Stream[] = []
     for (let n = 0; n < 100; n++) {
-      const stream = await connection.newStream(MESHSUB, many).catch(() => undefined)
+      const stream = await connection.newStream(MESHSUB, MANY_STREAMS).catch(() => undefined)
       if (stream !== undefined) streams.push(stream)
     }
     await until(
@@ -102,17 +66,17 @@ describe('a hundred streams', () => {
   it.each([false, true])(
     'and hundreds more: whoever does it twice is banned, with a good score: %s',
     async (isGood) => {
-      hostile = await startHostileHost()
-      const come = async (blockNumber: number) => {
+      await come()
+      const comeBack = async (blockNumber: number) => {
         const connection = await connectAgain()
         if (isGood) {
-          const gossip = await hostile.openGossip(connection)
+          const gossip = await hostile().openGossip(connection)
           gossip.send(
             { subscriptions: [[BLOCKS, true]] },
             { messages: [{ topic: BLOCKS, data: gossiped({ blockNumber }) }] },
           )
           const total = async () =>
-            (await victims.follower.node.peers(true)).peers[hostile.peerId]?.scores.gossip.total ?? 0
+            (await victims().follower.node.peers(true)).peers[hostile().peerId]?.scores.gossip.total ?? 0
           await until('its reward', async () => (await total()) > 0)
         }
         return connection
@@ -122,155 +86,30 @@ describe('a hundred streams', () => {
           muxerOf(connection).sendFrame({ type: WINDOW_UPDATE, flag: SYN, streamID: 1_001 + 2 * n, length: 0 })
         }
         await isClosed(connection)
-        await until('its end', () => !victims.follower.node.connectedPeers().includes(hostile.peerId))
+        await until('its end', () => !victims().follower.node.connectedPeers().includes(hostile().peerId))
       }
-      await open(await come(1))
+      await open(await comeBack(1))
       await blamed('muxer-abuse')
       await endedBecause('too many streams')
-      await open(await come(2))
+      await open(await comeBack(2))
       // It may be gone again before anybody sees it.
-      await hostile.connect(victims.follower.address).catch(() => undefined)
-      const ban = await victims.banned(hostile.peerId)
+      await hostile()
+        .connect(victims().follower.address)
+        .catch(() => undefined)
+      const ban = await victims().banned(hostile().peerId)
       expect(ban.detail).toContain('below -100')
-      const refused = await hostile.connect(victims.follower.address).catch(() => undefined)
+      const refused = await hostile()
+        .connect(victims().follower.address)
+        .catch(() => undefined)
       if (refused !== undefined) await isClosed(refused)
     },
   )
 })
 
-describe('mplex', () => {
-  const [NEW_STREAM, MESSAGE] = [0, 2]
-  const frame = (id: number, type: number, data: Uint8Array): Uint8Array =>
-    concatBytes(varint(id * 8 + type), varint(data.length), data)
-  const send = (connection: Connection, frames: Uint8Array[]) => muxerOf(connection).maConn.send(concatBytes(...frames))
-
-  it('closes the connection of one that sends a message byte by byte', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    const { stream } = await hostile.openGossip(connection)
-    stream.send(varint(20_000))
-    const crumb = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
-    for (let n = 0; n < 12 && connection.status === 'open'; n++) send(connection, Array<Uint8Array>(1_000).fill(crumb))
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('bring nothing')
-  })
-
-  it('reads a frame that comes in very many pieces', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    const { stream } = await hostile.openGossip(connection)
-    const data = gossiped({ blockNumber: 3, transactions: [new Uint8Array(randomBytes(300_000))] })
-    const rpc = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data }] }))
-    const whole = frame(Number(stream.id.slice(1)), MESSAGE, rpc)
-    const before = victims.follower.received.length
-    for (let at = 0; at < whole.length; at += 200) send(connection, [whole.subarray(at, at + 200)])
-    await until('the block', () => victims.follower.received.length > before)
-    expect(victims.follower.received.at(-1)?.payload.blockNumber).toBe(3)
-  })
-
-  it('closes the connection of one that opens streams without end', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    const names = Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) =>
-      frame(1_000 + n, NEW_STREAM, new Uint8Array(1)),
-    )
-    send(connection, names)
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too many streams')
-  })
-
-  it('closes the connection of a frame that is too large', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    send(connection, [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))])
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too large')
-  })
-
-  it('does not read on and on what is for streams that are gone, and blames nobody', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    send(connection, Array<Uint8Array>(1_000).fill(frame(4_711, MESSAGE, new Uint8Array(100))))
-    await isClosed(connection)
-    await endedBecause('streams that are gone')
-    expect(await victims.count(hostile.peerId, 'behaviour', 'muxer-abuse')).toBe(0)
-  })
-})
-
-describe('the multiplexer', () => {
-  it('pinged without end closes the connection', async () => {
-    const connection = await connect()
-    for (let n = 0; n < 200; n++) muxerOf(connection).sendPing(n)
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too many pings')
-  })
-
-  it('closes the connection of a frame larger than its window, at the frame’s head', async () => {
-    const connection = await connect()
-    const stream = await connection.newStream(REQUEST, many)
-    const streamID = Number(stream.id)
-    const head = Buffer.alloc(12)
-    head.writeUInt8(DATA, 1)
-    head.writeUInt32BE(streamID, 4)
-    head.writeUInt32BE(2 ** 31, 8)
-    muxerOf(connection).maConn.send(new Uint8Array(head))
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('2147483648 bytes')
-  })
-
-  it('closes the connection of one that sends more than the window', async () => {
-    const connection = await connect()
-    const stream = await connection.newStream(REQUEST, many)
-    const chunk = new Uint8Array(300_000)
-    const streamID = Number(stream.id)
-    muxerOf(connection).sendFrame({ type: DATA, flag: 0, streamID, length: chunk.length }, chunk)
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-  })
-
-  it('closes the connection of one that sends a message byte by byte', async () => {
-    const connection = await connect()
-    const { stream } = await hostile.openGossip(connection)
-    stream.send(varint(20_000))
-    for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
-      stream.send(Uint8Array.of(1))
-      // The answer is to be heard.
-      if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
-    }
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('bring nothing')
-  })
-
-  it('closes the connection of one that speaks something else', async () => {
-    const connection = await connect()
-    muxerOf(connection).maConn.send(new Uint8Array(100).fill(0xab))
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-  })
-
-  it.each([0, 1])('closes the connection of one that takes its leave with reason %i, and stays', async (reason) => {
-    const connection = await connect()
-    muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
-    await isClosed(connection)
-    await until('its history', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-peer')) > 0)
-  })
-
-  it('bears an answer to a ping that nobody waits for any more', async () => {
-    const connection = await connect()
-    muxerOf(connection).sendFrame({ type: 2, flag: 2, streamID: 0, length: 4_711 })
-    const stream = await connection.newStream(PING_PROTOCOL, many)
-    const answer = collect(stream)
-    stream.send(new Uint8Array(32).fill(5))
-    await until('the answer to a ping', () => answer.length === 32)
-    expect(answer).toEqual(new Array(32).fill(5))
-  })
-})
-
 describe('pings', () => {
   it('are answered byte for byte, however they are cut', async () => {
     const connection = await connect()
-    const stream = await connection.newStream(PING_PROTOCOL, many)
+    const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
     const sent = Array.from({ length: 96 }, (_, n) => n)
     for (const byte of sent) stream.send(Uint8Array.of(byte))
@@ -280,7 +119,7 @@ describe('pings', () => {
 
   it('that come with the end of their stream are no fault', async () => {
     const connection = await connect()
-    const stream = await connection.newStream(PING_PROTOCOL, many)
+    const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
     stream.send(new Uint8Array(32))
     await until('the answer', () => answer.length === 32)
@@ -293,7 +132,7 @@ describe('pings', () => {
   it('without end have their stream reset, and are blamed', async () => {
     const connection = await connect()
     for (let round = 1; round <= 3; round++) {
-      const stream = await connection.newStream(PING_PROTOCOL, many)
+      const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
       const answer = collect(stream)
       for (let n = 0; n < 40; n++) {
         if (stream.status === 'open') stream.send(new Uint8Array(32 * 8))
@@ -315,12 +154,12 @@ describe('identify', () => {
   }
   const address = (n: number): Uint8Array => Uint8Array.of(4, 8, 8, n >> 8, n & 0xff, 6, 0x10, 0)
   const push = async (connection: Connection, messages: readonly Buffer[]): Promise<void> => {
-    const stream = await connection.newStream(PUSH_PROTOCOL, many)
+    const stream = await connection.newStream(PUSH_PROTOCOL, MANY_STREAMS)
     stream.send(new Uint8Array(Buffer.concat(messages)))
     await stream.close()
     await until('its end', () => stream.status !== 'open')
   }
-  const known = async () => (await victims.follower.node.peers(true)).peers[hostile.peerId]
+  const known = async () => (await victims().follower.node.peers(true)).peers[hostile().peerId]
 
   it('with thousands of addresses and protocols: some are kept', async () => {
     const connection = await connect()
@@ -336,7 +175,7 @@ describe('identify', () => {
     )
     await until(
       'the addresses',
-      async () => (await known())?.addresses?.includes(`/ip4/8.8.0.0/tcp/4096/p2p/${hostile.peerId}`) === true,
+      async () => (await known())?.addresses?.includes(`/ip4/8.8.0.0/tcp/4096/p2p/${hostile().peerId}`) === true,
     )
     await push(connection, [
       message(
@@ -365,30 +204,30 @@ describe('identify', () => {
 describe('requests for blocks', () => {
   it('that are somewhat long are answered by their first bytes, and held against nobody', async () => {
     const connection = await connect()
-    const stream = await connection.newStream(REQUEST, many)
+    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
     stream.send(new Uint8Array(MAX_REQUEST_BYTES).fill(0xff))
     await until('the answer', () => answer.length > 0)
     expect(answer[0]).toBe(RESULT.invalidRequest)
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
   it('that are no requests have their stream reset, and whoever goes on is banned', async () => {
     const connection = await connect()
     // Nine are enough, but some points decay meanwhile.
     for (let n = 0; n < 12; n++) {
-      const stream = await connection.newStream(REQUEST, many).catch(() => undefined)
+      const stream = await connection.newStream(REQUEST, MANY_STREAMS).catch(() => undefined)
       if (stream === undefined) break
       stream.send(new Uint8Array(200_000))
       await until('the end of the stream', () => stream.status !== 'open')
     }
     await blamed('oversized-request', 9)
-    expect((await victims.banned(hostile.peerId)).detail).toContain('oversized-request')
+    expect((await victims().banned(hostile().peerId)).detail).toContain('oversized-request')
   })
 
   it('that are too short are invalid', async () => {
     const connection = await connect()
-    const stream = await connection.newStream(REQUEST, many)
+    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
     stream.send(Uint8Array.of(1, 2, 3))
     await stream.close()
@@ -405,7 +244,7 @@ describe('requests for blocks', () => {
     await Promise.all(
       Array.from({ length: 200 }, async () => {
         try {
-          const stream = await connection.newStream(REQUEST, many)
+          const stream = await connection.newStream(REQUEST, MANY_STREAMS)
           stream.addEventListener('message', () => {
             answers += 1
           })
@@ -421,7 +260,7 @@ describe('requests for blocks', () => {
     await until('some to be refused', () => resets > 50)
     expect(answers).toBeLessThan(150)
     expect(connection.status).toBe('open')
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 })
 
@@ -431,19 +270,19 @@ describe('a peer that reads nothing', () => {
     const request = Buffer.alloc(8)
     request.writeBigUInt64LE(1n)
     const before = asked
-    const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, many)))
+    const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))
     socketOf(connection).pause()
     for (const stream of streams) stream.send(new Uint8Array(request))
     await until('the first', () => asked >= before + 2)
-    for (let n = 0; n < 3; n++) await victims.expectBlock()
+    for (let n = 0; n < 3; n++) await victims().expectBlock()
     expect(asked).toBe(before + 2)
     socketOf(connection).resume()
     await until('the rest', () => asked === before + 12)
   })
 
   it('is dropped once too much waits for it', async () => {
-    hostile = await startHostileHost()
-    const gossip = await hostile.join(victims.follower.address, [BLOCKS])
+    await come()
+    const gossip = await hostile().join(victims().follower.address, [BLOCKS])
     socketOf(gossip.connection).pause()
     const noise = new Uint8Array(randomBytes(3_000_000))
     let published = 0
@@ -451,15 +290,15 @@ describe('a peer that reads nothing', () => {
       if (published < 20) {
         published += 1
         const block = testBlock(HOSTILE_CONFIG, { blockNumber: 5_000 + published, transactions: [noise] })
-        const arrived = victims.follower.block(block.payload.blockHash)
-        await victims.sequencer.node.publish(block)
+        const arrived = victims().follower.block(block.payload.blockHash)
+        await victims().sequencer.node.publish(block)
         await arrived
       }
-      return !victims.follower.node.connectedPeers().includes(hostile.peerId)
+      return !victims().follower.node.connectedPeers().includes(hostile().peerId)
     })
     await blamed('slow-reader')
     await endedBecause('reads too slowly')
     expect(published).toBeLessThan(20)
-    expect(await victims.isBanned(hostile.peerId)).toBe(false)
+    expect(await victims().isBanned(hostile().peerId)).toBe(false)
   }, 20_000)
 })

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
+import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
+import { PING_PROTOCOL } from './host/pingServer.ts'
+import { payloadByNumberProtocols } from './sync/payloadByNumber.ts'
+import { muxerOf } from './testUtils/hostileHost.ts'
+import { BLOCKS, gossiped, startVictims } from './testUtils/hostileSetup.ts'
+import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
+import { encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
+import { CHAIN_ID } from './testUtils/testChain.ts'
+import { until } from './testUtils/testNode.ts'
+
+const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
+/** yamux. */
+const DATA = 0
+const GO_AWAY = 3
+
+const { victims, hostile, connect, blamed, isClosed, endedBecause } = hostileVisits(() => startVictims())
+
+describe('mplex', () => {
+  const [NEW_STREAM, MESSAGE] = [0, 2]
+  const frame = (id: number, type: number, data: Uint8Array): Uint8Array =>
+    concatBytes(varint(id * 8 + type), varint(data.length), data)
+  const send = (connection: Connection, frames: Uint8Array[]) => muxerOf(connection).maConn.send(concatBytes(...frames))
+
+  it('closes the connection of one that sends a message byte by byte', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const { stream } = await hostile().openGossip(connection)
+    stream.send(varint(20_000))
+    const crumb = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
+    for (let n = 0; n < 12 && connection.status === 'open'; n++) send(connection, Array<Uint8Array>(1_000).fill(crumb))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('bring nothing')
+  })
+
+  it('reads a frame that comes in very many pieces', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const { stream } = await hostile().openGossip(connection)
+    const data = gossiped({ blockNumber: 3, transactions: [new Uint8Array(randomBytes(300_000))] })
+    const rpc = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data }] }))
+    const whole = frame(Number(stream.id.slice(1)), MESSAGE, rpc)
+    const before = victims().follower.received.length
+    for (let at = 0; at < whole.length; at += 200) send(connection, [whole.subarray(at, at + 200)])
+    await until('the block', () => victims().follower.received.length > before)
+    expect(victims().follower.received.at(-1)?.payload.blockNumber).toBe(3)
+  })
+
+  it('closes the connection of one that opens streams without end', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    const names = Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) =>
+      frame(1_000 + n, NEW_STREAM, new Uint8Array(1)),
+    )
+    send(connection, names)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too many streams')
+  })
+
+  it('closes the connection of a frame that is too large', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    send(connection, [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))])
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too large')
+  })
+
+  it('does not read on and on what is for streams that are gone, and blames nobody', async () => {
+    const connection = await connect({ muxer: 'mplex' })
+    send(connection, Array<Uint8Array>(1_000).fill(frame(4_711, MESSAGE, new Uint8Array(100))))
+    await isClosed(connection)
+    await endedBecause('streams that are gone')
+    expect(await victims().count(hostile().peerId, 'behaviour', 'muxer-abuse')).toBe(0)
+  })
+})
+
+describe('the multiplexer', () => {
+  it('pinged without end closes the connection', async () => {
+    const connection = await connect()
+    for (let n = 0; n < 200; n++) muxerOf(connection).sendPing(n)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('too many pings')
+  })
+
+  it('closes the connection of a frame larger than its window, at the frame’s head', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
+    const streamID = Number(stream.id)
+    const head = Buffer.alloc(12)
+    head.writeUInt8(DATA, 1)
+    head.writeUInt32BE(streamID, 4)
+    head.writeUInt32BE(2 ** 31, 8)
+    muxerOf(connection).maConn.send(new Uint8Array(head))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('2147483648 bytes')
+  })
+
+  it('closes the connection of one that sends more than the window', async () => {
+    const connection = await connect()
+    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
+    const chunk = new Uint8Array(300_000)
+    const streamID = Number(stream.id)
+    muxerOf(connection).sendFrame({ type: DATA, flag: 0, streamID, length: chunk.length }, chunk)
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+  })
+
+  it('closes the connection of one that sends a message byte by byte', async () => {
+    const connection = await connect()
+    const { stream } = await hostile().openGossip(connection)
+    stream.send(varint(20_000))
+    for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
+      stream.send(Uint8Array.of(1))
+      // The answer is to be heard.
+      if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+    await endedBecause('bring nothing')
+  })
+
+  it('closes the connection of one that speaks something else', async () => {
+    const connection = await connect()
+    muxerOf(connection).maConn.send(new Uint8Array(100).fill(0xab))
+    await isClosed(connection)
+    await blamed('muxer-abuse')
+  })
+
+  it.each([0, 1])('closes the connection of one that takes its leave with reason %i, and stays', async (reason) => {
+    const connection = await connect()
+    muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
+    await isClosed(connection)
+    await until('its history', async () => (await victims().count(hostile().peerId, 'disconnected', 'by-peer')) > 0)
+  })
+
+  it('bears an answer to a ping that nobody waits for any more', async () => {
+    const connection = await connect()
+    muxerOf(connection).sendFrame({ type: 2, flag: 2, streamID: 0, length: 4_711 })
+    const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
+    const answer = collect(stream)
+    stream.send(new Uint8Array(32).fill(5))
+    await until('the answer to a ping', () => answer.length === 32)
+    expect(answer).toEqual(new Array(32).fill(5))
+  })
+})

@@ -1,0 +1,60 @@
+import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { type HostileHost, startHostileHost } from './hostileHost.ts'
+import type { Victims } from './hostileSetup.ts'
+import { until } from './testNode.ts'
+
+/** More streams than libp2p opens by itself. */
+export const MANY_STREAMS = { maxOutboundStreams: 100_000 }
+
+/** What comes on the stream from now on. */
+export function collect(stream: Stream): number[] {
+  const bytes: number[] = []
+  stream.addEventListener('message', ({ data }: StreamMessageEvent) => bytes.push(...data.subarray()))
+  return bytes
+}
+
+/** Hostile hosts of a file of tests, one for each test, at the same victims, to which blocks go on coming. */
+export function hostileVisits(start: () => Promise<Victims>) {
+  let victims: Victims
+  let hostile: HostileHost
+  beforeAll(async () => {
+    victims = await start()
+  })
+  afterEach(async () => {
+    await victims.expectBlock()
+    await hostile.stop()
+  })
+  afterAll(() => victims.stop())
+
+  /** The follower knows of it, too: before that there is nobody to blame. */
+  const connectAgain = async (): Promise<Connection> => {
+    const connection = await hostile.connect(victims.follower.address)
+    await until('the connection', () => victims.follower.node.connectedPeers().includes(hostile.peerId))
+    return connection
+  }
+  /** For a test that connects by itself. */
+  const come = async (options: Parameters<typeof startHostileHost>[0] = {}): Promise<HostileHost> => {
+    hostile = await startHostileHost(options)
+    return hostile
+  }
+  return {
+    victims: () => victims,
+    hostile: () => hostile,
+    come,
+    connectAgain,
+    async connect(options: Parameters<typeof come>[0] = {}): Promise<Connection> {
+      await come(options)
+      return connectAgain()
+    },
+    blamed: (offence: string, times = 1) =>
+      until(offence, async () => (await victims.count(hostile.peerId, 'behaviour', offence)) >= times),
+    isClosed: (connection: Connection) => until('the end of the connection', () => connection.status !== 'open'),
+    /** Its history says that the node ended the connection, and why. */
+    async endedBecause(reason: string): Promise<void> {
+      await until('the end', async () => (await victims.count(hostile.peerId, 'disconnected', 'by-us')) > 0)
+      const end = (await victims.events(hostile.peerId)).find(({ kind }) => kind === 'disconnected')
+      expect(end?.detail).toContain(reason)
+    },
+  }
+}
