@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../lib/clock.ts'
 import type { RpcCall, RpcClient } from '../lib/jsonRpc/client.ts'
 import type { JsonRpcError, JsonValue } from '../lib/jsonRpc/types.ts'
+import { createSlots } from '../lib/slots.ts'
 
 export interface RpcLimits {
   /** HTTP requests under way at once (`--l1.max-concurrency`). */
@@ -44,22 +45,6 @@ export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimit
       )
       return answers.flat()
     },
-  }
-}
-
-/** A counting semaphore: resolves with the function that gives the slot back. */
-function createSlots(count: number): () => Promise<() => void> {
-  let free = count
-  const waiting: (() => void)[] = []
-  const release = () => {
-    const next = waiting.shift()
-    if (next === undefined) free++
-    else next()
-  }
-  return async () => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    return release
   }
 }
 

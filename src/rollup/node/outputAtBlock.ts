@@ -1,5 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { createSlots } from '../../lib/slots.ts'
 import { type AccountProof, verifyAccountProof } from '../engine/index.ts'
 import { computeOutputRoot, isForkActive, MESSAGE_PASSER_ADDRESS, payloadToL2BlockRef } from '../protocol/index.ts'
 import { type ExecutionPayload, type PayloadEnvelope, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
@@ -10,8 +11,28 @@ export interface OutputEngine {
   proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
 }
 
+export interface OutputOptions {
+  withdrawalRootFromState: boolean
+}
+
 export class OutputError extends DeviumError<'output-block-missing' | 'output-failed'> {
   override readonly name = 'OutputError'
+}
+
+/** Outputs read from the engine at once: more would take the connections that blocks need. */
+const MAX_READS = 4
+
+/** Reads outputs for clients, however many ask at once. */
+export function createOutputReader(engine: OutputEngine, config: RollupConfig, options: OutputOptions) {
+  const slots = createSlots(MAX_READS)
+  return async (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> => {
+    const release = await slots()
+    try {
+      return await readOutputAtBlock(engine, config, number, options)
+    } finally {
+      release()
+    }
+  }
 }
 
 /** Output version 0 of a canonical block (specs: proposals, "L2 Output Commitment Construction"). */
@@ -19,7 +40,7 @@ export async function readOutputAtBlock(
   engine: OutputEngine,
   config: RollupConfig,
   number: number,
-  options: { withdrawalRootFromState: boolean },
+  options: OutputOptions,
 ): Promise<Omit<OutputAtBlock, 'syncStatus'>> {
   const envelope = await engine.payloadByNumber(number)
   if (envelope === undefined) {

@@ -17,7 +17,7 @@ import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from '.
 import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
 import { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
-import { readOutputAtBlock } from './outputAtBlock.ts'
+import { createOutputReader } from './outputAtBlock.ts'
 import { UnsafeChain } from './unsafeChain.ts'
 
 /** L1 as the node itself reads it: finding heads, origins and finality. */
@@ -112,6 +112,9 @@ export function createRollupNode(
     },
     config,
   )
+  const readOutput = createOutputReader(engine, config, {
+    withdrawalRootFromState: options.withdrawalRootFromState ?? false,
+  })
   const sequencing = createSequencing()
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
@@ -122,9 +125,7 @@ export function createRollupNode(
     syncStatus,
 
     async outputAtBlock(number): Promise<OutputAtBlock> {
-      const withdrawalRootFromState = options.withdrawalRootFromState ?? false
-      const output = await readOutputAtBlock(engine, config, number, { withdrawalRootFromState })
-      return { ...output, syncStatus: syncStatus() }
+      return { ...(await readOutput(number)), syncStatus: syncStatus() }
     },
 
     async safeHeadAtL1Block(l1BlockNumber): Promise<SafeHeadAtL1Block> {

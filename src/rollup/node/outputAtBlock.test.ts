@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { nextTurn } from '../../lib/nextTurn.ts'
+import { dumpRollupConfig } from '../networks/index.ts'
+import { parseRollupConfig } from '../protocol/index.ts'
+import { createOutputReader } from './outputAtBlock.ts'
+
+it('asks the engine for few outputs at once, however many clients want', async () => {
+  let running = 0
+  let most = 0
+  const engine = {
+    payloadByNumber: async () => {
+      most = Math.max(most, ++running)
+      await nextTurn()
+      running--
+      return undefined
+    },
+    proof: () => Promise.reject(new Error('not asked for')),
+  }
+  const config = parseRollupConfig(JSON.parse(JSON.stringify(dumpRollupConfig('op-mainnet'))))
+  const read = createOutputReader(engine, config, { withdrawalRootFromState: false })
+  const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, number) => read(number)))
+  expect(most).toBe(4)
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'output-block-missing' } })
+})
