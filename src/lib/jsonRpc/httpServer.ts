@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -79,9 +79,11 @@ export async function serveApp(
   host: string,
   port: number,
   what: string,
+  { readingTimeoutMs = 60_000 }: { readingTimeoutMs?: number } = {},
 ): Promise<HttpServerHandle> {
   const server = createServer(getRequestListener(app.fetch))
-  // Bounds a slow reader or writer; calls themselves are bounded by their own timeout.
+  server.prependListener('request', (_request, response) => boundReading(response, readingTimeoutMs))
+  // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000
   await listen(server, host, port, what)
@@ -98,6 +100,14 @@ export async function serveApp(
         setTimeout(() => server.closeAllConnections(), 500).unref()
       }),
   }
+}
+
+/** A client that does not read its answer would keep it in memory, and the socket open, for ever. */
+function boundReading(response: ServerResponse, timeoutMs: number): void {
+  response.once('prefinish', () => {
+    const timer = setTimeout(() => response.destroy(), timeoutMs).unref()
+    response.once('close', () => clearTimeout(timer))
+  })
 }
 
 function listen(server: Server, host: string, port: number, what: string): Promise<void> {

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DecodeError, DeviumError } from '../errors.ts'
@@ -153,6 +154,25 @@ describe('client and server over a real socket', async () => {
   it('serves the version, and nothing at unknown paths', async () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ version: 'v1' })
     expect((await fetch(`${server.url}/other`)).status).toBe(404)
+  })
+
+  it('lets go of a client that does not read its answer', async () => {
+    const seen = Promise.withResolvers<AbortSignal>()
+    const vast: RpcHandler = (_params, { signal }) => {
+      seen.resolve(signal)
+      return 'x'.repeat(30_000_000)
+    }
+    const vastApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods: new Map([['vast', vast]]) }) })
+    const slowServer = await serveApp(vastApp, '127.0.0.1', 0, '--rpc.port', { readingTimeoutMs: 50 })
+    const socket = connect(slowServer.port, '127.0.0.1')
+    const body = '{"id":1,"method":"vast"}'
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    const signal = await seen.promise
+    if (!signal.aborted) await once(signal, 'abort')
+    socket.destroy()
+    await slowServer.close()
   })
 
   it('names the flag when the port is in use', async () => {
