@@ -1,5 +1,6 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import {
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
@@ -16,7 +17,6 @@ import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
-import { takeTurn } from '../turns.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
 import { childBaseFee, extraDataOf } from './headerRules.ts'

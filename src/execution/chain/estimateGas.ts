@@ -18,8 +18,9 @@ export async function estimateGas(
   request: CallRequest,
   header: BlockHeader,
   overrides: StateOverrides = {},
+  client?: AbortSignal,
 ): Promise<bigint> {
-  const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, header, overrides)
+  const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, header, overrides, client)
   const limit = upperBound(modules, header, request, overrides)
 
   if (isPlainTransfer(modules, header, request, overrides) && limit >= TX_GAS) {

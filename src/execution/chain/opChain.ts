@@ -3,6 +3,7 @@ import { DeviumError, UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
+import { createSlots } from '../../lib/slots.ts'
 import { isForkActive } from '../../rollup/protocol/forks.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
@@ -37,6 +38,7 @@ import type {
   PayloadStatus,
   StateOverrides,
   StateReader,
+  TraceOptions,
   TraceStep,
 } from './types.ts'
 
@@ -73,6 +75,10 @@ export async function openChain(datadir: string, modules: OpenChainModules): Pro
   }
 }
 
+/** Each may hold megabytes, and all together have the time that blocks leave. */
+const MAX_SIMULATIONS = 8
+const NO_CLIENT = new AbortController().signal
+
 class OpChain implements Chain {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
@@ -81,6 +87,7 @@ class OpChain implements Chain {
   private readonly states: StateDatabase
   private readonly evms: EvmPool
   private readonly simulation: SimulationModules
+  private readonly simulationSlots = createSlots(MAX_SIMULATIONS)
   /** Imports and head moves happen one after the other. */
   private readonly lock = new SerialLock()
   private readonly canonical: CanonicalChain
@@ -191,19 +198,30 @@ class OpChain implements Chain {
     return header === undefined ? undefined : createStateReader(this.states, header.stateRoot)
   }
 
-  async call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<CallResult> {
-    return simulateCall(this.simulation, request, this.requireHeader(blockHash), overrides)
+  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client = NO_CLIENT): Promise<CallResult> {
+    return this.simulate(client, () =>
+      simulateCall(this.simulation, request, this.requireHeader(blockHash), overrides, client),
+    )
   }
 
-  async estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<bigint> {
-    return estimateGas(this.simulation, request, this.requireHeader(blockHash), overrides)
+  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client = NO_CLIENT): Promise<bigint> {
+    return this.simulate(client, () =>
+      estimateGas(this.simulation, request, this.requireHeader(blockHash), overrides, client),
+    )
   }
 
-  async traceTransaction(hash: Hex, onStep: (step: TraceStep) => void): Promise<CallResult | undefined> {
+  async traceTransaction(
+    hash: Hex,
+    onStep: (step: TraceStep) => void,
+    options: TraceOptions = {},
+  ): Promise<CallResult | undefined> {
     const position = this.database.transaction(hash)
     const block = position === undefined ? undefined : this.blocks.block(position.blockHash)
     if (position === undefined || block === undefined) return undefined
-    return traceTransaction(this.simulation, block, this.requireHeader(block.header.parentHash), position.index, onStep)
+    const parent = this.requireHeader(block.header.parentHash)
+    return this.simulate(options.client ?? NO_CLIENT, () =>
+      traceTransaction(this.simulation, block, parent, position.index, onStep, options),
+    )
   }
 
   async l1Fees(): Promise<L1FeeSource> {
@@ -227,6 +245,16 @@ class OpChain implements Chain {
       await this.canonical.sync()
       await this.database.close()
     })
+  }
+
+  private async simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
+    const release = await this.simulationSlots()
+    try {
+      client.throwIfAborted()
+      return await run()
+    } finally {
+      release()
+    }
   }
 
   private worldAt(header: BlockHeader): WorldState {

@@ -39,13 +39,14 @@ export async function simulateCall(
   request: CallRequest,
   header: BlockHeader,
   overrides: StateOverrides = {},
+  client?: AbortSignal,
 ): Promise<Simulated> {
   const world = worldAt(header)
   applyOverrides(world, overrides)
   const price = gasPrices(request, header.baseFeePerGas)
   // geth shows a base fee of zero to a call that offers no price.
   const block = { ...contextOf(header), baseFee: price.effective === 0n ? 0n : header.baseFeePerGas }
-  using lease = evms.lease(world, block, header.parentHash)
+  using lease = evms.lease(world, block, header.parentHash, client)
   const { journal } = lease.env.evm.evm
   journal.startReportingAccessList()
   try {

@@ -178,8 +178,17 @@ export interface TraceStep {
   refund: bigint
   depth: number
   stack: readonly bigint[]
+  /** Empty where it is not wanted. */
   memory: Uint8Array
   address: Hex
+}
+
+export interface TraceOptions {
+  /** Steps to tell of; the others are run all the same. */
+  maxSteps?: number
+  /** Copying a megabyte at each step takes minutes. */
+  withoutMemory?: boolean
+  client?: AbortSignal
 }
 
 export interface HeadChange {
@@ -235,12 +244,19 @@ export interface Chain {
 
   /** undefined for an unknown block. */
   stateAt(blockHash: Hex): Promise<StateReader | undefined>
-  /** Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. */
-  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<CallResult>
+  /**
+   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
+   * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
+   */
+  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client?: AbortSignal): Promise<CallResult>
   /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
-  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides): Promise<bigint>
+  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client?: AbortSignal): Promise<bigint>
   /** Runs a mined transaction again on its own pre-state. undefined: unknown transaction. */
-  traceTransaction(hash: Hex, onStep: (step: TraceStep) => void): Promise<CallResult | undefined>
+  traceTransaction(
+    hash: Hex,
+    onStep: (step: TraceStep) => void,
+    options?: TraceOptions,
+  ): Promise<CallResult | undefined>
 
   /** L1 and operator fees as they stand after the head block. */
   l1Fees(): Promise<L1FeeSource>

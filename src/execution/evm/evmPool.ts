@@ -31,16 +31,24 @@ export class EvmPool {
     this.config = config
   }
 
-  /** `parentHash` is where BLOCKHASH looks back from. */
-  lease(world: WorldState, block: Omit<BlockContext, 'chainId' | 'rules'>, parentHash: Hex): Lease {
+  /** `parentHash` is where BLOCKHASH looks back from; `client` who waits for the outcome, where no block does. */
+  lease(
+    world: WorldState,
+    block: Omit<BlockContext, 'chainId' | 'rules'>,
+    parentHash: Hex,
+    client?: AbortSignal,
+  ): Lease {
     const rules = rulesAt(this.config, block.timestamp)
     const key = Object.values(rules).join()
     const evm = this.idle.get(key)?.pop() ?? new OpEvm(this.config.chainId, rules)
     evm.bind(world, this.ancestorHash(block.number, parentHash))
+    evm.evm.client = client
     return {
       env: { world, evm, block: { ...block, chainId: this.config.chainId, rules } },
       [Symbol.dispose]: () => {
         evm.unbind()
+        // Given up in the midst of its work, it is not fit for more.
+        if (client?.aborted) return
         const list = this.idle.get(key)
         if (list === undefined) this.idle.set(key, [evm])
         else list.push(evm)

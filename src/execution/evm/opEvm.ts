@@ -71,5 +71,6 @@ export class OpEvm {
   unbind(): void {
     this.state.bind(undefined)
     this.evm.onStep = undefined
+    this.evm.client = undefined
   }
 }

@@ -20,10 +20,10 @@ export function createCallMethods(
   return {
     eth_call: method(
       [callArguments, blockSelector, stateOverrides, noBlockOverrides],
-      async ([args, selector, overrides]) => {
+      async ([args, selector, overrides], { signal }) => {
         const { hash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const result = await chain.call(request, hash, overrides).catch((error: unknown) => {
+        const result = await chain.call(request, hash, overrides, signal).catch((error: unknown) => {
           if (!hasCode(error, 'executionFailed')) throw error
           throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
         })
@@ -32,27 +32,32 @@ export function createCallMethods(
         return toHex(result.returnData)
       },
     ),
-    eth_estimateGas: method([callArguments, blockSelector, stateOverrides], async ([args, selector, overrides]) => {
-      const { hash } = await requireHeader(chain, selector)
-      try {
-        return toQuantity(await chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides))
-      } catch (error) {
-        if (hasCode(error, 'executionReverted')) {
-          const { data } = error.details
-          throw revertError(data instanceof Uint8Array ? data : new Uint8Array())
+    eth_estimateGas: method(
+      [callArguments, blockSelector, stateOverrides],
+      async ([args, selector, overrides], { signal }) => {
+        const { hash } = await requireHeader(chain, selector)
+        try {
+          return toQuantity(
+            await chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides, signal),
+          )
+        } catch (error) {
+          if (hasCode(error, 'executionReverted')) {
+            const { data } = error.details
+            throw revertError(data instanceof Uint8Array ? data : new Uint8Array())
+          }
+          throw error
         }
-        throw error
-      }
-    }),
+      },
+    ),
     eth_createAccessList: method(
       [callArguments, blockSelector, stateOverrides],
-      async ([args, selector, overrides]) => {
+      async ([args, selector, overrides], { signal }) => {
         const { hash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const first = await chain.call(request, hash, overrides)
+        const first = await chain.call(request, hash, overrides, signal)
         // With its list a call may go another way: run once more with it, as geth does until nothing changes. What is
         // warm already is not reported anew.
-        const second = await chain.call({ ...request, accessList: first.accessList }, hash, overrides)
+        const second = await chain.call({ ...request, accessList: first.accessList }, hash, overrides, signal)
         const accessList = mergeAccessLists(first.accessList, second.accessList)
         const { gasUsed, failure } = second
         return {

@@ -167,6 +167,34 @@ describe('contracts', () => {
     })
   })
 
+  it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
+    // Grows its memory to a megabyte, and goes round and round.
+    const raw = signTransaction(THIRD_KEY, { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n })
+    await send(raw.raw)
+    await driver.build()
+    await expect(ask('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
+      message: 'the trace shows more than 2000000 words of stack, memory and storage: ask for fewer steps with "limit"',
+    })
+    const few = await askJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 20 })
+    expect(few.structLogs).toHaveLength(20)
+  })
+
+  it('a call ends with its client, and those after it run as ever', async () => {
+    const { chain } = node
+    const endless: Hex = '0x5b600056'
+    const request = { to: NOBODY, gas: 10n ** 12n }
+    const code = { [NOBODY]: { code: fromHex(endless) } }
+    const client = new AbortController()
+    const calls = Array.from({ length: 20 }, () => chain.call(request, chain.head().hash, code, client.signal))
+    const outcomes = Promise.allSettled(calls)
+    // Blocks are made beside them.
+    await driver.build()
+    client.abort(new Error('gone'))
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
+    const { failure } = await chain.call({ ...request, gas: 100_000n }, chain.head().hash, code)
+    expect(failure?.message).toBe('out of gas')
+  })
+
   it('debug_traceTransaction tells every opcode, in the form of geth', async () => {
     const trace = await askJson('debug_traceTransaction', emitted.transactionHash)
     expect(trace).toMatchObject({ gas: Number(emitted.gasUsed), failed: false, returnValue: '' })

@@ -1,5 +1,6 @@
 import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import type { Block, BlockHeader, Receipt } from '../chain/block.ts'
 import type { Chain } from '../chain/types.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
@@ -32,10 +33,10 @@ export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: 
     eth_maxPriorityFeePerGas: method([], async () => toQuantity(await suggestion())),
     // Without blobs the blob gas price stays at its minimum.
     eth_blobBaseFee: method([], () => '0x1'),
-    eth_feeHistory: method([blockCount, blockNumber, percentiles], async ([count, selector, wanted]) => {
+    eth_feeHistory: method([blockCount, blockNumber, percentiles], async ([count, selector, wanted], { signal }) => {
       checkPercentiles(wanted)
       const newest = await newestHeader(chain, selector)
-      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted)
+      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted, signal)
     }),
   }
 }
@@ -77,13 +78,21 @@ function tipsOf(block: Block | undefined, baseFee: bigint): bigint[] {
   return tips.sort(compareBigints)
 }
 
-async function feeHistory(chain: Chain, count: number, newest: BlockHeader, wanted: number[]): Promise<object> {
+async function feeHistory(
+  chain: Chain,
+  count: number,
+  newest: BlockHeader,
+  wanted: number[],
+  signal: AbortSignal,
+): Promise<object> {
   if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
   const oldest = newest.number - count + 1
   const baseFees: string[] = []
   const gasUsedRatio: number[] = []
   const reward: string[][] = []
   for (let number = oldest; number <= newest.number; number++) {
+    await takeTurn('answer')
+    signal.throwIfAborted()
     const block = await chain.blockByNumber(number)
     if (block === undefined) throw serverError('header not found')
     const { header } = block

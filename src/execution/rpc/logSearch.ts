@@ -1,7 +1,7 @@
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { Chain } from '../chain/types.ts'
-import { takeTurn } from '../turns.ts'
 import { findHeader, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'
 import { formatLog } from './formatReceipt.ts'
@@ -53,7 +53,7 @@ export async function searchLogs(
       throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
     }
     // Reads that a cache answers give the event loop no turn of their own.
-    await takeTurn()
+    await takeTurn('answer')
   }
   return found
 }

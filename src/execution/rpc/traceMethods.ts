@@ -6,6 +6,8 @@ import { hash, type JsonObject, maybe, method, type Param, readObject } from './
 
 /** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
 const MAX_STEPS = 100_000
+/** Words of stack, memory and storage that all steps of one trace may show: a thousand a step would fill the heap. */
+const MAX_WORDS = 2_000_000
 
 interface TraceOptions {
   showStack: boolean
@@ -24,9 +26,14 @@ const traceOptions: Param<TraceOptions> = {
 /** debug_trace*: every opcode of a mined transaction, in the form of geth's struct logger. */
 export function createTraceMethods({ chain }: Pick<RpcModules, 'chain'>): MethodTable {
   return {
-    debug_traceTransaction: method([hash, traceOptions], async ([wanted, options]) => {
+    debug_traceTransaction: method([hash, traceOptions], async ([wanted, options], { signal }) => {
       const logger = new StructLogger(options)
-      const result = await chain.traceTransaction(wanted, (step) => logger.add(step))
+      const result = await chain.traceTransaction(wanted, (step) => logger.add(step), {
+        // One more than is shown: it tells what an SLOAD read, and that there are more.
+        maxSteps: (options.limit ?? MAX_STEPS) + 1,
+        withoutMemory: !options.showMemory,
+        client: signal,
+      })
       if (result === undefined) throw serverError('transaction not found')
       return {
         gas: Number(result.gasUsed),
@@ -48,6 +55,7 @@ class StructLogger {
   /** Slots that each contract has touched so far. */
   private readonly storages = new Map<Hex, Record<string, string>>()
   private isComplete = true
+  private words = 0
   private loading: { log: StructLog; slot: string; address: Hex; depth: number } | undefined
 
   constructor(options: TraceOptions) {
@@ -64,6 +72,8 @@ class StructLogger {
     if (this.logs.length >= MAX_STEPS) {
       throw serverError(`the trace has more than ${MAX_STEPS} steps: ask for fewer with "limit"`)
     }
+    if (showStack) this.countWords(step.stack.length)
+    if (showMemory) this.countWords(step.memory.length / 32)
     const log: StructLog = {
       pc: step.pc,
       op: step.opcode,
@@ -76,6 +86,15 @@ class StructLogger {
     if (showMemory) log.memory = words(step.memory)
     this.addStorage(step, log)
     this.logs.push(log)
+  }
+
+  private countWords(count: number): void {
+    this.words += count
+    if (this.words > MAX_WORDS) {
+      throw serverError(
+        `the trace shows more than ${MAX_WORDS} words of stack, memory and storage: ask for fewer steps with "limit"`,
+      )
+    }
   }
 
   /** geth names at a step what kept it from being taken; inner calls that failed do not tell their reason here. */
@@ -108,6 +127,7 @@ class StructLogger {
   private remember(address: Hex, slot: string, value: string): Record<string, string> {
     const storage = { ...this.storages.get(address), [slot]: value }
     this.storages.set(address, storage)
+    this.countWords(Object.keys(storage).length)
     return storage
   }
 }

@@ -2,8 +2,8 @@ import { describeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
-import { takeTurn } from '../turns.ts'
 import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from '../txPool/index.ts'
 import { serverError } from './blockLookup.ts'
@@ -43,7 +43,7 @@ export function createTransactionMethods(modules: Modules, options: Options): Me
     eth_sendRawTransaction: method([param.data], async ([raw]) => {
       // Recovering the senders of a whole batch at one go would hold the event loop.
       const transaction = await decoding.run(async () => {
-        await takeTurn()
+        await takeTurn('answer')
         return readTransaction(raw)
       })
       return send(modules, options, transaction)

@@ -2,7 +2,6 @@ import { EVMError, Message } from '@ethereumjs/evm'
 import { Account, Address } from '@ethereumjs/util'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { isEmptyAccount } from '../../state/account.ts'
-import { takeTurn } from '../../turns.ts'
 import { isDelegation } from '../delegation.ts'
 import { MAX_INIT_CODE_BYTES } from '../intrinsicGas.ts'
 import { programOf } from './code.ts'
@@ -95,7 +94,7 @@ async function call(frame: Frame, context: CallContext, opcode: number): Promise
   const data = frame.slice(inputOffset, inputSize)
   const isStatic = frame.isStatic || opcode === STATICCALL
   let succeeded: boolean
-  await takeTurn()
+  await context.evm.takeTurn()
   if (value === 0) {
     succeeded = await callWithoutTransfer(frame, context, {
       codeAddress: address,
@@ -219,7 +218,7 @@ async function create(frame: Frame, context: CallContext, opcode: number): Promi
   const here = new Address(frame.address)
   const { balance = 0n, storageRoot, codeHash } = account ?? {}
   await context.evm.journal.putAccount(here, new Account(nonce + 1n, balance, storageRoot, codeHash))
-  await takeTurn()
+  await context.evm.takeTurn()
   const created = await send(frame, context, {
     caller: here,
     gasLimit: BigInt(gasLimit),

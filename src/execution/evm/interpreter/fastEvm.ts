@@ -1,9 +1,9 @@
 import { EVM, EVMError, type EVMOpts, type EVMResult, type ExecResult, type Message } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { takeTurn } from '../../../lib/turns.ts'
 import type { Rules } from '../../chain/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
-import { takeTurn } from '../../turns.ts'
 import type { AncestorHash } from '../opEvm.ts'
 import { type Effects, runCallOpcode } from './calls.ts'
 import { programOf } from './code.ts'
@@ -33,6 +33,8 @@ export class FastEvm extends EVM {
   failureText: string | undefined
   /** Told of each opcode that is about to run, in the messages that begin after this is set. */
   onStep: ((frame: Frame) => void) | undefined
+  /** Set where only an answer to a client comes of the execution: blocks go first, and it ends with its client. */
+  client: AbortSignal | undefined
   private readonly modules: FastEvmModules
   private readonly table: OpcodeTable
   private readonly stacks: Word[][] = []
@@ -118,12 +120,18 @@ export class FastEvm extends EVM {
   async runFrame(frame: Frame, host: Host, effects: Effects): Promise<FrameEnd> {
     for (;;) {
       const exit = runLoop(frame, host)
-      if (exit === 'turn') await takeTurn()
+      if (exit === 'turn') await this.takeTurn()
       else if (exit === 'call') {
         const next = await runCallOpcode(frame, { evm: this, host, effects })
         if (next !== 'continue') return next
       } else return exit
     }
+  }
+
+  /** Gives the event loop its turn. Throws the reason when nobody waits for the outcome any more. */
+  async takeTurn(): Promise<void> {
+    await takeTurn(this.client === undefined ? 'block' : 'answer')
+    this.client?.throwIfAborted()
   }
 
   /** Calls the precompile at the address; undefined when there is none. */

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { takeTurn, type Work } from './turns.ts'
+
+function busy(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+it('lets one of those that wait go on in each turn of the event loop', async () => {
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  const work = async () => {
+    await takeTurn()
+    busy(10)
+    await takeTurn()
+    busy(10)
+  }
+  await Promise.all(Array.from({ length: 20 }, work))
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(20)
+})
+
+it('lets work on blocks go first', async () => {
+  const order: string[] = []
+  const work = async (kind: Work) => {
+    busy(10)
+    await takeTurn(kind)
+    order.push(kind)
+  }
+  await Promise.all([work('answer'), work('answer'), work('block'), work('block')])
+  expect(order).toEqual(['block', 'block', 'answer', 'answer'])
+})
