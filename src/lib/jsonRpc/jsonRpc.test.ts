@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DecodeError, DeviumError } from '../errors.ts'
+import { nextTurn } from '../nextTurn.ts'
 import { createRpcClient, RpcTransportError, redact } from './client.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
@@ -81,6 +82,63 @@ describe('createRpcDispatcher', () => {
     expect(await handle(body)).toEqual(answer)
   })
 
+  it('makes the calls of a batch one after the other, and no more of them once its time is over', async () => {
+    const controller = new AbortController()
+    let running = 0
+    let most = 0
+    let made = 0
+    const count: RpcHandler = async () => {
+      made++
+      most = Math.max(most, ++running)
+      await nextTurn()
+      running--
+      if (made === 3) controller.abort()
+      return made
+    }
+    const batch = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, method: 'count' })))
+    const dispatcher = createRpcDispatcher({ methods: new Map([['count', count]]) })
+    const answers = JSON.parse((await dispatcher.handle(batch, { signal: controller.signal })) ?? '')
+    expect([most, made, answers.length]).toEqual([1, 3, 1000])
+    expect(answers[2]).toMatchObject({ id: 2, result: 3 })
+    expect(answers[3]).toEqual(error(-32002, 'request timed out', 3))
+  })
+
+  it("refuses what is left of a batch whose answers fill geth's limit", async () => {
+    let made = 0
+    const large: RpcHandler = () => {
+      made++
+      return 'x'.repeat(10_000_000)
+    }
+    const dispatcher = createRpcDispatcher({ methods: new Map([['large', large]]) })
+    const batch = JSON.stringify([...[1, 2, 3, 4].map((id) => ({ id, method: 'large' })), { method: 'large' }, 5])
+    const answers = JSON.parse((await dispatcher.handle(batch, context)) ?? '')
+    expect(made).toBe(3)
+    expect(answers.slice(3)).toEqual([
+      error(-32003, 'response too large', 4),
+      error(-32003, 'response too large', null),
+    ])
+  })
+
+  it('gives the event loop its turns in a batch', async () => {
+    const busy: RpcHandler = () => {
+      const end = performance.now() + 3
+      while (performance.now() < end);
+    }
+    const dispatcher = createRpcDispatcher({ methods: new Map([['busy', busy]]) })
+    const batch = JSON.stringify(Array.from({ length: 100 }, () => ({ id: 1, method: 'busy' })))
+    let turns = 0
+    const timer = setInterval(() => turns++, 1)
+    await dispatcher.handle(batch, context)
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(10)
+  })
+
+  it('does not read millions of arrays', async () => {
+    for (const body of [`[${'[],'.repeat(100_001)}1]`, `{"a":`.repeat(100_001)]) {
+      expect(await handle(body)).toEqual(error(-32600, 'invalid request: more than 100000 arrays and objects', null))
+    }
+  })
+
   it('writes integers beyond 2^53 exactly', async () => {
     const text = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context)
     expect(text).toContain('"chainId":1152921504606846977')
@@ -148,7 +206,7 @@ describe('client and server over a real socket', async () => {
 
   it('limits the size of a body and the time of a call', async () => {
     await expect(client.request('echo', ['x'.repeat(3000)])).rejects.toThrow('HTTP 413')
-    await expect(client.request('slow', [])).rejects.toMatchObject({ rpcCode: -32603 })
+    await expect(client.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
   })
 
   it('serves the version, and nothing at unknown paths', async () => {

@@ -1,4 +1,5 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
+import { takeTurn } from '../turns.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -8,7 +9,9 @@ import {
   RPC_INVALID_REQUEST,
   RPC_METHOD_NOT_FOUND,
   RPC_PARSE_ERROR,
+  RPC_RESPONSE_TOO_LARGE,
   RPC_SERVER_ERROR,
+  RPC_TIMED_OUT,
 } from './types.ts'
 
 declare global {
@@ -42,8 +45,11 @@ export interface RpcDispatcher {
   handle(body: string, context: RpcContext): Promise<string | undefined>
 }
 
-/** geth's limit for a batch. */
+/** geth's limits for a batch: of its calls, and of the text of its answers. */
 const DEFAULT_MAX_BATCH_SIZE = 1000
+const MAX_BATCH_ANSWER_LENGTH = 25_000_000
+/** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
+const MAX_PARTS = 100_000
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
@@ -53,7 +59,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
     }
     const { id, method, params } = request as Record<string, JsonValue>
-    const answerId: JsonRpcId = typeof id === 'string' || typeof id === 'number' ? id : null
+    const answerId = toAnswerId(id)
     if (typeof method !== 'string') {
       return failure(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
     }
@@ -67,7 +73,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       }
       result = await handler(positional(params), context)
     } catch (thrown) {
-      error = toRpcError(thrown)
+      error = context.signal.aborted ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR) options.onUnexpectedError?.(method, thrown)
     }
     options.onCall?.(method, performance.now() - startedAt, error)
@@ -76,8 +82,21 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return error === undefined ? { jsonrpc: '2.0', id: answerId, result: result ?? null } : failure(answerId, error)
   }
 
+  /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
+  const callOfBatch = (request: unknown, context: RpcContext, answerLength: number) => {
+    if (context.signal.aborted) return refuse(request, timedOut())
+    if (answerLength > MAX_BATCH_ANSWER_LENGTH) {
+      return refuse(request, new JsonRpcError(RPC_RESPONSE_TOO_LARGE, 'response too large'))
+    }
+    return call(request, context)
+  }
+
   return {
     async handle(body, context) {
+      if (hasTooManyParts(body)) {
+        const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
+        return JSON.stringify(failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)))
+      }
       let parsed: unknown
       try {
         parsed = JSON.parse(body)
@@ -95,11 +114,47 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         const message = `invalid request: batch of ${parsed.length} calls, at most ${maxBatchSize} are allowed`
         return JSON.stringify(failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)))
       }
-      const answers = await Promise.all(parsed.map((request) => call(request, context)))
-      const present = answers.filter((answer) => answer !== undefined)
-      return present.length === 0 ? undefined : `[${present.map(serialize).join(',')}]`
+      const answers: string[] = []
+      let answerLength = 0
+      // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
+      for (const request of parsed) {
+        await takeTurn('answer')
+        const answer = await callOfBatch(request, context, answerLength)
+        if (answer === undefined) continue
+        const text = serialize(answer)
+        answerLength += text.length
+        answers.push(text)
+      }
+      return answers.length === 0 ? undefined : `[${answers.join(',')}]`
     },
   }
+}
+
+/** Counts without reading, brackets in texts too: those that methods take have none. */
+function hasTooManyParts(body: string): boolean {
+  if (body.length <= MAX_PARTS) return false
+  let count = 0
+  for (const bracket of ['[', '{']) {
+    for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
+      if (++count > MAX_PARTS) return true
+    }
+  }
+  return false
+}
+
+function toAnswerId(id: JsonValue | undefined): JsonRpcId {
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+/** Notifications are not answered, refused ones neither. */
+function refuse(request: unknown, error: JsonRpcError): object | undefined {
+  if (typeof request !== 'object' || request === null) return failure(null, error)
+  const { id } = request as Record<string, JsonValue>
+  return id === undefined ? undefined : failure(toAnswerId(id), error)
+}
+
+function timedOut(): JsonRpcError {
+  return new JsonRpcError(RPC_TIMED_OUT, 'request timed out')
 }
 
 function positional(params: JsonValue | undefined): readonly JsonValue[] {

@@ -10,6 +10,9 @@ export const RPC_METHOD_NOT_FOUND = -32601
 export const RPC_INVALID_PARAMS = -32602
 export const RPC_INTERNAL_ERROR = -32603
 export const RPC_SERVER_ERROR = -32000
+/** geth's codes (`rpc/errors.go`). */
+export const RPC_TIMED_OUT = -32002
+export const RPC_RESPONSE_TOO_LARGE = -32003
 
 /** An error with its JSON-RPC code: thrown by handlers to choose the code, and by the client for what a server answered. */
 export class JsonRpcError extends DeviumError<'json-rpc'> {
