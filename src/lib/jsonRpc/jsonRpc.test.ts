@@ -144,6 +144,18 @@ describe('createRpcDispatcher', () => {
     expect(text).toContain('"chainId":1152921504606846977')
   })
 
+  it('gives ids back as they were written, also those that a double does not hold', async () => {
+    const dispatcher = createRpcDispatcher({ methods })
+    const ids = ['12345678901234567890', '-9007199254740993', '1e400', '7']
+    const calls = ids.map((id) => `{"id":${id},"method":"echo","params":[{"id":${id}}]}`)
+    expect(await dispatcher.handle(calls[0] ?? '', context)).toContain('"id":12345678901234567890,')
+    const answers = await dispatcher.handle(`[${calls}]`, context)
+    for (const id of ids) expect(answers).toContain(`{"jsonrpc":"2.0","id":${id},`)
+    expect(await handle({ id: { valueOf: 1, toString: 1 }, method: 'echo' })).toMatchObject({ id: null })
+    const deep = `{"id":1e400,"method":"echo","params":[${'['.repeat(20_000)}${']'.repeat(20_000)}]}`
+    expect(await dispatcher.handle(deep.replace('echo', 'nothing'), context)).toContain('"id":null')
+  })
+
   it('never throws, whatever the body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (body) => {

@@ -14,10 +14,16 @@ import {
   RPC_TIMED_OUT,
 } from './types.ts'
 
+/** A number as it is written. */
+interface RawJson {
+  readonly rawJSON: string
+}
+
 declare global {
   // ES2025 proposal that Node 24 ships and TypeScript's library does not describe yet.
   interface JSON {
-    rawJSON(text: string): unknown
+    rawJSON(text: string): RawJson
+    isRawJSON(value: unknown): value is RawJson
   }
 }
 
@@ -103,6 +109,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       } catch {
         return JSON.stringify(failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')))
       }
+      parsed = withExactIds(parsed, body)
       if (!Array.isArray(parsed)) {
         const answer = await call(parsed, context)
         return answer === undefined ? undefined : serialize(answer)
@@ -142,8 +149,37 @@ function hasTooManyParts(body: string): boolean {
   return false
 }
 
-function toAnswerId(id: JsonValue | undefined): JsonRpcId {
-  return typeof id === 'string' || typeof id === 'number' ? id : null
+function toAnswerId(id: unknown): JsonRpcId | RawJson {
+  return typeof id === 'string' || typeof id === 'number' || JSON.isRawJSON(id) ? id : null
+}
+
+/** Numbers that a double does not hold are given back as they were written: a client would not know its answer again. */
+function withExactIds(parsed: unknown, body: string): unknown {
+  const requests = Array.isArray(parsed) ? parsed : [parsed]
+  const isInexact = (request: unknown): request is object => {
+    const id = memberOf(request, 'id')
+    return typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER
+  }
+  // The longer way of reading takes its time with a body that has millions of numbers.
+  if (body.length > MAX_PARTS || !requests.some(isInexact)) return parsed
+  let exact: unknown
+  try {
+    exact = JSON.parse(body, (key, value, source?: { source?: string }) =>
+      key === 'id' && typeof value === 'number' && source?.source !== undefined ? JSON.rawJSON(source.source) : value,
+    )
+  } catch {
+    // Nested too deeply to be read so.
+    return parsed
+  }
+  const exactRequests = Array.isArray(exact) ? exact : [exact]
+  const withIds = requests.map((request, index) =>
+    isInexact(request) ? { ...request, id: memberOf(exactRequests[index], 'id') } : request,
+  )
+  return Array.isArray(parsed) ? withIds : withIds[0]
+}
+
+function memberOf(value: unknown, name: 'id'): unknown {
+  return typeof value === 'object' && value !== null && name in value ? value[name] : undefined
 }
 
 /** Notifications are not answered, refused ones neither. */
@@ -178,7 +214,7 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-function failure(id: JsonRpcId, error: JsonRpcError): object {
+function failure(id: JsonRpcId | RawJson, error: JsonRpcError): object {
   const { rpcCode: code, message, data } = error
   return { jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } }
 }
