@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
+import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
@@ -14,6 +15,8 @@ const IDLE_LIMIT_MS = 5 * 60_000
 const MAX_FILTERS = 1000
 /** Changes that wait for one filter's owner; beyond it the filter is dropped. */
 const MAX_WAITING = 10_000
+/** And for those of all: a thousand filters with as many logs each would fill the heap. */
+const MAX_WAITING_IN_ALL = 200_000
 
 type Kind = { kind: 'logs'; filter: LogFilter } | { kind: 'blocks' } | { kind: 'transactions' }
 
@@ -27,6 +30,7 @@ interface Installed {
 export class FilterStore {
   private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>
   private readonly filters = new Map<Hex, Installed>()
+  private waitingInAll = 0
   private unsubscribe: (() => void)[] = []
   private tail: Promise<void> = Promise.resolve()
 
@@ -49,6 +53,7 @@ export class FilterStore {
   }
 
   uninstall(id: Hex): boolean {
+    this.waitingInAll -= this.filters.get(id)?.waiting.length ?? 0
     const existed = this.filters.delete(id)
     if (this.filters.size === 0) this.close()
     return existed
@@ -60,6 +65,7 @@ export class FilterStore {
     const installed = this.touch(id)
     const changes = installed.waiting
     installed.waiting = []
+    this.waitingInAll -= changes.length
     return changes
   }
 
@@ -88,8 +94,13 @@ export class FilterStore {
   }
 
   private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
-    if (installed.waiting.length + changes.length > MAX_WAITING) this.uninstall(id)
-    else installed.waiting.push(...changes)
+    // Removed while its changes were read.
+    if (!this.filters.has(id)) return
+    const isFull =
+      installed.waiting.length + changes.length > MAX_WAITING || this.waitingInAll + changes.length > MAX_WAITING_IN_ALL
+    if (isFull) return void this.uninstall(id)
+    installed.waiting.push(...changes)
+    this.waitingInAll += changes.length
   }
 
   private onTransaction({ hash }: SignedTransaction): void {
@@ -118,6 +129,7 @@ export class FilterStore {
         )
       }
       if (what.kind !== 'logs') continue
+      await takeTurn('answer')
       const changes: JsonRecord[] = []
       for (const header of removed) changes.push(...(await this.logsOf(what.filter, header, true)))
       for (const header of added) changes.push(...(await this.logsOf(what.filter, header, false)))
