@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { concatBytes } from '../lib/bytes.ts'
 import { INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { DEFAULT_P2P_OPTIONS } from './options.ts'
-import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
+import { type HostileHost, type HostileHostOptions, namesOf, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
 import { until } from './testUtils/testNode.ts'
@@ -15,7 +16,7 @@ async function setUp(): Promise<Victims> {
   onTestFinished(victims.stop)
   return victims
 }
-async function host(options: Parameters<typeof startHostileHost>[0] = {}): Promise<HostileHost> {
+async function host(options: HostileHostOptions = {}): Promise<HostileHost> {
   const started = await startHostileHost(options)
   onTestFinished(started.stop)
   return started
@@ -30,6 +31,22 @@ function silentSocket(port: number, localAddress: string): Socket {
   onTestFinished(() => void socket.destroy())
   return socket
 }
+
+describe('a connection that ends while it is set up', () => {
+  it.each([
+    ['a goodbye', '000300000000000000000000'],
+    ['an error', '000300000000000000000002'],
+    ['no frame of yamux', '010000000000000000000000'],
+  ])('by %s leaves nobody behind who is connected', async (_what, frame) => {
+    const victims = await setUp()
+    const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))
+    const hostile = await host({ first })
+    await hostile.connect(victims.follower.address).catch(() => undefined)
+    await until('its end', () => hostile.host.getConnections().length === 0)
+    await until('the end here', () => victims.follower.node.connectedPeers().length === 1)
+    await victims.expectBlock()
+  })
+})
 
 describe('connections of one address', () => {
   it('are so many and no more, and others are let in', async () => {

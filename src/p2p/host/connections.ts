@@ -70,6 +70,8 @@ export function createConnections(host: ConnectionsHost, listener: ConnectionLis
     listener.onPeerGone(id, endOf(id, connection))
   }
   const onOpen = ({ detail: connection }: CustomEvent<Connection>): void => {
+    // libp2p tells of one that ended while it was set up, too, and never of its end: the peer would stay for good.
+    if (connection.status !== 'open' && connection.status !== 'closing') return
     const id = connection.remotePeer.toString()
     // It may be back before its end was told.
     tellGone(id)

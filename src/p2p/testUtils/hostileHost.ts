@@ -9,6 +9,7 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
+import { concatBytes } from '../../lib/bytes.ts'
 import { createFrameAssembler } from '../gossip/frameAssembler.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { socketOf as socketUnder } from '../host/socketOf.ts'
@@ -48,9 +49,15 @@ export interface RawMuxer {
   readonly maConn: { send(bytes: Uint8Array): boolean }
 }
 
-export async function startHostileHost(
-  options: { listen?: boolean; localIp?: string; muxer?: 'yamux' | 'mplex' } = {},
-): Promise<HostileHost> {
+export interface HostileHostOptions {
+  listen?: boolean
+  localIp?: string
+  muxer?: 'yamux' | 'mplex'
+  /** Sent together, as soon as hands are shaken: before the multiplexer is chosen. */
+  first?: Uint8Array
+}
+
+export async function startHostileHost(options: HostileHostOptions = {}): Promise<HostileHost> {
   // net.connect's option, which the transport hands on though its types do not say so.
   const dialOpts: object = options.localIp === undefined ? {} : { localAddress: options.localIp }
   const host = await createLibp2p({
@@ -58,7 +65,7 @@ export async function startHostileHost(
     logger: silentComponentLogger,
     addresses: { listen: options.listen === true ? ['/ip4/127.0.0.1/tcp/0'] : [] },
     transports: [tcp({ dialOpts: { ...dialOpts } })],
-    connectionEncrypters: [noise()],
+    connectionEncrypters: [noiseThat(options.first)],
     streamMuxers: [options.muxer === 'mplex' ? mplex() : yamux({ maxOutboundStreams: 100_000 })],
     connectionMonitor: { enabled: false },
     services: { identify: identify() },
@@ -99,6 +106,24 @@ export async function startHostileHost(
     },
     stop: async () => host.stop(),
   }
+}
+
+function noiseThat(sendsFirst: Uint8Array | undefined): ReturnType<typeof noise> {
+  return (components) => {
+    const encrypter = noise()(components)
+    const secureOutbound = encrypter.secureOutbound.bind(encrypter)
+    encrypter.secureOutbound = async (...args) => {
+      const secured = await secureOutbound(...args)
+      if (sendsFirst !== undefined) secured.connection.send(sendsFirst)
+      return secured
+    }
+    return encrypter
+  }
+}
+
+/** As multistream-select puts them. */
+export function namesOf(...protocols: string[]): Uint8Array {
+  return concatBytes(...protocols.map((name) => Buffer.from(`${String.fromCharCode(name.length + 1)}${name}\n`)))
 }
 
 export function muxerOf(connection: Connection): RawMuxer {
