@@ -1,6 +1,7 @@
 import type { PeerId, Stream } from '@libp2p/interface'
 import { StreamMessageEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { createPeerConduct } from '../score/conduct.ts'
 import { compressSnappy } from '../snappyBlock.ts'
@@ -28,11 +29,13 @@ function peer(name: string) {
     close: async () => {},
   })
   const id = { toString: () => name }
+  const send = (...rpcs: AnyRpc[]) =>
+    stream.dispatchEvent(new StreamMessageEvent(concatBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc))))))
   return {
     id: id as unknown as PeerId,
     stream,
     asStream: stream as unknown as Stream,
-    send: (rpc: AnyRpc) => stream.dispatchEvent(new StreamMessageEvent(frameRpc(encodeRpc(rpc)))),
+    send,
   }
 }
 
@@ -202,6 +205,22 @@ describe('the guard before gossipsub', () => {
     second.send({ graft: [TOPIC] })
     expect(seen).toHaveLength(1)
     expect(target.streamsInbound.get('a')).toMatchObject({ rawStream: second.stream })
+  })
+
+  it('does not hear what a peer had said before it was forgotten, nor what it says on that stream after', async () => {
+    const { join, seen, target } = await setUp()
+    const gone = join('a')
+    const handleReceivedRpc = target.handleReceivedRpc.bind(target)
+    target.handleReceivedRpc = async (from, rpc) => {
+      // As the library does when the last connection ends, which is while frames wait.
+      void target.streamsInbound.get('a')?.close()
+      target.streamsInbound.delete('a')
+      await handleReceivedRpc(from, rpc)
+    }
+    gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
+    gone.send({ subscriptions: [[TOPIC, false]] })
+    expect(seen).toHaveLength(1)
+    expect(gone.stream.aborted).toBe(true)
   })
 
   it('has room for one large message of each peer, whatever others send', async () => {

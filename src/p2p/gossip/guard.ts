@@ -180,14 +180,18 @@ export function guardGossip(
     const prior = target.streamsInbound.get(id)
     const inbound: InboundStream = {
       rawStream: stream,
-      close: async () => stream.close().catch((error: Error) => stream.abort(error)),
+      // The library does it when it forgets the peer: one that is still connected must open another to be heard again.
+      close: async () => stream.abort(new Error('the peer has left gossip')),
     }
     target.streamsInbound.set(id, inbound)
     prior?.rawStream.abort(new Error('replaced by a new stream'))
     readFrames(
       {
         stream,
-        onFrame: (frame) => onFrame(peerId, id, frame),
+        onFrame(frame) {
+          // Of a peer that is gone, what still waited would be kept under its name for good.
+          if (target.streamsInbound.get(id) === inbound) onFrame(peerId, id, frame)
+        },
         onFault: (fault: FrameError) => conduct.report(id, fault.code, fault.message),
         onEnd(error) {
           if (target.streamsInbound.get(id) !== inbound) return
