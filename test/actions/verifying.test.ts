@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
-import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'
 import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
 
 let chain: TestChain
@@ -106,6 +107,44 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
     verifier.p2p.receive(at(blocks, 2))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
+  })
+
+  it.each<[string, (block: PayloadEnvelope) => Uint8Array[]]>([
+    ['without transactions', () => []],
+    ['without L1 info', ({ payload }) => [Uint8Array.of(0x7e, 0xc0), ...payload.transactions]],
+  ])(
+    'drops a signed block %s, waiting or next, and takes the other one of that height',
+    async (_what, transactions) => {
+      const { verifier, blocks } = await startBoth(3)
+      const bad = (number: number): PayloadEnvelope => {
+        const block = at(blocks, number)
+        const payload = { ...block.payload, transactions: transactions(block) }
+        return { ...block, payload: { ...payload, blockHash: payloadBlockHash({ ...block, payload }) } }
+      }
+      verifier.p2p.receive(bad(3))
+      await settle()
+      expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
+      verifier.p2p.receive(bad(1))
+      for (const number of [1, 2, 3]) verifier.p2p.receive(at(blocks, number))
+      await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
+      expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 3).payload.blockHash)
+    },
+  )
+
+  it('drops a block that the engine cannot read, and takes the other one of that height', async () => {
+    const { verifier, blocks, sequencer } = await startBoth(2)
+    verifier.p2p.receive(at(blocks, 1))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
+    const bad = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
+    verifier.engine.faults.newPayload = ({ payload }) => {
+      // As geth answers to a block without the members that the forks of its time have brought.
+      if (payload.blockHash === bad.payload.blockHash) throw new JsonRpcError(-32602, 'Invalid parameters')
+      return undefined
+    }
+    verifier.p2p.receive(bad)
+    verifier.p2p.receive(at(blocks, 2))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 2)
+    expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 2).payload.blockHash)
   })
 
   it('tells the network what moved its head: gossip, L1, or the sequencer', async () => {

@@ -1,3 +1,4 @@
+import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { isForkActive, payloadToL2BlockRef } from '../protocol/index.ts'
@@ -16,7 +17,7 @@ import {
   startBlock,
   withDepositsOnly,
 } from './blockBuilding.ts'
-import { EngineError, forkchoiceError } from './engineErrors.ts'
+import { EngineError, forkchoiceError, isAboutBlock } from './engineErrors.ts'
 import { findMismatch } from './matchAttributes.ts'
 import type { DerivedAttributes, Engine, EngineHeads, ForkchoiceState } from './types.ts'
 
@@ -105,9 +106,17 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       if (envelope.payload.parentHash !== this.current.unsafe.hash) return 'unconnected'
-      const block = payloadToL2BlockRef(envelope.payload, this.config)
-      const valid = await this.executePayload(envelope)
-      if (!valid) return 'invalid'
+      let block: L2BlockRef
+      try {
+        block = payloadToL2BlockRef(envelope.payload, this.config)
+        if (!(await this.executePayload(envelope))) return 'invalid'
+      } catch (error) {
+        // Kept, it would be tried again and again, and the sequencer's other block of this height never.
+        if (!isAboutBlock(error)) throw error
+        const { blockHash, blockNumber } = envelope.payload
+        this.logger.warn('Refused block', { block: blockHash, number: blockNumber, problem: describeError(error) })
+        return 'invalid'
+      }
       await this.sendForkchoice({ ...this.current, unsafe: block })
       this.move({ unsafe: block }, 'payload')
       return 'inserted'

@@ -1,5 +1,5 @@
-import { DeviumError } from '../../lib/errors.ts'
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import { JsonRpcError, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
 
 /**
  * `engine-not-ready`: no reset has set the heads yet. `engine-state`: the engine refuses or does not know the heads
@@ -49,4 +49,11 @@ export function buildStartError(error: unknown): EngineError {
     }
   }
   return new EngineError('engine-call', 'starting a block failed', { cause: error, severity: 'temporary' })
+}
+
+/** A block of the network's that will never be taken: its L1 info cannot be read, or it lacks what its time asks for. */
+export function isAboutBlock(error: unknown): boolean {
+  if (error instanceof DecodeError) return true
+  const cause = error instanceof EngineError ? error.cause : undefined
+  return cause instanceof JsonRpcError && cause.rpcCode === RPC_INVALID_PARAMS
 }

@@ -51,10 +51,15 @@ export class UnsafeChain {
     this.wakeUp.wake()
   }
 
-  /** The lowest block that waits, all zero when none does. */
+  /** The lowest block that waits, all zero when none does, or when it is none that the engine will be given. */
   get lowestQueued(): L2BlockRef {
     const lowest = this.queue.peek()
-    return lowest === undefined ? ZERO_L2_REF : payloadToL2BlockRef(lowest.payload, this.config)
+    if (lowest === undefined) return ZERO_L2_REF
+    try {
+      return payloadToL2BlockRef(lowest.payload, this.config)
+    } catch {
+      return ZERO_L2_REF
+    }
   }
 
   async run(signal: AbortSignal): Promise<void> {
