@@ -111,6 +111,7 @@ export async function createConnectedHost(
       latency.forget(peer)
       statics.onDisconnected(peer, end)
       strangers.onGone(peer)
+      router.streams.forget(peer)
     },
   })
   const statics = createStaticPeers(

@@ -61,6 +61,7 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
       gossip.streamsOutbound.set(id, { close: async () => void closed.push(id) })
     },
     handlePeerReadStreamError() {},
+    removePeer: () => {},
     pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
     sendRpc: () => true,
     addEventListener: (type: string, listener: () => void) => listeners.set(type, listener),

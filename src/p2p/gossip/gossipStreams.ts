@@ -19,6 +19,7 @@ interface StreamInternals {
   createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
   /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
   handlePeerReadStreamError(error: Error, peerId: PeerId): void
+  removePeer(peerId: PeerId): void
   pushGossip(peerId: string, ihave: { topicID: string; messageIDs: Uint8Array[] }): void
   sendRpc(peerId: string, rpc: { subscriptions: []; messages: [] }): boolean
   addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
@@ -31,6 +32,11 @@ export interface GossipStreams {
   moveTo(connection: Connection): void
   /** The peer has one connection less. */
   repair(peerId: string): void
+  /**
+   * It has none any more. The library would ask the peer store first whether it spoke gossip, and that forgets a peer
+   * that no stream was opened with for a day, as without pings: it stayed in the mesh.
+   */
+  forget(peerId: string): void
 }
 
 /** What a newcomer may have missed: all that mcache still holds for its IWANT when that comes, a second later. */
@@ -129,6 +135,10 @@ export function manageGossipStreams(
       reopen(peerId, connection)
     },
     repair,
+    forget(id) {
+      const peerId = target.peers.get(id)
+      if (peerId !== undefined) target.removePeer(peerId)
+    },
   }
 }
 
@@ -136,7 +146,7 @@ function streamInternals(gossip: object): StreamInternals {
   checkGossipMembers(gossip, {
     map: ['peers', 'topics', 'streamsOutbound', 'mcache.msgs'],
     array: ['mcache.history'],
-    function: ['createOutboundStream', 'handlePeerReadStreamError', 'pushGossip', 'sendRpc'],
+    function: ['createOutboundStream', 'handlePeerReadStreamError', 'removePeer', 'pushGossip', 'sendRpc'],
   })
   return gossip as StreamInternals
 }

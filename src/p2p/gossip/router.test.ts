@@ -1,5 +1,5 @@
 import { multiaddr } from '@multiformats/multiaddr'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
@@ -45,6 +45,18 @@ describe('the gossip router', () => {
       await node.node.publish(testBlock(config, { blockNumber: blockNumber++ }))
       return raw.received() > before
     })
+  })
+
+  it('has nobody in its mesh who went after a day without a new stream', async () => {
+    const node = await nodeInTest()
+    const other = await nodeInTest({ staticPeers: [node.address] })
+    await until('the mesh', () => node.node.meshSize() === 1)
+    const later = Date.now() + 25 * 3_600_000
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
+    onTestFinished(() => clock.mockRestore())
+    await other.node.stop()
+    await until('its end', () => node.node.connectedPeers().length === 0)
+    expect(node.node.meshSize()).toBe(0)
   })
 
   it('passes blocks on to a peer outside its mesh while the mesh is small', async () => {

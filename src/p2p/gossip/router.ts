@@ -255,6 +255,7 @@ export function createGossipRouter(
     streams: {
       moveTo: (connection) => parts?.streams.moveTo(connection),
       repair: (peerId) => parts?.streams.repair(peerId),
+      forget: (peerId) => parts?.streams.forget(peerId),
     },
     penalise: (peerId, points) => parts?.penalise(peerId, points),
     peersOnIp: (ip) => [...(parts?.internals.score.peerIPs.get(ip) ?? [])],
