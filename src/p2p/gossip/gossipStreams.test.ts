@@ -36,6 +36,7 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
   const waiting = new Map<string, () => void>()
   const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
   const opened: string[] = []
+  let status = 'open'
   const closed: string[] = []
   const idOf = (id: string) => ({ toString: () => id }) as PeerId
   const connection = (id: string): Connection => ({ remotePeer: idOf(id), status: 'open' }) as Connection
@@ -43,7 +44,7 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
   const gossip = {
     peers: new Map(connected.map((id) => [id, idOf(id)])),
     topics: new Map<string, Set<string>>(),
-    streamsOutbound: new Map<string, { close(): Promise<void> }>(),
+    streamsOutbound: new Map<string, { close(): Promise<void>; rawStream: { status: string } }>(),
     mcache: {
       history: [
         [{ msgId: Uint8Array.of(2), msgIdStr: '2', topic: 't' }],
@@ -58,7 +59,7 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
       const id = peerId.toString()
       await new Promise<void>((resolve) => waiting.set(id, resolve))
       opened.push(id)
-      gossip.streamsOutbound.set(id, { close: async () => void closed.push(id) })
+      gossip.streamsOutbound.set(id, { close: async () => void closed.push(id), rawStream: { status } })
     },
     handlePeerReadStreamError() {},
     removePeer: () => {},
@@ -72,8 +73,9 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
     naming: async () => naming,
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  const answer = async (id: string) => {
+  const answer = async (id: string, opensAs = 'open') => {
     await settled()
+    status = opensAs
     waiting.get(id)?.()
     await settled()
   }
@@ -131,5 +133,16 @@ describe('manageGossipStreams', () => {
     heartbeat()
     await answer('a')
     expect(opened).toHaveLength(3)
+  })
+
+  it('opens another when one has ended while it was opened', async () => {
+    const { answer, opened, gossip, heartbeat } = setUp(['a'])
+    heartbeat()
+    await answer('a', 'aborted')
+    expect(gossip.streamsOutbound.size).toBe(0)
+    heartbeat()
+    await answer('a')
+    expect(opened).toHaveLength(2)
+    expect(gossip.streamsOutbound.size).toBe(1)
   })
 })

@@ -9,7 +9,7 @@ interface StreamInternals {
   readonly peers: Map<string, PeerId>
   /** Topic → subscribed peers. */
   readonly topics: Map<string, Set<string>>
-  readonly streamsOutbound: Map<string, { close(): Promise<void> }>
+  readonly streamsOutbound: Map<string, { close(): Promise<void>; readonly rawStream: { readonly status: string } }>
   readonly mcache: {
     /** Of each heartbeat, the newest first. */
     readonly history: { msgId: Uint8Array; msgIdStr: string; topic: string }[][]
@@ -74,6 +74,9 @@ export function manageGossipStreams(
     const done = before
       .then(() => create(peerId, connection))
       .then(() => {
+        // It may have ended before the library listened for that: kept, it would stand in the way of every other.
+        const status = target.streamsOutbound.get(id)?.rawStream.status
+        if (status !== undefined && status !== 'open' && status !== 'closing') target.streamsOutbound.delete(id)
         if (opening.get(id) === done) opening.delete(id)
         void greet(id)
       })
