@@ -116,6 +116,11 @@ export function isSignatureWellFormed(compact: Uint8Array): boolean {
   return compact.length === 64 && isScalar(compact, 0) && isScalar(compact, 32)
 }
 
+/** Whether 32 bytes can be a private key: above 0 and below the group's order. */
+export function isPrivateKey(bytes: Uint8Array): boolean {
+  return bytes.length === 32 && isScalar(bytes, 0)
+}
+
 function isScalar(bytes: Uint8Array, start: number): boolean {
   let isZero = true
   for (let i = 0; i < 32; i++) {

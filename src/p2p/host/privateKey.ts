@@ -1,9 +1,8 @@
 import { UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
+import { isPrivateKey } from '../../lib/secp256k1.ts'
 
 export const PRIVATE_KEY_BYTES = 32
-/** Of secp256k1: private keys are the numbers below it, without zero. */
-const GROUP_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** Hex text of a private key, blanks around it and an `0x` before it tolerated. Throws UsageError without quoting it. */
 export function parsePrivateKeyHex(text: string): Uint8Array {
@@ -14,7 +13,6 @@ export function parsePrivateKeyHex(text: string): Uint8Array {
   const raw = fromHex(digits)
   if (raw.length !== PRIVATE_KEY_BYTES)
     throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
-  const number = BigInt(`0x${digits}`)
-  if (number === 0n || number >= GROUP_ORDER) throw new UsageError('p2p priv key is not a valid secp256k1 private key')
+  if (!isPrivateKey(raw)) throw new UsageError('p2p priv key is not a valid secp256k1 private key')
   return raw
 }
