@@ -1,31 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BUDGETS, DROPS_PER_REPORT } from './score/conduct.ts'
-import { type GossipStream, type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, startVictims, type Victims, wronglySigned } from './testUtils/hostileSetup.ts'
+import type { GossipStream } from './testUtils/hostileHost.ts'
+import { BLOCKS, gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
+import { hostileVisits } from './testUtils/hostileVisits.ts'
 import { type AnyRpc, encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
 import { until } from './testUtils/testNode.ts'
 
-let victims: Victims
-let hostile: HostileHost
-beforeAll(async () => {
-  victims = await startVictims()
-})
-afterEach(async () => {
-  // Whatever was done, blocks flow.
-  await victims.expectBlock()
-  await hostile.stop()
-})
-afterAll(() => victims.stop())
+const { victims, hostile, come, blamed } = hostileVisits(() => startVictims())
 
 async function join(topics: readonly string[] = [BLOCKS]): Promise<GossipStream> {
-  hostile = await startHostileHost()
-  return hostile.join(victims.follower.address, topics)
+  return (await come()).join(victims().follower.address, topics)
 }
 
 const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () => new Uint8Array(randomBytes(20)))
-const blamed = (offence: string, times = 1) =>
-  until(offence, async () => (await victims.count(hostile.peerId, 'behaviour', offence)) >= times)
 const isClosed = (gossip: GossipStream) => until('the end of the stream', () => gossip.stream.status !== 'open')
 
 describe('an RPC', () => {
@@ -33,14 +21,14 @@ describe('an RPC', () => {
     const gossip = await join()
     gossip.sendBytes(frameRpc(Uint8Array.of(0x12, 0x7f, 1)))
     await blamed('bad-rpc')
-    const events = await victims.events(hostile.peerId)
+    const events = await victims().events(hostile().peerId)
     expect(events.find(({ reason }) => reason === 'bad-rpc')).toMatchObject({
       kind: 'behaviour',
       detail: expect.stringContaining('rpc: '),
     })
-    expect(await victims.isBanned(hostile.peerId)).toBe(false)
+    expect(await victims().isBanned(hostile().peerId)).toBe(false)
     gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)), frameRpc(Uint8Array.of(0x12, 0x80)))
-    const ban = await victims.banned(hostile.peerId)
+    const ban = await victims().banned(hostile().peerId)
     expect(ban.detail).toContain('below -100')
     await until('the end of the connection', () => gossip.connection.status !== 'open')
   })
@@ -59,8 +47,8 @@ describe('an RPC', () => {
     const gossip = await join()
     gossip.send(rpc)
     await blamed('bad-rpc')
-    expect(await victims.count(hostile.peerId, 'graft', 'refused')).toBe(0)
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().count(hostile().peerId, 'graft', 'refused')).toBe(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
   it('of more than 10 MiB costs its stream before it is there', async () => {
@@ -70,7 +58,7 @@ describe('an RPC', () => {
     await isClosed(gossip)
     expect(gossip.connection.status).toBe('open')
     // A new stream is a new beginning, with the points of the old.
-    const again = await hostile.openGossip(gossip.connection)
+    const again = await hostile().openGossip(gossip.connection)
     again.sendBytes(varint(2 ** 34))
     await blamed('oversized-rpc', 2)
     await isClosed(again)
@@ -79,22 +67,22 @@ describe('an RPC', () => {
   it('cut into single bytes does no harm', async () => {
     const gossip = await join()
     const frame = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data: gossiped({ blockNumber: 7 }) }] }))
-    const before = victims.follower.received.length
+    const before = victims().follower.received.length
     for (const byte of frame) gossip.stream.send(Uint8Array.of(byte))
-    await until('the block', () => victims.follower.received.length > before)
-    expect(victims.follower.received.at(-1)?.payload.blockNumber).toBe(7)
+    await until('the block', () => victims().follower.received.length > before)
+    expect(victims().follower.received.at(-1)?.payload.blockNumber).toBe(7)
   })
 })
 
 describe('a message', () => {
   it.each(['from', 'seqno', 'signature', 'key'] as const)('with %s is invalid', async (member) => {
     const gossip = await join()
-    const before = victims.follower.received.length
+    const before = victims().follower.received.length
     const data = gossiped({ blockNumber: 8, gasUsed: BigInt(member.length * 100 + member.charCodeAt(0)) })
     gossip.send({ messages: [{ topic: BLOCKS, data, [member]: Uint8Array.of(1, 2, 3) }] })
-    await until('the verdict', async () => (await victims.count(hostile.peerId, 'reject', 'author')) === 1)
-    await until('its price', async () => (await victims.score(hostile.peerId)) < -3)
-    expect(victims.follower.received).toHaveLength(before)
+    await until('the verdict', async () => (await victims().count(hostile().peerId, 'reject', 'author')) === 1)
+    await until('its price', async () => (await victims().score(hostile().peerId)) < -3)
+    expect(victims().follower.received).toHaveLength(before)
   })
 
   it('of a topic that is not ours is not looked at', async () => {
@@ -104,9 +92,9 @@ describe('a message', () => {
     gossip.send({ messages: [{ topic: BLOCKS, data: Uint8Array.of(5, 0x10, 1, 2) }] })
     await until(
       'the one that is ours',
-      async () => (await victims.count(hostile.peerId, 'reject', 'snappy-damaged')) === 1,
+      async () => (await victims().count(hostile().peerId, 'reject', 'snappy-damaged')) === 1,
     )
-    const events = await victims.events(hostile.peerId)
+    const events = await victims().events(hostile().peerId)
     expect(events.filter(({ kind }) => kind === 'reject' || kind === 'behaviour')).toHaveLength(1)
   })
 
@@ -114,13 +102,13 @@ describe('a message', () => {
     const gossip = await join()
     const datas = wronglySigned(BUDGETS.messages.burst + 10 * DROPS_PER_REPORT + 3 * BUDGETS.messages.perSecond)
     const wrong = datas.map((data) => ({ topic: BLOCKS, data }))
-    const judged = () => victims.count(hostile.peerId, 'reject', 'wrong-signer')
+    const judged = () => victims().count(hostile().peerId, 'reject', 'wrong-signer')
     gossip.send({ messages: wrong.slice(0, 20) })
     await until('the verdicts', async () => (await judged()) === 20)
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
     for (let at = 20; at < wrong.length; at += 200) gossip.send({ messages: wrong.slice(at, at + 200) })
     await blamed('message-flood')
-    await victims.banned(hostile.peerId)
+    await victims().banned(hostile().peerId)
     expect(await judged()).toBeLessThan(wrong.length)
   })
 })
@@ -131,17 +119,17 @@ describe('a flood', () => {
     gossip.send({ prune: [[BLOCKS, 3_600]] })
     for (let n = 0; n < 5; n++) gossip.send({ graft: [BLOCKS] })
     await blamed('graft-too-soon', 9)
-    const pruned = () => hostile.heard.flatMap(({ control }) => control?.prune ?? []).length
+    const pruned = () => hostile().heard.flatMap(({ control }) => control?.prune ?? []).length
     await until('the refusals', () => pruned() >= 5)
-    const ban = await victims.banned(hostile.peerId)
+    const ban = await victims().banned(hostile().peerId)
     expect(ban.detail).toContain('below -100')
   })
 
   it('of IHAVEs is asked for within limits, and ends in a ban when nothing comes', async () => {
     const gossip = await join()
     const asked = () =>
-      hostile.heard
-        .flatMap(({ control }) => control?.iwant ?? [])
+      hostile()
+        .heard.flatMap(({ control }) => control?.iwant ?? [])
         .reduce((sum, { messageIDs }) => sum + messageIDs.length, 0)
     for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: BLOCKS })
     await until('what it is asked for', () => asked() >= 2_500)
@@ -149,19 +137,21 @@ describe('a flood', () => {
     // 40,000 were told; a heartbeat's worth is 250 of each of 10 RPCs.
     expect(asked()).toBeLessThanOrEqual(5_000)
     for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(10)], topic: BLOCKS })
-    await victims.banned(hostile.peerId)
+    await victims().banned(hostile().peerId)
   }, 15_000)
 
   it('of IWANTs for one block is answered three times', async () => {
     const gossip = await join()
-    await victims.expectBlock()
+    await victims().expectBlock()
     const told = () =>
-      hostile.heard.flatMap(({ control }) => control?.ihave ?? []).flatMap(({ messageIDs }) => messageIDs)
-    const copies = () => hostile.heard.flatMap(({ messages }) => messages).length
+      hostile()
+        .heard.flatMap(({ control }) => control?.ihave ?? [])
+        .flatMap(({ messageIDs }) => messageIDs)
+    const copies = () => hostile().heard.flatMap(({ messages }) => messages).length
     // In the mesh it is sent the block; outside it is told of it.
     gossip.send({ prune: [[BLOCKS, 60]] })
-    await until('the prune', async () => (await victims.count(hostile.peerId, 'prune', 'by-peer')) > 0)
-    await victims.expectBlock()
+    await until('the prune', async () => (await victims().count(hostile().peerId, 'prune', 'by-peer')) > 0)
+    await victims().expectBlock()
     await until('a block', () => copies() > 0 || told().length > 0)
     await until('an IHAVE', () => told().length > 0)
     const [id] = told()
@@ -169,20 +159,20 @@ describe('a flood', () => {
     const before = copies()
     for (let n = 0; n < 60; n++) gossip.send({ iwant: [[id]] })
     await until('the copies', () => copies() >= before + 3)
-    await victims.expectBlock()
+    await victims().expectBlock()
     gossip.send({ iwant: [[id], [id]] })
     const mark = await marked(gossip)
     expect(mark).toBe(true)
-    const sent = hostile.heard.flatMap(({ messages }) => messages).length - before
+    const sent = hostile().heard.flatMap(({ messages }) => messages).length - before
     expect(sent).toBeLessThanOrEqual(3 + 2)
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
   it('of IDONTWANTs is counted, and held against nobody', async () => {
     const gossip = await join()
     for (let n = 0; n < 20; n++) gossip.send({ idontwant: [ids(1_000)] })
     expect(await marked(gossip)).toBe(true)
-    expect(await victims.score(hostile.peerId)).toBeGreaterThanOrEqual(0)
+    expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
   it('of subscriptions is dropped, and blamed', async () => {
@@ -190,7 +180,7 @@ describe('a flood', () => {
     const toggles = Array.from({ length: 100 }, (_, n) => [BLOCKS, n % 2 === 0] as const)
     for (let n = 0; n < 2 * DROPS_PER_REPORT; n++) gossip.send({ subscriptions: toggles })
     await blamed('subscription-flood')
-    const grafts = hostile.heard.flatMap(({ control }) => control?.graft ?? []).length
+    const grafts = hostile().heard.flatMap(({ control }) => control?.graft ?? []).length
     expect(grafts).toBeLessThanOrEqual(10)
   })
 
@@ -200,7 +190,7 @@ describe('a flood', () => {
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => tiny))
     for (let n = 0; n < 4; n++) gossip.sendBytes(many)
     await blamed('rpc-flood', 9)
-    await victims.banned(hostile.peerId)
+    await victims().banned(hostile().peerId)
   })
 })
 
@@ -211,6 +201,6 @@ async function marked(gossip: GossipStream): Promise<boolean> {
   const data = wronglySigned(marks).at(-1)
   if (data === undefined) return false
   gossip.send({ messages: [{ topic: BLOCKS, data }] })
-  await until('the mark', async () => (await victims.count(hostile.peerId, 'reject', 'wrong-signer')) > 0)
+  await until('the mark', async () => (await victims().count(hostile().peerId, 'reject', 'wrong-signer')) > 0)
   return true
 }
