@@ -68,7 +68,7 @@ describe('a testnet', () => {
   it('is ready soon, with three nodes that know each other', async () => {
     expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
     expect(testnet.readySeconds).toBeLessThan(60)
-    expect(await connected(sequencer().rollupRpc)).toBe(2)
+    for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc), SOON).toBe(2)
     expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
   })
 
@@ -287,6 +287,20 @@ describe('a testnet', () => {
       await rpc(rollupRpc, 'deviump2p_unblockPeer', [peerId])
       await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
     })
+  })
+
+  it('has blocks go round a link that is down', async () => {
+    const [, , verifier] = testnet.nodes
+    if (verifier === undefined) throw new Error('the testnet has no third node')
+    await rpc(verifier.rollupRpc, 'deviump2p_blockPeer', [sequencer().peerId])
+    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(1)
+    const { number } = (await heads(sequencer().rollupRpc)).unsafe_l2
+    const lastGossiped = async () =>
+      (await rpc<{ lastBlock: { number: number } | null }>(verifier.rollupRpc, 'deviump2p_health')).lastBlock?.number ??
+      0
+    await expect.poll(lastGossiped, SOON).toBeGreaterThan(number + 1)
+    await rpc(verifier.rollupRpc, 'deviump2p_unblockPeer', [sequencer().peerId])
+    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(2)
   })
 
   it('stops in order and goes on with the same chain', async () => {

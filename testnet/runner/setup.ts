@@ -30,7 +30,7 @@ export interface NodeDescription {
 export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescription[] {
   const to = reachableHost(host)
   const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
-  const staticPeers: string[] = []
+  const earlier: string[] = []
   return ports.nodes.map((nodePorts, index) => {
     const node = nodeLayout(layout.dir, nodeName(index))
     loadOrCreateSecret(node.jwt)
@@ -41,12 +41,19 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
       ports: nodePorts,
       host,
       l1Rpc: `http://${to}:${ports.l1}`,
-      staticPeers: [...staticPeers],
+      staticPeers: neighboursAmong(earlier),
       ...(index === 0 ? {} : { sequencerRpc }),
     }
-    if (index === 0) staticPeers.push(p2p)
+    earlier.push(p2p)
     return { layout: node, ports: nodePorts, call, peerId, p2p }
   })
+}
+
+/** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
+const NEIGHBOURS = 2
+
+function neighboursAmong(earlier: readonly string[]): string[] {
+  return [...earlier.slice(0, 1), ...earlier.slice(1).slice(-NEIGHBOURS)]
 }
 
 /** What the outside needs to know. */
