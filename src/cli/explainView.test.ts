@@ -190,6 +190,27 @@ describe('formatExplanation', () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     expect(text).toContain('    of (no IHAVE, no IWANT);')
   })
+
+  it('tells why a peer is not in the mesh that left it by itself', () => {
+    const change = (kind: 'graft' | 'prune', reason: string) => ({
+      ...{ kind, reason, topics: [4], count: 1, firstMs: 0, lastMs: 0, score: 0 },
+    })
+    const [came, left] = [change('graft', 'by-peer'), change('prune', 'by-peer')]
+    const away = { topics: { score: 0, cap: 0, parts: [{ ...PART, inMesh: false }] } }
+    const told = (changes: Partial<PeerScoreReport>, events: PeerHistory['events']) =>
+      formatExplanation({ score: scoreReport(changes), history: { peerID: PEER_A, events } })
+    expect(told(away, [came, left])).toContain('it has left our mesh: it has peers enough, or scores us below 0')
+    expect(told(away, [came, left, came, left])).toContain('it leaves our mesh again and again: ')
+    for (const quiet of [
+      told(away, []),
+      told(away, [came, left, came]),
+      told(away, [came, left, change('prune', 'by-us')]),
+      told({ topics: { score: 0, cap: 0, parts: [PART] } }, [came, left]),
+      told({ ...away, connected: false }, [came, left]),
+    ]) {
+      expect(quiet).not.toContain('our mesh')
+    }
+  })
 })
 
 describe('formatScores', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { causeText, formatEvents } from './historyView.ts'
-import { historySchema, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
+import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
 import { scoreAdvice } from './scoreAdvice.ts'
 import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
@@ -14,7 +14,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth): string {
     headline(report, width),
     partsTable(report, width),
     section('because of', causesOf(report), width),
-    section('what follows', standingOf(report), width),
+    section('what follows', [...standingOf(report), ...meshStanding(report, history.events)], width),
     section('what helps', scoreAdvice(report), width),
     `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
   ]
@@ -153,6 +153,18 @@ function standingOf(report: Score): string[] {
   }
   if (lines.length === 0) lines.push('above every threshold')
   return lines
+}
+
+/** Why a peer that we would have in the mesh is not there: which nobody sees in its score, since the peer decides. */
+function meshStanding(report: Score, events: PeerEvents): string[] {
+  if (!report.connected || report.topics.parts.some(({ inMesh }) => inMesh)) return []
+  const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
+  const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer').length
+  if (left === 0 || changes.at(-1)?.kind !== 'prune' || changes.at(-1)?.reason !== 'by-peer') return []
+  const often = left === 1 ? 'it has left our mesh' : 'it leaves our mesh again and again'
+  return [
+    `${often}: it has peers enough, or scores us below 0, as op-node of 2024 does with every peer after 48 s; blocks still reach it, and come from it, by lazy gossip`,
+  ]
 }
 
 /** What will be the case when it comes back. */

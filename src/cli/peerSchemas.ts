@@ -28,6 +28,7 @@ export const scoreSchema = z.object({
     parts: z.array(
       z.object({
         version: z.number(),
+        inMesh: z.boolean(),
         topicWeight: z.number(),
         timeInMesh: termSchema,
         firstDeliveries: termSchema,
