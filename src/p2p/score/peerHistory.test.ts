@@ -70,6 +70,24 @@ describe('openPeerHistories', () => {
     expect(histories.of('peer0')).toEqual([])
     expect(histories.of('a')).toHaveLength(64)
   })
+  it('keeps what matters when a peer comes and goes all day', async () => {
+    const clock = new ManualClock(0)
+    const histories = await open(clock)
+    histories.record('a', { kind: 'reject', reason: 'wrong-hash' })
+    histories.record('a', { kind: 'ban', reason: 'score' })
+    const kinds = () => histories.of('a').map(({ kind }) => kind)
+    for (let round = 0; round < 100; round++) {
+      for (const kind of ['graft', 'prune'] as const) histories.record('a', { kind, reason: 'by-peer' })
+      await clock.advance(67_000)
+    }
+    expect(kinds().slice(0, 2)).toEqual(['reject', 'ban'])
+    expect(histories.of('a')).toHaveLength(64)
+    expect(histories.of('a').at(-1)?.lastMs).toBe(99 * 67_000)
+
+    for (let n = 0; n < 64; n++) histories.record('a', { kind: 'reject', reason: `r${n}` })
+    expect(kinds().filter((kind) => kind === 'graft' || kind === 'prune')).toHaveLength(16)
+    expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(48)
+  })
   it('survives a restart, for a week', async () => {
     const datastore = await openStore()
     const clock = new ManualClock(0)

@@ -18,6 +18,12 @@ export interface PeerHistories {
 const PREFIX = '/devium/peer-history/'
 const MAX_PEERS = 1_000
 const MAX_EVENTS = 64
+/**
+ * Comings and goings that stay when room is needed; more of them make way before anything else does. A peer that leaves
+ * each mesh once a minute, as op-node of 2024 does, does not push out why it was banned.
+ */
+const MIN_ROUTINE = 16
+const ROUTINE: ReadonlySet<PeerEvent['kind']> = new Set(['connected', 'disconnected', 'graft', 'prune'])
 /** op-node keeps what it knows of a peer for 7 days. */
 const KEEP_MS = 7 * 24 * 3_600_000
 /** A like event within this time raises the count of the one before. */
@@ -57,7 +63,7 @@ export async function openPeerHistories(
     const known = events[before]
     if (known === undefined) {
       events.push({ ...event, ...detail, count: 1, firstMs: nowMs, lastMs: nowMs, score })
-      if (events.length > MAX_EVENTS) events.shift()
+      if (events.length > MAX_EVENTS) events.splice(leastWorthKeeping(events), 1)
     } else {
       events.splice(before, 1)
       const topics = event.topics === undefined ? {} : { topics: union(known.topics ?? [], event.topics) }
@@ -76,6 +82,12 @@ export async function openPeerHistories(
     peers: () => [...peers.keys()],
     flush: writer.flush,
   }
+}
+
+function leastWorthKeeping(events: readonly PeerEvent[]): number {
+  const isRoutine = ({ kind }: PeerEvent): boolean => ROUTINE.has(kind)
+  const routineGoes = events.filter(isRoutine).length > MIN_ROUTINE
+  return events.findIndex((event) => isRoutine(event) === routineGoes)
 }
 
 async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
