@@ -8,6 +8,7 @@ import type { ChainConfig } from '../../src/execution/chain/types.ts'
 import { EvmPool } from '../../src/execution/evm/evmPool.ts'
 import { StateDatabase } from '../../src/execution/state/stateDatabase.ts'
 import { WorldState } from '../../src/execution/state/worldState.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import {
   attributesFromJson,
@@ -65,7 +66,7 @@ describe.skipIf(!existsSync(FOLDER))('OP Sepolia blocks (skipped without ../shar
     }
     const ancestry = { header, canonicalHeader: () => undefined, isCanonical: () => false }
     const job = await OpBuildJob.start(
-      { evms: new EvmPool({ ancestry }, config), world, txSource: undefined, onBuilt: () => {} },
+      { evms: new EvmPool({ ancestry }, config), world, clock: systemClock, txSource: undefined, onBuilt: () => {} },
       {
         config,
         payloadId: '0x0000000000000000',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import { EMPTY_TRIE_ROOT, ZERO_HASH } from '../../rollup/protocol/index.ts'
 import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
@@ -73,7 +74,8 @@ function scene(txSource?: TxSource, attributes: Partial<BuildOptions['attributes
     baseFeePerGas: 1_000_000_000n,
   })
   const ancestry = { header: () => parent, canonicalHeader: () => undefined, isCanonical: () => false }
-  const modules = { evms: new EvmPool({ ancestry }, config), world, txSource, onBuilt: () => {} }
+  const clock = new ManualClock()
+  const modules = { evms: new EvmPool({ ancestry }, config), world, clock, txSource, onBuilt: () => {} }
   const start = () =>
     OpBuildJob.start(modules, {
       config,
@@ -92,7 +94,7 @@ function scene(txSource?: TxSource, attributes: Partial<BuildOptions['attributes
       },
       signal: undefined,
     })
-  return { start, parent }
+  return { start, clock }
 }
 
 const transfer = (key: number, nonce = 0, gasLimit = 21_000n) =>
@@ -109,6 +111,29 @@ describe('a block under construction', () => {
     expect(built.receipts.map(({ status }) => status)).toEqual([1, 1, 1, 1])
     await pool.transactions.push(transfer(3))
     expect(await job.seal()).toBe(built)
+  })
+
+  it('has what was in the pool when building began, unless walking through it takes too long', async () => {
+    const pool = new SlowPool()
+    const waiting = Array.from({ length: 20 }, (_, nonce) => transfer(1, nonce))
+    pool.transactions.push(...waiting)
+    const prompt = await scene(pool).start()
+    const { block } = await prompt.seal()
+    expect(block.transactions.slice(1).map(({ hash }) => hash)).toEqual(waiting.map(({ hash }) => hash))
+
+    const { start, clock } = scene({
+      added: (signal) => pool.added(signal),
+      best() {
+        const cursor = pool.best()
+        const next = (): void => {
+          cursor.next()
+          void clock.advance(100)
+        }
+        return { ...cursor, next }
+      },
+    })
+    const slow = await (await start()).seal()
+    expect(slow.block.transactions.length).toBeLessThan(waiting.length)
   })
 
   it('passes over what does not fit and what cannot run, and goes on with others', async () => {

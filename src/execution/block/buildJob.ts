@@ -1,3 +1,4 @@
+import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
@@ -25,6 +26,7 @@ export interface BuildModules {
   evms: EvmPool
   /** State after the parent. */
   world: WorldState
+  clock: Pick<Clock, 'setTimeout'>
   /** Absent: forced transactions only. */
   txSource: TxSource | undefined
   /** Told of each finished block, so that importing it need not execute it again. */
@@ -58,8 +60,8 @@ export class OpBuildJob implements BuildJob {
   private readonly daCounted = { transactions: 0, bytes: 0 }
   /** Aborts when filling is to end. */
   private readonly stop = new AbortController()
-  /** When the first walk over the pool ends at the latest, on the process clock. */
-  private firstWalkEndMs = Number.POSITIVE_INFINITY
+  /** The first walk over the pool ends, done or not. */
+  private isFirstWalkOver = false
   private filling: Promise<void> = Promise.resolve()
   private sealed: Promise<BuiltBlock> | undefined
 
@@ -104,14 +106,13 @@ export class OpBuildJob implements BuildJob {
   }
 
   seal(): Promise<BuiltBlock> {
-    this.firstWalkEndMs = Math.min(this.firstWalkEndMs, performance.now() + FIRST_WALK_GRACE_MS)
     this.stop.abort()
     this.sealed ??= this.finish()
     return this.sealed
   }
 
   cancel(): void {
-    this.firstWalkEndMs = 0
+    this.isFirstWalkOver = true
     this.stop.abort()
     if (this.sealed !== undefined) return
     this.sealed = this.filling
@@ -152,7 +153,7 @@ export class OpBuildJob implements BuildJob {
   private async fill(txSource: TxSource): Promise<void> {
     const { signal } = this.stop
     const aborted = this.options.signal === undefined ? signal : AbortSignal.any([signal, this.options.signal])
-    await this.takeBest(txSource, () => performance.now() > this.firstWalkEndMs)
+    await this.takeBest(txSource, () => this.isFirstWalkOver)
     while (!aborted.aborted) {
       // Asked before the walk, so that nothing that arrives during it is missed.
       const added = txSource.added(aborted).then(
@@ -211,6 +212,9 @@ export class OpBuildJob implements BuildJob {
   }
 
   private async finish(): Promise<BuiltBlock> {
+    const endGrace = this.modules.clock.setTimeout(() => {
+      this.isFirstWalkOver = true
+    }, FIRST_WALK_GRACE_MS)
     try {
       await this.filling
       const result = this.execution.finish()
@@ -227,6 +231,7 @@ export class OpBuildJob implements BuildJob {
       this.modules.onBuilt(built, result)
       return built
     } finally {
+      endGrace()
       this.lease[Symbol.dispose]()
     }
   }

@@ -82,6 +82,7 @@ const NO_CLIENT = new AbortController().signal
 class OpChain implements Chain {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
+  private readonly clock: Clock
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
   private readonly states: StateDatabase
@@ -95,6 +96,7 @@ class OpChain implements Chain {
   private closed = false
 
   constructor(modules: OpenChainModules, opened: OpenedChain) {
+    this.clock = modules.clock
     this.database = opened.database
     this.blocks = opened.blocks
     this.config = opened.config
@@ -180,6 +182,7 @@ class OpChain implements Chain {
       {
         evms: this.evms,
         world: this.worldAt(parent),
+        clock: this.clock,
         txSource,
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),
       },
