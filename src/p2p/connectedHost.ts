@@ -15,6 +15,7 @@ import { createHost, type Host, startHost } from './host/host.ts'
 import { limitPushes } from './host/identifyPushes.ts'
 import type { Identity } from './host/identity.ts'
 import { createInboundLimits, INBOUND_LIMITS } from './host/inboundLimits.ts'
+import { createKeptAddresses } from './host/keptAddresses.ts'
 import { createLatencyTracker, type LatencyTracker } from './host/latency.ts'
 import { createLivenessMonitor } from './host/liveness.ts'
 import { type PeerAddress, parsePeerId } from './host/multiaddrs.ts'
@@ -151,6 +152,7 @@ export async function createConnectedHost(
     isConnected: connections.isConnected,
     ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
   })
+  const keptAddresses = createKeptAddresses({ clock, logger, connected: connections.peers, peerStore: host.peerStore })
   const strangers = createStrangers(
     {
       isStranger: (peer) => !isProtected(peer) && !hasFound(peer),
@@ -208,6 +210,7 @@ export async function createConnectedHost(
     start() {
       statics.start()
       liveness.start()
+      keptAddresses.start()
       if (options.ping) latency.start()
       trimmer.start()
     },
@@ -215,6 +218,7 @@ export async function createConnectedHost(
       trimmer.stop()
       statics.stop()
       liveness.stop()
+      keptAddresses.stop()
       latency.stop()
       connections.stop()
     },

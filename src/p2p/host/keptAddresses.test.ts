@@ -1,0 +1,66 @@
+import { multiaddr } from '@multiformats/multiaddr'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { until } from '../testUtils/testNode.ts'
+import { ROUND_MS } from './keptAddresses.ts'
+
+const HOUR_MS = 60 * 60_000
+const pass = (hours: number) => vi.setSystemTime(Date.now() + hours * HOUR_MS)
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+describe('the addresses of a peer', () => {
+  it('are listed for as long as it is connected', async () => {
+    let startRound = (): void => {}
+    const clock: Clock = {
+      ...systemClock,
+      setTimeout(callback, delayMs) {
+        if (delayMs !== ROUND_MS) return systemClock.setTimeout(callback, delayMs)
+        startRound = callback
+        return () => {}
+      },
+    }
+    let onKept = (): void => {}
+    const logger = { ...silentLogger, child: () => logger, debug: (text: string) => /^Kept add/.test(text) && onKept() }
+    const dialled = await nodeInTest()
+    const { node, address } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
+    const caller = await nodeInTest({ staticPeers: [address] })
+    const addresses = { [dialled.node.peerId]: [dialled.address], [caller.node.peerId]: [caller.address] }
+    const listed = async (connectedOnly: boolean): Promise<Record<string, readonly string[] | null>> => {
+      const { peers } = await node.peers(connectedOnly)
+      return Object.fromEntries(Object.keys(addresses).map((id) => [id, peers[id]?.addresses ?? null]))
+    }
+    await until('both', async () => Object.values(await listed(true)).every((addresses) => addresses !== null))
+
+    for (let days = 0; days < 2; days++) {
+      pass(23)
+      const kept = new Promise<void>((resolve) => {
+        onKept = resolve
+      })
+      startRound()
+      await kept
+    }
+    pass(2)
+    expect(await listed(true)).toEqual(addresses)
+    expect(await listed(false)).toEqual(addresses)
+  })
+
+  it('are as good as new when they are told again', async () => {
+    const { peerStore } = (await rawPeerInTest([])).host
+    const { peerId: id } = (await rawPeerInTest([])).host
+    const [first, second] = [multiaddr('/ip4/192.0.2.1/tcp/1'), multiaddr('/ip4/192.0.2.1/tcp/2')]
+    await peerStore.merge(id, { multiaddrs: [first, second] })
+    pass(0.9)
+    await peerStore.merge(id, { multiaddrs: [first] })
+    pass(0.9)
+    expect((await peerStore.get(id)).addresses.map((address) => address.multiaddr)).toEqual([first])
+    await peerStore.patch(id, { addresses: [{ multiaddr: first, isCertified: true }] })
+    pass(0.9)
+    expect((await peerStore.get(id)).addresses).toEqual([{ multiaddr: first, isCertified: true }])
+  })
+})
