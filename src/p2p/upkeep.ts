@@ -1,5 +1,4 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
 import type { GossipRouter } from './gossip/router.ts'
 import type { PayloadVersion } from './gossip/topics.ts'
 import type { AccessListStore } from './host/accessListStore.ts'
@@ -15,7 +14,6 @@ const INSPECTION_MS = 15_000
 
 export interface UpkeepModules {
   clock: Clock
-  logger: Logger
   connected(): string[]
   /** Of the topic that carries blocks now. */
   carrier(): PayloadVersion
@@ -39,7 +37,7 @@ export interface Upkeep {
  * 15 s or so scores go to the metrics and to the disk.
  */
 export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: number }): Upkeep {
-  const { clock, logger, access } = modules
+  const { clock, access } = modules
   const slotsPerInspection = Math.max(1, Math.round(INSPECTION_MS / slotMs))
   let slots = 0
   let cancel: (() => void) | undefined
@@ -50,7 +48,8 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
     for (const peer of peers) modules.unbans.onPeerUnban(peer, 'expired')
     for (const _ of ips) modules.unbans.onIpUnban()
     if (peers.length + ips.length === 0) return
-    void access.save().catch((err: unknown) => logger.error('Saving block lists failed', { err }))
+    // The store itself tells of it.
+    access.save().catch(() => {})
   }
   const onSlot = (): void => {
     const connected = modules.connected()
@@ -62,6 +61,7 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
       modules.metrics.observeScores(connected.map(modules.scores.of))
       void modules.keeping.save()
       void modules.histories.flush()
+      void access.saveAgain()
     }
     cancel = clock.setTimeout(onSlot, slotMs)
   }

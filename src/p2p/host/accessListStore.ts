@@ -7,10 +7,12 @@ import { AccessLists } from './accessLists.ts'
 export interface AccessListStore {
   readonly lists: AccessLists
   save(): Promise<void>
+  /** Saves what could not be saved the last time, if it can be now; never rejects. */
+  saveAgain(): Promise<void>
 }
 
 export function createMemoryAccessListStore(): AccessListStore {
-  return { lists: new AccessLists(), save: async () => {} }
+  return { lists: new AccessLists(), save: async () => {}, saveAgain: async () => {} }
 }
 
 /**
@@ -27,13 +29,26 @@ export async function openAccessListFile(
     (cause: unknown) =>
       Promise.reject(new UsageError(`cannot read the block lists ${path} (--p2p.peerstore.path)`, { cause })),
   )
+  const { logger } = modules
   const lists = saved ?? new AccessLists()
   let running: Promise<void> | undefined
   let again: Promise<void> | undefined
+  let isUnsaved = false
 
+  const write = async (): Promise<void> => {
+    try {
+      await writeWhole(path, JSON.stringify(lists.toJson(), null, 2))
+    } catch (err) {
+      const complaint = 'Block lists and bans cannot be written: they are kept in memory for now'
+      if (!isUnsaved) logger.error(complaint, { path, err })
+      isUnsaved = true
+      throw err
+    }
+    if (isUnsaved) logger.info('Block lists and bans can be written again', { path })
+    isUnsaved = false
+  }
   const start = (): Promise<void> => {
-    const write = writeWhole(path, JSON.stringify(lists.toJson(), null, 2))
-    running = write.finally(() => {
+    running = write().finally(() => {
       running = undefined
     })
     return running
@@ -50,8 +65,12 @@ export async function openAccessListFile(
     return again
   }
   // Found out now, and not when a peer was blocked and is back after the next start.
-  await save().catch((err: unknown) =>
-    modules.logger.error('Block lists and bans cannot be written: they last until the node stops', { path, err }),
-  )
-  return { lists, save }
+  await save().catch(() => {})
+  return {
+    lists,
+    save,
+    async saveAgain() {
+      if (isUnsaved) await save().catch(() => {})
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { multiaddr } from '@multiformats/multiaddr'
@@ -112,15 +112,22 @@ describe('openAccessListFile', () => {
     },
   )
 
-  it('says at the start that it cannot be written, and goes on', async () => {
+  it('says once that it cannot be written, goes on, and is written when it can be', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
     await mkdir(`${path}.tmp`)
     const lines: string[] = []
-    const logger = createLogger({ level: 'error', format: 'json', color: false, write: (line) => lines.push(line) })
+    const logger = createLogger({ level: 'info', format: 'json', color: false, write: (line) => lines.push(line) })
     const store = await openAccessListFile(path, { logger, clock })
     expect(lines).toEqual([expect.stringContaining('cannot be written')])
     store.lists.blockAddr('1.2.3.4')
     await expect(store.save()).rejects.toThrow('EISDIR')
+    await store.saveAgain()
+    expect(lines).toHaveLength(1)
+
+    await rm(`${path}.tmp`, { recursive: true })
+    await store.saveAgain()
+    expect(lines.slice(1)).toEqual([expect.stringContaining('can be written again')])
+    expect(JSON.parse(await readFile(path, 'utf8')).blockedAddrs).toEqual(['1.2.3.4'])
   })
 
   it('refuses a start that would let in who is blocked', async () => {
