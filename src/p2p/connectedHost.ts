@@ -70,7 +70,7 @@ export async function createConnectedHost(
 ): Promise<ConnectedHost> {
   const { clock, logger, lists, conduct, router, hasFound } = modules
   const bandwidth = createBandwidth()
-  if (modules.datastore !== undefined) keepUnwritten(modules.datastore, { logger })
+  if (modules.datastore !== undefined) keepUnwritten(modules.datastore)
   const host = await createHost(
     {
       identity: modules.identity,

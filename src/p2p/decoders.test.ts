@@ -257,7 +257,7 @@ describe('what a node wrote down', () => {
       fc.asyncProperty(fc.array(fc.oneof(bytes(60), json, likely), { maxLength: 5 }), async (values) => {
         const datastore = stored(values)
         const clock = new ManualClock(1_000_000)
-        const histories = await openPeerHistories({ clock, logger: silentLogger, score: () => 0 }, datastore)
+        const histories = await openPeerHistories({ clock, score: () => 0 }, datastore)
         histories.record(PEER, { kind: 'connected', reason: 'inbound' })
         expect(histories.peers()).toContain(PEER)
         const book = await openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: 1_000 })

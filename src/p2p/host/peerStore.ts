@@ -1,8 +1,10 @@
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
+import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { reopenAfterRefusal } from './refusedWrites.ts'
 
 /** libp2p's datastore with its end of life. */
 export interface PeerDatastore {
@@ -26,7 +28,7 @@ const PEER_KEY = /^\/peers\/b[a-z2-7]+$/
  */
 export async function openPeerDatastore(
   path: string,
-  modules: { logger: Logger; clock: { now(): number } },
+  modules: { logger: Logger; clock: Clock },
 ): Promise<PeerDatastore> {
   if (path === '') {
     throw new UsageError(
@@ -35,7 +37,7 @@ export async function openPeerDatastore(
   }
   if (path === 'memory') return { datastore: undefined, close: async () => {} }
   try {
-    return await openLevel(path)
+    return await openLevel(path, modules)
   } catch (error) {
     const code = levelCode(error)
     if (code === 'LEVEL_LOCKED') {
@@ -50,7 +52,7 @@ export async function openPeerDatastore(
       aside,
       err: describeError(error),
     })
-    return await openLevel(path).catch((cause: unknown) => Promise.reject(cannotOpen(cause)))
+    return await openLevel(path, modules).catch((cause: unknown) => Promise.reject(cannotOpen(cause)))
   }
 }
 
@@ -93,7 +95,7 @@ export async function dropUnreadablePeers(
   }
 }
 
-async function openLevel(path: string): Promise<PeerDatastore> {
+async function openLevel(path: string, modules: { logger: Logger; clock: Clock }): Promise<PeerDatastore> {
   const names = await namesIn(path)
   // LevelDB would take it for a new one, and delete the tables.
   if (!names.includes('CURRENT') && names.some((name) => /^\d{6,}\.(ldb|sst|log)$/.test(name))) {
@@ -110,7 +112,7 @@ async function openLevel(path: string): Promise<PeerDatastore> {
     await datastore.close()
     throw error
   }
-  return { datastore, close: () => datastore.close() }
+  return { datastore, close: reopenAfterRefusal(datastore, { path, ...modules }) }
 }
 
 /** A damaged table shows only when it is read, which would else be in the middle of some call, again and again. */

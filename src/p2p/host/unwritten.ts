@@ -1,16 +1,13 @@
 import { NotFoundError } from '@libp2p/interface'
 import type { Datastore, Key, Pair } from 'interface-datastore'
-import { describeError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 
 /**
  * Keeps in memory what the disk does not take, and writes it with the next entry that it does. libp2p writes down who has
  * connected before it tells anybody what that peer speaks: with a full disk nobody would come into the mesh any more.
  */
-export function keepUnwritten(datastore: Datastore, { logger }: { logger: Logger }): void {
+export function keepUnwritten(datastore: Datastore): void {
   /** By key; undefined: being removed. */
   const held = new Map<string, { key: Key; value: Uint8Array | undefined }>()
-  let isFailing = false
   let written: Promise<void> = Promise.resolve()
 
   const writeHeld = async (): Promise<void> => {
@@ -24,17 +21,10 @@ export function keepUnwritten(datastore: Datastore, { logger }: { logger: Logger
       }
       await batch.commit()
       for (const [name, entry] of taken) if (held.get(name) === entry) held.delete(name)
-      if (isFailing) logger.info('Peers can be written to the peer store again')
-      isFailing = false
-    } catch (error) {
-      // What could not be removed is a peer more that is known; keeping its name would have no end.
+    } catch {
+      // The store itself tells of it. What could not be removed is a peer more that is known; keeping its name would have
+      // no end.
       for (const [name, entry] of taken) if (entry.value === undefined && held.get(name) === entry) held.delete(name)
-      if (!isFailing) {
-        logger.warn('Peers cannot be written to the peer store: they are kept in memory for now', {
-          err: describeError(error),
-        })
-      }
-      isFailing = true
     }
   }
   /** One batch after the other, or an older entry could overtake a newer one. */

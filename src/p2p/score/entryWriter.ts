@@ -1,6 +1,4 @@
 import { type Datastore, Key } from 'interface-datastore'
-import { describeError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 
 /** The peer store as far as entries of our own are kept in it. */
 export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
@@ -9,14 +7,13 @@ export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
 export interface EntryWriter {
   /** The entry is another, or is gone. */
   changed(name: string): void
-  /** In one batch, after those before. What could not be written is warned of, and is tried again with the next one. */
+  /** In one batch, after those before. What could not be written is tried again with the next one. */
   flush(): Promise<void>
 }
 
 /** Without a datastore nothing is kept. */
 export function createEntryWriter(
   modules: {
-    logger: Logger
     datastore: Pick<EntryStore, 'batch'> | undefined
     /** The entry as it is now, JSON-ready; undefined when it is gone. */
     entry(name: string): unknown
@@ -24,11 +21,9 @@ export function createEntryWriter(
   options: {
     /** Of the keys, with the slash at its end. */
     prefix: string
-    /** What the entries are, for the log. */
-    what: string
   },
 ): EntryWriter {
-  const { datastore, logger } = modules
+  const { datastore } = modules
   const names = new Set<string>()
   let written: Promise<void> = Promise.resolve()
 
@@ -45,9 +40,9 @@ export function createEntryWriter(
         else batch.put(key, Buffer.from(JSON.stringify(entry)))
       }
       await batch.commit()
-    } catch (error) {
+    } catch {
+      // The store itself tells of it.
       for (const name of taken) names.add(name)
-      logger.warn(`${options.what} could not be written`, { err: describeError(error) })
     }
   }
   return {

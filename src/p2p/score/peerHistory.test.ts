@@ -5,13 +5,11 @@ import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { silentLogger } from '../../lib/logger.ts'
 import { openPeerHistories } from './peerHistory.ts'
 
 const DAY_MS = 24 * 3_600_000
 let score = 0
-const open = (clock: ManualClock, datastore?: Datastore) =>
-  openPeerHistories({ clock, logger: silentLogger, score: () => score }, datastore)
+const open = (clock: ManualClock, datastore?: Datastore) => openPeerHistories({ clock, score: () => score }, datastore)
 
 async function openStore(): Promise<Datastore> {
   const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'peer-history-')))

@@ -1,5 +1,4 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Logger } from '../../lib/logger.ts'
 import type { PeerEvent } from '../api.ts'
 import { createEntryWriter, type EntryStore } from './entryWriter.ts'
 
@@ -37,15 +36,12 @@ const MAX_DETAIL = 200
  * longest goes first, and of each peer the oldest events.
  */
 export async function openPeerHistories(
-  modules: { clock: Clock; logger: Logger; score(peerId: string): number },
+  modules: { clock: Clock; score(peerId: string): number },
   datastore: EntryStore | undefined,
 ): Promise<PeerHistories> {
-  const { clock, logger } = modules
+  const { clock } = modules
   const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
-  const writer = createEntryWriter(
-    { logger, datastore, entry: (peerId) => peers.get(peerId) },
-    { prefix: PREFIX, what: 'Peer history' },
-  )
+  const writer = createEntryWriter({ datastore, entry: (peerId) => peers.get(peerId) }, { prefix: PREFIX })
 
   const record = (peerId: string, event: NewPeerEvent): void => {
     const events = peers.get(peerId) ?? []

@@ -45,10 +45,7 @@ export async function openScoreBook(
   const { clock, logger } = modules
   /** Longest ago updated first. */
   const records = new Map<string, ScoreRecord>()
-  const writer = createEntryWriter(
-    { logger, datastore, entry: (peerId) => records.get(peerId) },
-    { prefix: PREFIX, what: 'Peer scores' },
-  )
+  const writer = createEntryWriter({ datastore, entry: (peerId) => records.get(peerId) }, { prefix: PREFIX })
   const isExpired = ({ lastUpdate }: ScoreRecord): boolean => clock.now() - lastUpdate * 1000 > options.retainMs
 
   const remove = (peerId: string): void => {
