@@ -79,6 +79,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       : new Map()
     const dispatcher = createRpcDispatcher({
       methods,
+      isGuarded: () => true,
       onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
     })
     const app = createRpcApp({

@@ -104,6 +104,16 @@ export const rollupNodeFlags = {
   rpcAddr: flag.string(RPC, 'rpc.addr', '127.0.0.1', 'Address that RPC listens on', { placeholder: '<ip>' }),
   rpcPort: flag.port(RPC, 'rpc.port', 9545, 'Port that RPC listens on'),
   rpcEnableAdmin: flag.boolean(RPC, 'rpc.enable-admin', 'Serve the admin methods'),
+  rpcCorsDomain: flag.list(
+    RPC,
+    'rpc.corsdomain',
+    'Origins whose web pages may also call methods that change something, beside those of this machine; * = any',
+  ),
+  rpcVhosts: flag.list(
+    RPC,
+    'rpc.vhosts',
+    'Host names that requests may be addressed to; * = any (default: localhost where --rpc.addr is a loopback address, any otherwise)',
+  ),
   rpcAdminState: flag.optional(RPC, 'rpc.admin-state', 'File that remembers whether the sequencer was started', {
     placeholder: '<file>',
   }),

@@ -122,9 +122,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     const rpcApp = createRpcApp({
       dispatcher,
       version: VERSION,
-      allowedHosts: allowedHostsFor(values.rpcAddr),
-      // Any web page may read, as with op-node; but none may command where admin methods are served.
-      ...(values.rpcEnableAdmin ? {} : { corsOrigin: '*' }),
+      allowedHosts: values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts,
+      // Any web page may read, as with op-node.
+      corsOrigin: '*',
+      trustedOrigins: values.rpcCorsDomain,
     })
     const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port')
     opened.defer(() => rpcServer.close())

@@ -12,6 +12,8 @@ export interface RpcMethod {
   description: string
   /** Served only when admin methods are enabled. */
   admin: boolean
+  /** Not for strangers' web pages: it does more than tell. */
+  changes: boolean
   handler: RpcHandler
 }
 
@@ -21,17 +23,20 @@ export interface MethodSpec<P extends readonly Param<unknown>[]> {
   result: string
   description: string
   admin?: boolean
+  /** By default what `admin` is. */
+  changes?: boolean
   handle: (params: ParamValues<P>, context: RpcContext) => unknown
 }
 
 export function defineMethod<const P extends readonly Param<unknown>[]>(spec: MethodSpec<P>): RpcMethod {
-  const { name, params, result, description, admin = false, handle } = spec
+  const { name, params, result, description, admin = false, changes = admin, handle } = spec
   return {
     name,
     params,
     result,
     description,
     admin,
+    changes,
     handler: async (given, context) => {
       const values = parseParams(params, given)
       try {

@@ -108,7 +108,14 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   const name = (method: string) => `${dialect.namespace}_${method}`
   /** A method that takes one argument and returns nothing. */
   const action = (method: string, param: Param<string>, description: string, run: (value: string) => Promise<void>) =>
-    defineMethod({ name: name(method), params: [param], result: 'null', description, handle: ([value]) => run(value) })
+    defineMethod({
+      name: name(method),
+      params: [param],
+      result: 'null',
+      description,
+      changes: true,
+      handle: ([value]) => run(value),
+    })
   const list = (method: string, result: string, description: string, run: () => Promise<unknown>) =>
     defineMethod({ name: name(method), params: [], result, description, handle: run })
 

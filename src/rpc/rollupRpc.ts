@@ -35,8 +35,10 @@ export function createRollupRpc(
     ...(options.enableAdmin ? adminMethods(node, logger) : []),
   ]
   const known = new Set(methods.map(({ name }) => name))
+  const changing = new Set(methods.filter(({ changes }) => changes).map(({ name }) => name))
   const dispatcher = createRpcDispatcher({
     methods: toHandlers(methods),
+    isGuarded: (method) => changing.has(method),
     onCall: (method, durationMs, error) => {
       // Names come from the client: those we do not know share one label, so that nobody can flood the registry.
       metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode)

@@ -22,9 +22,9 @@ function hostName(header: string): string {
   return (bracketed?.[1] ?? header.replace(/:\d*$/, '')).toLowerCase()
 }
 
-/** Whether only this machine can reach a server bound to that address. */
+/** Whether that is an address, or the name, of this machine that others cannot reach. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
 /** A server that only this machine can reach is never addressed by another name, so such a request is an attack. */

@@ -9,6 +9,7 @@ import { UsageError } from '../errors.ts'
 import { checkJwt } from '../jwt.ts'
 import { listenProblem } from '../listenProblem.ts'
 import { hostCheck } from './hostCheck.ts'
+import { foreignOrigin } from './originCheck.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface RpcAppOptions {
@@ -19,6 +20,8 @@ export interface RpcAppOptions {
   jwtSecret?: Uint8Array
   /** Origins that browsers may call from; absent: none. */
   corsOrigin?: string | string[]
+  /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
+  trustedOrigins?: readonly string[]
   /** Host names that requests may be addressed to (see hostCheck); absent: any. */
   allowedHosts?: readonly string[]
   maxBodyBytes?: number
@@ -58,7 +61,10 @@ export function createRpcApp(options: RpcAppOptions): Hono {
     }
     const body = await context.req.text()
     const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS)
-    const answer = await dispatcher.handle(body, { signal: AbortSignal.any([context.req.raw.signal, timeout]) })
+    const answer = await dispatcher.handle(body, {
+      signal: AbortSignal.any([context.req.raw.signal, timeout]),
+      foreignOrigin: foreignOrigin(context.req.header('origin'), options.trustedOrigins ?? []),
+    })
     if (answer === undefined) return context.body(null, 204)
     return context.body(answer, 200, { 'content-type': 'application/json' })
   })

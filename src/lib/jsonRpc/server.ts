@@ -31,6 +31,8 @@ declare global {
 export interface RpcContext {
   /** Aborts when the client goes away or the call's time is over. */
   signal: AbortSignal
+  /** The web page that calls, where it is a stranger's. */
+  foreignOrigin?: string | undefined
 }
 
 /** One method. `params` are positional and already complete JSON values; the handler checks them (JsonRpcError -32602). */
@@ -38,6 +40,8 @@ export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => 
 
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
+  /** Whether strangers' web pages may not call the method; absent: they may call all. */
+  isGuarded?: (method: string) => boolean
   /** Elements allowed in one batch. */
   maxBatchSize?: number
   /** Called once for each answered call: for metrics and debug logs. */
@@ -76,6 +80,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       const handler = methods.get(method)
       if (handler === undefined) {
         throw new JsonRpcError(RPC_METHOD_NOT_FOUND, `the method ${method} does not exist/is not available`)
+      }
+      if (context.foreignOrigin !== undefined && options.isGuarded?.(method)) {
+        throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
       result = await handler(positional(params), context)
     } catch (thrown) {

@@ -1,0 +1,117 @@
+import { request } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { createRollupRpc } from './index.ts'
+import { RECORD, recorder } from './testUtils/recorder.ts'
+
+type Headers = Record<string, string | string[] | undefined>
+interface Answer {
+  status: number | undefined
+  headers: Headers
+  text: string
+}
+
+const PEER = RECORD.peerID
+const EVIL = { origin: 'https://evil.example' }
+const call = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0', id: 1, method, params })
+
+/** The rollup node's RPC as it is served; `send` is no fetch, which would not let a test name host and origin. */
+async function serve(trustedOrigins: readonly string[] = []) {
+  const { node, p2p, asked } = recorder()
+  const logger = { ...silentLogger, setLevel: () => {} }
+  const { dispatcher, methods } = createRollupRpc({ node, p2p, logger }, { version: 'v1', enableAdmin: true })
+  const allowedHosts = allowedHostsFor('127.0.0.1')
+  const app = createRpcApp({ dispatcher, allowedHosts, corsOrigin: '*', trustedOrigins })
+  const server = await serveApp(app, '127.0.0.1', 0, 'test')
+  onTestFinished(server.close)
+  const send = (method: string, headers: Headers, body = ''): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const sent = request(server.url, { method, headers }).on('error', reject)
+      sent.on('response', async (response) => {
+        const text = (await response.setEncoding('utf8').toArray()).join('')
+        resolve({ status: response.statusCode, headers: response.headers, text })
+      })
+      sent.end(body)
+    })
+  const post = (headers: Headers, body: object): Promise<Answer> =>
+    send('POST', { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
+  return { asked, methods, send, post }
+}
+
+describe('a web page of a stranger', () => {
+  it('may read', async () => {
+    const { send, post } = await serve()
+    const asking = {
+      ...EVIL,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    }
+    const preflight = await send('OPTIONS', asking)
+    expect(preflight.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': 'content-type',
+    })
+    const answer = await post(EVIL, call('opp2p_listBlockedSubnets'))
+    expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': '*' } })
+    expect(JSON.parse(answer.text).result).toHaveLength(2)
+  })
+
+  it('may change nothing, one by one or in a batch', async () => {
+    const { asked, methods, post } = await serve()
+    const verbs = ['block', 'unblock', 'protect', 'unprotect', 'connect', 'disconnect']
+    const names = methods.map(({ name }) => name)
+    const changing = names.filter(
+      (name) => name.startsWith('admin_') || verbs.some((verb) => name.includes(`_${verb}`)),
+    )
+    expect(changing.length).toBe(10 * 2 + names.filter((name) => name.startsWith('admin_')).length)
+    for (const origin of [EVIL.origin, 'null', 'http://127.evil.example', 'http://localhost.evil.example']) {
+      const { text } = await post(
+        { origin },
+        changing.map((name) => call(name, PEER)),
+      )
+      expect(JSON.parse(text)).toEqual(
+        changing.map((name) => ({
+          jsonrpc: '2.0',
+          id: 1,
+          error: { code: -32000, message: `web pages of ${origin} may not call ${name} here` },
+        })),
+      )
+    }
+    expect(asked).toEqual([])
+  })
+
+  it('gets no answer by a name that it lets point to this machine', async () => {
+    const { post } = await serve()
+    const answer = await post({ host: 'evil.example:9545', origin: 'http://evil.example:9545' }, call('opp2p_self'))
+    expect(answer).toMatchObject({ status: 403, text: 'invalid host specified' })
+  })
+
+  it('can send nothing that browsers send without asking first', async () => {
+    const { send, asked } = await serve()
+    const body = JSON.stringify(call('opp2p_blockPeer', PEER))
+    expect((await send('POST', { ...EVIL, 'content-type': 'text/plain' }, body)).status).toBe(415)
+    expect(asked).toEqual([])
+  })
+})
+
+describe('who may change something', () => {
+  it.each([
+    ['a client that is no browser', undefined],
+    ['a page of this machine', 'http://localhost:3000'],
+    ['a page of this machine, by address', 'http://[::1]'],
+    ['a page of an origin that the operator trusts', 'https://ops.example'],
+  ])('%s', async (_who, origin) => {
+    const { asked, post } = await serve(['https://ops.example'])
+    const { text } = await post(origin === undefined ? {} : { origin }, call('opp2p_blockPeer', PEER))
+    expect(JSON.parse(text)).toEqual({ jsonrpc: '2.0', id: 1, result: null })
+    expect(asked).toEqual([['blockPeer', PEER]])
+  })
+
+  it('any page, where the operator says so', async () => {
+    const { asked, post } = await serve(['*'])
+    await post(EVIL, call('opp2p_blockPeer', PEER))
+    expect(asked).toEqual([['blockPeer', PEER]])
+  })
+})
