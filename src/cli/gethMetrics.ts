@@ -1,13 +1,12 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Chain } from '../execution/chain/types.ts'
 import type { RpcPool } from '../execution/rpc/index.ts'
-import type { RpcDispatcherOptions } from '../lib/jsonRpc/server.ts'
-import { RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import { type JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
-  onCall: NonNullable<RpcDispatcherOptions['onCall']>
+  onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
 }
 
 /** geth's names where it has the same figure (`chain_head_block`, `txpool_pending` …). Values are read when asked for. */

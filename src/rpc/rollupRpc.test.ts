@@ -205,6 +205,28 @@ describe('admin methods', () => {
   })
 })
 
+describe('metrics', () => {
+  it('count bytes of parameters and results as op-node does', async () => {
+    const registry = new Registry()
+    const { dispatcher } = createRollupRpc(
+      { node: fixture.node, logger, metrics: createRpcMetrics(registry, 'x') },
+      { version: 'vé', enableAdmin: false },
+    )
+    const calls = [
+      { jsonrpc: '2.0', id: 1, method: 'optimism_version', params: [] },
+      { jsonrpc: '2.0', id: 2, method: 'optimism_version' },
+      { jsonrpc: '2.0', id: 3, method: 'optimism_outputAtBlock', params: ['x'] },
+    ]
+    await dispatcher.handle(JSON.stringify(calls), { signal: new AbortController().signal })
+    const lines = (await registry.metrics()).split('\n').filter((line) => /^x_rpc_server_(params|results)_/.test(line))
+    expect(lines).toEqual([
+      'x_rpc_server_params_size_total{rpc="main",method="optimism_version"} 2',
+      'x_rpc_server_params_size_total{rpc="main",method="optimism_outputAtBlock"} 5',
+      'x_rpc_server_results_size_total{rpc="main",method="optimism_version"} 10',
+    ])
+  })
+})
+
 describe('parameter checks', () => {
   const cases = [
     {

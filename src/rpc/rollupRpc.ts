@@ -39,9 +39,9 @@ export function createRollupRpc(
   const dispatcher = createRpcDispatcher({
     methods: toHandlers(methods),
     isGuarded: (method) => changing.has(method),
-    onCall: (method, durationMs, error) => {
+    onCall: (method, durationMs, error, contents) => {
       // Names come from the client: those we do not know share one label, so that nobody can flood the registry.
-      metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode)
+      metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode, contents)
       if (error !== undefined && error.rpcCode !== RPC_METHOD_NOT_FOUND)
         logger.debug('RPC call failed', { method, err: error })
     },

@@ -1,8 +1,9 @@
 import type { Registry } from 'prom-client'
+import type { CallContents } from '../lib/jsonRpc/server.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 
 export interface RpcMetrics {
-  observe(method: string, durationMs: number, errorCode: number | undefined): void
+  observe(method: string, durationMs: number, errorCode: number | undefined, contents: CallContents): void
 }
 
 /** op-node's metrics of its RPC server (label `rpc` is `main`, as since 2026), so that its dashboards work. */
@@ -17,10 +18,14 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
   const durations = histogram('request_duration_seconds', 'Duration of calls to the RPC server', {
     labelNames: ['rpc', 'method'],
   })
+  const paramsSize = counter('params_size_total', 'Total bytes of RPC params received', ['rpc', 'method'])
+  const resultsSize = counter('results_size_total', 'Total bytes of RPC results sent back', ['rpc', 'method'])
   return {
-    observe(method, durationMs, errorCode) {
+    observe(method, durationMs, errorCode, { params, result }) {
       requests.inc({ rpc: 'main', method })
       responses.inc({ rpc: 'main', method, error: errorCode === undefined ? '<nil>' : `rpc_${errorCode}` })
+      paramsSize.inc({ rpc: 'main', method }, params === undefined ? 0 : Buffer.byteLength(JSON.stringify(params)))
+      if (result !== undefined) resultsSize.inc({ rpc: 'main', method }, Buffer.byteLength(result))
       durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
   }

@@ -38,6 +38,13 @@ export interface RpcContext {
 /** One method. `params` are positional and already complete JSON values; the handler checks them (JsonRpcError -32602). */
 export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => Promise<unknown> | unknown
 
+/** What was asked and answered, for whoever wants to know how much that was. */
+export interface CallContents {
+  params: JsonValue | undefined
+  /** As JSON; undefined where the answer is an error. */
+  result: string | undefined
+}
+
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
   /** Whether strangers' web pages may not call the method; absent: they may call all. */
@@ -45,7 +52,7 @@ export interface RpcDispatcherOptions {
   /** Elements allowed in one batch. */
   maxBatchSize?: number
   /** Called once for each answered call: for metrics and debug logs. */
-  onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined) => void
+  onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
   /** Called for errors nobody meant to throw (answered with -32603 and no detail of the inside). */
   onUnexpectedError?: (method: string, error: unknown) => void
 }
@@ -64,14 +71,14 @@ const MAX_PARTS = 100_000
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
 
-  const call = async (request: unknown, context: RpcContext): Promise<object | undefined> => {
+  const call = async (request: unknown, context: RpcContext): Promise<string | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
+      return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
     }
     const { id, method, params } = request as Record<string, JsonValue>
     const answerId = toAnswerId(id)
     if (typeof method !== 'string') {
-      return failure(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
+      return failureText(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
     }
     const startedAt = performance.now()
     let error: JsonRpcError | undefined
@@ -89,10 +96,13 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       error = context.signal.aborted ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR) options.onUnexpectedError?.(method, thrown)
     }
-    options.onCall?.(method, performance.now() - startedAt, error)
+    const durationMs = performance.now() - startedAt
+    const resultText = error === undefined ? serialize(result ?? null) : undefined
+    options.onCall?.(method, durationMs, error, { params, result: resultText })
     // A request without id is a notification: executed, never answered.
     if (id === undefined) return undefined
-    return error === undefined ? { jsonrpc: '2.0', id: answerId, result: result ?? null } : failure(answerId, error)
+    if (error !== undefined) return failureText(answerId, error)
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":${resultText}}`
   }
 
   /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
@@ -108,34 +118,32 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     async handle(body, context) {
       if (hasTooManyParts(body)) {
         const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
-        return JSON.stringify(failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)))
+        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
       let parsed: unknown
       try {
         parsed = JSON.parse(body)
       } catch {
-        return JSON.stringify(failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')))
+        return failureText(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON'))
       }
       parsed = withExactIds(parsed, body)
       if (!Array.isArray(parsed)) {
-        const answer = await call(parsed, context)
-        return answer === undefined ? undefined : serialize(answer)
+        return call(parsed, context)
       }
       if (parsed.length === 0) {
-        return JSON.stringify(failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch')))
+        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
       }
       if (parsed.length > maxBatchSize) {
         const message = `invalid request: batch of ${parsed.length} calls, at most ${maxBatchSize} are allowed`
-        return JSON.stringify(failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)))
+        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
       const answers: string[] = []
       let answerLength = 0
       // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
       for (const request of parsed) {
         await takeTurn('answer')
-        const answer = await callOfBatch(request, context, answerLength)
-        if (answer === undefined) continue
-        const text = serialize(answer)
+        const text = await callOfBatch(request, context, answerLength)
+        if (text === undefined) continue
         answerLength += text.length
         answers.push(text)
       }
@@ -190,10 +198,10 @@ function memberOf(value: unknown, name: 'id'): unknown {
 }
 
 /** Notifications are not answered, refused ones neither. */
-function refuse(request: unknown, error: JsonRpcError): object | undefined {
-  if (typeof request !== 'object' || request === null) return failure(null, error)
+function refuse(request: unknown, error: JsonRpcError): string | undefined {
+  if (typeof request !== 'object' || request === null) return failureText(null, error)
   const { id } = request as Record<string, JsonValue>
-  return id === undefined ? undefined : failure(toAnswerId(id), error)
+  return id === undefined ? undefined : failureText(toAnswerId(id), error)
 }
 
 function timedOut(): JsonRpcError {
@@ -221,12 +229,12 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-function failure(id: JsonRpcId | RawJson, error: JsonRpcError): object {
+function failureText(id: JsonRpcId | RawJson, error: JsonRpcError): string {
   const { rpcCode: code, message, data } = error
-  return { jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } }
+  return serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })
 }
 
-function serialize(answer: object): string {
+function serialize(answer: unknown): string {
   // Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers.
   return JSON.stringify(answer, (_key, value) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value))
 }
