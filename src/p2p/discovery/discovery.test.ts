@@ -6,9 +6,11 @@ import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
 import { signedRecord } from '../testUtils/signedRecord.ts'
 import { until } from '../testUtils/testNode.ts'
+import { FAST_INTERVAL_MS } from './connector.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
+import { MAX_STORED_RECORDS } from './nodeStore.ts'
 import { encodeOpstackEntry } from './opstackEntry.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
@@ -94,6 +96,28 @@ describe('discovery under attack', () => {
         found.some((peer) => peer.nodeId === (i === 0 ? victim : honest).record.nodeId),
       ),
     )
+  })
+
+  it('tells of an honest node again that records of others have driven out', async () => {
+    const boot = await start([])
+    const honest = await start([boot.record.text])
+    const entries = {
+      ip: Uint8Array.of(127, 0, 0, 1),
+      tcp: Uint8Array.of(9),
+      opstack: encodeOpstackEntry({ chainId: 901n, version: 0n }),
+    }
+    const others = Array.from({ length: MAX_STORED_RECORDS }, () =>
+      signedRecord(new Uint8Array(randomBytes(32)), entries),
+    )
+    const clock = new ManualClock(Date.now())
+    const node = await start([boot.record.text, honest.record.text, ...others], { clock })
+    expect(node.found).toHaveLength(2 + others.length)
+    // Not every lookup comes by it.
+    const isToldAgain = () => node.found.slice(2).some(({ nodeId }) => nodeId === honest.record.nodeId)
+    await until('told again', async () => {
+      await clock.advance(FAST_INTERVAL_MS)
+      return isToldAgain()
+    })
   })
 })
 

@@ -143,9 +143,16 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     }
     ours.delete(record.nodeId)
     ours.set(record.nodeId, record)
-    if (ours.size > MAX_STORED_RECORDS) ours.delete([...ours.keys()][0] ?? '')
+    if (ours.size > MAX_STORED_RECORDS) forgetOldest()
     logger.debug('Discovered a peer', { node: record.nodeId, ip: record.ip, port: record.tcpPort })
     tell(record)
+  }
+  const forgetOldest = (): void => {
+    const [oldest] = ours.keys()
+    if (oldest === undefined) return
+    ours.delete(oldest)
+    // It is told of when it is heard of again: whoever makes records without end would else drive out all others for good.
+    known.set(oldest, -1n)
   }
   const ownIp = (): string | undefined => own.service()?.local().ip
   const tell = (record: NodeRecord): void => modules.onPeer(record, dialable(record, filter, ownIp()))
