@@ -54,6 +54,8 @@ function setUp(...connections: FakeConnection[]) {
   monitor.start()
   return {
     suspected,
+    /** Watched from now on. */
+    watch: (...others: FakeConnection[]) => connections.splice(0, connections.length, ...others),
     check: (connection: FakeConnection) => monitor.check(connection),
     async pass(ms: number, each = () => {}) {
       for (let step = 0; step < ms; step += 100) {
@@ -119,6 +121,21 @@ describe('createLivenessMonitor', () => {
     await pass(1_500)
     expect(connection.status).toBe('open')
     expect([...suspected]).toEqual([])
+    await pass(10_000)
+    expect(connection.status).toBe('closed')
+  })
+
+  it('does not take the time in which nobody watched a connection for its silence', async () => {
+    const connection = new FakeConnection('a')
+    const { pass, watch, suspected } = setUp(connection)
+    await pass(1_000)
+    watch()
+    await pass(60_000)
+    watch(connection)
+    await pass(5_000)
+    expect(connection.status).toBe('open')
+    expect([...suspected]).toEqual([])
+    connection.answers = false
     await pass(10_000)
     expect(connection.status).toBe('closed')
   })

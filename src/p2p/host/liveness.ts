@@ -68,7 +68,8 @@ export function createLivenessMonitor(
 ): LivenessMonitor {
   const { clock, logger } = modules
   const controller = new AbortController()
-  const states = new WeakMap<WatchedConnection, Watched>()
+  /** Of those looked at now: what is not looked at for a while has not been silent for that. */
+  let states = new Map<WatchedConnection, Watched>()
   /** Checked although nobody watches them. */
   const checked = new Set<WatchedConnection>()
   const intervalMs = options.silentMs / LOOKS
@@ -108,7 +109,9 @@ export function createLivenessMonitor(
     const isBehind = nowMs < lookedAtMs || nowMs - lookedAtMs > options.silentMs + intervalMs
     lookedAtMs = nowMs
     const peers = new Map<string, boolean>()
-    for (const connection of new Set([...watched, ...checked])) {
+    const lookedAt = new Set([...watched, ...checked])
+    states = new Map([...states].filter(([connection]) => lookedAt.has(connection)))
+    for (const connection of lookedAt) {
       if (connection.status !== 'open') {
         checked.delete(connection)
         continue
