@@ -196,6 +196,26 @@ describe('discovery', () => {
     expect(lines[0]).toContain('No bootnode answers')
   })
 
+  it('does not say so when one did and is gone', async () => {
+    const boot = await start([])
+    const lines: string[] = []
+    const write = (line: string): number => lines.push(line)
+    const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write })
+    const clock = new ManualClock(Date.now())
+    const node = await start([boot.record.text], { clock, logger })
+    await clock.advance(0)
+    await until('the handshake', () => node.discovery.sessions() === 1)
+    await boot.discovery.stop()
+    // Its last lookups have found out.
+    const before = node.lookups()
+    await until('two lookups without an answer', async () => {
+      await clock.advance(FAST_INTERVAL_MS / 100)
+      return node.lookups() >= before + 3
+    })
+    await clock.advance(60_000)
+    expect(lines).toEqual([])
+  })
+
   it('announces a later record after each start, so that others replace the old one', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const first = await start([], { privateKey })

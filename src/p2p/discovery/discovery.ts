@@ -115,6 +115,8 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   let savedSequence: bigint | undefined
   let isLookingUp = false
   let hasHeard = false
+  /** Somebody has shaken hands with us: packets come back. */
+  let hasAnswer = false
   let rounds = 0
 
   const after = (name: string, delayMs: number, run: () => void | Promise<void>): void => {
@@ -245,7 +247,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     for (const record of ours.values()) tell(record)
   }
   const reportSilence = (): void => {
-    if (bootnodes.length === 0 || (own.service()?.connected() ?? 0) > 0) return
+    if (bootnodes.length === 0 || hasAnswer) return
     logger.warn('No bootnode answers: is UDP open?', { bootnodes: bootnodes.length, listening: socket?.port })
   }
   /**
@@ -262,7 +264,10 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       logger,
       privateKey: modules.privateKey,
       onRecord,
-      onSession: askWhileFew,
+      onSession(record) {
+        hasAnswer = true
+        askWhileFew(record)
+      },
       onRenewed: () => after('lookup', 0, lookUp),
       isTrusted: (ip) => isBootnode(ip) || isLocalIp(ip),
     },

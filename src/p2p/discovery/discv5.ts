@@ -60,8 +60,6 @@ export interface Discv5Service {
   renewSessions(): void
   /** Nodes in the routing table, answering or not. */
   table(): NodeRecord[]
-  /** Those of the table that answer. */
-  connected(): number
   /** Nodes that a key is agreed on with. */
   sessions(): number
   add(record: NodeRecord): void
@@ -208,7 +206,6 @@ export function createDiscv5(
       service.kadValues().slice(0, RENEWED_AT_ONCE).map(toRecord).forEach(ping)
     },
     table: () => service.kadValues().map(toRecord),
-    connected: () => service.connectedPeerCount,
     sessions: () => session.sessionsSize(),
     add: (record) => service.addEnr(record.text),
     contact({ publicKey, ip, udpPort }) {
