@@ -11,6 +11,8 @@ import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createBlockValidator, type Verdict } from './blockValidator.ts'
+import type { Inspection } from './inspection.ts'
+import { InspectionFailure } from './inspectionProcess.ts'
 import { unpackMessage } from './messageId.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
@@ -180,6 +182,7 @@ describe('createBlockValidator', () => {
 
   it('rejects a message too small for a signature and a byte', () => {
     expect(reasonOf(setUp().judgeRaw(new Uint8Array(65)))).toBe('reject too-small')
+    expect(reasonOf(setUp().judgeRaw(new Uint8Array(66).fill(1)))).toBe('reject wrong-signer')
   })
 
   it.each([
@@ -233,11 +236,10 @@ describe('createBlockValidator', () => {
     }
   })
 
-  it('rejects withdrawals', () => {
-    const { judge, block } = setUp('canyon')
-    const address = ZERO_ADDRESS
-    const envelope = block({ withdrawals: [{ index: 0n, validatorIndex: 0n, address, amount: 1n }] })
-    expect(reasonOf(judge(envelope))).toMatch(/^reject (withdrawals|wrong-hash)$/)
+  it.each<Fork>(['canyon', 'holocene', 'isthmus'])('rejects withdrawals on %s, though the hash fits', (fork) => {
+    const { judge, block } = setUp(fork)
+    const withdrawals = [{ index: 0n, validatorIndex: 0n, address: ZERO_ADDRESS, amount: 1n }]
+    expect(reasonOf(judge(block({ withdrawals })))).toBe('reject withdrawals')
   })
 
   it.each([
@@ -282,6 +284,35 @@ describe('createBlockValidator', () => {
     expect(reasonOf(judge({ ...good, payload: { ...good.payload, gasUsed: 1n } }))).toBe('reject wrong-hash')
     expect(reasonOf(judge(good))).toBe('accept')
     expect(reasonOf(judge(good))).toBe('ignore already-seen')
+  })
+
+  it('judges what another process has inspected by what is known when that is done', async () => {
+    const { validate, block, state, version } = setUp()
+    const [other, third] = [`0x${'bb'.repeat(20)}`, `0x${'cc'.repeat(20)}`] as const
+    const judgeLater = async (meanwhile: () => Inspection | Promise<Inspection>): Promise<Verdict> => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const verdict = validate(version, { ok: true, inspection: promise.then(meanwhile) })
+      resolve()
+      return verdict
+    }
+    const inspected = (blockNumber: number): Inspection => {
+      const envelope = block({ blockNumber })
+      return { stop: 'none', signer: SEQUENCER_ADDRESS, envelope, computedHash: envelope.payload.blockHash }
+    }
+    expect(await judgeLater(() => inspected(1))).toMatchObject({ result: 'accept', signer: 'current' })
+    state.signer = other
+    expect(await judgeLater(() => inspected(2))).toMatchObject({ result: 'accept', signer: 'previous' })
+    const rotated = await judgeLater(() => {
+      state.signer = third
+      return inspected(3)
+    })
+    expect(rotated).toEqual({ result: 'reject', reason: 'wrong-signer', detail: SEQUENCER_ADDRESS })
+
+    const failsWith = (error: Error) => judgeLater(() => Promise.reject(error))
+    expect(reasonOf(await failsWith(new InspectionFailure('timed-out', 'late')))).toBe('ignore timed-out')
+    expect(reasonOf(await failsWith(new Error('a fault')))).toBe('reject internal-error')
+    state.signer = undefined
+    expect(reasonOf(await judgeLater(() => inspected(4)))).toBe('ignore no-signer-configured')
   })
 
   it('gives a verdict for whatever bytes come, signed or not', () => {

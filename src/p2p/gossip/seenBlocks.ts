@@ -11,7 +11,7 @@ export interface SeenBlocks {
   record(number: number, hash: Hex): void
 }
 
-export function createSeenBlocks(maxHeights = MAX_HEIGHTS): SeenBlocks {
+export function createSeenBlocks(): SeenBlocks {
   /** In order of last use. */
   const heights = new Map<number, Hex[]>()
   const touch = (number: number): Hex[] => {
@@ -29,7 +29,7 @@ export function createSeenBlocks(maxHeights = MAX_HEIGHTS): SeenBlocks {
     },
     record(number, hash) {
       touch(number).push(hash)
-      if (heights.size > maxHeights) {
+      if (heights.size > MAX_HEIGHTS) {
         const [oldest] = heights.keys()
         if (oldest !== undefined) heights.delete(oldest)
       }
