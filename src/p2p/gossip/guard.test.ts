@@ -45,6 +45,7 @@ async function setUp(options: { score?: number } = {}) {
   const clock = new ManualClock(1_000)
   const seen: SeenRpc[] = []
   const offences: string[] = []
+  /** Of each message with one, who sent it, and its topic. */
   const authors: string[] = []
   /** Messages under judgement, to be let go. */
   const judging: { from: string; done(): void }[] = []
@@ -84,7 +85,7 @@ async function setUp(options: { score?: number } = {}) {
     {
       conduct: createPeerConduct({ clock, penalise: (_peer, _points, offence) => offences.push(offence) }),
       setTimeout: clock.setTimeout.bind(clock),
-      onAuthor: (id) => authors.push(id),
+      onAuthor: (id, topic) => authors.push(`${id} ${topic}`),
       onSlowReader: () => {},
       onCopy: () => {
         read += 1
@@ -101,7 +102,7 @@ async function setUp(options: { score?: number } = {}) {
     target.createInboundStream(joined.id, joined.asStream)
     return joined
   }
-  return { target, guard, seen, offences, authors, judging, copies, kept, seenIds, copiesRead: () => read, join }
+  return { target, guard, clock, seen, offences, authors, judging, copies, kept, seenIds, copiesRead: () => read, join }
 }
 
 const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
@@ -138,13 +139,18 @@ describe('the guard before gossipsub', () => {
     expect(offences).toEqual(new Array(9).fill('rpc-flood'))
   })
 
-  it('takes messages with an author out, and says so for our topics', async () => {
-    const { join, seen, authors } = await setUp()
-    const from = Uint8Array.of(1)
-    join('a').send({ messages: [{ topic: TOPIC, from }, { topic: '/other', from }, message(Uint8Array.of(7))] })
-    expect(seen[0]?.messages).toHaveLength(1)
-    expect(authors).toEqual(['a'])
-  })
+  it.each(['from', 'seqno', 'signature', 'key'])(
+    'takes messages with a %s out, and says so for our topics',
+    async (field) => {
+      const { join, seen, authors } = await setUp()
+      const signed = { [field]: Uint8Array.of(1) }
+      join('a').send({
+        messages: [{ topic: TOPIC, ...signed }, { topic: '/other', ...signed }, message(Uint8Array.of(7))],
+      })
+      expect(seen[0]?.messages).toHaveLength(1)
+      expect(authors).toEqual([`a ${TOPIC}`])
+    },
+  )
 
   it('counts the copy of a valid block without decoding it, and keeps the promise of it', async () => {
     const { guard, join, seen, copies, kept, seenIds, copiesRead } = await setUp()
@@ -167,6 +173,41 @@ describe('the guard before gossipsub', () => {
     seenIds.clear()
     join('f').send(block)
     expect(seen).toHaveLength(5)
+  })
+
+  it('hears what else stands in the frame of a block, whoever sends the same', async () => {
+    const { guard, join, seen, seenIds } = await setUp()
+    const block = { messages: [message(Uint8Array.of(1, 2, 3))], graft: [TOPIC] }
+    join('a').send(block)
+    guard.onAccepted(seen[0]?.messages[0]?.data ?? new Uint8Array(0), { topic: TOPIC, id: 'block' })
+    seenIds.add('block')
+    join('b').send(block)
+    expect(seen).toHaveLength(2)
+  })
+
+  it('counts neither new blocks nor copies of good ones as messages', async () => {
+    const { guard, join, seen, seenIds, judging, offences } = await setUp()
+    const peer = join('a')
+    const send = async (data: Uint8Array, judge: (data: Uint8Array) => void): Promise<void> => {
+      peer.send({ messages: [message(data)] })
+      judge(seen.at(-1)?.messages[0]?.data ?? new Uint8Array(0))
+      judging.pop()?.done()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const small = (n: number) => Uint8Array.of(n, n >> 8)
+    const accept = (data: Uint8Array) => guard.onAccepted(data, { topic: TOPIC, id: 'block' })
+    // 180 MB unpacked, three times what a peer may send of other messages.
+    for (let n = 0; n < 20; n++) await send(large(n), accept)
+    for (let n = 0; n < 300; n++) await send(small(n), accept)
+    seenIds.add('block')
+    peer.send({ messages: [message(small(299))] })
+    for (let n = 300; n < 600; n++) await send(small(n), () => guard.onKnown('a'))
+    for (let n = 600; n < 850; n++) await send(small(n), () => {})
+    expect(seen).toHaveLength(870)
+    expect(judging).toEqual([])
+    expect(offences).toEqual([])
+    for (let n = 850; n < 950; n++) await send(small(n), () => {})
+    expect(offences).toEqual(['message-flood'])
   })
 
   it('gives nobody room for more junk for the copies of a block', async () => {
@@ -194,6 +235,24 @@ describe('the guard before gossipsub', () => {
     bad.stream.dispatchEvent(new StreamMessageEvent(frameRpc(Uint8Array.of(0x1b))))
     expect(seen).toEqual([])
     expect(offences).toEqual([])
+  })
+
+  it('waits a minute for the rest of a frame', async () => {
+    const { join, clock, offences } = await setUp()
+    const slow = join('a')
+    slow.stream.dispatchEvent(new StreamMessageEvent(Uint8Array.of(100, 1)))
+    await clock.advance(59_999)
+    expect(offences).toEqual([])
+    await clock.advance(1)
+    expect(offences).toEqual(['slow-frame'])
+  })
+
+  it('does not hear who is not in gossip', async () => {
+    const { target, seen } = await setUp()
+    const unknown = peer('a')
+    target.createInboundStream(unknown.id, unknown.asStream)
+    unknown.send({ graft: [TOPIC] })
+    expect(seen).toEqual([])
   })
 
   it('resets a stream that another replaces', async () => {
