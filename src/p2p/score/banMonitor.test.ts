@@ -4,7 +4,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import { createBanMonitor } from './banMonitor.ts'
 
 describe('createBanMonitor', () => {
-  it('bans what is below the threshold, one peer a second, and no static peer', async () => {
+  it('bans what is below the threshold, one peer a second, but nobody static or gone', async () => {
     const clock = new ManualClock(5_000)
     const scores: Record<string, number> = { good: 0, edge: -100, bad: -100.1, static: -500 }
     const bans: [string, number, string][] = []
@@ -13,7 +13,7 @@ describe('createBanMonitor', () => {
         clock,
         logger: silentLogger,
         connected: () => Object.keys(scores),
-        score: (peer) => scores[peer] ?? 0,
+        score: (peer) => scores[peer] ?? -500,
         mainReason: () => 'some reason',
         isStatic: (peer) => peer === 'static',
         async ban(peer, { expiryMs, reason }) {
@@ -24,6 +24,7 @@ describe('createBanMonitor', () => {
       { threshold: -100, durationMs: 3_600_000 },
     )
     monitor.start()
+    monitor.suspect('gone')
     await clock.advance(2_000)
     expect(bans).toEqual([])
     for (let second = 0; second < 10; second++) await clock.advance(1_000)

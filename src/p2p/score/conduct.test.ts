@@ -57,10 +57,25 @@ describe('offences', () => {
     expect(seen).toHaveLength(3)
   })
 
+  const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
+
   it('stand in the document with their price, and no others do', () => {
-    const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
     const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])
     const documented = Object.fromEntries(rows)
     expect(documented).toEqual(Object.fromEntries(Object.entries(OFFENCES).map(([name, { points }]) => [name, points])))
+  })
+
+  it.each([
+    ['rpcs', 'beyond 4,000 and 1,000 a second', 1],
+    ['fields', '80,000 and 20,000 members a second', 1],
+    ['messages', 'beyond 250 and 50 a second', 1],
+    ['messageBytes', '64 MiB and 16 MiB a second', 1024 * 1024],
+    ['subscriptions', 'beyond 256 and 4 a second', 1],
+    ['pings', '100 pings and 10 a second', 1],
+    ['pushes', '16 and one a second', 1],
+  ] as const)('stand in the document with their budget: %s', (budget, words, unit) => {
+    expect(text).toContain(words)
+    const [burst, perSecond] = words.replaceAll(',', '').replace('one', '1').match(/\d+/g) ?? []
+    expect(BUDGETS[budget]).toEqual({ perSecond: Number(perSecond) * unit, burst: Number(burst) * unit })
   })
 })
