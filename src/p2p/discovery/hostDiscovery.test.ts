@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Clock, systemClock } from '../../lib/clock.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
-import { DEFAULT_DISCOVERY_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { signedRecord } from '../testUtils/signedRecord.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
@@ -18,12 +19,12 @@ import { encodeOpstackEntry } from './opstackEntry.ts'
 
 async function start(
   discovery: Partial<DiscoveryOptions>,
-  modules: { chainId?: bigint; l1ChainId?: bigint; logger?: Logger; clock?: Clock; options?: Partial<P2pOptions> } = {},
+  modules: { config?: Partial<RollupConfig>; logger?: Logger; clock?: Clock; options?: Partial<P2pOptions> } = {},
 ): Promise<TestNode> {
-  const { chainId: l2ChainId = 901n, l1ChainId = 900n, logger = silentLogger, clock = systemClock } = modules
+  const { config = {}, logger = silentLogger, clock = systemClock } = modules
   const started = await nodeInTest(
     { ...modules.options, discovery: { ...DEFAULT_DISCOVERY_OPTIONS, path: 'memory', ...discovery } },
-    { chain: testChain(testConfig('holocene', { l2ChainId, l1ChainId })), logger, clock },
+    { chain: testChain(testConfig('holocene', config)), logger, clock },
   )
   return started
 }
@@ -75,6 +76,35 @@ describe('records without end', () => {
 })
 
 describe('discovery', () => {
+  it('remembers where a node is for as long as it is told of', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const hourMs = 3_600_000
+    const clock = new ManualClock(Date.now())
+    const entries = {
+      ip: Uint8Array.of(127, 0, 0, 1),
+      tcp: Uint8Array.of(9),
+      opstack: encodeOpstackEntry({ chainId: 901n, version: 0n }),
+    }
+    const bootnode = signedRecord(new Uint8Array(randomBytes(32)), entries)
+    // What else looks at the clock is to look rarely; one peer is enough, so that nobody is dialled.
+    const liveness = { silentMs: 100 * hourMs, answerMs: 100 * hourMs, closeMs: 100 * hourMs }
+    const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
+    const { address } = await nodeInTest()
+    const rarely = { peersLow: 1, ping: false, ban, liveness, health: { intervalMs: hourMs } }
+    const { node } = await start(
+      { bootnodes: [bootnode] },
+      { clock, config: { blockTime: 600 }, options: { ...rarely, staticPeers: [address] } },
+    )
+    const known = async () => Object.values((await node.peers(false)).peers).find(({ ENR }) => ENR === bootnode)
+    await until('the bootnode', async () => (await known()) !== undefined)
+    for (let hour = 0; hour < 36; hour++) {
+      vi.setSystemTime(Date.now() + hourMs)
+      await clock.advance(hourMs)
+      expect((await known())?.addresses).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/9/')])
+    }
+  })
+
   it('lets two nodes find each other through a bootnode, one by its ENR, one by its enode and a name', async () => {
     const boot = await start({ bootnodes: [] })
     const a = await start({ bootnodes: [await enrOf(boot)] })
@@ -119,7 +149,7 @@ describe('discovery', () => {
   })
 
   it('leaves nodes of another chain alone, though it hears of them', async () => {
-    const boot = await start({ bootnodes: [] }, { chainId: 10n })
+    const boot = await start({ bootnodes: [] }, { config: { l2ChainId: 10n } })
     const bootnodes = [await enrOf(boot)]
     const a = await start({ bootnodes })
     const b = await start({ bootnodes })
