@@ -1,6 +1,6 @@
 import { DecodeError } from '../lib/errors.ts'
 import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
-import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { booleanParam, objectParam, optionalParam, type Param, textParam } from './params.ts'
@@ -14,6 +14,8 @@ interface Dialect {
   subnet: (cidr: string) => unknown
   stats: (stats: PeerStats) => object
   banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
+  /** The parameter, with what is said where nothing is given for it. */
+  unlessNothing: (param: Param<string>, error: string) => Param<string>
 }
 
 const DEVIUM: Dialect = {
@@ -31,6 +33,7 @@ const DEVIUM: Dialect = {
     bannedPeers: [...new Set([...bannedPeers, ...timeBans.peers])],
     bannedIPS: [...new Set([...bannedIPS, ...timeBans.ips])],
   }),
+  unlessNothing: (param) => param,
 }
 
 const OP_NODE: Dialect = {
@@ -47,9 +50,17 @@ const OP_NODE: Dialect = {
     known,
   }),
   banned: ({ bannedPeers, bannedIPS }) => ({ bannedPeers, bannedIPS }),
+  unlessNothing: (param, error) => ({
+    ...param,
+    parse(value) {
+      if (isNothing(value)) throw new JsonRpcError(RPC_SERVER_ERROR, error)
+      return param.parse(value)
+    },
+  }),
 }
 
 const PEER_ID = textParam('peer id', 'a peer id such as "16Uiu2HA…"')
+const ADDRESS = textParam('peer address', 'a multiaddress that ends in /p2p/<peer id>')
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
 /** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
@@ -58,6 +69,12 @@ const SUBNET: Param<string> = objectParam('subnet', 'CIDR text such as "10.1.0.0
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DecodeError('invalid CIDR address')
   return ipNetToCidr(value)
 })
+
+/** What Go reads as nothing: null, an empty text, a subnet without address or mask. op-node refuses it by itself. */
+function isNothing(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value === null || value === ''
+  return [value.IP, value.Mask].some((part) => part === undefined || isNothing(part))
+}
 
 /** `deviump2p_*` and `opp2p_*`, answered from the running host. */
 export function p2pMethods(p2p: P2pApi): RpcMethod[] {
@@ -119,6 +136,10 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   const list = (method: string, result: string, description: string, run: () => Promise<unknown>) =>
     defineMethod({ name: name(method), params: [], result, description, handle: run })
 
+  const ip = dialect.unlessNothing(IP, 'invalid request')
+  const subnet = dialect.unlessNothing(SUBNET, 'invalid request')
+  const address = dialect.unlessNothing(ADDRESS, 'bad peer address: failed to parse multiaddr "": empty multiaddr')
+
   return [
     list('self', 'peer record', 'This node as its peers see it', () => p2p.self()),
     defineMethod({
@@ -135,23 +156,20 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
     action('blockPeer', PEER_ID, 'Refuse a peer from now on and close its connections', (id) => p2p.blockPeer(id)),
     action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
     list('listBlockedPeers', 'array of peer ids', 'Peers on the block list', () => p2p.listBlockedPeers()),
-    action('blockAddr', IP, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
-    action('unblockAddr', IP, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
+    action('blockAddr', ip, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
+    action('unblockAddr', ip, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
     list('listBlockedAddrs', 'array of IP addresses', 'IP addresses on the block list', () => p2p.listBlockedAddrs()),
-    action('blockSubnet', SUBNET, 'Refuse a subnet from now on and close its connections', (cidr) =>
+    action('blockSubnet', subnet, 'Refuse a subnet from now on and close its connections', (cidr) =>
       p2p.blockSubnet(cidr),
     ),
-    action('unblockSubnet', SUBNET, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
+    action('unblockSubnet', subnet, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
     list('listBlockedSubnets', 'array of subnets', 'Subnets on the block list', async () =>
       (await p2p.listBlockedSubnets()).map(dialect.subnet),
     ),
     action('protectPeer', PEER_ID, 'Keep a peer when connections are trimmed', (id) => p2p.protectPeer(id)),
     action('unprotectPeer', PEER_ID, 'Let a peer be trimmed again', (id) => p2p.unprotectPeer(id)),
-    action(
-      'connectPeer',
-      { ...textParam('peer address', 'a multiaddress that ends in /p2p/<peer id>') },
-      'Dial a peer and wait until it is identified',
-      (address) => p2p.connectPeer(address),
+    action('connectPeer', address, 'Dial a peer and wait until it is identified', (address) =>
+      p2p.connectPeer(address),
     ),
     action('disconnectPeer', PEER_ID, 'Close the connections of a peer and forget it', (id) => p2p.disconnectPeer(id)),
   ]

@@ -1,6 +1,6 @@
 import { describeError } from '../lib/errors.ts'
 import { type Hex, isHex, lowerHex, quantityToNumber } from '../lib/hex.ts'
-import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
+import { invalidParams, JsonRpcError, type JsonValue } from '../lib/jsonRpc/types.ts'
 
 /** One positional parameter: its name and form in the documentation, and the check that makes it a typed value. */
 export interface Param<T> {
@@ -21,8 +21,10 @@ export function blockNumberParam(name: string): Param<number> {
   return { name, expects: 'a block number as hex text such as "0x10"', parse: (value) => quantityToNumber(value, name) }
 }
 
+/** Go's clients write false as null, too. */
 export function booleanParam(name: string): Param<boolean> {
-  return { name, expects: 'true or false', parse: (value) => (typeof value === 'boolean' ? value : wrongType()) }
+  const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())
+  return { name, expects: 'true or false', parse }
 }
 
 export function hashParam(name: string): Param<Hex> {
@@ -70,6 +72,7 @@ export function parseParams<P extends readonly Param<unknown>[]>(
     try {
       return spec.parse(value)
     } catch (error) {
+      if (error instanceof JsonRpcError) throw error
       throw invalidArgument(
         index,
         error instanceof WrongType ? `${spec.name} should be ${spec.expects}` : describeError(error),

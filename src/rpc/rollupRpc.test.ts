@@ -180,6 +180,28 @@ describe('p2p methods', () => {
     })
   })
 
+  it.each(['opp2p', 'deviump2p'])('%s_peers reads null as false', async (namespace) => {
+    await call(`${namespace}_peers`, [null])
+    expect(fixture.asked).toEqual([['peers', false]])
+  })
+
+  const NOTHING = { code: -32000, message: 'invalid request' }
+  const NO_ADDRESS = { code: -32000, message: 'bad peer address: failed to parse multiaddr "": empty multiaddr' }
+  it.each([
+    ...['blockAddr', 'unblockAddr'].flatMap((method) => [null, ''].map((param) => [method, param, NOTHING] as const)),
+    ...['blockSubnet', 'unblockSubnet'].flatMap((method) =>
+      [null, {}, { IP: '10.0.0.0' }, { Mask: '/wAAAA==' }, { IP: '', Mask: '' }].map(
+        (param) => [method, param, NOTHING] as const,
+      ),
+    ),
+    ['connectPeer', null, NO_ADDRESS],
+    ['connectPeer', '', NO_ADDRESS],
+  ] as const)('opp2p_%s(%j) refuses what is nothing as op-node does', async (method, param, error) => {
+    expect(await call(`opp2p_${method}`, [param])).toEqual({ error })
+    expect(await call(`deviump2p_${method}`, [param])).toMatchObject({ error: { code: -32602 } })
+    expect(fixture.asked).toEqual([])
+  })
+
   it('keep the errors of op-node', async () => {
     expect(await call('opp2p_discoveryTable')).toEqual({ error: { code: -32000, message: 'discovery disabled' } })
     expect(await call('opp2p_blockPeer', ['xx'])).toEqual({
