@@ -162,7 +162,7 @@ describe('retainScores', () => {
   it('forgets who does not come back in time, and topics that are not scored', () => {
     const { score, retained } = keeper()
     const bad = {
-      meshTime: 0,
+      meshTime: 600_000,
       firstMessageDeliveries: 0,
       meshMessageDeliveries: 0,
       meshFailurePenalty: 0,
@@ -176,6 +176,7 @@ describe('retainScores', () => {
     vi.setSystemTime(Date.now() + 2_000)
     score.refreshScores()
     score.addPeer('a')
+    score.graft('a', TOPIC)
     expect(score.score('a')).toBe(0)
   })
 

@@ -105,6 +105,8 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
     for (const ip of before?.knownIPs ?? []) score.removeIP(peerId, ip)
     addPeer(peerId)
     const now = score.peerStats.get(peerId)
+    // Its time is over: of a peer from before the start, that in the mesh is, too.
+    if (before === undefined) meshTimes.delete(peerId)
     if (before === undefined || now === undefined) return
     now.topics = before.topics
     now.behaviourPenalty = before.behaviourPenalty
