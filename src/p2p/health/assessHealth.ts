@@ -29,7 +29,8 @@ const MIN_L1_MOVES = 3
 export function assessHealth(facts: HealthFacts, previous: HealthState, limits: HealthLimits): HealthState {
   const { nowMs, lastMoves, staticPeers } = facts
   const made = lastMoves.sequencer
-  if (made !== null && nowMs - made.atMs < limits.silentMs) return 'sequencing'
+  // One of time to come was made before the clock was set back.
+  if (made !== null && made.atMs <= nowMs && nowMs - made.atMs < limits.silentMs) return 'sequencing'
   if (facts.flow >= (isTrouble(previous) && previous !== 'l1-only' ? RECOVERY_BLOCKS : 1)) return flowing(facts, limits)
   if (facts.lastBlock === null && nowMs - facts.startedMs < limits.graceMs) return 'starting'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../lib/clock.ts'
+import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
 import type { RejectReason } from '../gossip/blockValidator.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
@@ -12,6 +12,8 @@ const STATIC = '16Uiu2HAmTopic'
 const config = testConfig()
 
 let clock: ManualClock
+/** By somebody who sets the machine's clock. */
+let setBackMs: number
 let record: HealthRecord
 let monitor: HealthMonitor
 let net: { connected: string[]; subscribers: number; mesh: number; chains: string[] }
@@ -20,6 +22,11 @@ let why: string
 
 function start(statics: string[] = []): void {
   clock = new ManualClock(START_MS)
+  setBackMs = 0
+  const wall: Clock = {
+    now: () => clock.now() - setBackMs,
+    setTimeout: (run, delayMs) => clock.setTimeout(run, delayMs),
+  }
   lines = []
   const write = (level: string) => (message: string, fields?: LogFields) => {
     why = String(fields?.why)
@@ -27,10 +34,10 @@ function start(statics: string[] = []): void {
   }
   const logger: Logger = { ...silentLogger, info: write('info'), warn: write('warn'), error: write('error') }
   net = { connected: [], subscribers: 0, mesh: 0, chains: [] }
-  record = createHealthRecord(clock, statics)
+  record = createHealthRecord(wall, statics)
   monitor = createHealthMonitor(
     {
-      clock,
+      clock: wall,
       logger,
       record,
       connected: () => net.connected,
@@ -270,6 +277,30 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
     await seconds(400)
     expect(lines.slice(1)).toEqual(['info Gossip is not missed any more: gossip-silent → quiet'])
+  })
+
+  it('as soon when the clock has been set back, and no block came since', async () => {
+    await followFor(100)
+    setBackMs = 3_600_000
+    await seconds(60, byL1)
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
+    expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 } })
+  })
+
+  it('and when it was set back as trouble had begun', async () => {
+    await followFor(100)
+    await seconds(35, byL1)
+    setBackMs = 3_600_000
+    await seconds(35, byL1)
+    expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
+  })
+
+  it('of a sequencer that has stopped, too', async () => {
+    connect()
+    await seconds(30, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
+    setBackMs = 3_600_000
+    await seconds(90, byL1)
+    expect(monitor.state()).toBe('gossip-silent')
   })
 
   it('blocks that come but do not become the head', async () => {

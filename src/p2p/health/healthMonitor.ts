@@ -62,6 +62,7 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   const told = () => ({ ...modules.gossip(), ...record.facts(), connected: modules.connected().length })
   const facts = (): HealthFacts => {
     const nowMs = clock.now()
+    startedMs = Math.min(startedMs, nowMs)
     const silentSinceMs = nowMs - limits.silentMs
     return {
       ...told(),
@@ -88,7 +89,8 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
       candidate = undefined
       return
     }
-    if (candidate?.state !== next) candidate = { state: next, sinceMs: clock.now() }
+    // One of time to come: the clock was set back.
+    if (candidate?.state !== next || candidate.sinceMs > clock.now()) candidate = { state: next, sinceMs: clock.now() }
     const isAtOnce = !isTrouble(next) && (!isTrouble(state) || next !== 'quiet')
     if (!isAtOnce && clock.now() - candidate.sinceMs < limits.confirmMs) return
     const before = { state, sinceMs }

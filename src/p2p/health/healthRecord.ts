@@ -45,6 +45,9 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     times.push(atMs)
     if (times.length > KEPT_TIMES) times.shift()
   }
+  /** What is to come was before the clock was set back. */
+  const countSince = (times: readonly number[], sinceMs: number): number =>
+    times.filter((atMs) => atMs > sinceMs && atMs <= clock.now()).length
   const sourceOf = ({ movedBy, hash }: HeadNews): HeadSource => {
     if (movedBy === 'payload') return ways.get(hash) ?? 'posted'
     return movedBy === 'sequencer' ? 'sequencer' : 'l1'
@@ -97,7 +100,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       lastMoves[source] = move
       events.add(source)
       l1Only.count = source === 'l1' ? l1Only.count + 1 : 0
-      l1Only.sinceMs = source === 'l1' ? (l1Only.sinceMs ?? move.atMs) : null
+      l1Only.sinceMs = source === 'l1' ? Math.min(l1Only.sinceMs ?? move.atMs, move.atMs) : null
     },
     onConnected: (peerId: string): void => onStatic(peerId, true, null),
     onDisconnected(peerId: string, end: { by: 'us' | 'peer'; cause: string }): void {
@@ -115,8 +118,8 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     },
     lastBlock: () => lastBlock,
     /** Blocks accepted, or refused, since then; no more than `KEPT_TIMES`. */
-    acceptedSince: (sinceMs: number): number => acceptedAtMs.filter((atMs) => atMs > sinceMs).length,
-    refusedSince: (sinceMs: number): number => refusedAtMs.filter((atMs) => atMs > sinceMs).length,
+    acceptedSince: (sinceMs: number): number => countSince(acceptedAtMs, sinceMs),
+    refusedSince: (sinceMs: number): number => countSince(refusedAtMs, sinceMs),
     facts() {
       const headMoves = { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 }
       for (const source of SOURCES) headMoves[source] = events.of(source)

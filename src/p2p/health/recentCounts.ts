@@ -15,15 +15,17 @@ const MAX_NAMES = 64
 
 export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts {
   let slots: { startMs: number; counts: Map<string, number> }[] = []
+  /** Slots of time to come, too: the clock was set back. */
   const dropOld = (): void => {
-    const oldestMs = clock.now() - windowMs
-    if ((slots[0]?.startMs ?? oldestMs) < oldestMs) slots = slots.filter(({ startMs }) => startMs >= oldestMs)
+    const nowMs = clock.now()
+    const isRecent = ({ startMs }: { startMs: number }): boolean => startMs >= nowMs - windowMs && startMs <= nowMs
+    if (!slots.every(isRecent)) slots = slots.filter(isRecent)
   }
   return {
     add(name) {
       const nowMs = clock.now()
       let slot = slots.at(-1)
-      if (slot === undefined || nowMs - slot.startMs >= SLOT_MS) {
+      if (slot === undefined || nowMs - slot.startMs >= SLOT_MS || nowMs < slot.startMs) {
         dropOld()
         slot = { startMs: nowMs, counts: new Map() }
         slots.push(slot)
