@@ -10,6 +10,8 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const clock = new ManualClock(0)
   const lines: string[] = []
   const reasons: unknown[] = []
+  /** As told. */
+  const away: unknown[] = []
   const state = {
     connected: false,
     reachable: false,
@@ -23,8 +25,9 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     format: 'json',
     color: false,
     write: (line) => {
-      const { lvl, msg, reason } = JSON.parse(line)
+      const { lvl, msg, reason, awaySeconds } = JSON.parse(line)
       reasons.push(reason)
+      if (awaySeconds !== undefined) away.push(awaySeconds)
       lines.push(`${lvl}: ${msg}`)
     },
   })
@@ -63,7 +66,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     statics.start()
     await clock.advance(10_000)
   }
-  return { clock, lines, reasons, state, statics, fall, pass, stand }
+  return { away, clock, lines, reasons, state, statics, fall, pass, stand }
 }
 
 describe('createStaticPeers', () => {
@@ -174,6 +177,19 @@ describe('createStaticPeers', () => {
       'warn: Static peer is away, still trying',
     ])
     expect(reasons).toEqual(['refused', 'refused', 'refused'])
+  })
+
+  it('counts from when it fell silent how long a connected peer is away', async () => {
+    const { away, state, statics, pass, stand } = setUp()
+    await stand()
+    await pass(800, 1_000)
+    state.reachable = false
+    statics.onSuspect(ID)
+    await pass(55, 1_000)
+    expect(away).toEqual([])
+    await pass(10, 1_000)
+    expect(away).toHaveLength(1)
+    expect(away[0]).toBeLessThanOrEqual(65)
   })
 
   it('says that a peer closes right after connecting, unless it was us', async () => {

@@ -241,6 +241,8 @@ export function createStaticPeers(
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
       entry.lostAtMs = clock.now()
+      entry.awaySinceMs = clock.now()
+      entry.reportedAtMs = clock.now()
       logger.debug('Static peer is silent, trying another connection', { peer: peerId })
       schedule(entry, 0)
     },
