@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
+import type { P2pChain } from '../options.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
 import { encodeRequest, RESULT } from './payloadByNumber.ts'
@@ -100,5 +102,71 @@ describe('createPayloadServer', () => {
     await asking
     expect((clock.now() - startMs) / 10 / thenEachMs).toBeGreaterThan(0.9)
     expect((clock.now() - startMs) / 10 / thenEachMs).toBeLessThan(1.1)
+  })
+
+  const NOW_S = 1_700_000_000
+  const younger = testConfig('holocene', {
+    blockTime: 2,
+    genesis: { ...config.genesis, l2Time: NOW_S - 51, l2: { ...config.genesis.l2, number: 100 } },
+  })
+  function serverOf(payloadByNumber: P2pChain['payloadByNumber'], recent?: PayloadEnvelope) {
+    const clock = new ManualClock(NOW_S * 1000)
+    const results: number[] = []
+    const serve = createPayloadServer({
+      chain: testChain(younger, { payloadByNumber }),
+      recent: () => recent,
+      clock,
+      logger: silentLogger,
+      onOversized: () => {},
+      metrics: { onRequest: (_role, _number, result) => results.push(result) },
+    })
+    const request = async (number: number): Promise<number | undefined> => {
+      const stream = new FakeStream()
+      stream.receive(encodeRequest(number))
+      await serve(stream, { remotePeer })
+      expect(stream.sent[0]?.[0]).toBe(results.at(-1))
+      return results.at(-1)
+    }
+    return { clock, request }
+  }
+  const block = testBlock(younger, { blockNumber: 125, timestamp: NOW_S - 1 })
+
+  it.each([
+    [99, RESULT.invalidRequest],
+    [100, RESULT.ok],
+    [125, RESULT.ok],
+    [126, RESULT.invalidRequest],
+    [Number.MAX_SAFE_INTEGER + 1, RESULT.invalidRequest],
+  ])('answers for block %d of the blocks 100 to 125 that there can be with code %d', async (number, code) => {
+    expect(await serverOf(async () => block).request(number)).toBe(code)
+  })
+
+  it('has no blocks before the genesis', async () => {
+    const { clock, request } = serverOf(async () => block)
+    await clock.advance(-52_000)
+    expect(await request(100)).toBe(RESULT.invalidRequest)
+    await clock.advance(1_000)
+    expect(await request(100)).toBe(RESULT.ok)
+  })
+
+  it('gives a good block that the chain does not have yet, and says when the chain cannot be read', async () => {
+    expect(await serverOf(async () => undefined, block).request(125)).toBe(RESULT.ok)
+    const broken = serverOf(async () => {
+      throw new Error('no engine')
+    })
+    expect(await broken.request(125)).toBe(RESULT.unknownError)
+  })
+
+  it('refuses who would wait for more than 20 s, at no cost to its turn', async () => {
+    const { clock, request } = serverOf(async () => block)
+    const answered: (number | undefined)[] = []
+    const waiting = Array.from({ length: 64 + 20 * 16 }, () => request(125).then((code) => answered.push(code)))
+    for (let n = 0; n < 50; n++) expect(await request(125)).toBe(RESULT.unknownError)
+    await clock.advance(63)
+    waiting.push(request(125).then((code) => answered.push(code)))
+    expect(await request(125)).toBe(RESULT.unknownError)
+    for (let n = 0; n < 400; n++) await clock.advance(63)
+    await Promise.all(waiting)
+    expect(answered).toEqual(new Array(385).fill(RESULT.ok))
   })
 })
