@@ -92,9 +92,16 @@ describe('createConnectionTrimmer', () => {
     for (const id of ['x', 'y', 'z']) connected.set(id, peer(id))
     await clock.advance(59_000)
     expect(connected.size).toBe(5)
+    await clock.advance(1_000)
+    expect(connected.size).toBe(2)
+    for (const id of ['u', 'v', 'w']) connected.set(id, peer(id))
     trimmer.stop()
     await clock.advance(120_000)
     expect(connected.size).toBe(5)
+  })
+
+  it('has places for twice the high mark, or for sixteen more', () => {
+    expect([4, 16, 30].map(maxPeers)).toEqual([20, 32, 60])
   })
 
   it('makes room when all places are taken, and lets the protected in meanwhile', async () => {

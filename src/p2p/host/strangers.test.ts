@@ -39,6 +39,7 @@ describe('peers that came by', () => {
     strangers.onGone('a')
     strangers.onGone('b')
     strangers.onConnected('b')
+    strangers.onGone('c')
     await new Promise((resolve) => setImmediate(resolve))
     expect(forgotten).toEqual(['a'])
   })

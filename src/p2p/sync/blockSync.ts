@@ -118,8 +118,7 @@ export function createBlockSync(
       metrics.setQuarantined(blocks.quarantined())
     },
     onResult(peerId, outcome, detail) {
-      if (outcome === 'valid') appScores.record(peerId, 'validResponses')
-      else if (outcome === 'error') appScores.record(peerId, 'errorResponses', detail)
+      appScores.record(peerId, outcome === 'valid' ? 'validResponses' : 'errorResponses', detail)
     },
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../errors.ts'
@@ -26,6 +27,8 @@ function setUp(peers: string[]) {
   const asked: Asked[] = []
   const blocks: [number, string][] = []
   const results: string[] = []
+  /** Of each request, as the metrics have it. */
+  const codes: number[] = []
   const settled = () => clock.advance(0)
   const client = createBlockClient({
     clock: { now: () => clock.now() + setByMs, setTimeout: clock.setTimeout.bind(clock) },
@@ -49,7 +52,7 @@ function setUp(peers: string[]) {
       }),
     onBlock: ({ payload }, from) => blocks.push([payload.blockNumber, from]),
     onResult: (peer, outcome) => results.push(`${peer}: ${outcome}`),
-    metrics: { onRequest() {} },
+    metrics: { onRequest: (_role, _number, code) => codes.push(code) },
   })
   const ask = (...numbers: number[]) => {
     for (const number of numbers) client.enqueue(number)
@@ -64,7 +67,7 @@ function setUp(peers: string[]) {
   const setClock = (byMs: number): void => {
     setByMs += byMs
   }
-  return { clock, setClock, client, asked, blocks, results, ask, last, give }
+  return { clock, setClock, client, asked, blocks, results, codes, ask, last, give }
 }
 
 describe('createBlockClient', () => {
@@ -109,7 +112,7 @@ describe('createBlockClient', () => {
     expect(blocks).toEqual([[7, 'a']])
     // 250 ms, 500 ms, 1 s, then always 2 s, each from an answer; the clock moves by 2 s.
     expect(asked.map(({ atMs }) => atMs)).toEqual([0, 250, 2_500, 5_000, 8_000, 10_000])
-    expect(results.filter((result) => result.endsWith('error'))).toEqual([])
+    expect(results).toEqual(['a: valid'])
   })
 
   it('does not let a peer rest for as long as the clock was set back', async () => {
@@ -135,6 +138,20 @@ describe('createBlockClient', () => {
     expect(last().atMs).toBeLessThanOrEqual(20_000)
   })
 
+  it('takes a block that is on its way when its time is over', async () => {
+    const { clock, ask, last, give, blocks } = setUp(['a', 'b'])
+    await ask(7)
+    while (clock.now() < 18_000) {
+      await last().answer({ code: RESULT.notFound })
+      await clock.advance(2_000)
+    }
+    const pending = last()
+    await clock.advance(3_000)
+    await ask(8)
+    await give(pending)
+    expect(blocks).toEqual([[7, pending.peer]])
+  })
+
   it('leaves a peer alone for a while that failed, and asks another', async () => {
     const { clock, asked, ask, last, give, results } = setUp(['a', 'b'])
     await ask(7)
@@ -146,6 +163,85 @@ describe('createBlockClient', () => {
     await clock.advance(4_000)
     expect(asked.slice(3).map(({ peer }) => peer)).toEqual(['a'])
     expect(results).toEqual(['a: error', 'b: valid'])
+  })
+
+  it.each([
+    [RESULT.notFound, [], 1],
+    [RESULT.invalidRequest, ['a: error'], 2],
+    [RESULT.unknownError, ['a: error'], 3],
+    [200, ['a: error'], 5],
+  ])('counts the answer %d', async (code, blame, label) => {
+    const { ask, last, results, codes } = setUp(['a'])
+    await ask(7)
+    await last().answer({ code })
+    expect(results).toEqual(blame)
+    expect(codes).toEqual([label])
+  })
+
+  it('counts an answer that cannot be read as one of the others', async () => {
+    const { ask, last, results, codes } = setUp(['a'])
+    await ask(7)
+    await last().fail(new DecodeError('no block'))
+    await last().answer({ code: RESULT.ok, envelope: blockOf(7) })
+    expect(results).toEqual(['a: error'])
+    expect(codes).toEqual([5])
+  })
+
+  it('asks nobody twice for a block that he failed to give, and forgets it when all have failed', async () => {
+    const { clock, client, asked, ask, last } = setUp(['a', 'b', 'liar'])
+    client.enqueue(7, 'liar')
+    await clock.advance(0)
+    await last().fail(new P2pError('request-failed', 'no answer'))
+    await last().fail(new P2pError('request-failed', 'no answer'))
+    await clock.advance(10_000)
+    expect(asked.map(({ peer }) => peer)).toEqual(['a', 'b'])
+    await ask(7)
+    expect(asked).toHaveLength(3)
+    // Who turns out to have lied while another is asked is left out, too.
+    client.enqueue(7, 'b')
+    await last().answer({ code: RESULT.notFound })
+    await clock.advance(100)
+    expect(last().peer).toBe('liar')
+  })
+
+  it('asks no more than two for the same block, and the one that answered fastest first', async () => {
+    const { clock, asked, ask, give } = setUp(['a', 'b', 'c'])
+    await ask(1, 2, 3)
+    for (const one of [...asked].reverse()) {
+      await clock.advance(100)
+      await give(one)
+    }
+    await ask(4)
+    await clock.advance(10_000)
+    expect(asked.slice(3).map(({ peer, number }) => [peer, number])).toEqual([
+      ['c', 4],
+      ['b', 4],
+    ])
+  })
+
+  it('holds a hundred and twenty-eight blocks, and asks all peers together for twenty a second', async () => {
+    const { clock, client, asked, give } = setUp(Array.from({ length: 20 }, (_, n) => `peer${n}`))
+    let number = 10_000
+    const fill = (): void => {
+      while (client.enqueue(number)) number -= 1
+    }
+    const answerAll = async (): Promise<void> => {
+      for (let index = 0; index < asked.length; index++) {
+        const one = asked[index]
+        if (one !== undefined) await give(one)
+        if (index % 100 === 99) fill()
+      }
+    }
+    fill()
+    expect(number).toBe(10_000 - 128)
+    await clock.advance(0)
+    await answerAll()
+    expect(asked).toHaveLength(256)
+    for (let n = 0; n < 20; n++) {
+      await clock.advance(50)
+      await answerAll()
+    }
+    expect(asked).toHaveLength(276)
   })
 
   it.each([
@@ -241,5 +337,35 @@ describe('createBlockClient', () => {
       if (one !== undefined) await give(one)
     }
     expect(asked.map(({ number }) => number)).toEqual([4, 3])
+  })
+
+  it('tries a peer with more, ten seconds after its last late answer', async () => {
+    const { clock, asked, ask, last, give } = setUp(['a'])
+    await ask(...Array.from({ length: 100 }, (_, index) => index))
+    await clock.advance(200)
+    await give(last())
+    const countFor = async (ms: number): Promise<number> => {
+      const before = asked.length
+      for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
+        const count = asked.length
+        await clock.advance(10)
+        if (asked.length > count) await give(last())
+      }
+      return asked.length - before
+    }
+    expect(await countFor(9_900)).toBeLessThanOrEqual(40)
+    await countFor(200)
+    expect(await countFor(2_000)).toBeGreaterThan(28)
+  })
+
+  it('asks nobody after its stop, and blames nobody for what it ended', async () => {
+    const { clock, client, asked, ask, last, results } = setUp(['a', 'b'])
+    await ask(1, 2, 3)
+    client.stop()
+    await last().fail(new P2pError('request-failed', 'stopping'))
+    await ask(4)
+    await clock.advance(60_000)
+    expect(asked).toHaveLength(2)
+    expect(results).toEqual([])
   })
 })

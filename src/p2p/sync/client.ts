@@ -44,8 +44,8 @@ export interface BlockClientModules {
    */
   ask(peerId: string, number: number): Promise<Answer>
   onBlock(envelope: PayloadEnvelope, from: string): void
-  /** `detail`: what was asked for, and what went wrong. */
-  onResult(peerId: string, outcome: 'valid' | 'error' | 'not-found', detail?: string): void
+  /** What counts for or against a peer; `detail`: what was asked for, and what went wrong. */
+  onResult(peerId: string, outcome: 'valid' | 'error', detail?: string): void
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
@@ -183,7 +183,6 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       code = answer.code
       if (!('envelope' in answer)) {
         if (code !== RESULT.notFound) throw new P2pError('request-failed', `peer answered with code ${code}`)
-        modules.onResult(peerId, 'not-found')
         rest(state)
       } else {
         state.misses = 0
