@@ -7,7 +7,7 @@ import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
 import { signedRecord } from '../testUtils/signedRecord.ts'
 import { until } from '../testUtils/testNode.ts'
 import { FAST_INTERVAL_MS } from './connector.ts'
-import { createDiscovery, type Discovery } from './discovery.ts'
+import { createDiscovery, type Discovery, type DiscoverySetup } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS } from './nodeStore.ts'
@@ -23,7 +23,11 @@ interface Started {
 
 async function start(
   bootnodes: string[],
-  options: { privateKey?: Uint8Array; logger?: Logger; clock?: Clock; listenIp?: string; chainId?: bigint } = {},
+  options: Partial<Pick<DiscoverySetup, 'chainId' | 'listenIp' | 'requestTimeoutMs'>> & {
+    privateKey?: Uint8Array
+    logger?: Logger
+    clock?: Clock
+  } = {},
 ): Promise<Started> {
   const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
   const found: NodeRecord[] = []
@@ -45,6 +49,7 @@ async function start(
       bootnodes,
       storePath: 'memory',
       netrestrict: [],
+      requestTimeoutMs: options.requestTimeoutMs,
     },
   )
   await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
@@ -238,11 +243,12 @@ describe('two nodes with one bootnode', () => {
     ['by its key and address', '127.0.0.1', (boot: Started) => enodeOf(boot.record)],
     ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeOf(boot.record)],
   ])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
+    const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
     // Of another chain, so that it is nobody's peer itself.
-    const boot = await start([], { listenIp, chainId: 10n, clock: firstRoundOnly })
-    const a = await start([addressOf(boot)], { listenIp, clock: firstRoundOnly })
+    const boot = await start([], { ...patient, chainId: 10n })
+    const a = await start([addressOf(boot)], patient)
     await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
-    const b = await start([addressOf(boot)], { listenIp, clock: firstRoundOnly })
+    const b = await start([addressOf(boot)], patient)
     await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
     expect(b.found).toHaveLength(1)
   })

@@ -45,6 +45,8 @@ export interface DiscoverySetup {
   storePath: string
   /** CIDR ranges; empty: no limit. */
   netrestrict: readonly string[]
+  /** By default discv5's own second. */
+  requestTimeoutMs?: number | undefined
 }
 
 export interface Discovery {
@@ -274,6 +276,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     {
       listenIp: setup.listenIp,
       advertiseUdpPort: setup.advertiseUdpPort,
+      requestTimeoutMs: setup.requestTimeoutMs,
       opstack: encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION }),
     },
   )

@@ -18,7 +18,7 @@ import { formatIp, parseIp } from '../../lib/ipNet.ts'
 import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
 import { unknownInternals } from '../libraryMembers.ts'
 import type { Endpoint } from './bootnodes.ts'
-import { forgetSessions, releaseAnsweredRecordRequest } from './discv5Internals.ts'
+import { forgetSessions, hasOpenRequests, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
 import { OPSTACK_KEY } from './opstackEntry.ts'
 import { readRecordsAsSigned } from './signedRecords.ts'
@@ -56,6 +56,8 @@ export interface Discv5Service {
   local(): NodeRecord
   /** Changes the local record. Only new sessions carry it to nodes that do not list this one. */
   update(local: LocalRecord, options: { fixedAddress: boolean }): void
+  /** Whether an answer to something that we asked is still to come. */
+  isAsking(): boolean
   /** Shakes hands anew with whoever is asked next, some of the table now. */
   renewSessions(): void
   /** Nodes in the routing table, answering or not. */
@@ -152,10 +154,11 @@ function toRecord(enr: ENR): NodeRecord {
 export function createDiscv5(
   modules: { socket: UdpSocket; clock: Pick<Clock, 'now'>; privateKey: Uint8Array; listener: Discv5Listener },
   local: LocalRecord,
-  options: { fixedAddress: boolean; sequenceAbove?: bigint },
+  options: { fixedAddress: boolean; sequenceAbove?: bigint; requestTimeoutMs?: number | undefined },
 ): Discv5Service {
   const { socket, privateKey, listener } = modules
-  const config = { ...CONFIG, enrUpdate: !options.fixedAddress }
+  const { fixedAddress, requestTimeoutMs: requestTimeout = CONFIG.requestTimeout } = options
+  const config = { ...CONFIG, requestTimeout, enrUpdate: !fixedAddress }
   // Where nothing was kept of earlier runs, the time is later than theirs, unless the clock was set back.
   const nowMs = BigInt(modules.clock.now())
   const above = options.sequenceAbove ?? -1n
@@ -201,6 +204,7 @@ export function createDiscv5(
       config.enrUpdate = !fixedAddress
       announceIn(enr, next)
     },
+    isAsking: () => hasOpenRequests(session),
     renewSessions() {
       forgetSessions(session)
       service.kadValues().slice(0, RENEWED_AT_ONCE).map(toRecord).forEach(ping)

@@ -7,6 +7,11 @@ export function forgetSessions(session: object): void {
   if ('clear' in sessions && typeof sessions.clear === 'function') sessions.clear()
 }
 
+/** Whether an answer to something that we asked is still to come. */
+export function hasOpenRequests(session: object): boolean {
+  return 'activeRequests' in session && session.activeRequests instanceof Map && session.activeRequests.size > 0
+}
+
 /**
  * A node that is known by its key and address alone is asked for its record first. The library (`handleMessage`,
  * `awaitingEnr`) leaves that request among the open ones when it has been answered: whatever else is asked of the node

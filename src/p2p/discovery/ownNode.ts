@@ -53,9 +53,12 @@ export interface OwnNodeSetup {
   advertiseUdpPort: number
   /** Content of the `opstack` entry. */
   opstack: Uint8Array
+  requestTimeoutMs?: number | undefined
 }
 
 const RENEWAL_PAUSE_MS = 50
+/** As long as a request and its repetition may take: then nobody answers any more. */
+const MAX_RENEWAL_PAUSES = 40
 
 type Families = Pick<LocalRecord, 'ip4' | 'ip6'>
 
@@ -108,9 +111,15 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
     const { service, socket, reach } = running
     service.update(recordOf(socket, reach), { fixedAddress: isFixed(reach) })
     logger.info('Discovery announces a new address', { enr: service.local().text })
-    // What is under way ends with the old keys.
+    renewSoon(MAX_RENEWAL_PAUSES)
+  }
+  /** What is under way ends with the old keys: else its answer, or a handshake, would be lost. */
+  const renewSoon = (pauses: number): void => {
     cancelRenewal?.()
-    cancelRenewal = clock.setTimeout(renew, RENEWAL_PAUSE_MS)
+    cancelRenewal = clock.setTimeout(() => {
+      if (pauses > 1 && running?.service.isAsking() === true) renewSoon(pauses - 1)
+      else renew()
+    }, RENEWAL_PAUSE_MS)
   }
   const renew = (): void => {
     running?.service.renewSessions()
@@ -126,7 +135,7 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
           listener: { onRecord: modules.onRecord, onSession: modules.onSession, onSeen, onLocalChange: report },
         },
         recordOf(socket, reach),
-        { fixedAddress: isFixed(reach), sequenceAbove },
+        { fixedAddress: isFixed(reach), sequenceAbove, requestTimeoutMs: setup.requestTimeoutMs },
       )
       running = { service, socket, reach }
       await service.start()
