@@ -1,3 +1,4 @@
+import type { ConnectionGater } from '@libp2p/interface'
 import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
@@ -29,6 +30,7 @@ import type { PeerConduct } from './score/conduct.ts'
 /** The libp2p host with all that decides who is connected to it. */
 export interface ConnectedHost {
   readonly host: Host
+  readonly gater: ConnectionGater
   readonly connections: Connections
   readonly statics: StaticPeers
   readonly latency: LatencyTracker
@@ -71,17 +73,18 @@ export async function createConnectedHost(
   const { clock, logger, lists, conduct, router, hasFound } = modules
   const bandwidth = createBandwidth()
   if (modules.datastore !== undefined) keepUnwritten(modules.datastore)
+  const gater = createGater({
+    lists,
+    clock,
+    metrics: modules.gaterMetrics,
+    onConnection: bandwidth.add,
+    admits: (peer) => trimmer.admits(peer),
+    limits: createInboundLimits({ clock }, { ...INBOUND_LIMITS, exempt: options.ipColocationExempt }),
+  })
   const host = await createHost(
     {
       identity: modules.identity,
-      gater: createGater({
-        lists,
-        clock,
-        metrics: modules.gaterMetrics,
-        onConnection: bandwidth.add,
-        admits: (peer) => trimmer.admits(peer),
-        limits: createInboundLimits({ clock }, { ...INBOUND_LIMITS, exempt: options.ipColocationExempt }),
-      }),
+      gater,
       datastore: modules.datastore,
       pubsub: router.service,
       muxerGuard: {
@@ -191,6 +194,7 @@ export async function createConnectedHost(
 
   return {
     host,
+    gater,
     connections,
     statics,
     latency,

@@ -14,6 +14,7 @@ import { createIdDialects } from './gossip/idDialects.ts'
 import { AccessLists } from './host/accessLists.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { parsePrivateKeyHex } from './host/privateKey.ts'
+import { decodeDialRequest } from './nat/autoNatMessages.ts'
 import { defaultRouters } from './nat/defaultRoute.ts'
 import type { EntryStore } from './score/entryWriter.ts'
 import { openPeerHistories } from './score/peerHistory.ts'
@@ -50,6 +51,21 @@ function near(...samples: readonly string[]): fc.Arbitrary<string> {
     .map(([sample, at, text, cut]) => sample.slice(0, at) + text + sample.slice(at + cut))
   return fc.oneof(fc.string({ maxLength: 80 }), changed)
 }
+
+describe('requests to be dialled', () => {
+  it('are read, or refused as what they are', () => {
+    const member = fc.tuple(fc.nat(40), bytes(40)).map(([key, content]) => [key, content.length, ...content])
+    const nested = fc.array(member, { maxLength: 4 }).map((members) => {
+      const inner = members.flat()
+      return Uint8Array.from([8, 0, 0x12, inner.length + 2, 0x0a, inner.length, ...inner])
+    })
+    fc.assert(
+      fc.property(fc.oneof(bytes(100), nested), (message) =>
+        throwsOnly([DecodeError], () => decodeDialRequest(message)),
+      ),
+    )
+  })
+})
 
 describe('requests for blocks', () => {
   it('are read back', () => {

@@ -244,6 +244,7 @@ async function assembleNode(
   const reachability = await createReachability(
     {
       host,
+      gater: connected.gater,
       clock,
       logger,
       privateKey: identity.privateKey.raw,
@@ -324,7 +325,7 @@ async function assembleNode(
       connected.start()
       if (options.ban.enabled && options.scoring !== 'none') bans.start()
       health.start()
-      reachability.mapPorts()
+      await reachability.start()
       upkeep.start()
       logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
       if (discovery === undefined) logger.info('Peer discovery is disabled')

@@ -1,3 +1,4 @@
+import type { ConnectionGater } from '@libp2p/interface'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import type { Host } from './host/host.ts'
 import type { P2pMetrics } from './metrics.ts'
@@ -8,13 +9,14 @@ import type { P2pOptions } from './options.ts'
 export interface Reachability {
   /** Undefined: off. */
   discovery: HostDiscovery | undefined
-  /** Maps ports where that is wanted; in the background. */
-  mapPorts(): void
+  /** Has ports mapped, in the background, and helps peers find out whether they can be reached, where that is wanted. */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' | 'metrics'> {
   host: Host
+  gater: ConnectionGater
   metrics: Pick<P2pMetrics, 'discovery' | 'watchDiscovery'>
   findGateway: FindGateway | undefined
 }
@@ -32,11 +34,18 @@ export async function createReachability(modules: ReachabilityModules, options: 
         options,
       )
     : undefined
+  // As op-node since 2026; before, it did so in any case.
+  const help = options.nat
+    ? (await import('./nat/reachabilityHelp.ts')).createReachabilityHelp(modules, options)
+    : undefined
   return {
     discovery,
-    mapPorts: () => mapper?.start(),
+    async start() {
+      mapper?.start()
+      await help?.start()
+    },
     async stop() {
-      await Promise.all([mapper?.stop(), discovery?.stop()])
+      await Promise.all([mapper?.stop(), help?.stop(), discovery?.stop()])
     },
   }
 }

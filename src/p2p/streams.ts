@@ -1,6 +1,7 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { DecodeError } from '../lib/errors.ts'
 import { nextTurn } from '../lib/nextTurn.ts'
+import { createFrameAssembler } from './gossip/frameAssembler.ts'
 
 /** What writing needs of a stream. */
 export type Writable = Pick<Stream, 'send' | 'onDrain' | 'close'>
@@ -20,44 +21,86 @@ export type Readable = StreamListening & Pick<Stream, 'readableEnded' | 'readBuf
 
 /** All bytes until the other side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
 export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  return read(stream, { maxBytes, enough: Number.POSITIVE_INFINITY }, signal)
+  return read(stream, bytesReader({ maxBytes, enough: Number.POSITIVE_INFINITY }), signal)
 }
 
 /** The first `count` bytes, as soon as they are there; fewer only when the other side closes its end before. */
 export function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
-  return read(stream, { maxBytes: Number.POSITIVE_INFINITY, enough: count }, signal)
+  return read(stream, bytesReader({ maxBytes: Number.POSITIVE_INFINITY, enough: count }), signal)
+}
+
+/** The first message with its length in front. Throws DecodeError, FrameError past `maxBytes`, and the signal's reason. */
+export function readFrame(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const frames = createFrameAssembler({ maxFrameBytes: maxBytes, maxBacklogBytes: Number.POSITIVE_INFINITY })
+  const reader: Reader = {
+    take(data) {
+      frames.push(data)
+      return frames.next()
+    },
+    atEnd() {
+      throw new DecodeError('ended before its message')
+    },
+  }
+  return read(stream, reader, signal)
+}
+
+interface Reader {
+  /** What was waited for, once it is there. */
+  take(data: StreamMessageEvent['data']): Uint8Array | undefined
+  /** What that is when no more comes. */
+  atEnd(): Uint8Array
+}
+
+function bytesReader(limits: { maxBytes: number; enough: number }): Reader {
+  const room = Math.min(limits.maxBytes, limits.enough)
+  const collected = collectBytes(room)
+  let total = 0
+  return {
+    take(data) {
+      collected.add(data.subarray().subarray(0, Math.max(0, room - total)))
+      total += data.byteLength
+      if (total > limits.maxBytes) throw new DecodeError(`more than ${limits.maxBytes} bytes`)
+      return total >= limits.enough ? collected.whole() : undefined
+    },
+    atEnd: collected.whole,
+  }
 }
 
 /**
  * By events: the stream's own iterator never ends when data and end of stream have come before it was asked for, as
  * go-libp2p sends them together with the protocol's name.
  */
-function read(
-  stream: Readable,
-  limits: { maxBytes: number; enough: number },
-  signal: AbortSignal,
-): Promise<Uint8Array> {
+function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const room = Math.min(limits.maxBytes, limits.enough)
-    const collected = collectBytes(room)
-    let total = 0
-    const settle = (error?: unknown): void => {
+    const stop = (): void => {
       stream.removeEventListener('message', onMessage)
       stream.removeEventListener('end', onEnd)
       stream.removeEventListener('close', onClose)
       signal.removeEventListener('abort', onAbort)
-      if (error === undefined) resolve(collected.whole())
-      else reject(error)
     }
-    const onMessage = ({ data }: StreamMessageEvent): void => {
-      collected.add(data.subarray().subarray(0, Math.max(0, room - total)))
-      total += data.byteLength
-      if (total > limits.maxBytes) settle(new DecodeError(`more than ${limits.maxBytes} bytes`))
-      else if (total >= limits.enough || isOver(stream)) settle()
+    /** Ends the reading with what `found` returns or throws, unless that is nothing yet. */
+    const settle = (found: () => Uint8Array | undefined): void => {
+      try {
+        const bytes = found()
+        if (bytes === undefined) return
+        resolve(bytes)
+      } catch (error) {
+        reject(error)
+      }
+      stop()
     }
-    const onEnd = (): void => settle()
-    const onClose = ({ error }: StreamCloseEvent): void => settle(error)
-    const onAbort = (): void => settle(signal.reason)
+    const onMessage = ({ data }: StreamMessageEvent): void =>
+      settle(() => reader.take(data) ?? (isOver(stream) ? reader.atEnd() : undefined))
+    const onEnd = (): void => settle(reader.atEnd)
+    const onClose = ({ error }: StreamCloseEvent): void =>
+      settle(() => {
+        if (error !== undefined) throw error
+        return reader.atEnd()
+      })
+    const onAbort = (): void =>
+      settle(() => {
+        throw signal.reason
+      })
     if (signal.aborted) {
       onAbort()
       return
@@ -66,7 +109,7 @@ function read(
     stream.addEventListener('end', onEnd)
     stream.addEventListener('close', onClose)
     stream.addEventListener('message', onMessage)
-    if (isOver(stream)) settle()
+    if (isOver(stream)) onEnd()
   })
 }
 

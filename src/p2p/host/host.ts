@@ -146,7 +146,10 @@ export async function resolveIp(ipOrHost: string): Promise<string> {
   }
 }
 
-async function encrypters(options: P2pOptions): Promise<NonNullable<Factories['connectionEncrypters']>> {
+/** Throws UsageError. */
+export async function encrypters(
+  options: Pick<P2pOptions, 'security'>,
+): Promise<NonNullable<Factories['connectionEncrypters']>> {
   if (options.security.includes('none')) {
     if (options.security.length > 1) throw new UsageError('cannot mix secure transport protocols with no-security')
     const { plaintext } = await import('@libp2p/plaintext')
