@@ -1,15 +1,29 @@
 import { noise } from '@chainsafe/libp2p-noise'
+import type { Transport } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
+import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { announcedAddresses } from './announcedAddresses.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 
-async function host(listen: string[]) {
+/** As on a machine with another interface. */
+function withAddress(transport: Transport, address: string | undefined): Transport {
+  const createListener = transport.createListener.bind(transport)
+  transport.createListener = (options) => {
+    const listener = createListener(options)
+    const getAddrs = listener.getAddrs.bind(listener)
+    listener.getAddrs = () => [...getAddrs(), ...(address === undefined ? [] : [multiaddr(address)])]
+    return listener
+  }
+  return transport
+}
+
+async function host(listen: string[], interfaceAddress?: string) {
   const node = await createLibp2p({
     logger: silentComponentLogger,
-    addresses: { listen },
-    transports: [tcp()],
+    addresses: { listen, announceFilter: (known): Multiaddr[] => node.services.addresses.withListening(known) },
+    transports: [(components) => withAddress(tcp()(components), interfaceAddress)],
     connectionEncrypters: [noise()],
     services: { addresses: announcedAddresses },
   })
@@ -17,6 +31,11 @@ async function host(listen: string[]) {
   const addresses = (): string[] => node.getMultiaddrs().map((address) => address.toString().replace(/\/p2p\/.*/, ''))
   return { addresses, announced: node.services.addresses }
 }
+
+it('has public addresses of its interfaces announced, without anybody having reached them', async () => {
+  const { addresses } = await host(['/ip4/127.0.0.1/tcp/0'], '/ip4/45.33.1.2/tcp/4700')
+  expect(addresses()).toEqual([expect.stringContaining('/ip4/127.0.0.1/tcp/'), '/ip4/45.33.1.2/tcp/4700'])
+})
 
 // On an interface libp2p keeps an outer address in another way than on loopback.
 describe.each(['/ip4/127.0.0.1/tcp/0', '/ip4/0.0.0.0/tcp/0'])('announced addresses of a host on %s', (listen) => {

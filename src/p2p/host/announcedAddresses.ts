@@ -1,10 +1,16 @@
+import type { PeerId } from '@libp2p/interface'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
-import { tcpMultiaddr } from './multiaddrs.ts'
+import { tcpMultiaddr, withPeerId } from './multiaddrs.ts'
 
 /** What peers are told of where this host is, on top of what libp2p finds out itself. */
 export interface AnnouncedAddresses {
   /** Another address that leads here, in place of the one set before; undefined: none. */
   setExternal(address: { ip: string; port: number } | undefined): void
+  /**
+   * The addresses, and those of all interfaces that are listened on, as go-libp2p announces them. libp2p leaves public ones
+   * out until another node has found that they can be reached.
+   */
+  withListening(addresses: readonly Multiaddr[]): Multiaddr[]
   /** The TCP port that is listened on; undefined: none of this family. */
   listeningPort(family: 'ip4' | 'ip6'): number | undefined
 }
@@ -17,11 +23,12 @@ export interface AddressComponents {
     removePublicAddressMapping(internalIp: string, internalPort: number, externalIp: string, externalPort: number): void
   }
   transportManager: { getAddrs(): Multiaddr[] }
+  peerId: PeerId
 }
 
 /** A service of the host, since only those see libp2p's components. */
 export function announcedAddresses(components: AddressComponents): AnnouncedAddresses {
-  const { addressManager, transportManager } = components
+  const { addressManager, transportManager, peerId } = components
   let current: { ip: string; port: number } | undefined
   return {
     setExternal(address) {
@@ -33,6 +40,11 @@ export function announcedAddresses(components: AddressComponents): AnnouncedAddr
       current = address
       if (address === undefined) return
       addressManager.confirmObservedAddr(multiaddr(tcpMultiaddr(address.ip, address.port)), { type: 'observed' })
+    },
+    withListening(addresses) {
+      const known = addresses.map((address) => withPeerId(address, peerId))
+      const listening = transportManager.getAddrs().map((address) => withPeerId(address, peerId))
+      return [...new Set([...known, ...listening])].map((address) => multiaddr(address))
     },
     listeningPort(family) {
       for (const address of transportManager.getAddrs()) {

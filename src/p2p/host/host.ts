@@ -63,8 +63,8 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
   signNatively(modules.identity.privateKey)
   const advertisedIp =
     options.advertiseIp === undefined || options.advertiseIp === '' ? undefined : await resolveIp(options.advertiseIp)
-  const announced = (): Multiaddr[] => {
-    if (advertisedIp === undefined) return []
+  const announced = (known: Multiaddr[]): Multiaddr[] => {
+    if (advertisedIp === undefined) return host.services.addresses.withListening(known)
     const port = options.advertiseTcpPort || listeningPort(host.services.addresses, advertisedIp)
     return port === undefined ? [] : [multiaddr(`${tcpMultiaddr(advertisedIp, port)}/p2p/${host.peerId}`)]
   }
@@ -79,7 +79,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
         tcpMultiaddr(ip, options.listenTcpPort),
       ),
       // Asked each time, since the port may be one that the system chooses.
-      ...(advertisedIp === undefined ? {} : { announceFilter: announced }),
+      announceFilter: announced,
     },
     transports: [
       tcp({
