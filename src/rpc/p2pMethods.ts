@@ -15,7 +15,7 @@ interface Dialect {
   stats: (stats: PeerStats) => object
   banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
   /** The parameter, with what is said where nothing is given for it. */
-  unlessNothing: (param: Param<string>, error: string) => Param<string>
+  unlessNothing: (param: Param<string>, isNothing: (value: JsonValue) => boolean, error: string) => Param<string>
 }
 
 const DEVIUM: Dialect = {
@@ -50,7 +50,7 @@ const OP_NODE: Dialect = {
     known,
   }),
   banned: ({ bannedPeers, bannedIPS }) => ({ bannedPeers, bannedIPS }),
-  unlessNothing: (param, error) => ({
+  unlessNothing: (param, isNothing, error) => ({
     ...param,
     parse(value) {
       if (isNothing(value)) throw new JsonRpcError(RPC_SERVER_ERROR, error)
@@ -70,10 +70,16 @@ const SUBNET: Param<string> = objectParam('subnet', 'CIDR text such as "10.1.0.0
   return ipNetToCidr(value)
 })
 
-/** What Go reads as nothing: null, an empty text, a subnet without address or mask. op-node refuses it by itself. */
-function isNothing(value: JsonValue): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value === null || value === ''
-  return [value.IP, value.Mask].some((part) => part === undefined || isNothing(part))
+/** What Go reads as nothing, which op-node refuses by itself. */
+function isNothing(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Of a subnet: one without address or mask, but not one with something else in their place. */
+function isNoSubnet(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value === null
+  const parts = [value.IP, value.Mask]
+  return parts.some(isNothing) && parts.every((part) => isNothing(part) || typeof part === 'string')
 }
 
 /** `deviump2p_*` and `opp2p_*`, answered from the running host. */
@@ -136,9 +142,13 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   const list = (method: string, result: string, description: string, run: () => Promise<unknown>) =>
     defineMethod({ name: name(method), params: [], result, description, handle: run })
 
-  const ip = dialect.unlessNothing(IP, 'invalid request')
-  const subnet = dialect.unlessNothing(SUBNET, 'invalid request')
-  const address = dialect.unlessNothing(ADDRESS, 'bad peer address: failed to parse multiaddr "": empty multiaddr')
+  const ip = dialect.unlessNothing(IP, isNothing, 'invalid request')
+  const subnet = dialect.unlessNothing(SUBNET, isNoSubnet, 'invalid request')
+  const address = dialect.unlessNothing(
+    ADDRESS,
+    isNothing,
+    'bad peer address: failed to parse multiaddr "": empty multiaddr',
+  )
 
   return [
     list('self', 'peer record', 'This node as its peers see it', () => p2p.self()),

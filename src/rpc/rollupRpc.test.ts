@@ -202,6 +202,14 @@ describe('p2p methods', () => {
     expect(fixture.asked).toEqual([])
   })
 
+  it.each([
+    ['blockAddr', {}],
+    ['blockSubnet', { IP: 5 }],
+    ['connectPeer', {}],
+  ] as const)('opp2p_%s(%j) is told that it is something else', async (method, param) => {
+    expect(await call(`opp2p_${method}`, [param])).toMatchObject({ error: { code: -32602 } })
+  })
+
   it('keep the errors of op-node', async () => {
     expect(await call('opp2p_discoveryTable')).toEqual({ error: { code: -32000, message: 'discovery disabled' } })
     expect(await call('opp2p_blockPeer', ['xx'])).toEqual({
