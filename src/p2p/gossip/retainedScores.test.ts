@@ -92,6 +92,15 @@ describe('retainScores', () => {
     }
     expect(score.score('offender')).toBe(-16 * 4 ** 2)
     expect(score.score('unlucky')).toBe(0)
+    // However often it comes by meanwhile.
+    for (let n = 0; n < 3; n++) {
+      score.addPeer('returning')
+      score.deliverMessage('returning', `returning ${n}`, TOPIC)
+      if (n === 0) score.addPenalty('returning', 5, ScorePenalty.BrokenPromise)
+      if (n === 0) retained.holdAgainst('returning')
+      score.removePeer('returning')
+    }
+    expect(score.peerStats.get('returning')?.behaviourPenalty).toBe(5)
     score.removePeer('offender')
     vi.setSystemTime(Date.now() + 1_201_000)
     score.refreshScores()

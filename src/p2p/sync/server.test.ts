@@ -1,3 +1,4 @@
+import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -127,7 +128,7 @@ describe('createPayloadServer', () => {
       expect(stream.sent[0]?.[0]).toBe(results.at(-1))
       return results.at(-1)
     }
-    return { clock, request }
+    return { clock, request, serve }
   }
   const block = testBlock(younger, { blockNumber: 125, timestamp: NOW_S - 1 })
 
@@ -168,5 +169,24 @@ describe('createPayloadServer', () => {
     for (let n = 0; n < 400; n++) await clock.advance(63)
     await Promise.all(waiting)
     expect(answered).toEqual(new Array(385).fill(RESULT.ok))
+  })
+
+  it('reads nothing for a stream that is over when its turn comes, and two answers of a peer at once', async () => {
+    const reading: (() => void)[] = []
+    const { serve } = serverOf(() => new Promise((resolve) => reading.push(() => resolve(block))))
+    const streams = Array.from({ length: 4 }, () => new FakeStream())
+    const served = streams.map((stream) => {
+      stream.receive(encodeRequest(125))
+      return serve(stream, { remotePeer })
+    })
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    await turn()
+    expect(reading).toHaveLength(2)
+    streams[2]?.fall(new StreamCloseEvent())
+    for (let n = 0; n < 2; n++) reading[n]?.()
+    while (reading.length < 3) await turn()
+    reading[2]?.()
+    await Promise.all(served)
+    expect(streams.map(({ sent }) => sent[0]?.[0])).toEqual([RESULT.ok, RESULT.ok, RESULT.unknownError, RESULT.ok])
   })
 })
