@@ -108,6 +108,7 @@ const calls = {
     const scoring = gossipScoring(options, { blockTimeS: 1, appScore: () => 0, topics, version: VERSION })
     const router = createGossipRouter(
       {
+        clock: systemClock,
         logger: silentLogger,
         ids: createRivalIds(),
         scoring,

@@ -111,6 +111,7 @@ async function assembleNode(
   const logRejection = createRejectionLog({ logger, clock })
   const router = createGossipRouter(
     {
+      clock,
       logger,
       ids: validation.ids,
       scoring,

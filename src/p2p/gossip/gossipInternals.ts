@@ -1,6 +1,7 @@
 import type { PeerId } from '@libp2p/interface'
 import { checkMembers } from '../libraryMembers.ts'
 import type { TopicParams } from '../score/topicScores.ts'
+import type { MessageHistory } from './tellableBlocks.ts'
 
 /** Counters of one peer on one scored topic, as the library keeps them. */
 export interface TopicCounters {
@@ -46,6 +47,7 @@ export interface GossipInternals {
   readonly topics: Map<string, Set<string>>
   readonly peers: Map<string, PeerId>
   readonly streamsOutbound: Map<string, unknown>
+  readonly mcache: MessageHistory
   readonly score: {
     readonly peerStats: Map<string, PeerCounters>
     readonly peerIPs: Map<string, Set<string>>
@@ -105,7 +107,9 @@ export function gossipInternals(instance: object): GossipInternals {
       'gossipTracer.promises',
       'idontwants',
       'backoff',
+      'mcache.msgs',
     ],
+    array: ['mcache.history'],
     object: ['score.params.topics'],
     number: ['heartbeatTicks', 'score.params.retainScore'],
     function: [

@@ -1,5 +1,6 @@
 import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { P2pOptions } from '../options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
@@ -29,10 +30,28 @@ describe('a newcomer', () => {
     const { peers } = await follower.node.peers(true)
     expect(peers[sequencer.node.peerId]?.scores.gossip.behavioralPenalty).toBe(0)
   })
+
+  it('gets them from whoever was passed them, but for those that it would not accept', async () => {
+    const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
+    const other = await start()
+    await other.node.connectPeer(sequencer.address)
+    await until('the mesh', () => sequencer.node.meshSize() === 1)
+    const nowS = Math.floor(Date.now() / 1000)
+    const blocks = [50, 40, 0].map((ageS, n) => testBlock(testConfig(), { blockNumber: n + 1, timestamp: nowS - ageS }))
+    for (const block of blocks) await sequencer.node.publish(block)
+    await until('the blocks', () => other.received.length === 3)
+    await sequencer.node.stop()
+    const newcomer = await start()
+    await newcomer.node.connectPeer(other.address)
+    await until('the blocks', () => newcomer.received.length === 2)
+    expect(newcomer.received.map(({ payload }) => payload.blockNumber).sort()).toEqual([2, 3])
+  })
 })
 
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | undefined) {
+function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | undefined, tellable = [2, 1]) {
+  const clock = new ManualClock(0)
+  const cached = tellable.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
   const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
   const opened: string[] = []
@@ -45,16 +64,6 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
     peers: new Map(connected.map((id) => [id, idOf(id)])),
     topics: new Map<string, Set<string>>(),
     streamsOutbound: new Map<string, { close(): Promise<void>; rawStream: { status: string } }>(),
-    mcache: {
-      history: [
-        [{ msgId: Uint8Array.of(2), msgIdStr: '2', topic: 't' }],
-        [{ msgId: Uint8Array.of(1), msgIdStr: '1', topic: 't' }],
-      ],
-      msgs: new Map([
-        ['1', { validated: true }],
-        ['2', { validated: true }],
-      ]),
-    },
     async createOutboundStream(peerId: PeerId, _connection: Connection) {
       const id = peerId.toString()
       await new Promise<void>((resolve) => waiting.set(id, resolve))
@@ -68,9 +77,11 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
     addEventListener: (type: string, listener: () => void) => listeners.set(type, listener),
   }
   const streams = manageGossipStreams(gossip, {
+    clock,
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
     naming: async () => naming,
+    tellable: () => cached,
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
@@ -81,6 +92,8 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
   }
   return {
     told,
+    cached,
+    clock,
     gossip,
     streams,
     opened,
@@ -114,6 +127,29 @@ describe('manageGossipStreams', () => {
     }
     expect(named.told).toEqual([['a', { topicID: 't', messageIDs: [Uint8Array.of(101)] }]])
     expect(unknown.told).toEqual([])
+  })
+
+  it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {
+    const { told, cached, clock, gossip, heartbeat, answer } = setUp(['a'], (id) => id, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    gossip.topics.set('t', new Set(['a']))
+    heartbeat()
+    await answer('a')
+    const ids = () => told.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
+    expect(ids()).toEqual([9, 1])
+    await clock.advance(249)
+    expect(ids()).toEqual([])
+    await clock.advance(1)
+    expect(ids()).toEqual([2, 3])
+    // What is not kept any more it cannot have.
+    cached.splice(
+      cached.findIndex(({ msgIdStr }) => msgIdStr === '4'),
+      1,
+    )
+    await clock.advance(250)
+    expect(ids()).toEqual([5])
+    gossip.streamsOutbound.delete('a')
+    await clock.advance(1_000)
+    expect(ids()).toEqual([])
   })
 
   it('moves to the newest connection, and opens a lost stream again', async () => {

@@ -1,8 +1,9 @@
 import type { Connection, PeerId } from '@libp2p/interface'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { checkGossipMembers } from './gossipInternals.ts'
 import type { Naming } from './naming.ts'
-import { GOSSIP_PARAMS } from './params.ts'
+import type { CachedName } from './tellableBlocks.ts'
 
 /** What is touched of the library's class here. */
 interface StreamInternals {
@@ -10,11 +11,6 @@ interface StreamInternals {
   /** Topic → subscribed peers. */
   readonly topics: Map<string, Set<string>>
   readonly streamsOutbound: Map<string, { close(): Promise<void>; readonly rawStream: { readonly status: string } }>
-  readonly mcache: {
-    /** Of each heartbeat, the newest first. */
-    readonly history: { msgId: Uint8Array; msgIdStr: string; topic: string }[][]
-    readonly msgs: Map<string, { validated: boolean }>
-  }
   /** Called for one peer after the other, each when the one before is done. */
   createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
   /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
@@ -39,16 +35,23 @@ export interface GossipStreams {
   forget(peerId: string): void
 }
 
-/** What a newcomer may have missed: all that mcache still holds for its IWANT when that comes, a second later. */
-const TOLD_HEARTBEATS = GOSSIP_PARAMS.historyLength - 2
+/**
+ * op-node judges four blocks at a time, drops what comes meanwhile, and asks for it no more: so it is told of a few at a time,
+ * and those that it passes them on to once a heartbeat hear of no more than four.
+ */
+const TOLD_AT_ONCE = 2
+const TOLD_EVERY_MS = 250
 
 export function manageGossipStreams(
   gossip: object,
   modules: {
+    clock: Clock
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
     /** Undefined when nothing is known of how the peer names messages. */
     naming(peerId: PeerId): Promise<Naming | undefined>
+    /** What a newcomer may have missed. */
+    tellable(): CachedName[]
   },
 ): GossipStreams {
   const target = streamInternals(gossip)
@@ -86,8 +89,8 @@ export function manageGossipStreams(
   /** Who has been told what it may have missed since its stream was opened. */
   const greeted = new Map<string, object>()
   /**
-   * A peer that has just come, or come back, hears of the blocks of the last seconds and may ask for them: otherwise it
-   * would wait for the next block, and those in between would have to be asked for by number.
+   * A peer that has just come, or come back, hears of the blocks that it would still accept and may ask for them: otherwise
+   * it would wait for the next block, and those in between would have to be asked for by number.
    */
   const greet = async (id: string): Promise<void> => {
     const stream = target.streamsOutbound.get(id)
@@ -99,16 +102,21 @@ export function manageGossipStreams(
     // A name that is none of its own would be a promise broken.
     const nameOf = await modules.naming(peerId).catch(() => undefined)
     if (nameOf === undefined || target.streamsOutbound.get(id) !== stream) return
-    const messages = new Map<string, Uint8Array[]>()
-    for (const { msgId, msgIdStr, topic } of target.mcache.history.slice(0, TOLD_HEARTBEATS).flat()) {
-      if (target.topics.get(topic)?.has(id) !== true || target.mcache.msgs.get(msgIdStr)?.validated !== true) continue
-      const name = nameOf(msgId)
-      if (name !== undefined) messages.set(topic, [...(messages.get(topic) ?? []), name])
+    const [newest, ...older] = modules.tellable()
+    // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
+    const left = newest === undefined ? [] : [newest, ...older.reverse()]
+    while (left.length > 0 && target.streamsOutbound.get(id) === stream) {
+      // It is not to ask for one that is gone meanwhile.
+      const held = new Set(modules.tellable())
+      for (const message of left.splice(0, TOLD_AT_ONCE)) {
+        const name = nameOf(message.msgId)
+        if (name === undefined || !held.has(message) || target.topics.get(message.topic)?.has(id) !== true) continue
+        target.pushGossip(id, { topicID: message.topic, messageIDs: [name] })
+      }
+      // The list goes along with it.
+      target.sendRpc(id, { subscriptions: [], messages: [] })
+      if (left.length > 0) await sleep(modules.clock, TOLD_EVERY_MS)
     }
-    if (messages.size === 0) return
-    for (const [topicID, messageIDs] of messages) target.pushGossip(id, { topicID, messageIDs })
-    // The list goes along with it.
-    target.sendRpc(id, { subscriptions: [], messages: [] })
   }
   target.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
 
@@ -147,8 +155,7 @@ export function manageGossipStreams(
 
 function streamInternals(gossip: object): StreamInternals {
   checkGossipMembers(gossip, {
-    map: ['peers', 'topics', 'streamsOutbound', 'mcache.msgs'],
-    array: ['mcache.history'],
+    map: ['peers', 'topics', 'streamsOutbound'],
     function: ['createOutboundStream', 'handlePeerReadStreamError', 'removePeer', 'pushGossip', 'sendRpc'],
   })
   return gossip as StreamInternals

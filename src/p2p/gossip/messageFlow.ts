@@ -35,6 +35,8 @@ export interface MessageFlowModules extends Judgement {
   onEvent(event: 'DELIVER_MESSAGE' | 'REJECT_MESSAGE'): void
   /** The message with these bytes was a new block. */
   onAccepted(data: Uint8Array, message: KnownMessage): void
+  /** A new block, or one of our own, and its time in Unix seconds. */
+  onValid(id: string, blockTimeS: number): void
 }
 
 export interface Rejection {
@@ -42,10 +44,15 @@ export interface Rejection {
   verdict: Verdict
 }
 
+export interface OwnMessage {
+  bytes: Uint8Array
+  blockTimeS: number
+}
+
 /** What becomes of a message in gossipsub's hands: it is named, judged, and handed over or not. */
 export interface MessageFlow {
   /** What this node publishes is not unpacked, and does not queue behind what strangers send. */
-  addOwn(compressed: Uint8Array, message: Uint8Array): void
+  addOwn(compressed: Uint8Array, message: OwnMessage): void
   /** Its id. Throws, or rejects, when there is none: the library then drops it, and blames nobody. */
   identify(message: Message): Uint8Array | Promise<Uint8Array>
   /** Called right after the library has found the id to be new. */
@@ -81,7 +88,7 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
   const hearMinBytes = Math.max(HEAR_MIN_BYTES, options.idontwantMinBytes)
   const turns = createFairTurns()
   /** Messages of this node, by their compressed bytes. */
-  const own = new WeakMap<Uint8Array, Uint8Array>()
+  const own = new WeakMap<Uint8Array, OwnMessage>()
   /** What the id was computed from is what is judged. */
   const identifiedOf = new WeakMap<Message, { unpacked: Unpacked; both: MessageNames }>()
   const rejected = new LruMap<string, Rejection>(REJECTED_REMEMBERED)
@@ -92,8 +99,10 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
     names.onIdentified(both)
     return id
   }
-  const identifyOwn = (message: Message, data: Uint8Array): Uint8Array => {
-    const identified = identifyMessage(message.topic, message.data, { ok: true, data }, names.needsBoth())
+  const identifyOwn = (message: Message, { bytes, blockTimeS }: OwnMessage): Uint8Array => {
+    const unpacked = { ok: true, data: bytes } as const
+    const identified = identifyMessage(message.topic, message.data, unpacked, names.needsBoth())
+    modules.onValid(idText(identified.id), blockTimeS)
     names.onValid({ withTopic: identified.id, withoutTopic: identified.idWithoutTopic }, message)
     return remember(message, identified)
   }
@@ -124,7 +133,9 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
     // A block seen before in another message is as good as this one to those who tell of it.
     if (verdict.result === 'accept' || verdict.reason === 'already-seen') names.onValid(both, message)
     if (verdict.result === 'accept') {
-      modules.onAccepted(message.data, { topic: message.topic, id: idText(both.withTopic) })
+      const id = idText(both.withTopic)
+      modules.onAccepted(message.data, { topic: message.topic, id })
+      modules.onValid(id, verdict.envelope.payload.timestamp)
       modules.onEvent('DELIVER_MESSAGE')
       modules.onBlock(verdict.envelope, from)
       if (isMissedCounted(message.topic)) countMissed(internals, message.topic, both.withTopic, from)
@@ -144,8 +155,8 @@ export function createMessageFlow(modules: MessageFlowModules, options: { idontw
   return {
     addOwn: (compressed, message) => own.set(compressed, message),
     identify(message) {
-      const data = own.get(message.data)
-      if (data !== undefined) return identifyOwn(message, data)
+      const ours = own.get(message.data)
+      if (ours !== undefined) return identifyOwn(message, ours)
       const turn = turns.take()
       const named = () => turns.measure(() => identifyNow(message))
       return turn === undefined ? named() : turn.then(named)

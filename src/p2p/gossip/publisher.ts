@@ -48,9 +48,9 @@ export function createPublisher(modules: {
         const version = payloadVersionAt(config, timestamp)
         warnOfForeignSigner(signer.address)
         const body = encodePayloadEnvelope(envelope, version)
-        const message = concatBytes(await signer.sign(keccak256(body)), body)
+        const bytes = concatBytes(await signer.sign(keccak256(body)), body)
         logger.debug(PUBLISHING, { number: blockNumber, hash: blockHash })
-        const peers = await router.publish(version, message)
+        const peers = await router.publish(version, { bytes, blockTimeS: timestamp })
         logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
       } catch (error) {
         metrics.onPublishingError(unixSeconds(clock))

@@ -1,5 +1,6 @@
 import { type GossipSub, type GossipSubComponents, gossipsub } from '@chainsafe/libp2p-gossipsub'
 import type { Connection, PeerId } from '@libp2p/interface'
+import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { P2pError } from '../errors.ts'
 import type { P2pOptions } from '../options.ts'
@@ -13,7 +14,7 @@ import { gossipsubOptions } from './gossipsubOptions.ts'
 import { type GossipGuard, type GuardModules, guardGossip } from './guard.ts'
 import { createIdDialects } from './idDialects.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
-import { createMessageFlow, type Judgement, type MessageFlow } from './messageFlow.ts'
+import { createMessageFlow, type Judgement, type MessageFlow, type OwnMessage } from './messageFlow.ts'
 import { namingOf } from './naming.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 import { type RetainedScores, retainScores } from './retainedScores.ts'
@@ -21,6 +22,7 @@ import { countRpcs } from './rpcCounts.ts'
 import { noteSenders } from './senders.ts'
 import { serveSmallNetworks } from './smallNetworks.ts'
 import { speakBothDialects } from './speakBothDialects.ts'
+import { createTellableBlocks } from './tellableBlocks.ts'
 import type { ChainTopics, PayloadVersion } from './topics.ts'
 
 /** op-node's names of what its pubsub tracer counts. */
@@ -43,6 +45,7 @@ export type GossipEvent =
 export type MeshCause = 'by-us' | 'by-peer' | 'refused'
 
 export interface GossipRouterModules extends Judgement {
+  clock: Clock
   logger: Logger
   onEvent(event: GossipEvent, count?: number): void
   /** A peer sent what was rejected already. */
@@ -70,7 +73,7 @@ export interface GossipRouter {
   /** The host is about to stop, and with it the topics are left. */
   leave(): void
   /** A signed message, compressed here. Number of peers it was sent to. */
-  publish(version: PayloadVersion, message: Uint8Array): Promise<number>
+  publish(version: PayloadVersion, message: OwnMessage): Promise<number>
   meshPeers(version: PayloadVersion): string[]
   subscribers(version: PayloadVersion): string[]
   isSubscribed(peerId: string): boolean
@@ -144,7 +147,8 @@ export function createGossipRouter(
     )
     const naming = (peerId: PeerId) =>
       namingOf(dialects, peerId.toString(), async () => (await components.peerStore.get(peerId)).protocols)
-    const streams = manageGossipStreams(gossip, { ...modules, naming })
+    const tellable = createTellableBlocks(internals.mcache, modules, options)
+    const streams = manageGossipStreams(gossip, { ...modules, naming, tellable: tellable.list })
     const flow = createMessageFlow(
       {
         ...modules,
@@ -153,6 +157,7 @@ export function createGossipRouter(
         names: speakBothDialects(internals, dialects),
         senderOf: noteSenders(internals),
         onAccepted: guard.onAccepted,
+        onValid: tellable.onValid,
       },
       { idontwantMinBytes },
     )
@@ -228,7 +233,7 @@ export function createGossipRouter(
     async publish(version, message) {
       const { internals, flow, isSmall } = built()
       const topic = topicOf(version)
-      const compressed = compressSnappy(message)
+      const compressed = compressSnappy(message.bytes)
       flow.addOwn(compressed, message)
       const { recipients } = await internals.publish(topic, compressed, {
         floodPublish: options.floodPublish || isSmall(topic),
