@@ -24,6 +24,7 @@ async function ask(
   const serve = createPayloadServer({
     chain: testChain(config, { payloadByNumber: async (asked) => (asked === 7 ? block : undefined) }),
     recent: () => undefined,
+    awaited: async () => undefined,
     clock: new ManualClock(Date.now()),
     logger: silentLogger,
     onOversized: () => {
@@ -83,6 +84,7 @@ describe('createPayloadServer', () => {
     const serve = createPayloadServer({
       chain: testChain(config, { payloadByNumber: async () => block }),
       recent: () => undefined,
+      awaited: async () => undefined,
       clock,
       logger: silentLogger,
       onOversized: () => {},
@@ -115,6 +117,7 @@ describe('createPayloadServer', () => {
     const results: number[] = []
     const serve = createPayloadServer({
       chain: testChain(younger, { payloadByNumber }),
+      awaited: async () => undefined,
       recent: () => recent,
       clock,
       logger: silentLogger,

@@ -38,11 +38,21 @@ export interface PayloadServerModules {
   chain: P2pChain
   /** A block known to be good that the chain does not have yet. */
   recent(number: number): PayloadEnvelope | undefined
+  /** A block that neither has, when it is worth the peer's while to wait for it. */
+  awaited(number: number, request: PendingRequest): Promise<PayloadEnvelope | undefined>
   clock: Clock
   logger: Logger
   /** The peer sent more than any request may have; its stream is reset. */
   onOversized(peerId: string): void
   metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
+}
+
+export interface PendingRequest {
+  peer: string
+  /** Milliseconds. */
+  askedAtMs: number
+  /** The stream is closed. */
+  signal: AbortSignal
 }
 
 class RequestFailure extends DeviumError<'request-refused'> {
@@ -80,15 +90,16 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     if (waitMs > 0) await sleep(clock, waitMs, signal)
   }
-  const answer = async (number: number, bucket: TokenBucket): Promise<Iterable<Uint8Array>> => {
+  const answer = async (number: number, request: PendingRequest): Promise<Iterable<Uint8Array>> => {
     const { config } = chain
     const nowS = unixSeconds(clock)
     if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
       throw new RequestFailure(RESULT.invalidRequest, `no block ${number} at this time`)
     }
-    const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
+    const envelope =
+      (await chain.payloadByNumber(number)) ?? modules.recent(number) ?? (await modules.awaited(number, request))
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
-    bucket.take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
+    bucketOf(request.peer).take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
     return responsePieces(envelope, config)
   }
 
@@ -105,12 +116,11 @@ export function createPayloadServer(modules: PayloadServerModules) {
       // Read first: the bytes may arrive with the stream itself, before a wait for the turn is over.
       const timeout = AbortSignal.timeout(TRANSFER_TIMEOUT_MS)
       const request = await readFirst(stream, REQUEST_BYTES, timeout)
-      const bucket = bucketOf(peer)
-      await waitForTurn(bucket, stop.signal)
+      await waitForTurn(bucketOf(peer), stop.signal)
       number = decodeRequest(request)
       const answering = lanes.run(peer, async () => {
         stop.signal.throwIfAborted()
-        const pieces = await answer(number, bucket)
+        const pieces = await answer(number, { peer, askedAtMs: startMs, signal: stop.signal })
         hasBegun = true
         await writePieces(stream, pieces, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
