@@ -57,9 +57,11 @@ describe('parseBootnodes', () => {
   it('skips blank ones, and names the one that is invalid', () => {
     expect(parseBootnodes(['', '  '], parseRecord)).toEqual([])
     const good = `enode://${key}@1.2.3.4:9222`
-    const parse = (): unknown => parseBootnodes([good, 'http://x'], parseRecord)
-    expect(parse).toThrow(UsageError)
-    expect(parse).toThrow('bootnode record 2 (of 2) is invalid')
+    for (const bad of ['http://x', 'enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjz', 'enode://12']) {
+      const parse = (): unknown => parseBootnodes([good, bad], parseRecord)
+      expect(parse).toThrow(UsageError)
+      expect(parse).toThrow('bootnode record 2 (of 2) is invalid')
+    }
   })
 })
 

@@ -75,6 +75,30 @@ describe('readEntries', () => {
     ).toMatchObject({ tcpPort: 80 })
   })
 
+  it('reads the places of both families, each with its ports', () => {
+    const port = (number: number) => Uint8Array.of(number >> 8, number & 0xff)
+    const ip6 = Uint8Array.from([0x20, 0x01, 0x0d, 0xb8, ...new Uint8Array(11), 1])
+    const entries: [string, Uint8Array][] = [
+      ['ip', Uint8Array.of(10, 0, 0, 1)],
+      ['tcp', port(1001)],
+      ['udp', port(1002)],
+      ['ip6', ip6],
+    ]
+    expect(readEntries(new Map(entries))).toMatchObject({
+      ...{ ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 },
+      alsoAt: { ip: '2001:db8::1', tcpPort: 1001, udpPort: 1002 },
+    })
+    const own6: [string, Uint8Array][] = [
+      ['tcp6', port(1003)],
+      ['udp6', port(1004)],
+    ]
+    expect(readEntries(new Map([...entries, ...own6]))).toMatchObject({
+      ...{ ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 },
+      alsoAt: { ip: '2001:db8::1', tcpPort: 1003, udpPort: 1004 },
+    })
+    expect(readEntries(new Map(own6))).toMatchObject({ ip: undefined, alsoAt: undefined })
+  })
+
   it('never throws, whatever stands in the entries', () => {
     const keys = fc.constantFrom('ip', 'ip6', 'tcp', 'udp', 'tcp6', 'udp6', 'opstack')
     fc.assert(
@@ -116,19 +140,24 @@ describe('refusalOf', () => {
     for (const ip of [
       '127.0.0.1',
       '10.1.2.3',
+      '172.16.0.1',
       '172.31.0.1',
       '192.168.0.9',
       '169.254.1.1',
       '::1',
+      'fc00::1',
       'fd00::1',
       'fe80::1',
+      'febf::1',
     ]) {
       expect(refusal({ ip }, undefined)).toBeUndefined()
       expect(refusal({ ip }, '192.168.0.1')).toBeUndefined()
       expect(refusal({ ip }, '203.0.113.1')).toBe('bad-address')
     }
-    for (const ip of ['172.32.0.1', '192.169.0.1', '2001:db8::1'])
+    const others = ['172.15.0.1', '172.32.0.1', '192.169.0.1', '193.168.0.1', '169.253.0.1', '170.254.0.1', '11.0.0.1']
+    for (const ip of [...others, '2001:db8::1', '::2', 'fec0::1', 'fe00::1', 'ff::1', '180::1']) {
       expect(refusal({ ip }, '203.0.113.1')).toBeUndefined()
+    }
   })
 
   it('takes only what netrestrict allows', () => {

@@ -97,6 +97,24 @@ describe('openUdpSocket', () => {
     sender.close()
   })
 
+  it('takes no more packets from all addresses than its limit', async () => {
+    let read = 0
+    let taken = 0
+    const socket = await bound(0, () => ++read > 0, '0.0.0.0')
+    socket.onPacket(() => taken++)
+    for (let host = 2; host < 8; host++) {
+      const sender = createSocket('udp4')
+      await new Promise<void>((resolve) => sender.bind(0, `127.0.0.${host}`, resolve))
+      for (const before = read; read < before + 200; ) {
+        const next = read
+        await new Promise<void>((resolve) => sender.send(Uint8Array.of(1), socket.port, '127.0.0.1', () => resolve()))
+        while (read === next) await new Promise((resolve) => setImmediate(resolve))
+      }
+      sender.close()
+    }
+    expect([read, taken]).toEqual([1_200, 1_000])
+  })
+
   it('says which flags a taken port belongs to', async () => {
     const { port } = await bound()
     await expect(bound(port)).rejects.toThrow(UsageError)
