@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { PeerCounters, TopicCounters } from '../gossip/gossipInternals.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
 import { gossipScoring } from './scoreParams.ts'
-import type { TopicParams } from './topicScores.ts'
+import { opNode2024Params, type TopicParams } from './topicScores.ts'
 
 const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
 const TOPIC = '/optimism/901/0/blocks'
@@ -52,6 +52,19 @@ function topicState(changes: Partial<TopicCounters>): ScoreState['topics'][numbe
     },
   }
 }
+
+describe('opNode2024Params', () => {
+  it("has op-node's values", () => {
+    const given = opNode2024Params(2_000)
+    expect(Object.keys(given)).toEqual(Object.keys(TOPIC_PARAMS))
+    for (const [name, value] of Object.entries(given)) {
+      expect([name, value]).toEqual([
+        name,
+        expect.closeTo(Object.entries(TOPIC_PARAMS).find(([n]) => n === name)?.[1], 7),
+      ])
+    }
+  })
+})
 
 describe('scoreParts', () => {
   it('weighs what the application counted', () => {
@@ -147,6 +160,21 @@ describe('forecast', () => {
     expect(mesh).toBe(4)
     // 36.8·d^n < 25 → n > ln(36.8/25)/−ln(0.96235063) = 10.07
     expect(gossip).toBe(22)
+  })
+  it.each<[string, Partial<ScoreState>, number]>([
+    // 20 · d^n < 10 → n > ln 2/−ln(0.92611873) = 9.03
+    ['a false block', { application: { ...NOTHING, rejectedPayloads: 1 } }, 20],
+    // 5² · 0.7 · 0.8 = 14 · d^n, which counts once: 25 · 0.56 · d^n < 10 → n > ln 1.4/−ln(0.8576959) = 2.19
+    ['missed blocks', { topics: [topicState({ meshFailurePenalty: 25 })] }, 6],
+    // 0.5² · 140.4475 · 0.8 · d^2n < 10 → n > ln(28.0895/10)/−2·ln(0.98476665) = 33.64
+    ['an invalid message', { topics: [topicState({ invalidMessageDeliveries: 0.5 })] }, 68],
+  ])('tells when %s counts no more than 10', (_, state, seconds) => {
+    expect(forecast(stateOf(state), withTopic, true, [-10])).toEqual([seconds])
+  })
+  it('tells when a mesh peer has brought too few blocks for its threshold', () => {
+    // Below 3 at once; (3 − 2.9·d^n)² · 0.56 ≥ 1 → 2.9·d^n ≤ 1.66 → n > ln(2.9/1.66)/−ln(0.8576959) = 3.6
+    const counters = { inMesh: true, meshMessageDeliveriesActive: true, meshMessageDeliveries: 2.9 }
+    expect(forecast(stateOf({ topics: [topicState(counters)] }), withTopic, true, [-1])).toEqual([8])
   })
   it('tells when a mesh deficit begins to count', () => {
     const topics = [topicState({ inMesh: true, meshTime: 40_000 })]

@@ -54,6 +54,25 @@ describe('openPeerHistories', () => {
       ['graft', 1, [1], 120_001],
     ])
   })
+  it('tells events of one reason apart, and shows the last of those that it counts together', async () => {
+    const clock = new ManualClock(0)
+    const histories = await open(clock)
+    for (const kind of ['block', 'unblock', 'block'] as const) histories.record('a', { kind, reason: 'operator' })
+    for (const number of [1, 2]) {
+      histories.record('a', {
+        kind: 'reject',
+        reason: 'wrong-hash',
+        detail: `${number}`,
+        block: { number, hash: '0x' },
+      })
+    }
+    const seen = histories.of('a').map(({ kind, count, detail, block }) => [kind, count, detail, block?.number])
+    expect(seen).toEqual([
+      ['unblock', 1, undefined, undefined],
+      ['block', 2, undefined, undefined],
+      ['reject', 2, '2', 2],
+    ])
+  })
   it('is bounded: events, their texts and peers', async () => {
     const clock = new ManualClock(0)
     const histories = await open(clock)

@@ -82,6 +82,15 @@ describe('openScoreBook', () => {
       { ...good, counters: { topics: {}, behaviourPenalty: -1 } },
       { ...good, counters: { topics: { t: {} }, behaviourPenalty: 0 } },
       { ...good, peerScores: {} },
+      { ...good, connected: 1 },
+      { ...good, counters: { topics: null, behaviourPenalty: 0 } },
+      { ...good, peerScores: { ...ZERO_SCORES, reqResp: { ...ZERO_SCORES.reqResp, validResponses: -1 } } },
+      { ...good, peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, blocks: {} } } },
+      JSON.stringify({ ...good, lastUpdate: 'much' }).replace('"much"', '1e999'),
+      JSON.stringify({
+        ...good,
+        peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, total: 'much' } },
+      }).replace('"much"', '1e999'),
       {
         ...good,
         counters: { topics: Object.fromEntries('abcdefghi'.split('').map((t) => [t, good.counters.topics.t])) },

@@ -46,6 +46,7 @@ describe('gossipScoring', () => {
   it('weighs nothing at level none', () => {
     const { params } = gossipScoring({ scoring: 'none', scoreBlocks: 'current', ipColocationExempt: [] }, chain)
     expect(params.topics).toEqual({})
+    expect(params.topicScoreCap).toBe(0)
     expect(params.IPColocationFactorWeight).toBe(0)
     expect(params.behaviourPenaltyWeight).toBe(0)
     expect(params.appSpecificScore('peer')).toBe(0)
