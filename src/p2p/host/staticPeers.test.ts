@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { createLogger } from '../../lib/logger.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
 import { parsePeerAddress } from './multiaddrs.ts'
 import { createStaticPeers } from './staticPeers.ts'
 
@@ -153,6 +153,25 @@ describe('createStaticPeers', () => {
     await clock.advance(60_000)
     expect(state.dials).toHaveLength(2)
     expect(state.closedOlder).toBe(0)
+    statics.onSuspect(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(3)
+  })
+
+  it('suspects nobody who is not connected, and nobody twice', async () => {
+    const { clock, state, statics, fall, stand } = setUp()
+    await stand()
+    state.silent = true
+    statics.onSuspect(ID)
+    await clock.advance(0)
+    statics.onSuspect(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(2)
+    fall()
+    statics.onSuspect(ID)
+    state.silent = false
+    await clock.advance(6_000)
+    expect(state.dials.slice(2)).toEqual([{ atMs: 11_250, addresses: 1 }])
   })
 
   it('does not hammer a peer that closes right after connecting', async () => {
@@ -165,6 +184,63 @@ describe('createStaticPeers', () => {
     }
     expect(state.dials.length).toBeLessThan(12)
     expect(state.dials.length).toBeGreaterThan(4)
+    // Once it has let us stay, or the operator has done something about it, it is like any other.
+    const dialsAfter = async (step: () => void): Promise<number> => {
+      const before = state.dials.length
+      step()
+      await clock.advance(0)
+      if (state.connected) fall()
+      await clock.advance(1_000)
+      return state.dials.length - before
+    }
+    expect(await dialsAfter(() => statics.retryNow(ID))).toBe(2)
+    for (let step = 0; step < 100 && !state.connected; step++) await clock.advance(100)
+    await clock.advance(2_000)
+    expect(await dialsAfter(fall)).toBe(2)
+  })
+
+  it('tries those that are away at once when another has come back, once a second', async () => {
+    const ids = [
+      ID,
+      '16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p',
+      '16Uiu2HAm7rz6iBaY5tPSKYxAGSaEuMjLVsCFXuKBGPKLBGKgGa7i',
+    ]
+    const clock = new ManualClock(0)
+    const connected = new Set<string>()
+    const dials: string[] = []
+    const statics = createStaticPeers(
+      {
+        clock,
+        logger: silentLogger,
+        dialer: {
+          isConnected: (id) => connected.has(id),
+          async dial([address]) {
+            dials.push(address?.toString().split('/').at(-1) ?? '')
+            throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+          },
+          closeOlder() {},
+        },
+        onDialFailed: () => {},
+      },
+      ids.map((id, n) => parsePeerAddress(`/ip4/1.2.3.${n}/tcp/1/p2p/${id}`)),
+    )
+    statics.start()
+    for (let n = 0; n < 60; n++) await clock.advance(1_000)
+    const [a, b, c] = ids
+    if (a === undefined || b === undefined || c === undefined) throw new Error('no ids')
+    const dialledWhenBack = async (id: string): Promise<string[]> => {
+      dials.length = 0
+      connected.add(id)
+      statics.onConnected(id)
+      await clock.advance(0)
+      return [...dials].sort()
+    }
+    expect(await dialledWhenBack(a)).toEqual([b, c].sort())
+    expect(await dialledWhenBack(b)).toEqual([])
+    connected.delete(b)
+    await clock.advance(1_000)
+    expect(await dialledWhenBack(b)).toEqual([c])
+    statics.stop()
   })
 
   it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
