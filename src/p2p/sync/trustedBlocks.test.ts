@@ -62,6 +62,18 @@ describe('createTrustedBlocks', () => {
     expect(released).toEqual([])
   })
 
+  it('rejects another block that waits below what is released', () => {
+    const { blocks, released, rejected } = setUp()
+    blocks.offer(testBlock(config, { blockNumber: 8, gasUsed: 1n }), 'liar')
+    blocks.trust(block(10))
+    expect(rejected).toEqual([])
+    blocks.offer(block(9), 'peer')
+    expect(rejected).toEqual(['liar'])
+    expect(blocks.quarantined()).toBe(0)
+    blocks.offer(block(10), 'peer')
+    expect(released).toEqual([9, 10])
+  })
+
   it('drops the oldest of more than a hundred, and counts it against its sender', () => {
     const { blocks, rejected } = setUp()
     for (let n = 0; n < 101; n++) blocks.offer(testBlock(config, { blockNumber: 5, gasUsed: BigInt(n) }), `peer${n}`)
@@ -82,6 +94,10 @@ describe('createTrustedBlocks', () => {
     blocks.offer(ofBytes(21, 10_000_000), 'peer')
     expect(numbers.filter((number) => !blocks.has(number))).toEqual([12, 15])
     expect(blocks.quarantined()).toBe(6)
+    // The same from several peers takes its room once.
+    const same = ofBytes(30, 1_000_000)
+    for (let n = 0; n < 10; n++) blocks.offer(same, 'peer')
+    expect(blocks.quarantined()).toBe(7)
     expect(released).toEqual([])
     expect(rejected).toEqual([])
   })
@@ -132,5 +148,22 @@ describe('createTrustedBlocks', () => {
     for (let n = 0; n < 300; n++) blocks.trust(testBlock(config, { blockNumber: 100 + n }))
     expect(blocks.recent(10)).toBeUndefined()
     expect(blocks.recent(399)).toBeDefined()
+  })
+
+  it('keeps 32 MiB of good blocks for others, one of a height', () => {
+    const { blocks } = setUp()
+    const transactions = [new Uint8Array(1_100_000)]
+    let parentHash = block(1).payload.parentHash
+    for (let blockNumber = 1; blockNumber <= 40; blockNumber++) {
+      const next = testBlock(config, { blockNumber, parentHash, transactions })
+      blocks.trust(next)
+      parentHash = next.payload.blockHash
+    }
+    const kept = Array.from({ length: 40 }, (_, n) => n + 1).filter((number) => blocks.recent(number) !== undefined)
+    expect(kept).toEqual(Array.from({ length: 30 }, (_, n) => n + 11))
+    for (let n = 0; n < 40; n++) {
+      blocks.trust(testBlock(config, { blockNumber: 41, parentHash, gasUsed: BigInt(n), transactions }))
+    }
+    expect([40, 41].map((number) => blocks.recent(number)?.payload.blockNumber)).toEqual([40, 41])
   })
 })
