@@ -7,6 +7,7 @@ import { type Connector, type ConnectorHost, createConnector } from './connector
 class FakeHost implements ConnectorHost {
   readonly connected = new Set<string>()
   readonly dials: string[] = []
+  readonly signals: AbortSignal[] = []
   peers: string[] = []
   refusing = new Set<string>()
   silent = new Set<string>()
@@ -16,6 +17,7 @@ class FakeHost implements ConnectorHost {
   candidates = async (): Promise<string[]> => this.peers
   async dial(id: string, signal: AbortSignal): Promise<void> {
     this.dials.push(id)
+    this.signals.push(signal)
     if (this.refusing.has(id)) throw new Error('connection refused')
     if (this.silent.has(id)) {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -90,8 +92,14 @@ describe('connector', () => {
     host.peers = ['gone']
     host.refusing.add('gone')
     create(1)
-    await clock.advance(60_000)
-    expect(host.dials.length).toBeLessThanOrEqual(5)
+    const dialledAtS: number[] = []
+    for (let second = 0; second <= 1_000; second++) {
+      const count = host.dials.length
+      await clock.advance(second === 0 ? 0 : 1_000)
+      if (host.dials.length > count) dialledAtS.push(second)
+    }
+    // Pauses of 5 s, doubled up to five minutes.
+    expect(dialledAtS).toEqual([0, 5, 15, 35, 75, 155, 315, 615, 915])
     host.refusing.clear()
     const before = host.dials.length
     connector.onCandidate('gone')
@@ -99,6 +107,14 @@ describe('connector', () => {
     expect(host.dials).toHaveLength(before + 1)
     expect(host.connected.has('gone')).toBe(true)
     expect(results).toEqual([...Array.from({ length: before }, () => 'unknown'), 'connected'])
+  })
+
+  it('dials in random order', async () => {
+    host.peers = names(4)
+    create(4)
+    await clock.advance(0)
+    // As Fisher and Yates shuffle when each draw is the first.
+    expect(host.dials).toEqual(['p1', 'p2', 'p3', 'p0'])
   })
 
   it('dials at once who is heard of while it looks', async () => {
@@ -115,15 +131,22 @@ describe('connector', () => {
   })
 
   it('dials nobody after its stop', async () => {
-    host.peers = ['slow', 'other']
+    host.peers = ['slow']
     host.silent.add('slow')
     create(1)
     await clock.advance(0)
+    host.peers = ['slow', 'other']
+    let isOver = false
+    host.signals[0]?.addEventListener('abort', () => {
+      isOver = true
+    })
     connector.stop()
-    await clock.advance(100_000)
+    expect(isOver).toBe(true)
+    for (let n = 0; n < 20; n++) await clock.advance(5_000)
     expect(host.dials).toHaveLength(1)
+    expect(results).toEqual([])
     connector.onCandidate('other')
-    await clock.advance(100_000)
+    for (let n = 0; n < 20; n++) await clock.advance(5_000)
     expect(host.dials).toHaveLength(1)
   })
 })

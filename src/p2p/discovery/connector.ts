@@ -127,7 +127,6 @@ export function createConnector(
     stop() {
       isRunning = false
       cancel?.()
-      queue = []
       stopping.abort(new Error('stopping'))
     },
     onCandidate(peerId) {
