@@ -348,3 +348,12 @@ it('stops with the node', async () => {
   await seconds(200)
   expect(monitor.state()).toBe('starting')
 })
+
+describe('healthLimits', () => {
+  it('are those of half a minute, or of fifteen blocks where these take longer', () => {
+    const limits = { silentMs: 30_000, graceMs: 60_000, confirmMs: 10_000, intervalMs: 5_000 }
+    expect(healthLimits(2_000)).toEqual(limits)
+    expect(healthLimits(12_000)).toEqual({ ...limits, silentMs: 180_000, graceMs: 180_000, confirmMs: 48_000 })
+    expect(healthLimits(2_000, { confirmMs: 1 })).toEqual({ ...limits, confirmMs: 1 })
+  })
+})
