@@ -47,11 +47,71 @@ describe('the outline of an RPC', () => {
     ['a group', [0x1b], 'wire type 3'],
     ['a member longer than the rest', [0x12, 0x05, 0x00], 'longer'],
     ['a number cut short', [0x12, 0x80], 'ends inside'],
-    ['a number of eleven bytes', [0x08, ...new Array<number>(11).fill(0x80)], 'too large'],
+    ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'too large'],
+    // The library looks at no wire type of what it knows: it would read ids where others see four bytes and a member.
+    ['control messages that say to be four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5 where 2 belongs'],
+    ['a subscription that says to be a number', [0x08, 0x00], 'wire type 0 where 2 belongs'],
+    ['ids that say to be a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0 where 2 belongs'],
+    ['a flag that says to be bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2 where 0 belongs'],
+    // And it takes ten bytes for a number of six.
+    ['a length of six bytes', [0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
+    ['a flag of six bytes', [0x0a, 0x07, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
+    ['an id of one byte too many', [0x1a, 69, 0x0a, 67, 0x12, 65, ...new Array<number>(65).fill(1)], 'message id'],
+    ['eight bytes of which four are there', [0x39, 0x00, 0x00, 0x00, 0x00], 'longer'],
+    ['four bytes of which three are there', [0x3d, 0x00, 0x00, 0x00], 'longer'],
     ['a length beyond what a number holds', [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'too large'],
   ])('refuses %s', (_id, bytes, message) => {
     expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(message)
     expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(DecodeError)
+  })
+
+  it('passes over what it does not know, and counts it, however deep the library reads', () => {
+    const unknown = [
+      ...[0x38, 0x80, 0x01],
+      ...[0x39, 1, 2, 3, 4, 5, 6, 7, 8],
+      ...[0x3a, 0x01, 0xff],
+      ...[0x3d, 1, 2, 3, 4],
+    ]
+    const within = (key: number, content: number[]) => [key, content.length, ...content]
+    const places: [string, number[], number][] = [
+      ['an RPC', unknown, 4],
+      ['a message', within(0x12, unknown), 5],
+      ['control messages', within(0x1a, unknown), 5],
+      ['an IHAVE', within(0x1a, within(0x0a, unknown)), 6],
+      ['a PRUNE', within(0x1a, within(0x22, unknown)), 6],
+      ['a peer of a PRUNE', within(0x1a, within(0x22, within(0x12, unknown))), 7],
+    ]
+    for (const [place, bytes, fields] of places) {
+      expect(checkRpcShape(Uint8Array.from([...bytes, 0x0a, 0x00])), place).toBe(fields + 1)
+      expect(RPC.decode(Uint8Array.from([...bytes, 0x0a, 0x00])).subscriptions, place).toHaveLength(1)
+    }
+  })
+
+  it('counts no less than the library makes of it, whatever a stranger writes', () => {
+    const length = fc.oneof(
+      fc.constantFrom(0, 1, 2, 3, 4, 5, 8).map((n) => [n]),
+      fc.constantFrom([0x84, 0x80, 0x80, 0x00], [0x82, 0x80, 0x80, 0x80, 0x80, 0x00], [0x88, 0x80, 0x80, 0x80, 0x80]),
+    )
+    const field = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 5 }), length)
+    const stream = fc
+      .array(field, { maxLength: 40 })
+      .map((fields) => Uint8Array.from(fields.flatMap(([number, type, rest]) => [number * 8 + type, ...rest])))
+    fc.assert(
+      fc.property(stream, (input) => {
+        let fields: number
+        try {
+          fields = checkRpcShape(input)
+        } catch {
+          return
+        }
+        const { subscriptions, messages, control } = RPC.decode(input)
+        const { ihave = [], iwant = [], graft = [], prune = [], idontwant = [] } = control ?? {}
+        const lists = [...ihave, ...iwant, ...idontwant].map(({ messageIDs }) => messageIDs)
+        const made = [subscriptions, messages, graft, prune, ...lists, ...prune.map(({ peers }) => peers)]
+        expect(fields).toBeGreaterThanOrEqual(made.reduce((sum, { length }) => sum + length, lists.length))
+      }),
+      { numRuns: 20_000 },
+    )
   })
 
   it('finds in arbitrary bytes nothing but DecodeErrors', () => {

@@ -15,13 +15,26 @@ const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
 
-/** Members of gossipsub's `RPC` and `ControlMessage` (libp2p specs: pubsub/gossipsub-v1.2, "Protobuf"). */
-const CONTROL = 3
-const IHAVE = 1
-const IWANT = 2
-const IDONTWANT = 5
-/** Where the ids stand in each of the three. */
-const IDS: Readonly<Record<number, number>> = { [IHAVE]: 2, [IWANT]: 1, [IDONTWANT]: 1 }
+/** What the library reads a member as. `FLAG`: a number of 32 bits. */
+const FLAG = 1
+const NUMBER = 2
+const TEXT = 3
+const ID = 4
+type Member = typeof FLAG | typeof NUMBER | typeof TEXT | typeof ID | Shape
+/** By field number; the library passes over others. */
+type Shape = readonly (Member | undefined)[]
+
+/** libp2p specs: pubsub/gossipsub-v1.2, "Protobuf". */
+const SUBSCRIPTION: Shape = [undefined, FLAG, TEXT]
+const MESSAGE: Shape = [undefined, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT]
+const IHAVE: Shape = [undefined, TEXT, ID]
+const IDS: Shape = [undefined, ID]
+const GRAFT: Shape = [undefined, TEXT]
+const PEER_INFO: Shape = [undefined, TEXT, TEXT]
+const PRUNE: Shape = [undefined, TEXT, PEER_INFO, NUMBER]
+/** IWANT and IDONTWANT are nothing but ids. */
+const CONTROL: Shape = [undefined, IHAVE, IDS, GRAFT, PRUNE, IDS]
+const RPC: Shape = [undefined, SUBSCRIPTION, MESSAGE, CONTROL]
 
 interface Walk {
   readonly bytes: Uint8Array
@@ -32,51 +45,55 @@ interface Walk {
 
 /**
  * Looks at the outline of an RPC without taking anything out of it, so that no bytes of a stranger make the decoder
- * allocate more than they are worth: 10 MiB of empty ids would keep it busy for a second. Returns the number of fields.
- * Throws DecodeError.
+ * allocate more than they are worth: 10 MiB of empty ids would keep it busy for seconds. Returns the number of fields.
+ * Throws DecodeError, too, for what the library would read in another way than it is read here.
  */
 export function checkRpcShape(bytes: Uint8Array): number {
   const walk: Walk = { bytes, at: 0, left: MAX_RPC_FIELDS }
-  while (walk.at < bytes.length) {
-    const key = nextKey(walk)
-    if (key === CONTROL * 8 + BYTES) checkControl(walk, nextLength(walk, bytes.length))
-    else if ((key & 7) === BYTES && key >>> 3 <= 2) skipMessage(walk, nextLength(walk, bytes.length))
-    else skip(walk, key & 7, bytes.length)
-  }
+  checkMembers(walk, bytes.length, RPC)
   return MAX_RPC_FIELDS - walk.left
 }
 
-/** A subscription or a message: its members are few, and those that are not known count like the others. */
-function skipMessage(walk: Walk, end: number): void {
-  while (walk.at < end) skip(walk, nextKey(walk) & 7, end)
-}
-
-function checkControl(walk: Walk, end: number): void {
-  const counts: Record<number, number> = {}
+function checkMembers(walk: Walk, end: number, shape: Shape): void {
+  const counts = shape === CONTROL ? CONTROL.map(() => 0) : undefined
   while (walk.at < end) {
     const key = nextKey(walk)
-    const kind = key >>> 3
-    if ((key & 7) !== BYTES) {
+    const field = key >>> 3
+    const member = field < shape.length ? shape[field] : undefined
+    if (member === undefined) {
       skip(walk, key & 7, end)
       continue
     }
-    counts[kind] = (counts[kind] ?? 0) + 1
-    if ((counts[kind] ?? 0) > MAX_CONTROL_MESSAGES) {
-      throw new DecodeError(`rpc: more than ${MAX_CONTROL_MESSAGES} control messages of one kind`)
-    }
-    checkIds(walk, nextLength(walk, end), IDS[kind])
+    if (counts !== undefined) count(counts, field)
+    // The library does not look at the wire type of a member that it knows.
+    const wireType = member === FLAG || member === NUMBER ? VARINT : BYTES
+    if ((key & 7) !== wireType) throw new DecodeError(`rpc: wire type ${key & 7} where ${wireType} belongs`)
+    checkMember(walk, end, member)
   }
 }
 
-function checkIds(walk: Walk, end: number, idField: number | undefined): void {
-  while (walk.at < end) {
-    const key = nextKey(walk)
-    const start = walk.at
-    skip(walk, key & 7, end)
-    if (idField !== undefined && key === idField * 8 + BYTES && walk.at - start > MAX_ID_BYTES + 1) {
+function count(counts: number[], kind: number): void {
+  const next = (counts[kind] ?? 0) + 1
+  if (next > MAX_CONTROL_MESSAGES) {
+    throw new DecodeError(`rpc: more than ${MAX_CONTROL_MESSAGES} control messages of one kind`)
+  }
+  counts[kind] = next
+}
+
+function checkMember(walk: Walk, end: number, member: Member): void {
+  if (member === FLAG || member === NUMBER) {
+    if (member === FLAG) nextVarint(walk)
+    else skipVarint(walk)
+    if (walk.at > end) throw new DecodeError('rpc: a member is longer than what holds it')
+    return
+  }
+  const memberEnd = nextLength(walk, end)
+  if (member === ID) {
+    if (memberEnd - walk.at > MAX_ID_BYTES) {
       throw new DecodeError(`rpc: a message id of more than ${MAX_ID_BYTES} bytes`)
     }
-  }
+  } else if (member !== TEXT) checkMembers(walk, memberEnd, member)
+  walk.at = memberEnd
 }
 
 function nextKey(walk: Walk): number {
@@ -87,7 +104,7 @@ function nextKey(walk: Walk): number {
   return key
 }
 
-/** Up to 2^53; what is longer is not a number that any field here may have. */
+/** A key, a length or a flag. Of one with more than five bytes the library reads ten, however many it has. */
 function nextVarint(walk: Walk): number {
   const { bytes } = walk
   const first = bytes[walk.at]
@@ -96,15 +113,12 @@ function nextVarint(walk: Walk): number {
     return first
   }
   let value = 0
-  for (let shift = 0; shift < 8; shift++) {
+  for (let shift = 0; shift < 5; shift++) {
     const byte = bytes[walk.at]
     if (byte === undefined) throw new DecodeError('rpc: ends inside a number')
     walk.at += 1
     value += (byte & 0x7f) * 2 ** (7 * shift)
-    if (byte < 0x80) {
-      if (value > Number.MAX_SAFE_INTEGER) break
-      return value
-    }
+    if (byte < 0x80) return value
   }
   throw new DecodeError('rpc: a number is too large')
 }
