@@ -5,7 +5,9 @@ import type { GossipInternals } from './gossipInternals.ts'
  * lose blocks until the next lazy gossip, so there everybody gets it; and so does, always, a static peer.
  */
 export function serveSmallNetworks(
-  target: Pick<GossipInternals, 'selectPeersToForward' | 'mesh' | 'topics' | 'score'>,
+  target: Pick<GossipInternals, 'selectPeersToForward' | 'mesh' | 'topics'> & {
+    score: Pick<GossipInternals['score'], 'score'>
+  },
   modules: { isAlwaysServed(peerId: string): boolean },
   options: { meshLow: number; publishThreshold: number },
 ): { isSmall(topic: string): boolean } {
