@@ -51,6 +51,16 @@ describe('an RPC', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
+  it('with ids that only the library would find is dropped undecoded', async () => {
+    const padded = (n: number) => [(n & 127) | 128, ((n >> 7) & 127) | 128, ((n >> 14) & 127) | 128, n >> 21]
+    const idontwant = new Array<number[]>(1_000).fill([0x0a, 0]).flat()
+    const lists = new Array<number[]>(64).fill([0x2a, ...padded(idontwant.length), ...idontwant]).flat()
+    // Control messages in a field that says to be four bytes long, and then a member that nobody knows.
+    const gossip = await join()
+    gossip.sendBytes(frameRpc(Uint8Array.from([0x1d, ...padded(lists.length), ...lists])))
+    await blamed('bad-rpc')
+  })
+
   it('of more than 10 MiB costs its stream before it is there', async () => {
     const gossip = await join()
     gossip.sendBytes(varint(10 * 1024 * 1024 + 1))
