@@ -47,6 +47,11 @@ export interface HostModules {
 
 /** op-node: TCP connections without traffic are closed after an hour. */
 const CONNECTION_IDLE_MS = 60 * 60_000
+/**
+ * go-libp2p's; libp2p's is 5 s. It asks once for each connection who is there, and gossip hears of nobody who was not
+ * identified: where a machine stood still for that long, a connection was good for nothing as long as it stood.
+ */
+const IDENTIFY_TIMEOUT_MS = 30_000
 /** How long addresses and peers are remembered: op-node's time for discovered addresses. */
 const PEER_AGE_MS = 24 * 60 * 60_000
 /** Incoming connections a second from one IP: libp2p's 5 are too few behind one address. */
@@ -106,7 +111,7 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
     peerStore: { maxAddressAge: PEER_AGE_MS, maxPeerAge: PEER_AGE_MS },
     ...(modules.datastore === undefined ? {} : { datastore: modules.datastore }),
     services: {
-      identify: identify(),
+      identify: identify({ timeout: IDENTIFY_TIMEOUT_MS }),
       identifyPush: identifyPush(),
       ping: ping(),
       pubsub: modules.pubsub,
