@@ -1,9 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { multiaddr } from '@multiformats/multiaddr'
 import { ClassicLevel } from 'classic-level'
 import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
+import { createLibp2p } from 'libp2p'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
@@ -52,6 +56,25 @@ describe('keepUnwritten', () => {
     await expect((async () => datastore.get(b))()).rejects.toMatchObject({ name: 'NotFoundError' })
     await removal
     expect(await stored(onDisk)).toEqual({ '/peers/a': [2], '/peers/c': [3] })
+  })
+
+  it('keeps what is known of a peer when something more is noted, and given up', async () => {
+    const datastore = new LevelDatastore(await newFolder())
+    await datastore.open()
+    onTestFinished(() => datastore.close())
+    keepUnwritten(datastore, { logger: silentLogger })
+    const { peerStore } = await createLibp2p({ start: false, datastore })
+    const peerId = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))
+    const address = { multiaddr: multiaddr('/ip4/203.0.113.7/tcp/9222'), isCertified: false }
+    await peerStore.save(peerId, { addresses: [address], protocols: ['/meshsub/1.1.0'] })
+    const given = new AbortController()
+    const noted = peerStore.merge(peerId, { protocols: ['/ipfs/ping/1.0.0'] }, { signal: given.signal })
+    given.abort()
+    await noted.catch(() => {})
+    expect(await peerStore.get(peerId)).toMatchObject({
+      addresses: [address],
+      protocols: expect.arrayContaining(['/meshsub/1.1.0']),
+    })
   })
 
   it('lets peers into the mesh while the disk is full', async () => {
