@@ -29,7 +29,7 @@ export interface DiscoveryModules {
 
 export interface DiscoveryMetrics {
   onLookup(): void
-  /** A record that is new, or has changed: one of our chain, or why it is left alone. */
+  /** A record that is new, has changed, or had been forgotten: one of our chain, or why it is left alone. */
   onRecord(outcome: 'found' | RecordRefusal): void
 }
 
