@@ -62,7 +62,7 @@ describe('keepUnwritten', () => {
     const datastore = new LevelDatastore(await newFolder())
     await datastore.open()
     onTestFinished(() => datastore.close())
-    keepUnwritten(datastore, { logger: silentLogger })
+    keepUnwritten(datastore)
     const { peerStore } = await createLibp2p({ start: false, datastore })
     const peerId = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))
     const address = { multiaddr: multiaddr('/ip4/203.0.113.7/tcp/9222'), isCertified: false }
