@@ -115,4 +115,15 @@ describe('a store that refused an entry', () => {
     await datastore.put(young, bytes)
     expect(calls).toEqual([old.toString(), 'closed', young.toString()])
   })
+
+  it('stays closed once it is closed for good, and tells of nothing more', async () => {
+    const { clock, lines, datastore, db, close } = await openStore()
+    await close()
+    for (let n = 0; n < 2; n++) {
+      await expect(datastore.put(young, bytes)).rejects.toThrow('not open')
+      await clock.advance(60_000)
+    }
+    expect(db.status).toBe('closed')
+    expect(lines).toEqual([])
+  })
 })

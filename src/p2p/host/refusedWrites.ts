@@ -29,6 +29,7 @@ export function reopenAfterRefusal(
   const lock = new SerialLock()
   let refused: { error: unknown; tries: number; isDue: boolean } | undefined
   let cancel: (() => void) | undefined
+  let isClosed = false
   /** Of all entries, in order, while the store is closed or about to be. */
   let copy: Map<string, Uint8Array> | undefined
   const readings = new Set<Promise<unknown>>()
@@ -62,6 +63,8 @@ export function reopenAfterRefusal(
   }
   const write = <T>(work: () => Promise<T>): Promise<T> =>
     lock.run(async () => {
+      // Refuses, and is not opened again.
+      if (isClosed) return work()
       if (refused?.isDue === false) throw refused.error
       try {
         if (refused !== undefined) await reopen()
@@ -108,6 +111,7 @@ export function reopenAfterRefusal(
   return () =>
     lock.run(async () => {
       cancel?.()
+      isClosed = true
       await store.db.close()
     })
 }
