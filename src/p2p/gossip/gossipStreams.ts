@@ -37,10 +37,12 @@ export interface GossipStreams {
 
 /**
  * op-node judges four blocks at a time, drops what comes meanwhile, and asks for it no more: so it is told of a few at a time,
- * and those that it passes them on to once a heartbeat hear of no more than four.
+ * and those that it passes them on to once a heartbeat hear of no more than four. The first four are all that a peer lacks
+ * which was gone for seconds.
  */
+const TOLD_FIRST = 4
 const TOLD_AT_ONCE = 2
-const TOLD_EVERY_MS = 250
+const TOLD_EVERY_MS = 125
 
 export function manageGossipStreams(
   gossip: object,
@@ -105,17 +107,19 @@ export function manageGossipStreams(
     const [newest, ...older] = modules.tellable()
     // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
+    let count = TOLD_FIRST
     while (left.length > 0 && target.streamsOutbound.get(id) === stream) {
       // It is not to ask for one that is gone meanwhile.
       const held = new Set(modules.tellable())
-      for (const message of left.splice(0, TOLD_AT_ONCE)) {
+      for (const message of left.splice(0, count)) {
         const name = nameOf(message.msgId)
         if (name === undefined || !held.has(message) || target.topics.get(message.topic)?.has(id) !== true) continue
         target.pushGossip(id, { topicID: message.topic, messageIDs: [name] })
       }
       // The list goes along with it.
       target.sendRpc(id, { subscriptions: [], messages: [] })
-      if (left.length > 0) await sleep(modules.clock, TOLD_EVERY_MS)
+      if (left.length > 0) await sleep(modules.clock, count * TOLD_EVERY_MS)
+      count = TOLD_AT_ONCE
     }
   }
   target.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
