@@ -81,7 +81,7 @@ function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | un
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
     naming: async () => naming,
-    tellable: () => cached,
+    tellable: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS)),
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
@@ -127,6 +127,16 @@ describe('manageGossipStreams', () => {
     }
     expect(named.told).toEqual([['a', { topicID: 't', messageIDs: [Uint8Array.of(101)] }]])
     expect(unknown.told).toEqual([])
+  })
+
+  it('tells nodes that name messages otherwise of the last five seconds only', async () => {
+    const named = (id: Uint8Array) => Uint8Array.of((id[0] ?? 0) + 100)
+    const { told, clock, gossip, heartbeat, answer } = setUp(['a'], named, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    gossip.topics.set('t', new Set(['a']))
+    heartbeat()
+    await answer('a')
+    await clock.advance(10_000)
+    expect(told.map(([, { messageIDs }]) => messageIDs[0]?.[0])).toEqual([109, 105, 106, 107, 108])
   })
 
   it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {

@@ -28,13 +28,14 @@ function setUp(options = { maxAgeS: 60 }) {
 
 describe('createTellableBlocks', () => {
   it('lists what a peer would still accept, the newest first', () => {
-    const { put, listed } = setUp()
+    const { put, listed, blocks } = setUp()
     put('old', { ageS: 45, heartbeatsAgo: 80 })
     put('too old for the way', { ageS: 46, heartbeatsAgo: 80 })
     put('was late', { ageS: 50 })
     put('new', { ageS: 1, heartbeatsAgo: 2 })
     put('not judged yet', { validated: false })
     expect(listed()).toEqual(['new', 'old'])
+    expect(blocks.list(1).map(({ msgIdStr }) => msgIdStr)).toEqual(['new'])
   })
 
   it('goes by the age that blocks may have here where that is less', () => {

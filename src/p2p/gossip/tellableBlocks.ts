@@ -20,8 +20,8 @@ export interface MessageHistory {
 export interface TellableBlocks {
   /** A valid message, and its block's time in Unix seconds. */
   onValid(id: string, blockTimeS: number): void
-  /** Newest first. */
-  list(): CachedName[]
+  /** Newest first; `maxAgeS` only where that is less than what peers accept. */
+  list(maxAgeS?: number): CachedName[]
 }
 
 /** The rest is for asking, sending and passing on, and for clocks that are ahead of ours. */
@@ -66,8 +66,8 @@ export function createTellableBlocks(
       times.set(id, blockTimeS)
       makeRoom()
     },
-    list() {
-      const oldestS = unixSeconds(modules.clock) - toldAgeS
+    list(maxAgeS = toldAgeS) {
+      const oldestS = unixSeconds(modules.clock) - Math.min(maxAgeS, toldAgeS)
       const isTellable = ({ msgIdStr }: CachedName): boolean =>
         cache.msgs.get(msgIdStr)?.validated === true && (times.get(msgIdStr) ?? 0) >= oldestS
       return cache.history.slice(0, -ANSWER_HEARTBEATS).flat().filter(isTellable)
