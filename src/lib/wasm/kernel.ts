@@ -1,3 +1,4 @@
+import { createCompiled } from './compiled.ts'
 import { KERNEL } from './kernel.generated.ts'
 
 /** What assembly/kernel exports; addresses and lengths are in bytes. */
@@ -27,20 +28,7 @@ const PAGE_BYTES = 65_536
 /** An instance that has grown beyond is not kept: WebAssembly memory never shrinks. */
 const KEPT_BYTES = 32 * 1024 * 1024
 
-let compiled: WebAssembly.Module | undefined | 'unsupported'
-
-/** Compiled once. Undefined where the processor cannot run it. */
-function kernelModule(): WebAssembly.Module | undefined {
-  if (compiled === undefined) {
-    try {
-      compiled = new WebAssembly.Module(new Uint8Array(Buffer.from(KERNEL, 'base64')))
-    } catch {
-      // A processor without 128-bit vectors.
-      compiled = 'unsupported'
-    }
-  }
-  return compiled === 'unsupported' ? undefined : compiled
-}
+const kernelModule = createCompiled(KERNEL)
 
 /**
  * Lends one instance of the module, with a memory of its own, whose content is good until the next call. Undefined where

@@ -1,7 +1,8 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
-import { isSignatureWellFormed, publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
+import { isSignatureWellFormed } from '../../lib/secp256k1.ts'
+import { createSignerRecovery } from '../../lib/signerRecovery.ts'
 import { type BodyHashes, hashBody } from '../../lib/wasm/listTrie.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { payloadBlockHash } from '../../rollup/protocol/payload.ts'
@@ -41,6 +42,9 @@ export type Inspection =
 
 const SIGNATURE_BYTES = 65
 
+/** What it remembers takes time to make, and is the same for all nodes of a process. */
+const recovery = createSignerRecovery()
+
 export const bodyOf = (message: Uint8Array): Uint8Array => message.subarray(SIGNATURE_BYTES)
 
 /**
@@ -60,7 +64,7 @@ export function inspectMessage(message: Uint8Array, question: Question, read?: T
 
   const place = transactionsPlace(body, question.version)
   const hashes = hashBody(body, place)
-  const signer = recoverSigner(question.chainId, signature, yParity, hashes?.bodyHash ?? keccak256(body))
+  const signer = recoverSigner(question, signature, yParity, hashes?.bodyHash ?? keccak256(body))
   if (signer === undefined) return { stop: 'bad-signature' }
   if (!question.signers.includes(signer)) return { stop: 'wrong-signer', signer }
 
@@ -98,10 +102,14 @@ export function blockHashOf(
   return payloadBlockHash(envelope, { transactionsRoot: root === undefined ? EMPTY_TRIE_ROOT : toHex(root) })
 }
 
-function recoverSigner(chainId: bigint, signature: Uint8Array, yParity: number, bodyHash: Uint8Array): Hex | undefined {
+function recoverSigner(
+  { chainId, signers }: Question,
+  signature: Uint8Array,
+  yParity: number,
+  bodyHash: Uint8Array,
+): Hex | undefined {
   try {
-    const key = recoverCompact(payloadSigningHash(chainId, bodyHash), signature.subarray(0, 64), yParity)
-    return publicKeyToAddress(key)
+    return recovery.recover(payloadSigningHash(chainId, bodyHash), signature.subarray(0, 64), yParity, signers)
   } catch (error) {
     if (error instanceof DecodeError) return undefined
     throw error
