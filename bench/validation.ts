@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../src/lib/clock.ts'
+import type { Hex } from '../src/lib/hex.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { nextTurn } from '../src/lib/nextTurn.ts'
-import { recoverCompact } from '../src/lib/secp256k1.ts'
+import { createSignerRecovery } from '../src/lib/signerRecovery.ts'
 import { hashBody } from '../src/lib/wasm/listTrie.ts'
 import type { Verdict } from '../src/p2p/gossip/blockValidator.ts'
 import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
@@ -20,7 +20,12 @@ import { createChainTopics } from '../src/p2p/gossip/topics.ts'
 import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
-import { decodePayloadEnvelope, payloadBlockHash, transactionsPlace } from '../src/rollup/protocol/index.ts'
+import {
+  decodePayloadEnvelope,
+  payloadBlockHash,
+  payloadSigningHashOfBody,
+  transactionsPlace,
+} from '../src/rollup/protocol/index.ts'
 import { watchTurns } from './turnWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
@@ -109,13 +114,18 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   })
   const bodies = unpacked.map(bodyOf)
   const envelopes = bodies.map((body) => decodePayloadEnvelope(body, VERSION))
-  const hash = createHash('sha256').update('any').digest()
+  const recovery = createSignerRecovery()
+  const recover = (data: Uint8Array, expected: readonly Hex[]): Hex =>
+    recovery.recover(signingHash(data), data.subarray(0, 64), data[64] ?? 0, expected)
+  const hashes = new Map(unpacked.map((data) => [data, payloadSigningHashOfBody(config.l2ChainId, bodyOf(data))]))
+  const signingHash = (data: Uint8Array): Uint8Array => hashes.get(data) ?? data
   return {
     unpack: microseconds(messages, unpackMessage),
     'one id': microseconds(unpacked, (data) => messageId(TOPIC, data, { ok: true, data })),
     'hash and root': microseconds(bodies, (body) => hashBody(body, transactionsPlace(body, VERSION))?.finishRoot()),
     'hash alone': microseconds(bodies, (body) => hashBody(body, undefined)),
-    recovery: microseconds(unpacked, (data) => recoverCompact(hash, data.subarray(0, 64), data[64] ?? 0)),
+    'known signer': microseconds(unpacked, (data) => recover(data, [SEQUENCER_ADDRESS])),
+    'any signer': microseconds(unpacked, (data) => recover(data, [])),
     decode: microseconds(bodies, (body) => decodePayloadEnvelope(body, VERSION)),
     header: microseconds(envelopes, (envelope) => payloadBlockHash(envelope, { transactionsRoot: EMPTY_TRIE_ROOT })),
   }
