@@ -26,12 +26,7 @@ export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimit
 
   const run = async <T>(calls: number, operation: () => Promise<T>): Promise<T> => {
     await takeTokens(calls)
-    const release = await slots()
-    try {
-      return await operation()
-    } finally {
-      release()
-    }
+    return slots.run(operation)
   }
 
   return {

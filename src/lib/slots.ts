@@ -1,15 +1,18 @@
-/** A counting semaphore: resolves with the function that gives the slot back. */
-export function createSlots(count: number): () => Promise<() => void> {
+/** Lets at most `count` pieces of work run at once; the others wait their turn. */
+export function createSlots(count: number): { run<T>(work: () => Promise<T>): Promise<T> } {
   let free = count
   const waiting: (() => void)[] = []
-  const release = () => {
-    const next = waiting.shift()
-    if (next === undefined) free++
-    else next()
-  }
-  return async () => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    return release
+  return {
+    async run(work) {
+      if (free > 0) free--
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      try {
+        return await work()
+      } finally {
+        const next = waiting.shift()
+        if (next === undefined) free++
+        else next()
+      }
+    },
   }
 }

@@ -250,14 +250,11 @@ class OpChain implements Chain {
     })
   }
 
-  private async simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
-    const release = await this.simulationSlots()
-    try {
+  private simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
+    return this.simulationSlots.run(() => {
       client.throwIfAborted()
-      return await run()
-    } finally {
-      release()
-    }
+      return run()
+    })
   }
 
   private worldAt(header: BlockHeader): WorldState {

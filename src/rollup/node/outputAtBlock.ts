@@ -25,14 +25,8 @@ const MAX_READS = 4
 /** Reads outputs for clients, however many ask at once. */
 export function createOutputReader(engine: OutputEngine, config: RollupConfig, options: OutputOptions) {
   const slots = createSlots(MAX_READS)
-  return async (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> => {
-    const release = await slots()
-    try {
-      return await readOutputAtBlock(engine, config, number, options)
-    } finally {
-      release()
-    }
-  }
+  return (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> =>
+    slots.run(() => readOutputAtBlock(engine, config, number, options))
 }
 
 /** Output version 0 of a canonical block (specs: proposals, "L2 Output Commitment Construction"). */

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { nextTurn } from './nextTurn.ts'
+import { createSlots } from './slots.ts'
+
+it('runs so many at once, the others in their order, and goes on after a failure', async () => {
+  const slots = createSlots(2)
+  const begun: string[] = []
+  const ends: ((error?: Error) => void)[] = []
+  const work = (name: string) =>
+    slots.run(() => {
+      begun.push(name)
+      return new Promise<string>((resolve, reject) => {
+        ends.push((error) => (error === undefined ? resolve(name) : reject(error)))
+      })
+    })
+  const results = ['a', 'b', 'c', 'd'].map(work)
+  await nextTurn()
+  expect(begun).toEqual(['a', 'b'])
+  ends[1]?.(new Error('failed'))
+  await expect(results[1]).rejects.toThrow('failed')
+  await nextTurn()
+  expect(begun).toEqual(['a', 'b', 'c'])
+  ends[0]?.()
+  ends[2]?.()
+  expect(await Promise.all([results[0], results[2]])).toEqual(['a', 'c'])
+  await nextTurn()
+  ends[3]?.()
+  expect(await results[3]).toBe('d')
+})
