@@ -69,7 +69,7 @@ export function createLivenessMonitor(
   const { clock, logger } = modules
   const controller = new AbortController()
   /** Of those looked at now: what is not looked at for a while has not been silent for that. */
-  let states = new Map<WatchedConnection, Watched>()
+  const states = new Map<WatchedConnection, Watched>()
   /** Checked although nobody watches them. */
   const checked = new Set<WatchedConnection>()
   const intervalMs = options.silentMs / LOOKS
@@ -110,7 +110,7 @@ export function createLivenessMonitor(
     lookedAtMs = nowMs
     const peers = new Map<string, boolean>()
     const lookedAt = new Set([...watched, ...checked])
-    states = new Map([...states].filter(([connection]) => lookedAt.has(connection)))
+    for (const connection of states.keys()) if (!lookedAt.has(connection)) states.delete(connection)
     for (const connection of lookedAt) {
       if (connection.status !== 'open') {
         checked.delete(connection)
