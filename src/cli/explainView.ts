@@ -159,9 +159,9 @@ function standingOf(report: Score): string[] {
 function meshStanding(report: Score, events: PeerEvents): string[] {
   if (!report.connected || report.topics.parts.some(({ inMesh }) => inMesh)) return []
   const changes = events.filter(({ kind }) => kind === 'graft' || kind === 'prune')
-  const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer').length
-  if (left === 0 || changes.at(-1)?.kind !== 'prune' || changes.at(-1)?.reason !== 'by-peer') return []
-  const often = left === 1 ? 'it has left our mesh' : 'it leaves our mesh again and again'
+  const left = changes.filter(({ kind, reason }) => kind === 'prune' && reason === 'by-peer')
+  if (left.length === 0 || left.at(-1) !== changes.at(-1)) return []
+  const often = left.length === 1 ? 'it has left our mesh' : 'it leaves our mesh again and again'
   return [
     `${often}: it has peers enough, or scores us below 0, as op-node of 2024 does with every peer after 48 s; blocks still reach it, and come from it, by lazy gossip`,
   ]
