@@ -1,6 +1,6 @@
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type HostileHost, startHostileHost } from './hostileHost.ts'
+import { type HostileHost, type HostileHostOptions, startHostileHost } from './hostileHost.ts'
 import type { Victims } from './hostileSetup.ts'
 import { until } from './testNode.ts'
 
@@ -34,7 +34,7 @@ export function hostileVisits(start: () => Promise<Victims>) {
     return connection
   }
   /** For a test that connects by itself. */
-  const come = async (options: Parameters<typeof startHostileHost>[0] = {}): Promise<HostileHost> => {
+  const come = async (options: HostileHostOptions = {}): Promise<HostileHost> => {
     hostile = await startHostileHost(options)
     return hostile
   }
@@ -43,7 +43,7 @@ export function hostileVisits(start: () => Promise<Victims>) {
     hostile: () => hostile,
     come,
     connectAgain,
-    async connect(options: Parameters<typeof come>[0] = {}): Promise<Connection> {
+    async connect(options: HostileHostOptions = {}): Promise<Connection> {
       await come(options)
       return connectAgain()
     },
