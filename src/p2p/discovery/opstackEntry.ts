@@ -1,4 +1,5 @@
 import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { ByteWriter } from '../../rollup/protocol/byteWriter.ts'
 
 /** Key of the entry in a node record (op-node `p2p/discovery.go`). */
 export const OPSTACK_KEY = 'opstack'
@@ -22,7 +23,10 @@ export function encodeOpstackEntry(entry: OpstackEntry): Uint8Array {
       `discovery cannot announce chain id ${entry.chainId}, which is over 64 bits: use --p2p.no-discovery`,
     )
   }
-  return Uint8Array.from([...uvarint(entry.chainId), ...uvarint(entry.version)])
+  const writer = new ByteWriter(2 * MAX_UVARINT_BYTES)
+  writer.uvarint64(entry.chainId)
+  writer.uvarint64(entry.version)
+  return writer.view()
 }
 
 /** Bytes behind the version are ignored, as op-node does. Throws DecodeError. */
@@ -30,17 +34,6 @@ export function decodeOpstackEntry(content: Uint8Array): OpstackEntry {
   const chainId = readUvarint(content, 0)
   const version = readUvarint(content, chainId.end)
   return { chainId: chainId.value, version: version.value }
-}
-
-function uvarint(value: bigint): number[] {
-  const groups: number[] = []
-  let rest = value
-  while (rest >= 0x80n) {
-    groups.push(Number(rest & 0x7fn) | 0x80)
-    rest >>= 7n
-  }
-  groups.push(Number(rest))
-  return groups
 }
 
 function readUvarint(bytes: Uint8Array, start: number): { value: bigint; end: number } {

@@ -1,4 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
+import { BYTES, FIXED32, FIXED64, VARINT } from '../wireTypes.ts'
 
 /**
  * Protobuf fields of one RPC, however deep: an IHAVE of 5000 ids for each of the four topics, and as much again. Decoding
@@ -9,11 +10,6 @@ export const MAX_RPC_FIELDS = 40_000
 export const MAX_ID_BYTES = 64
 /** Control messages of one kind: a peer sends one for each topic, and there are four. */
 export const MAX_CONTROL_MESSAGES = 64
-
-const VARINT = 0
-const FIXED64 = 1
-const BYTES = 2
-const FIXED32 = 5
 
 /** What the library reads a member as. `FLAG`: a number of 32 bits. */
 const FLAG = 1

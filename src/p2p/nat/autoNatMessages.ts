@@ -1,4 +1,6 @@
 import { DecodeError } from '../../lib/errors.ts'
+import { ByteWriter } from '../../rollup/protocol/byteWriter.ts'
+import { BYTES, FIXED32, FIXED64, VARINT } from '../wireTypes.ts'
 
 /** What a peer asks: to be dialled at some of these addresses. */
 export interface DialRequest {
@@ -27,11 +29,6 @@ const PEER = 1
 const PEER_INFO = { id: 1, addresses: 2 } as const
 const RESPONSE = { status: 1, text: 2, address: 3 } as const
 
-const VARINT = 0
-const FIXED64 = 1
-const BYTES = 2
-const FIXED32 = 5
-
 /** Undefined: a request that does not say who is to be dialled. Throws DecodeError. */
 export function decodeDialRequest(bytes: Uint8Array): DialRequest | undefined {
   const message = membersOf(bytes)
@@ -49,15 +46,16 @@ export function decodeDialRequest(bytes: Uint8Array): DialRequest | undefined {
 
 /** With its length in front. */
 export function encodeDialAnswer({ status, text, address }: DialAnswer): Uint8Array {
-  const response = [
-    ...varint(RESPONSE.status * 8 + VARINT),
-    ...varint(status),
-    ...(text === undefined ? [] : field(RESPONSE.text, Buffer.from(text))),
-    ...(address === undefined ? [] : field(RESPONSE.address, address)),
-  ]
-  const type = [...varint(MESSAGE.type * 8 + VARINT), DIAL_RESPONSE]
-  const message = [...type, ...field(MESSAGE.dialResponse, response)]
-  return Uint8Array.from([...varint(message.length), ...message])
+  const response = new ByteWriter()
+  writeNumber(response, RESPONSE.status, status)
+  if (text !== undefined) writeBytes(response, RESPONSE.text, Buffer.from(text))
+  if (address !== undefined) writeBytes(response, RESPONSE.address, address)
+  const message = new ByteWriter()
+  writeNumber(message, MESSAGE.type, DIAL_RESPONSE)
+  writeBytes(message, MESSAGE.dialResponse, response.view())
+  const answer = new ByteWriter()
+  writeWithLength(answer, message.view())
+  return answer.view()
 }
 
 interface Member {
@@ -102,14 +100,17 @@ function last(members: readonly Member[], key: number): Uint8Array | undefined {
   return typeof value === 'number' ? undefined : value
 }
 
-function field(key: number, value: ArrayLike<number>): number[] {
-  return [...varint(key * 8 + BYTES), ...varint(value.length), ...Array.from(value)]
+function writeNumber(writer: ByteWriter, key: number, value: number): void {
+  writer.uvarint(key * 8 + VARINT)
+  writer.uvarint(value)
 }
 
-function varint(value: number): number[] {
-  const groups: number[] = []
-  for (let rest = value; ; rest = Math.floor(rest / 128)) {
-    if (rest < 128) return [...groups, rest]
-    groups.push((rest % 128) + 128)
-  }
+function writeBytes(writer: ByteWriter, key: number, value: Uint8Array): void {
+  writer.uvarint(key * 8 + BYTES)
+  writeWithLength(writer, value)
+}
+
+function writeWithLength(writer: ByteWriter, value: Uint8Array): void {
+  writer.uvarint(value.length)
+  writer.bytes(value)
 }
