@@ -7,6 +7,7 @@ import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
+import type { Naming } from './naming.ts'
 
 async function start(options: Partial<P2pOptions> = {}): Promise<TestNode> {
   return nodeInTest(options)
@@ -49,7 +50,7 @@ describe('a newcomer', () => {
 })
 
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[], naming?: (id: Uint8Array) => Uint8Array | undefined, tellable = [2, 1]) {
+function setUp(connected: string[], naming?: Naming, tellable = [2, 1]) {
   const clock = new ManualClock(0)
   const cached = tellable.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
@@ -118,7 +119,10 @@ describe('manageGossipStreams', () => {
   })
 
   it('tells a newcomer of messages by the names that it uses, and of none when those are not known', async () => {
-    const named = setUp(['a'], ([id]) => (id === 1 ? Uint8Array.of(101) : undefined))
+    const named = setUp(['a'], {
+      dialect: 'without-topic',
+      nameOf: ([id]) => (id === 1 ? Uint8Array.of(101) : undefined),
+    })
     const unknown = setUp(['a'])
     for (const { gossip, heartbeat, answer } of [named, unknown]) {
       gossip.topics.set('t', new Set(['a']))
@@ -130,8 +134,8 @@ describe('manageGossipStreams', () => {
   })
 
   it('tells nodes that name messages otherwise of the last five seconds only', async () => {
-    const named = (id: Uint8Array) => Uint8Array.of((id[0] ?? 0) + 100)
-    const { told, clock, gossip, heartbeat, answer } = setUp(['a'], named, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    const naming: Naming = { dialect: 'without-topic', nameOf: (id) => Uint8Array.of((id[0] ?? 0) + 100) }
+    const { told, clock, gossip, heartbeat, answer } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     gossip.topics.set('t', new Set(['a']))
     heartbeat()
     await answer('a')
@@ -140,7 +144,8 @@ describe('manageGossipStreams', () => {
   })
 
   it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {
-    const { told, cached, clock, gossip, heartbeat, answer } = setUp(['a'], (id) => id, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    const naming: Naming = { dialect: 'with-topic', nameOf: (id) => id }
+    const { told, cached, clock, gossip, heartbeat, answer } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     gossip.topics.set('t', new Set(['a']))
     heartbeat()
     await answer('a')

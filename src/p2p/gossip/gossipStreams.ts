@@ -104,25 +104,26 @@ export function manageGossipStreams(
     if (![...target.topics.values()].some((peers) => peers.has(id))) return
     greeted.set(id, stream)
     // A name that is none of its own would be a promise broken.
-    const nameOf = await modules.naming(peerId).catch(() => undefined)
-    if (nameOf === undefined || target.streamsOutbound.get(id) !== stream) return
-    const tellable = modules.tellable()
-    const goesByTopic = tellable.every(({ msgId }) => nameOf(msgId) === msgId)
-    const [newest, ...older] = goesByTopic ? tellable : modules.tellable(TOLD_OTHERS_AGE_S)
+    const naming = await modules.naming(peerId).catch(() => undefined)
+    if (naming === undefined || target.streamsOutbound.get(id) !== stream) return
+    const [newest, ...older] = modules.tellable(naming.dialect === 'with-topic' ? undefined : TOLD_OTHERS_AGE_S)
     // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
+    let held = new Set(left)
     let count = TOLD_FIRST
-    while (left.length > 0 && target.streamsOutbound.get(id) === stream) {
-      // It is not to ask for one that is gone meanwhile.
-      const held = new Set(modules.tellable())
+    while (left.length > 0) {
       for (const message of left.splice(0, count)) {
-        const name = nameOf(message.msgId)
+        const name = naming.nameOf(message.msgId)
         if (name === undefined || !held.has(message) || target.topics.get(message.topic)?.has(id) !== true) continue
         target.pushGossip(id, { topicID: message.topic, messageIDs: [name] })
       }
       // The list goes along with it.
       target.sendRpc(id, { subscriptions: [], messages: [] })
-      if (left.length > 0) await sleep(modules.clock, count * TOLD_EVERY_MS)
+      if (left.length === 0) return
+      await sleep(modules.clock, count * TOLD_EVERY_MS)
+      if (target.streamsOutbound.get(id) !== stream) return
+      // It is not to ask for one that is gone meanwhile.
+      held = new Set(modules.tellable())
       count = TOLD_AT_ONCE
     }
   }

@@ -27,9 +27,9 @@ describe('namingOf', () => {
     dialects.learnMessage({ withTopic: known, withoutTopic: other })
     expect(await namingOf(dialects, 'silent', async () => [])).toBeUndefined()
     const opNode = await namingOf(dialects, 'op-node', async () => [plain])
-    expect([known, unknown].map((id) => opNode?.(id))).toEqual([known, unknown])
+    expect([known, unknown].map((id) => opNode?.nameOf(id))).toEqual([known, unknown])
     const kona = await namingOf(dialects, 'kona', async () => [slashed])
-    expect([known, unknown].map((id) => kona?.(id))).toEqual([other, undefined])
+    expect([known, unknown].map((id) => kona?.nameOf(id))).toEqual([other, undefined])
     expect(dialects.shownBy('kona')).toBe('without-topic')
   })
 
@@ -39,7 +39,7 @@ describe('namingOf', () => {
       dialects.setDialect('kona', 'with-topic')
       return [slashed]
     })
-    expect(naming?.(known)).toEqual(known)
+    expect(naming?.nameOf(known)).toEqual(known)
     expect(dialects.shownBy('kona')).toBe('with-topic')
   })
 })

@@ -1,10 +1,14 @@
 import type { IdDialects } from './idDialects.ts'
 import type { IdDialect } from './messageId.ts'
 
-/** A peer's own name of each message, as far as it is known. */
-export type Naming = (id: Uint8Array) => Uint8Array | undefined
+/** How a peer names messages. */
+export interface Naming {
+  dialect: IdDialect
+  /** Undefined where its name of the message is not known. */
+  nameOf(id: Uint8Array): Uint8Array | undefined
+}
 
-/** How a peer names messages, from what it has said, else from what it is; undefined when nothing is known of that. */
+/** From what the peer has said, else from what it is; undefined when nothing is known of that. */
 export async function namingOf(
   dialects: IdDialects,
   peerId: string,
@@ -14,11 +18,14 @@ export async function namingOf(
   // It may have said something meanwhile.
   const dialect = dialects.shownBy(peerId) ?? dialectByProtocols(served)
   if (dialect === undefined) return undefined
-  if (dialect === 'with-topic') return (id) => id
+  if (dialect === 'with-topic') return { dialect, nameOf: (id) => id }
   dialects.setDialect(peerId, dialect)
-  return (id) => {
-    const name = dialects.nameFor(peerId, id)
-    return name === id ? undefined : name
+  return {
+    dialect,
+    nameOf(id) {
+      const name = dialects.nameFor(peerId, id)
+      return name === id ? undefined : name
+    },
   }
 }
 
