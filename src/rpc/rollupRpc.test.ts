@@ -255,6 +255,17 @@ describe('metrics', () => {
       'x_rpc_server_results_size_total{rpc="main",method="optimism_version"} 10',
     ])
   })
+
+  it('do not stand in the way of a call whose parameters are nested deeply', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const { dispatcher } = createRollupRpc(
+      { node: fixture.node, logger, metrics: createRpcMetrics(new Registry(), 'x') },
+      { version: 'v', enableAdmin: false },
+    )
+    const body = `{"jsonrpc":"2.0","id":1,"method":"optimism_version","params":${deep}}`
+    const answer = await dispatcher.handle(body, { signal: new AbortController().signal })
+    expect(answer).toContain('too many arguments')
+  })
 })
 
 describe('parameter checks', () => {

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { CallContents } from '../lib/jsonRpc/server.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
+import { jsonSize } from './jsonSize.ts'
 
 export interface RpcMetrics {
   observe(method: string, durationMs: number, errorCode: number | undefined, contents: CallContents): void
@@ -24,7 +25,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
     observe(method, durationMs, errorCode, { params, result }) {
       requests.inc({ rpc: 'main', method })
       responses.inc({ rpc: 'main', method, error: errorCode === undefined ? '<nil>' : `rpc_${errorCode}` })
-      paramsSize.inc({ rpc: 'main', method }, params === undefined ? 0 : Buffer.byteLength(JSON.stringify(params)))
+      paramsSize.inc({ rpc: 'main', method }, params === undefined ? 0 : jsonSize(params))
       if (result !== undefined) resultsSize.inc({ rpc: 'main', method }, Buffer.byteLength(result))
       durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
