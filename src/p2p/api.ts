@@ -134,7 +134,7 @@ export interface PeerEvent {
 export interface PeerHistory {
   peerID: string
   /** Oldest first. */
-  events: PeerEvent[]
+  events: Readonly<PeerEvent>[]
 }
 
 /** Something out of the peer's history that stands behind a part of its score. */

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import { sizeOf } from '../lib/jsonRpc/pieces.ts'
 import type { CallContents } from '../lib/jsonRpc/server.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 import { jsonSize } from './jsonSize.ts'
@@ -26,7 +27,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
       requests.inc({ rpc: 'main', method })
       responses.inc({ rpc: 'main', method, error: errorCode === undefined ? '<nil>' : `rpc_${errorCode}` })
       paramsSize.inc({ rpc: 'main', method }, params === undefined ? 0 : jsonSize(params))
-      if (result !== undefined) resultsSize.inc({ rpc: 'main', method }, Buffer.byteLength(result))
+      if (result !== undefined) resultsSize.inc({ rpc: 'main', method }, sizeOf(result))
       durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
   }

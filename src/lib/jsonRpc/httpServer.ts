@@ -10,6 +10,7 @@ import { checkJwt } from '../jwt.ts'
 import { listenProblem } from '../listenProblem.ts'
 import { hostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
+import { joinPieces } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface RpcAppOptions {
@@ -66,7 +67,7 @@ export function createRpcApp(options: RpcAppOptions): Hono {
       foreignOrigin: foreignOrigin(context.req.header('origin'), options.trustedOrigins ?? []),
     })
     if (answer === undefined) return context.body(null, 204)
-    return context.body(answer, 200, { 'content-type': 'application/json' })
+    return context.body(await joinPieces(answer), 200, { 'content-type': 'application/json' })
   })
   app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
   return app

@@ -12,9 +12,12 @@ import { invalidParams, JsonRpcError, type JsonValue } from './types.ts'
 
 const SECRET = new Uint8Array(32).fill(3)
 
+const LONG_LIST = Array.from({ length: 5000 }, (_, n) => `é${n}`.padEnd(1000))
+
 const methods = new Map<string, RpcHandler>([
   ['echo', (params) => params],
   ['nothing', () => undefined],
+  ['long', () => LONG_LIST],
   ['big', () => ({ chainId: 2n ** 60n + 1n })],
   ['refuse', () => Promise.reject(invalidParams('invalid argument 0: expected a peer id'))],
   ['fail', () => Promise.reject(new DeviumError('not-running', 'batcher is not running'))],
@@ -28,10 +31,15 @@ const methods = new Map<string, RpcHandler>([
 
 const context = { signal: new AbortController().signal }
 
+function busy(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
 async function handle(body: unknown, maxBatchSize = 3): Promise<JsonValue> {
   const dispatcher = createRpcDispatcher({ methods, maxBatchSize })
-  const text = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context)
-  return text === undefined ? 'no answer' : JSON.parse(text)
+  const answer = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context)
+  return answer === undefined ? 'no answer' : JSON.parse(answer.join(''))
 }
 
 describe('createRpcDispatcher', () => {
@@ -97,7 +105,7 @@ describe('createRpcDispatcher', () => {
     }
     const batch = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, method: 'count' })))
     const dispatcher = createRpcDispatcher({ methods: new Map([['count', count]]) })
-    const answers = JSON.parse((await dispatcher.handle(batch, { signal: controller.signal })) ?? '')
+    const answers = JSON.parse((await dispatcher.handle(batch, { signal: controller.signal }))?.join('') ?? '')
     expect([most, made, answers.length]).toEqual([1, 3, 1000])
     expect(answers[2]).toMatchObject({ id: 2, result: 3 })
     expect(answers[3]).toEqual(error(-32002, 'request timed out', 3))
@@ -111,7 +119,7 @@ describe('createRpcDispatcher', () => {
     }
     const dispatcher = createRpcDispatcher({ methods: new Map([['large', large]]) })
     const batch = JSON.stringify([...[1, 2, 3, 4].map((id) => ({ id, method: 'large' })), { method: 'large' }, 5])
-    const answers = JSON.parse((await dispatcher.handle(batch, context)) ?? '')
+    const answers = JSON.parse((await dispatcher.handle(batch, context))?.join('') ?? '')
     expect(made).toBe(3)
     expect(answers.slice(3)).toEqual([
       error(-32003, 'response too large', 4),
@@ -120,17 +128,36 @@ describe('createRpcDispatcher', () => {
   })
 
   it('gives the event loop its turns in a batch', async () => {
-    const busy: RpcHandler = () => {
-      const end = performance.now() + 3
-      while (performance.now() < end);
-    }
-    const dispatcher = createRpcDispatcher({ methods: new Map([['busy', busy]]) })
+    const dispatcher = createRpcDispatcher({ methods: new Map([['busy', () => busy(3)]]) })
     const batch = JSON.stringify(Array.from({ length: 100 }, () => ({ id: 1, method: 'busy' })))
     let turns = 0
     const timer = setInterval(() => turns++, 1)
     await dispatcher.handle(batch, context)
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
+  })
+
+  it('gives the event loop its turns while it writes a long list, and ends with the time of the call', async () => {
+    const end = new AbortController()
+    let written = 0
+    const slow = {
+      toJSON() {
+        busy(3)
+        if (++written === 150) end.abort()
+        return 'x'.repeat(300_000)
+      },
+    }
+    const list: RpcHandler = () => Array.from({ length: 100 }, () => slow)
+    const dispatcher = createRpcDispatcher({ methods: new Map([['list', list]]) })
+    let turns = 0
+    const timer = setInterval(() => turns++, 1)
+    const answer = await dispatcher.handle('{"id":1,"method":"list"}', { signal: end.signal })
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(10)
+    expect(JSON.parse(answer?.join('') ?? '').result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
+    const ended = await dispatcher.handle('{"id":1,"method":"list"}', { signal: end.signal })
+    expect(JSON.parse(ended?.join('') ?? '')).toEqual(error(-32002, 'request timed out'))
+    expect(written).toBe(150)
   })
 
   it('does not read millions of arrays', async () => {
@@ -140,20 +167,21 @@ describe('createRpcDispatcher', () => {
   })
 
   it('writes integers beyond 2^53 exactly', async () => {
-    const text = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context)
-    expect(text).toContain('"chainId":1152921504606846977')
+    const answer = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context)
+    expect(answer?.join('')).toContain('"chainId":1152921504606846977')
   })
 
   it('gives ids back as they were written, also those that a double does not hold', async () => {
     const dispatcher = createRpcDispatcher({ methods })
     const ids = ['12345678901234567890', '-9007199254740993', '1e400', '7']
     const calls = ids.map((id) => `{"id":${id},"method":"echo","params":[{"id":${id}}]}`)
-    expect(await dispatcher.handle(calls[0] ?? '', context)).toContain('"id":12345678901234567890,')
-    const answers = await dispatcher.handle(`[${calls}]`, context)
+    const answerTo = async (body = '') => (await dispatcher.handle(body, context))?.join('')
+    expect(await answerTo(calls[0])).toContain('"id":12345678901234567890,')
+    const answers = await answerTo(`[${calls}]`)
     for (const id of ids) expect(answers).toContain(`{"jsonrpc":"2.0","id":${id},`)
     expect(await handle({ id: { valueOf: 1, toString: 1 }, method: 'echo' })).toMatchObject({ id: null })
     const deep = `{"id":1e400,"method":"echo","params":[${'['.repeat(20_000)}${']'.repeat(20_000)}]}`
-    expect(await dispatcher.handle(deep.replace('echo', 'nothing'), context)).toContain('"id":null')
+    expect(await answerTo(deep.replace('echo', 'nothing'))).toContain('"id":null')
   })
 
   it('never throws, whatever the body', async () => {
@@ -186,6 +214,14 @@ describe('client and server over a real socket', async () => {
       rpcCode: -32000,
       message: 'batcher is not running',
     })
+  })
+
+  it('passes long lists', async () => {
+    expect(await client.request('long', [])).toEqual(LONG_LIST)
+    expect(await client.batch(Array.from({ length: 2 }, () => ({ method: 'long', params: [] })))).toEqual([
+      LONG_LIST,
+      LONG_LIST,
+    ])
   })
 
   it('answers batches in order', async () => {

@@ -1,5 +1,6 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
 import { takeTurn } from '../turns.ts'
+import { type Pieces, serialize, writeInPieces } from './pieces.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -42,7 +43,7 @@ export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => 
 export interface CallContents {
   params: JsonValue | undefined
   /** As JSON; undefined where the answer is an error. */
-  result: string | undefined
+  result: Pieces | undefined
 }
 
 export interface RpcDispatcherOptions {
@@ -59,7 +60,7 @@ export interface RpcDispatcherOptions {
 
 /** Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). */
 export interface RpcDispatcher {
-  handle(body: string, context: RpcContext): Promise<string | undefined>
+  handle(body: string, context: RpcContext): Promise<Pieces | undefined>
 }
 
 /** geth's limits for a batch: of its calls, and of the text of its answers. */
@@ -71,18 +72,18 @@ const MAX_PARTS = 100_000
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
 
-  const call = async (request: unknown, context: RpcContext): Promise<string | undefined> => {
+  const call = async (request: unknown, context: RpcContext): Promise<Pieces | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-      return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
     }
     const { id, method, params } = request as Record<string, JsonValue>
     const answerId = toAnswerId(id)
     if (typeof method !== 'string') {
-      return failureText(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
+      return failure(answerId, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: method must be a string'))
     }
     const startedAt = performance.now()
     let error: JsonRpcError | undefined
-    let result: unknown
+    let result: Pieces | undefined
     try {
       const handler = methods.get(method)
       if (handler === undefined) {
@@ -91,18 +92,17 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       if (context.foreignOrigin !== undefined && options.isGuarded?.(method)) {
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
-      result = await handler(positional(params), context)
+      result = await writeInPieces((await handler(positional(params), context)) ?? null, context.signal)
     } catch (thrown) {
       error = context.signal.aborted ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR) options.onUnexpectedError?.(method, thrown)
     }
     const durationMs = performance.now() - startedAt
-    const resultText = error === undefined ? serialize(result ?? null) : undefined
-    options.onCall?.(method, durationMs, error, { params, result: resultText })
+    options.onCall?.(method, durationMs, error, { params, result })
     // A request without id is a notification: executed, never answered.
     if (id === undefined) return undefined
-    if (error !== undefined) return failureText(answerId, error)
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":${resultText}}`
+    if (result === undefined) return error === undefined ? undefined : failure(answerId, error)
+    return [`{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":`, ...result, '}']
   }
 
   /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
@@ -118,36 +118,39 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     async handle(body, context) {
       if (hasTooManyParts(body)) {
         const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
-        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
+        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
       let parsed: unknown
       try {
         parsed = JSON.parse(body)
       } catch {
-        return failureText(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON'))
+        return failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON'))
       }
       parsed = withExactIds(parsed, body)
       if (!Array.isArray(parsed)) {
         return call(parsed, context)
       }
       if (parsed.length === 0) {
-        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
+        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
       }
       if (parsed.length > maxBatchSize) {
         const message = `invalid request: batch of ${parsed.length} calls, at most ${maxBatchSize} are allowed`
-        return failureText(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
+        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
       const answers: string[] = []
       let answerLength = 0
       // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
       for (const request of parsed) {
         await takeTurn('answer')
-        const text = await callOfBatch(request, context, answerLength)
-        if (text === undefined) continue
-        answerLength += text.length
-        answers.push(text)
+        const answer = await callOfBatch(request, context, answerLength)
+        if (answer === undefined) continue
+        answers.push(answers.length === 0 ? '[' : ',')
+        for (const piece of answer) {
+          answerLength += piece.length
+          answers.push(piece)
+        }
       }
-      return answers.length === 0 ? undefined : `[${answers.join(',')}]`
+      return answers.length === 0 ? undefined : [...answers, ']']
     },
   }
 }
@@ -198,10 +201,10 @@ function memberOf(value: unknown, name: 'id'): unknown {
 }
 
 /** Notifications are not answered, refused ones neither. */
-function refuse(request: unknown, error: JsonRpcError): string | undefined {
-  if (typeof request !== 'object' || request === null) return failureText(null, error)
+function refuse(request: unknown, error: JsonRpcError): Pieces | undefined {
+  if (typeof request !== 'object' || request === null) return failure(null, error)
   const { id } = request as Record<string, JsonValue>
-  return id === undefined ? undefined : failureText(toAnswerId(id), error)
+  return id === undefined ? undefined : failure(toAnswerId(id), error)
 }
 
 function timedOut(): JsonRpcError {
@@ -229,12 +232,7 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-function failureText(id: JsonRpcId | RawJson, error: JsonRpcError): string {
+function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
   const { rpcCode: code, message, data } = error
-  return serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })
-}
-
-function serialize(answer: unknown): string {
-  // Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers.
-  return JSON.stringify(answer, (_key, value) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value))
+  return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]
 }

@@ -54,6 +54,16 @@ describe('openPeerHistories', () => {
       ['graft', 1, [1], 120_001],
     ])
   })
+  it('gives out events that stay as they are', async () => {
+    const histories = await open(new ManualClock(0))
+    const record = (topic: number) => histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
+    record(3)
+    const [given] = histories.of('a')
+    const before = structuredClone(given)
+    record(1)
+    expect(given).toEqual(before)
+    expect(histories.of('a')).toHaveLength(1)
+  })
   it('tells events of one reason apart, and shows the last of those that it counts together', async () => {
     const clock = new ManualClock(0)
     const histories = await open(clock)

@@ -7,8 +7,8 @@ export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block
 
 export interface PeerHistories {
   record(peerId: string, event: NewPeerEvent): void
-  /** Oldest first. */
-  of(peerId: string): PeerEvent[]
+  /** Oldest first. An event stays as it is: what is counted with it makes another of it. */
+  of(peerId: string): Readonly<PeerEvent>[]
   peers(): string[]
   /** Writes what is new. */
   flush(): Promise<void>
@@ -74,7 +74,7 @@ export async function openPeerHistories(
 
   return {
     record,
-    of: (peerId) => structuredClone(peers.get(peerId) ?? []),
+    of: (peerId) => [...(peers.get(peerId) ?? [])],
     peers: () => [...peers.keys()],
     flush: writer.flush,
   }
