@@ -94,7 +94,7 @@ export interface PeerStats {
   banned: number
   /** Peers with a time-limited ban that are not on the block list as well. */
   timeBanned: number
-  /** Peers in the peer store, this node included. */
+  /** Peers in the peer store as of the last minute, or connected; this node included. */
   known: number
 }
 

@@ -154,6 +154,18 @@ describe("op-node's shapes", () => {
   })
 })
 
+it('counts a peer as known from its connection on, until it is deleted', async () => {
+  const a = await nodeInTest()
+  const known = async () => (await a.node.peerStats()).known
+  const [b, c] = [await nodeInTest(), await nodeInTest()]
+  await a.node.connectPeer(b.address)
+  expect(await known()).toBe(2)
+  await a.node.disconnectPeer(b.node.peerId)
+  expect(await known()).toBe(1)
+  await a.node.connectPeer(c.address)
+  expect(await known()).toBe(2)
+})
+
 /** Names and types of an object's members, `depth` levels down. */
 function shapeOf(value: unknown, depth = 5): unknown {
   if (Array.isArray(value) || value === null) return 'list or null'

@@ -14,6 +14,7 @@ import { identified } from './host/identified.ts'
 import type { LatencyTracker } from './host/latency.ts'
 import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { CLOSED_EARLY, closedEarlyText, type StaticPeers } from './host/staticPeers.ts'
+import { createStoredPeers } from './host/storedPeers.ts'
 import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
 import type { PeerReasons } from './score/peerReasons.ts'
 
@@ -45,6 +46,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
   const { host, router, access, connections, statics, latency, scores, logger } = modules
   const { lists } = access
   const selfId = host.peerId.toString()
+  const storedPeers = createStoredPeers({ clock: modules.clock, peerStore: host.peerStore })
 
   const stored = async (id: PeerId): Promise<Peer | undefined> => {
     try {
@@ -123,7 +125,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       }
     },
     async peerStats() {
-      const known = new Set((await host.peerStore.all()).map((peer) => peer.id.toString())).add(selfId)
+      const known = new Set([...(await storedPeers.ids()), ...connections.peers(), selfId])
       return {
         connected: connections.peers().length,
         table: modules.discovery?.table().length ?? 0,
@@ -221,6 +223,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
       const id = parsePeerId(peerId)
       await connections.close(id.toString(), 'disconnected by the operator')
       await host.peerStore.delete(id)
+      storedPeers.changed()
       await unblock(id.toString())
     },
   }
