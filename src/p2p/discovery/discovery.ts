@@ -5,9 +5,10 @@ import { formatCidr, parseCidr, parseIp } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
-import { type Bootnode, type Endpoint, parseBootnodes, resolveEnode } from './bootnodes.ts'
+import { type Bootnode, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
 import { parseRecord } from './discv5.ts'
+import { createEnodeBootnodes } from './enodeBootnodes.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
@@ -70,7 +71,6 @@ export interface Discovery {
 const FIRST_ROUND_MS = 250
 /** As many as one answer of a bootnode holds. */
 const FEW_RECORDS = 16
-const RESOLVE_AGAIN_MS = 60_000
 const PINGS_FOR_ADDRESS = 8
 const FIRST_RENEW_MS = 30_000
 const SECOND_RENEW_MS = 5 * 60_000
@@ -104,11 +104,6 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const known = new LruMap<string, bigint>(KNOWN_RECORDS)
   /** Records of our chain, the latest of each node; the oldest leave first. */
   const ours = new Map<string, NodeRecord>()
-  const enodes: EnodeState[] = bootnodes.flatMap((bootnode) =>
-    bootnode.kind === 'enode'
-      ? [{ bootnode, endpoint: undefined, isResolving: false, hasWarned: false, retryAtMs: 0 }]
-      : [],
-  )
   const timers = new Map<string, () => void>()
   let socket: UdpSocket | undefined
   let isRunning = false
@@ -169,7 +164,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     if (isLookingUp || service === undefined) return
     isLookingUp = true
     try {
-      contactMissing()
+      enodes.contactMissing(service.table())
       if (service.local().ip === undefined) service.table().slice(0, PINGS_FOR_ADDRESS).forEach(service.ping)
       modules.metrics.onLookup()
       service.table().slice(0, FEW_RECORDS).forEach(askWhileFew)
@@ -180,46 +175,6 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       if (isRunning) after('lookup', Math.min(intervalMs, FIRST_ROUND_MS * 2 ** Math.min(rounds, 10)), lookUp)
       rounds += 1
     }
-  }
-  /** Bootnodes without a record that are not in the table yet: asked again in each round, resolved again if need be. */
-  const contactMissing = (): void => {
-    const inTable = new Set(
-      own
-        .service()
-        ?.table()
-        .map((record) => Buffer.from(record.publicKey).toString('hex')),
-    )
-    for (const state of enodes) {
-      if (!inTable.has(Buffer.from(state.bootnode.publicKey).toString('hex'))) void contact(state)
-    }
-  }
-  const contact = async (state: EnodeState): Promise<void> => {
-    const endpoint = state.endpoint ?? (await resolve(state))
-    if (endpoint === undefined || !isRunning) return
-    try {
-      if (isAllowed(parseIp(endpoint.ip), netrestrict)) own.service()?.contact(endpoint)
-    } catch (error) {
-      logger.debug('Bootnode cannot be asked', { ip: endpoint.ip, err: describeError(error) })
-    }
-  }
-  const resolve = async (state: EnodeState): Promise<Endpoint | undefined> => {
-    if (socket === undefined || state.isResolving || clock.now() < state.retryAtMs) return undefined
-    state.isResolving = true
-    try {
-      state.endpoint = await resolveEnode(state.bootnode, socket)
-    } catch (error) {
-      state.retryAtMs = clock.now() + RESOLVE_AGAIN_MS
-      if (!state.hasWarned && isRunning) {
-        state.hasWarned = true
-        logger.warn('Bootnode cannot be resolved, going on without it for now', {
-          host: state.bootnode.host,
-          err: describeError(error),
-        })
-      }
-    } finally {
-      state.isResolving = false
-    }
-    return state.endpoint
   }
   /** One after the other: they write the same file. */
   let saved: Promise<void> = Promise.resolve()
@@ -280,8 +235,22 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       opstack: encodeOpstackEntry({ chainId: setup.chainId, version: OPSTACK_VERSION }),
     },
   )
-  const isBootnode = (ip: string): boolean =>
-    enodes.some((state) => state.endpoint?.ip === ip) || enrBootnodes.some((record) => record.ip === ip)
+  const isBootnode = (ip: string): boolean => enodes.isAt(ip) || enrBootnodes.some((record) => record.ip === ip)
+  const enodes = createEnodeBootnodes(
+    {
+      clock,
+      logger,
+      async resolve(bootnode) {
+        if (socket === undefined) throw new Error('no socket')
+        return resolveEnode(bootnode, socket)
+      },
+      contact(endpoint) {
+        if (isAllowed(parseIp(endpoint.ip), netrestrict)) own.service()?.contact(endpoint)
+      },
+      isRunning: () => isRunning,
+    },
+    bootnodes.filter((bootnode) => bootnode.kind === 'enode'),
+  )
   const stored = async (): Promise<NodeRecord[]> =>
     (await store.load()).flatMap((text) => {
       try {
@@ -342,15 +311,6 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     table: () => own.service()?.table() ?? [],
     sessions: () => own.service()?.sessions() ?? 0,
   }
-}
-
-interface EnodeState {
-  bootnode: Bootnode & { kind: 'enode' }
-  endpoint: Endpoint | undefined
-  isResolving: boolean
-  hasWarned: boolean
-  /** When its name is looked up again. */
-  retryAtMs: number
 }
 
 function enrsOf(bootnodes: readonly Bootnode[]): NodeRecord[] {

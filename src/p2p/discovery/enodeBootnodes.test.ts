@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { type Logger, silentLogger } from '../../lib/logger.ts'
+import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
+import { parseEnode } from './bootnodes.ts'
+import { createEnodeBootnodes } from './enodeBootnodes.ts'
+
+const publicKey = publicKeyOf(new Uint8Array(32).fill(7))
+const key = Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')
+
+/** One bootnode with a name, which the test resolves. */
+function setUp() {
+  const clock = new ManualClock(1_000_000)
+  let ip: string | undefined = '192.0.2.1'
+  /** Minutes after the start at which the name was looked up. */
+  const lookedUp: number[] = []
+  const contacted: string[] = []
+  const told: string[] = []
+  const tell = (message: string) => void told.push(message)
+  const logger: Logger = { ...silentLogger, info: tell, warn: tell }
+  const bootnodes = createEnodeBootnodes(
+    {
+      clock,
+      logger,
+      async resolve({ udpPort }) {
+        lookedUp.push((clock.now() - 1_000_000) / 60_000)
+        if (ip === undefined) throw new Error('no such name')
+        return { publicKey, ip, udpPort }
+      },
+      contact: (endpoint) => contacted.push(endpoint.ip),
+      isRunning: () => true,
+    },
+    [parseEnode(`enode://${key}@boot.test:9222`)],
+  )
+  return {
+    bootnodes,
+    lookedUp,
+    told,
+    contactedSince: () => contacted.splice(0),
+    moveTo: (to: string | undefined) => {
+      ip = to
+    },
+    /** With a round each half minute. */
+    async minutes(count: number, isInTable = false): Promise<void> {
+      for (let round = 0; round < count * 2; round++) {
+        bootnodes.contactMissing(isInTable ? [{ publicKey }] : [])
+        await clock.advance(30_000)
+      }
+    },
+  }
+}
+
+describe('a bootnode with a name', () => {
+  it('that does not answer is looked up again, less and less often, and asked where it is now', async () => {
+    const { bootnodes, lookedUp, told, contactedSince, moveTo, minutes } = setUp()
+    await minutes(1)
+    expect(contactedSince()).toEqual(['192.0.2.1', '192.0.2.1'])
+    moveTo('192.0.2.2')
+    await minutes(0.5)
+    expect(contactedSince()).toEqual(['192.0.2.2'])
+    expect([bootnodes.isAt('192.0.2.1'), bootnodes.isAt('192.0.2.2')]).toEqual([false, true])
+    expect(told).toEqual(['Bootnode has moved'])
+    await minutes(60)
+    expect(lookedUp).toEqual([0, 1, 3, 7, 15, 31, 47])
+  })
+
+  it('is asked where it was while its name cannot be resolved any more', async () => {
+    const { lookedUp, told, contactedSince, moveTo, minutes } = setUp()
+    moveTo(undefined)
+    await minutes(1)
+    expect(contactedSince()).toEqual([])
+    moveTo('192.0.2.1')
+    await minutes(0.5)
+    moveTo(undefined)
+    await minutes(3)
+    expect(lookedUp).toEqual([0, 1, 3])
+    expect(new Set(contactedSince())).toEqual(new Set(['192.0.2.1']))
+    expect(told).toEqual(['Bootnode cannot be resolved, going on without it for now'])
+  })
+
+  it('is not looked up while it is in the table, and a minute after it has left', async () => {
+    const { lookedUp, contactedSince, minutes } = setUp()
+    await minutes(0.5)
+    await minutes(9.5, true)
+    expect(contactedSince()).toHaveLength(1)
+    await minutes(3)
+    expect(lookedUp).toEqual([0, 10.5, 11.5])
+  })
+})
