@@ -155,7 +155,16 @@ export async function createConnectedHost(
     isConnected: connections.isConnected,
     ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
   })
-  const keptAddresses = createKeptAddresses({ clock, logger, connected: connections.peers, peerStore: host.peerStore })
+  const keptAddresses = createKeptAddresses({
+    clock,
+    logger,
+    connected: connections.peers,
+    async identify(peer) {
+      const connection = connections.newest(peer)
+      if (connection !== undefined) await host.services.identify.identify(connection)
+    },
+    peerStore: host.peerStore,
+  })
   const strangers = createStrangers(
     {
       isStranger: (peer) => !isProtected(peer) && !hasFound(peer),

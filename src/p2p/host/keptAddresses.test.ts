@@ -1,10 +1,10 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import { silentLogger } from '../../lib/logger.ts'
+import { type Logger, silentLogger } from '../../lib/logger.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
-import { ROUND_MS } from './keptAddresses.ts'
+import { LOOK_MS, ROUND_MS } from './keptAddresses.ts'
 
 const HOUR_MS = 60 * 60_000
 const pass = (hours: number) => vi.setSystemTime(Date.now() + hours * HOUR_MS)
@@ -14,19 +14,44 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
+/** The system's clock, but for timers of this length: they are due when the test says so. */
+function steppedTimers(ms: number): { clock: Clock; due(): void } {
+  const waiting = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    setTimeout(callback, delayMs) {
+      if (delayMs !== ms) return systemClock.setTimeout(callback, delayMs)
+      waiting.add(callback)
+      return () => void waiting.delete(callback)
+    },
+  }
+  const due = (): void => {
+    const callbacks = [...waiting]
+    waiting.clear()
+    for (const callback of callbacks) callback()
+  }
+  return { clock, due }
+}
+
+function awaitedLog(wanted: RegExp): { logger: Logger; logged(): Promise<void> } {
+  let onWanted = (): void => {}
+  const debug = (text: string): void => {
+    if (wanted.test(text)) onWanted()
+  }
+  const logger: Logger = { ...silentLogger, child: () => logger, debug }
+  return {
+    logger,
+    logged: () =>
+      new Promise<void>((resolve) => {
+        onWanted = resolve
+      }),
+  }
+}
+
 describe('the addresses of a peer', () => {
   it('are listed for as long as it is connected', async () => {
-    let startRound = (): void => {}
-    const clock: Clock = {
-      ...systemClock,
-      setTimeout(callback, delayMs) {
-        if (delayMs !== ROUND_MS) return systemClock.setTimeout(callback, delayMs)
-        startRound = callback
-        return () => {}
-      },
-    }
-    let onKept = (): void => {}
-    const logger = { ...silentLogger, child: () => logger, debug: (text: string) => /^Kept add/.test(text) && onKept() }
+    const { clock, due } = steppedTimers(ROUND_MS)
+    const { logger, logged } = awaitedLog(/^Keeping addresses of connected peers$/)
     const dialled = await nodeInTest()
     const { node, address } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
     const caller = await nodeInTest({ staticPeers: [address] })
@@ -39,15 +64,29 @@ describe('the addresses of a peer', () => {
 
     for (let days = 0; days < 2; days++) {
       pass(23)
-      const kept = new Promise<void>((resolve) => {
-        onKept = resolve
-      })
-      startRound()
+      const kept = logged()
+      due()
       await kept
     }
     pass(2)
     expect(await listed(true)).toEqual(addresses)
     expect(await listed(false)).toEqual(addresses)
+  })
+
+  it('are asked for again, with what it speaks, when the clock was set forward', async () => {
+    const { clock, due } = steppedTimers(LOOK_MS)
+    const { logger, logged } = awaitedLog(/^Asking connected peers again who they are$/)
+    const dialled = await nodeInTest()
+    const { node } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
+    const listed = async () => (await node.peers(true)).peers[dialled.node.peerId]
+    await until('the peer', async () => ((await listed())?.protocols?.length ?? 0) > 1)
+    const before = await listed()
+    pass(48)
+    expect(await listed()).toMatchObject({ addresses: null, protocols: null })
+    const asked = logged()
+    due()
+    await asked
+    expect(await listed()).toMatchObject({ addresses: before?.addresses, protocols: before?.protocols })
   })
 
   it('are as good as new when they are told again', async () => {
