@@ -22,8 +22,12 @@ const FAILURE_REST_MS = 3_750
 /** After "not found" or a lost connection: the block may be there soon, so the rest is short at first. */
 const MISS_REST_MS = 250
 const MAX_MISS_REST_MS = 2_000
-/** A block that a peer has not brought by then is asked of another as well: one slow peer must not hold up a gap. */
+/**
+ * A block that a peer has not brought by then is asked of another as well, and of one more each time twice as long has
+ * passed: peers that are slow, or never answer, must not hold up a gap. Where our own link is slow, each makes it slower.
+ */
 const SLOW_AFTER_MS = 500
+const MAX_ASKED = 4
 /** A peer that does not speak the protocol may after an update. */
 const NOT_SERVED_REST_MS = 60_000
 /** Nobody had it for so long: whoever still wants it asks again. */
@@ -111,22 +115,23 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     if (state.fasterAtMs === Number.POSITIVE_INFINITY) setPace(state, OP_NODE_LIMIT)
     state.fasterAtMs = clock.now() + TRY_FASTER_AFTER_MS
   }
-  /** The highest that nobody is asked for; else the one that another peer is slowest with, when that is due. */
+  /** The highest that nobody is asked for; else the one that others are slowest with, when one more is due. */
   const nextJob = (peerId: string, nowMs: number): { job: Job; dueInMs: number } | undefined => {
     let best: Job | undefined
-    let slowest: { job: Job; sinceMs: number } | undefined
+    let slowest: { job: Job; dueAtMs: number } | undefined
     for (const job of jobs.values()) {
       if (job.failed.has(peerId)) continue
-      const [sinceMs] = job.asking.values()
-      if (sinceMs === undefined) {
+      const { size } = job.asking
+      if (size === 0) {
         if (best === undefined || job.number > best.number) best = job
-      } else if (job.asking.size === 1 && !job.asking.has(peerId)) {
-        if (slowest === undefined || sinceMs < slowest.sinceMs) slowest = { job, sinceMs }
+      } else if (size < MAX_ASKED && !job.asking.has(peerId)) {
+        const dueAtMs = Math.max(...job.asking.values()) + SLOW_AFTER_MS * 2 ** (size - 1)
+        if (slowest === undefined || dueAtMs < slowest.dueAtMs) slowest = { job, dueAtMs }
       }
     }
     if (best !== undefined) return { job: best, dueInMs: 0 }
     if (slowest === undefined) return undefined
-    return { job: slowest.job, dueInMs: Math.max(0, slowest.sinceMs + SLOW_AFTER_MS - nowMs) }
+    return { job: slowest.job, dueInMs: Math.max(0, slowest.dueAtMs - nowMs) }
   }
   const dropHopeless = (candidates: readonly string[], nowMs: number): void => {
     for (const job of jobs.values()) {
