@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
 import { until } from '../batcher/testUtils/until.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
+import { postJson } from '../lib/testUtils/httpRequest.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/devium-batch-submitter.mjs', import.meta.url))
 
@@ -157,6 +158,21 @@ describe('devium-batch-submitter', () => {
     const program = start(['--rpc.enable-admin=false'])
     const admin = await adminOf(program)
     await expect(admin.request('admin_stopBatcher', [])).rejects.toMatchObject({ rpcCode: -32601 })
+  })
+
+  it('does what no web page of a stranger asks for', async () => {
+    const program = start(['--stopped'])
+    const { rpc: url = '' } = await startLine(program)
+    const call = { jsonrpc: '2.0', id: 1, method: 'admin_startBatcher', params: [] }
+    const foreign = await postJson(url, { origin: 'https://evil.example' }, call)
+    expect(JSON.parse(foreign.text).error.message).toBe(
+      'web pages of https://evil.example may not call admin_startBatcher here',
+    )
+    expect(foreign.headers).not.toHaveProperty('access-control-allow-origin')
+    expect(await postJson(url, { host: 'evil.example' }, call)).toMatchObject({ status: 403 })
+    expect(setup.node.syncStatusCalls).toBe(0)
+    const own = await postJson(url, { host: 'localhost', origin: 'http://localhost:3000' }, call)
+    expect(JSON.parse(own.text)).toMatchObject({ result: null })
   })
 
   it('warns while the rollup node does not answer, and carries on', async () => {

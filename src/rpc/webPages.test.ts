@@ -1,23 +1,16 @@
-import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { silentLogger } from '../lib/logger.ts'
+import { type Headers, httpRequest, postJson } from '../lib/testUtils/httpRequest.ts'
 import { createRollupRpc } from './index.ts'
 import { RECORD, recorder } from './testUtils/recorder.ts'
-
-type Headers = Record<string, string | string[] | undefined>
-interface Answer {
-  status: number | undefined
-  headers: Headers
-  text: string
-}
 
 const PEER = RECORD.peerID
 const EVIL = { origin: 'https://evil.example' }
 const call = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0', id: 1, method, params })
 
-/** The rollup node's RPC as it is served; `send` is no fetch, which would not let a test name host and origin. */
+/** The rollup node's RPC as it is served. */
 async function serve(trustedOrigins: readonly string[] = []) {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
@@ -26,17 +19,8 @@ async function serve(trustedOrigins: readonly string[] = []) {
   const app = createRpcApp({ dispatcher, allowedHosts, corsOrigin: '*', trustedOrigins })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   onTestFinished(server.close)
-  const send = (method: string, headers: Headers, body = ''): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const sent = request(server.url, { method, headers }).on('error', reject)
-      sent.on('response', async (response) => {
-        const text = (await response.setEncoding('utf8').toArray()).join('')
-        resolve({ status: response.statusCode, headers: response.headers, text })
-      })
-      sent.end(body)
-    })
-  const post = (headers: Headers, body: object): Promise<Answer> =>
-    send('POST', { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
+  const send = (method: string, headers: Headers, body?: string) => httpRequest(server.url, method, headers, body)
+  const post = (headers: Headers, body: object) => postJson(server.url, headers, body)
   return { asked, methods, send, post }
 }
 

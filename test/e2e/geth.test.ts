@@ -12,6 +12,7 @@ import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
+import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
 
 // The real program as an operator runs it, on the genesis of a chain that was recorded from op-geth.
 const script = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.url))
@@ -20,6 +21,8 @@ const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 const genesisPath = join(root, 'genesis.json')
 writeFileSync(genesisPath, JSON.stringify(recording.genesis))
 const genesisHash = String(recording.blocks[0]?.hash)
+/** Which origin a browser lets read the answer. */
+const CORS = 'access-control-allow-origin'
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 
 let datadirs = 0
@@ -226,23 +229,26 @@ describe('running', () => {
   it('serves the namespaces asked for, and only to names it knows', async () => {
     const datadir = await newDatadir()
     const node = await start(datadir, '--http.api=eth,net')
-    const post = (host: string) =>
-      new Promise<number>((resolve, reject) => {
-        import('node:http').then(({ request }) => {
-          const call = request(node.eth, { method: 'POST', headers: { host, 'content-type': 'application/json' } })
-          call.on('response', (response) => resolve(response.statusCode ?? 0)).on('error', reject)
-          call.end('{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}')
-        }, reject)
-      })
-    expect(await post('localhost:1')).toBe(200)
-    expect(await post('127.0.0.1')).toBe(200)
-    expect(await post('evil.example')).toBe(403)
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }
+    const post = (host: string, origin = '') => postJson(node.eth, { host, origin }, call)
+    expect(await post('localhost:1')).toMatchObject({ status: 200 })
+    expect(await post('127.0.0.1')).toMatchObject({ status: 200 })
+    expect(await post('evil.example')).toMatchObject({ status: 403 })
+    expect((await post('localhost', 'https://app.example')).headers).not.toHaveProperty(CORS)
     const eth = createRpcClient({ url: node.eth })
     expect(await eth.request('rpc_modules', [])).toEqual({ eth: '1.0', net: '1.0', rpc: '1.0' })
     await expect(eth.request('debug_getRawHeader', ['latest'])).rejects.toMatchObject({ rpcCode: -32601 })
     await expect(eth.request('engine_exchangeCapabilities', [[]])).rejects.toMatchObject({ rpcCode: -32601 })
     await eth.close()
     await stop(node)
+
+    const named = await start(datadir, '--http.vhosts=node.example', '--http.corsdomain=https://app.example')
+    const answer = await postJson(named.eth, { host: 'node.example:8545', origin: 'https://app.example' }, call)
+    expect(answer).toMatchObject({ status: 200, headers: { [CORS]: 'https://app.example' } })
+    const foreign = await postJson(named.eth, { host: 'node.example:8545', origin: 'https://evil.example' }, call)
+    expect(foreign.headers).not.toHaveProperty(CORS)
+    expect(await postJson(named.eth, { host: 'localhost' }, call)).toMatchObject({ status: 403 })
+    await stop(named)
   })
 
   it('a viem wallet deploys and calls a contract', async () => {

@@ -7,6 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { chainConfig, getL2TransactionHashes, walletActionsL1 } from 'viem/op-stack'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
@@ -220,7 +221,7 @@ describe('a testnet', () => {
         return found[0] ?? ''
       }
       gethCommand = find('devium-geth.mjs --datadir')
-      nodeCommand = find('devium--batcher.mjs')
+      nodeCommand = `${find('devium--batcher.mjs')} --rpc.corsdomain=https://ops.example --rpc.vhosts=node.example`
       const port = (command: string, flag: string) => new RegExp(`--${flag}=(\\d+)`).exec(command)?.[1]
       rollupRpc = `http://127.0.0.1:${port(nodeCommand, 'rpc.port')}`
       ethRpc = `http://127.0.0.1:${port(gethCommand, 'http.port')}`
@@ -258,6 +259,17 @@ describe('a testnet', () => {
           return unsafe_l2.number - safe_l2.number
         }, SOON)
         .toBeGreaterThan(0)
+    })
+
+    it("lets pages of its operator's origin change something, those of others only read, by names it was given", async () => {
+      const call = (headers: Headers, method: string) =>
+        postJson(rollupRpc, headers, { jsonrpc: '2.0', id: 1, method, params: [sequencer().peerId] })
+      const ours = { origin: 'https://ops.example', host: 'node.example' }
+      expect(JSON.parse((await call(ours, 'deviump2p_protectPeer')).text)).toMatchObject({ result: null })
+      const foreign = await call({ ...ours, origin: 'https://evil.example' }, 'deviump2p_protectPeer')
+      expect(foreign.headers).toMatchObject({ 'access-control-allow-origin': '*' })
+      expect(JSON.parse(foreign.text).error.message).toContain('web pages of https://evil.example may not call')
+      expect(await call({ ...ours, host: 'localhost' }, 'deviump2p_peerHistory')).toMatchObject({ status: 403 })
     })
 
     it('catches up and agrees after being killed', async () => {
