@@ -190,6 +190,30 @@ describe('speakBothDialects', () => {
     expect(gossiped).toEqual([['kona', [idWithoutTopic]]])
     expect(dialects.nameInside(idWithoutTopic ?? id(0))).toBe(idText(withTopic))
   })
+  it('makes up for no more of them than take little time, the last one however large it is', () => {
+    const { target, dialects, hooks } = setUp()
+    const messages = [5_000_000, 3_000_000, 4_000_000, 10_000_000].map((bytes) => {
+      const data = compressSnappy(new Uint8Array(bytes))
+      return { data, ...identifyMessage('topic', data, unpackMessage(data)) }
+    })
+    const explained = (): number[] => {
+      target.peers.set('kona', peer)
+      expect(hooks.needsBoth()).toBe(true)
+      target.peers.delete('kona')
+      return messages.flatMap(({ id: withTopic, idWithoutTopic }, index) =>
+        dialects.nameInside(idWithoutTopic ?? id(0)) === idText(withTopic) ? [index] : [],
+      )
+    }
+    const add = (index: number): void => {
+      const { id: withTopic, data } = messages[index] ?? { id: id(0), data: new Uint8Array(0) }
+      expect(hooks.needsBoth()).toBe(false)
+      hooks.onValid({ withTopic, withoutTopic: undefined }, { topic: 'topic', data })
+    }
+    for (const index of [0, 1, 1, 2]) add(index)
+    expect(explained()).toEqual([1, 2])
+    for (const index of [0, 3]) add(index)
+    expect(explained()).toEqual([1, 2, 3])
+  })
   it('remembers who did not want a message before it came', () => {
     const { target, dialects, hooks } = setUp()
     const unwanted = new Map([[idText(id(2)), 7]])

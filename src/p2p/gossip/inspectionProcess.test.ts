@@ -162,6 +162,13 @@ describe('createInspectionProcess', () => {
     return (await unpacked.inspection).stop
   }
 
+  it('makes the second id only when it is wanted', async () => {
+    const wanted = { topic: TOPIC, compressed: large, from: 'peer', question }
+    const { id, idWithoutTopic } = identifyMessage(TOPIC, large, unpackMessage(large))
+    expect(await lasting.identify({ ...wanted, both: false })).toMatchObject({ id, idWithoutTopic: undefined })
+    expect(await lasting.identify({ ...wanted, both: true })).toMatchObject({ id, idWithoutTopic })
+  })
+
   /** What the process says of itself, if it is the faulty one. */
   const tell = async (inspector: InspectionProcess): Promise<{ pid: number; environment: string[] }> => {
     const answer = await ask(inspector, 'tell').catch((error: Error) => error.message)

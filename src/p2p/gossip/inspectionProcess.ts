@@ -28,6 +28,8 @@ export interface LargeMessage {
   /** Who sent it: turns are taken by peer. */
   from: string
   question: Question
+  /** Whether the id without topic is wanted; by default it is. */
+  both?: boolean
 }
 
 /**
@@ -171,7 +173,7 @@ export function createInspectionProcess(
     start() {
       if (!closed && cancelPause === undefined) child ??= start()
     },
-    identify({ topic, compressed, from, question }) {
+    identify({ topic, compressed, from, question, both = true }) {
       if (closed) return Promise.reject(stopping())
       const identified = Promise.withResolvers<IdentifiedMessage>()
       const inspected = Promise.withResolvers<Inspection>()
@@ -179,7 +181,7 @@ export function createInspectionProcess(
       inspected.promise.catch(() => {})
       const job = submit({
         from,
-        work: { topic, question },
+        work: { topic, question, both },
         bytes: compressed,
         onAnswer(answer, message) {
           if ('inspection' in answer) {

@@ -8,7 +8,7 @@ import { identifyMessage, type UnpackFault, unpackMessage } from './messageId.ts
 // unpacked, with what it says. The block of a peer's answer it answers once.
 
 /** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
-export type Work = { topic: string; question: Question } | { version: PayloadVersion }
+export type Work = { topic: string; question: Question; both: boolean } | { version: PayloadVersion }
 
 export type Task = Work & { task: number }
 
@@ -24,9 +24,11 @@ export type Answer =
 /** Sends an answer and the bytes that go with it. */
 export type Answering = (answer: Answer, bytes?: Uint8Array) => void
 
-function inspect(task: number, topic: string, question: Question, compressed: Uint8Array, answer: Answering): void {
+type Inspecting = Extract<Task, { topic: string }>
+
+function inspect({ task, topic, question, both }: Inspecting, compressed: Uint8Array, answer: Answering): void {
   const unpacked = unpackMessage(compressed)
-  const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked)
+  const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked, both)
   if (!unpacked.ok) {
     answer({ task, id, idWithoutTopic, unpacked })
     return
@@ -54,7 +56,7 @@ export function runTask(work: Task, bytes: Uint8Array, answer: Answering): void 
   const { task } = work
   try {
     if ('version' in work) unpack(task, work.version, bytes, answer)
-    else inspect(task, work.topic, work.question, bytes, answer)
+    else inspect(work, bytes, answer)
   } catch (error) {
     answer({ task, failure: error instanceof Error ? error.message : String(error) })
   }

@@ -125,7 +125,7 @@ describe('createMessageIds', () => {
     expect(asked).toEqual([])
     const compressed = large()
     expect(ids.idOf(TOPIC, compressed, { from: 'alice' })).toBeInstanceOf(Promise)
-    expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', question }])
+    expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', question, both: true }])
     const noise = new Uint8Array(LARGE_BYTES + 1)
     expect(ids.idOf(TOPIC, noise)).toBeInstanceOf(Promise)
     expect(asked).toHaveLength(2)
@@ -153,6 +153,25 @@ describe('createMessageIds', () => {
     expect(await first).toBe(identified)
     expect(ids.idOf(TOPIC, large(), { from: 'carol' })).toBe(identified)
     expect(asked).toHaveLength(1)
+  })
+
+  it('asks anew for a large message whose second id is wanted later, but for very large ones, which get it at once', async () => {
+    const ids = setUp(async ({ both }) => ({
+      id: new Uint8Array(20),
+      idWithoutTopic: both ? new Uint8Array(20).fill(1) : undefined,
+      unpacked: { ok: true, inspection: neverMind() },
+    }))
+    const first = ids.idOf(TOPIC, large(), { both: false })
+    expect(ids.idOf(TOPIC, large(), { both: false })).toBe(first)
+    const second = ids.idOf(TOPIC, large())
+    expect((await first).idWithoutTopic).toBeUndefined()
+    expect((await second).idWithoutTopic).toBeDefined()
+    const known = await second
+    expect(ids.idOf(TOPIC, large())).toBe(known)
+    expect(ids.idOf(TOPIC, large(), { both: false })).toBe(known)
+    expect(asked.map(({ both }) => both)).toEqual([false, true])
+    ids.idOf(TOPIC, compressSnappy(new Uint8Array(2 * 1024 * 1024 + 1)), { both: false })
+    expect(asked.at(-1)?.both).toBe(true)
   })
 
   it('asks anew for a copy of a large message that failed', async () => {

@@ -123,13 +123,15 @@ export interface MessageIds {
 export interface IdOptions {
   /** The peer that sent it. */
   from?: string | undefined
-  /** Whether the id without topic is wanted; by default it is. */
+  /** Whether the id without topic is wanted; by default it is. It comes with very large messages in any case. */
   both?: boolean
 }
 
 /** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
 const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
 const RECENT_MESSAGES = 8
+/** Above, a message gets both ids at once: if the second were wanted later, unpacking it here would hold the event loop. */
+const MAX_LATE_BYTES = 2 * 1024 * 1024
 
 export interface MessageIdsModules {
   inspector: Pick<InspectionProcess, 'identify'>
@@ -146,37 +148,53 @@ export function createMessageIds({ inspector, question }: MessageIdsModules): Me
   return {
     idOf(topic, compressed, { from = '', both = true } = {}) {
       const known = recent.find(topic, compressed)
-      if (known !== undefined) {
-        if (both) complete(topic, compressed, known)
-        return known
-      }
+      if (known !== undefined && (!both || complete(known))) return known.identified
       const unpacked = isLarge(compressed) ? undefined : unpackMessage(compressed)
       if (unpacked === undefined || isLaborious(topic, unpacked)) {
-        return recent.add(topic, compressed, inspector.identify({ topic, compressed, from, question: question(topic) }))
+        const isBoth = both || declaredBytes(compressed) > MAX_LATE_BYTES
+        const large = { topic, compressed, from, question: question(topic), both: isBoth }
+        return recent.add(large, inspector.identify(large))
       }
-      return recent.add(topic, compressed, identifyMessage(topic, compressed, unpacked, both))
+      return recent.add({ topic, compressed, both }, identifyMessage(topic, compressed, unpacked, both))
     },
   }
 }
 
-/** Adds the second id to a message that was named by one. */
-function complete(topic: string, compressed: Uint8Array, known: Identification): void {
-  if (known instanceof Promise || known.idWithoutTopic !== undefined) return
-  const { unpacked } = known
-  if (unpacked.ok && unpacked.data === undefined) return
-  known.idWithoutTopic = messageId(topic, compressed, unpacked, 'without-topic')
+/** Adds the second id to a message that was named by one. False for a large one, which is not at hand. */
+function complete(known: RecentMessage): boolean {
+  if (known.both) return true
+  const { topic, compressed, identified } = known
+  if (identified instanceof Promise) return false
+  const { unpacked } = identified
+  if (unpacked.ok && unpacked.data === undefined) return false
+  identified.idWithoutTopic = messageId(topic, compressed, unpacked, 'without-topic')
+  known.both = true
+  return true
 }
 
 type Identification = IdentifiedMessage | Promise<IdentifiedMessage>
 
+interface NamedMessage {
+  topic: string
+  compressed: Uint8Array
+  /** Whether it has its second id too, or will. */
+  both: boolean
+}
+
+interface RecentMessage extends NamedMessage {
+  bytes: number
+  identified: Identification
+}
+
 interface RecentMessages {
-  find(topic: string, compressed: Uint8Array): Identification | undefined
-  add<T extends Identification>(topic: string, compressed: Uint8Array, identified: T): T
+  /** The latest, if it was added twice. */
+  find(topic: string, compressed: Uint8Array): RecentMessage | undefined
+  add<T extends Identification>(message: NamedMessage, identified: T): T
 }
 
 function createRecentMessages(): RecentMessages {
   /** Newest first. */
-  const entries: { topic: string; compressed: Uint8Array; bytes: number; identified: Identification }[] = []
+  const entries: RecentMessage[] = []
   const shrink = (): void => {
     let total = 0
     const cut = entries.findIndex((entry, index) => {
@@ -187,17 +205,16 @@ function createRecentMessages(): RecentMessages {
   }
   return {
     find(topic, compressed) {
-      const found = entries.find(
+      return entries.find(
         (entry) =>
           entry.compressed.length === compressed.length &&
           entry.topic === topic &&
           Buffer.compare(entry.compressed, compressed) === 0,
       )
-      return found?.identified
     },
-    add(topic, compressed, identified) {
+    add({ topic, compressed, both }, identified) {
       const bytes = compressed.length + declaredBytes(compressed)
-      const entry = { topic, compressed, bytes, identified: identified as Identification }
+      const entry: RecentMessage = { topic, compressed, both, bytes, identified }
       entries.unshift(entry)
       shrink()
       if (identified instanceof Promise) {

@@ -1,4 +1,4 @@
-import { LruMap } from '../../lib/lruMap.ts'
+import { snappyDeclaredLength } from '../snappyBlock.ts'
 import type { GossipInternals, MessageIdList } from './gossipInternals.ts'
 import { type IdDialects, idText, type MessageNames } from './idDialects.ts'
 import { messageId, unpackMessage } from './messageId.ts'
@@ -19,8 +19,10 @@ export interface DialectHooks {
   onValid(names: MessageNames, message: { topic: string; data: Uint8Array }): void
 }
 
-/** Valid messages without second id that are remembered: more than mcache tells of, and 8 MB at most. */
+/** Valid messages without second id that are remembered: more than mcache tells of. */
 const MAX_LACKING = 64
+/** Of them unpacked, but for the last one: a MB takes 1 ms to unpack and hash, and all are in one turn of the event loop. */
+const MAX_LACKING_BYTES = 8 * 1024 * 1024
 
 /**
  * Lets gossipsub, whose own messages have one id each, understand and speak both forms of it. Ids that come in are
@@ -40,8 +42,7 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
   }
   /** Looked at once a heartbeat, and when peers come or go. */
   let looked = { heartbeat: -1, peers: -1, needsBoth: true }
-  /** Valid messages of late that have no second id, by their first. */
-  const lacking = new LruMap<string, { withTopic: Uint8Array; topic: string; data: Uint8Array }>(MAX_LACKING)
+  const lacking = createLackingMessages()
 
   const isBothNeeded = (): boolean => {
     // What was asked for may be on its way under a name that only the second id explains.
@@ -56,10 +57,9 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
   /** A peer has come that may use the second id: it is about to be told of the last messages, or tells of them. */
   const needsBoth = (): boolean => {
     if (!isBothNeeded()) return false
-    for (const { withTopic, topic, data } of lacking.values()) {
+    for (const { withTopic, topic, data } of lacking.takeAll()) {
       dialects.learnMessage({ withTopic, withoutTopic: messageId(topic, data, unpackMessage(data), 'without-topic') })
     }
-    lacking.clear()
     return true
   }
 
@@ -109,7 +109,7 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
     },
     onValid(names, { topic, data }) {
       if (names.withoutTopic === undefined) {
-        lacking.set(idText(names.withTopic), { withTopic: names.withTopic, topic, data })
+        lacking.add({ withTopic: names.withTopic, topic, data })
         return
       }
       dialects.learnMessage(names)
@@ -121,6 +121,41 @@ export function speakBothDialects(target: DialectInternals, dialects: IdDialects
         ids.set(withTopic, heartbeat)
         dialects.setDialect(peerId, 'without-topic')
       }
+    },
+  }
+}
+
+interface LackingMessage {
+  withTopic: Uint8Array
+  topic: string
+  data: Uint8Array
+}
+
+/** Valid messages of late that have no second id. */
+function createLackingMessages() {
+  const byId = new Map<string, LackingMessage & { bytes: number }>()
+  let bytes = 0
+  const remove = (id: string): void => {
+    bytes -= byId.get(id)?.bytes ?? 0
+    byId.delete(id)
+  }
+  return {
+    add(message: LackingMessage): void {
+      const id = idText(message.withTopic)
+      remove(id)
+      const entry = { ...message, bytes: snappyDeclaredLength(message.data) }
+      byId.set(id, entry)
+      bytes += entry.bytes
+      for (const oldest of byId.keys()) {
+        if (oldest === id || (byId.size <= MAX_LACKING && bytes <= MAX_LACKING_BYTES)) return
+        remove(oldest)
+      }
+    },
+    takeAll(): LackingMessage[] {
+      const all = [...byId.values()]
+      byId.clear()
+      bytes = 0
+      return all
     },
   }
 }
