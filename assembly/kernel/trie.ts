@@ -184,8 +184,7 @@ function layOut(): void {
       let position = from
       while (position < to) {
         const nibble = nibbleOf(itemAt(position), depth)
-        let end = position + 1
-        while (end < to && nibbleOf(itemAt(end), depth) === nibble) end++
+        const end = endOf(nibble, position, to, depth)
         addNode(position, end, index, depth + 1, nibble)
         position = end
       }
@@ -202,6 +201,24 @@ function addNode(from: u32, to: u32, parent: u32, depth: u32, slot: u32): void {
   store<u8>(node, <u8>depth, DEPTH)
   store<u8>(node, <u8>slot, SLOT)
   nodeCount += 1
+}
+
+/** Where the items end whose keys have this nibble as the first one does, in ever longer steps as long as they do. */
+function endOf(nibble: u32, first: u32, to: u32, depth: u32): u32 {
+  let end = first + 1
+  let step: u32 = 1
+  while (end < to) {
+    const next = min(end + step, to)
+    if (nibbleOf(itemAt(next - 1), depth) === nibble) {
+      end = next
+      step <<= 1
+    } else if (step > 1) {
+      step = 1
+    } else {
+      break
+    }
+  }
+  return end
 }
 
 /** Nibbles that all keys of these items share, from the root on. */
