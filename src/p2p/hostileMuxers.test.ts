@@ -5,6 +5,7 @@ import { concatBytes } from '../lib/bytes.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { payloadByNumberProtocols } from './sync/payloadByNumber.ts'
+import { haltableClock } from './testUtils/clocks.ts'
 import { muxerOf } from './testUtils/hostileHost.ts'
 import { BLOCKS, gossiped, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
@@ -17,7 +18,8 @@ const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
 const DATA = 0
 const GO_AWAY = 3
 
-const { victims, hostile, connect, blamed, isClosed, endedBecause } = hostileVisits(() => startVictims())
+const { clock, halt } = haltableClock()
+const { victims, hostile, connect, blamed, isClosed, endedBecause } = hostileVisits(() => startVictims({}, { clock }))
 
 describe('mplex', () => {
   const [NEW_STREAM, MESSAGE] = [0, 2]
@@ -30,8 +32,12 @@ describe('mplex', () => {
     const { stream } = await hostile().openGossip(connection)
     stream.send(varint(20_000))
     const crumb = frame(Number(stream.id.slice(1)), MESSAGE, Uint8Array.of(1))
-    for (let n = 0; n < 12 && connection.status === 'open'; n++) send(connection, Array<Uint8Array>(1_000).fill(crumb))
-    await isClosed(connection)
+    await halt(async () => {
+      for (let n = 0; n < 12 && connection.status === 'open'; n++) {
+        send(connection, Array<Uint8Array>(1_000).fill(crumb))
+      }
+      await isClosed(connection)
+    })
     await blamed('muxer-abuse')
     await endedBecause('bring nothing')
   })
@@ -113,12 +119,14 @@ describe('the multiplexer', () => {
     const connection = await connect()
     const { stream } = await hostile().openGossip(connection)
     stream.send(varint(20_000))
-    for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
-      stream.send(Uint8Array.of(1))
-      // The answer is to be heard.
-      if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
-    }
-    await isClosed(connection)
+    await halt(async () => {
+      for (let n = 0; n < 12_000 && stream.status === 'open'; n++) {
+        stream.send(Uint8Array.of(1))
+        // The answer is to be heard.
+        if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      await isClosed(connection)
+    })
     await blamed('muxer-abuse')
     await endedBecause('bring nothing')
   })

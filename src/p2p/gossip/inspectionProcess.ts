@@ -51,9 +51,9 @@ export interface InspectionProcess {
 /** Messages that wait, each of up to 10 MiB. */
 const QUEUE = { total: 24, perPeer: 6 }
 /** From a message's arrival to its verdict: op-node's limit on a validator. */
-const TIME_LIMIT_MS = 3_000
+export const TIME_LIMIT_MS = 3_000
 /** For one message, which takes 0.1 s at most: then the process is taken for stuck. */
-const STUCK_MS = 3_000
+export const STUCK_MS = 3_000
 /** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
 /**

@@ -1,7 +1,7 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
+import { steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
 import { LOOK_MS, ROUND_MS } from './keptAddresses.ts'
@@ -13,25 +13,6 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
 })
-
-/** The system's clock, but for timers of this length: they are due when the test says so. */
-function steppedTimers(ms: number): { clock: Clock; due(): void } {
-  const waiting = new Set<() => void>()
-  const clock: Clock = {
-    ...systemClock,
-    setTimeout(callback, delayMs) {
-      if (delayMs !== ms) return systemClock.setTimeout(callback, delayMs)
-      waiting.add(callback)
-      return () => void waiting.delete(callback)
-    },
-  }
-  const due = (): void => {
-    const callbacks = [...waiting]
-    waiting.clear()
-    for (const callback of callbacks) callback()
-  }
-  return { clock, due }
-}
 
 function awaitedLog(wanted: RegExp): { logger: Logger; logged(): Promise<void> } {
   let onWanted = (): void => {}

@@ -3,9 +3,11 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { STUCK_MS, TIME_LIMIT_MS } from '../gossip/inspectionProcess.ts'
 import type { P2pModules } from '../node.ts'
 import type { P2pChain, P2pOptions } from '../options.ts'
 import { readAll, writeAll } from '../streams.ts'
+import { steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
@@ -177,7 +179,9 @@ describe('gap filling', () => {
     const { blockHash } = large.payload
     const above = testBlock(config, { blockNumber: 11, timestamp: timeOf(11), parentHash: blockHash })
     const a = await start({}, testChain(config, { payloadByNumber: async () => large }))
-    const b = await start({ staticPeers: [a.address] }, testChain(config))
+    // However long it takes to read one here.
+    const { clock } = steppedTimers(TIME_LIMIT_MS, STUCK_MS)
+    const b = await nodeInTest({ staticPeers: [a.address] }, { chain: testChain(config), clock })
     await until('the connection', () => b.node.connectedPeers().length === 1)
     const arrived = b.block(blockHash)
     b.node.requestRange(10, 11, above)

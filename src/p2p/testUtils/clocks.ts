@@ -1,0 +1,39 @@
+import { type Clock, systemClock } from '../../lib/clock.ts'
+
+/** The system's clock, but for timers of these lengths: they are due when the test says so, if ever. */
+export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; due(): void } {
+  const waiting = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    setTimeout(callback, delayMs) {
+      if (!lengthsMs.includes(delayMs)) return systemClock.setTimeout(callback, delayMs)
+      waiting.add(callback)
+      return () => void waiting.delete(callback)
+    },
+  }
+  const due = (): void => {
+    const callbacks = [...waiting]
+    waiting.clear()
+    for (const callback of callbacks) callback()
+  }
+  return { clock, due }
+}
+
+/**
+ * The system's clock, which tells the same time for as long as `during` takes: what somebody may do in a second is then
+ * used up however slow this machine is.
+ */
+export function haltableClock(): { clock: Clock; halt<T>(during: () => Promise<T>): Promise<T> } {
+  let haltedAtMs: number | undefined
+  return {
+    clock: { ...systemClock, now: () => haltedAtMs ?? systemClock.now() },
+    async halt(during) {
+      haltedAtMs = systemClock.now()
+      try {
+        return await during()
+      } finally {
+        haltedAtMs = undefined
+      }
+    },
+  }
+}
