@@ -9,6 +9,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { createEntryWriter } from '../score/entryWriter.ts'
 import { openPeerDatastore } from './peerStore.ts'
+import { reopenAfterRefusal } from './refusedWrites.ts'
 
 const [old, young] = [new Key('/peers/baa'), new Key('/peers/bbb')]
 const bytes = Uint8Array.of(1, 2)
@@ -114,6 +115,32 @@ describe('a store that refused an entry', () => {
     await clock.advance(1_000)
     await datastore.put(young, bytes)
     expect(calls).toEqual([old.toString(), 'closed', young.toString()])
+  })
+
+  it('is not tried with a file where there is no room for one', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'devium-refused-'))
+    const store = new LevelDatastore(path)
+    await store.open()
+    const clock = new ManualClock()
+    let room = 1_000
+    const close = reopenAfterRefusal(store, { path, clock, logger: silentLogger, roomAt: async () => room })
+    onTestFinished(close)
+    vi.spyOn(store.db, 'batch').mockImplementation(() => {
+      throw new Error('No space left on device')
+    })
+    // In the way of the file.
+    await mkdir(join(path, '000000.dbtmp'))
+    const write = () => store.batch().commit()
+    await expect(write()).rejects.toThrow()
+    await clock.advance(1_000)
+    await expect(store.put(young, bytes)).rejects.toThrow('1000 bytes free')
+    room = 1_000_000
+    await clock.advance(2_000)
+    await expect(store.put(young, bytes)).rejects.toThrow('EISDIR')
+    await rmdir(join(path, '000000.dbtmp'))
+    await clock.advance(4_000)
+    await store.put(young, bytes)
+    expect([...(await store.get(young))]).toEqual([...bytes])
   })
 
   it('stays closed once it is closed for good, and tells of nothing more', async () => {

@@ -1,4 +1,4 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NotFoundError } from '@libp2p/interface'
 import type { LevelDatastore } from 'datastore-level'
@@ -15,6 +15,14 @@ const SPARE_BYTES = 1 << 16
 /** LevelDB itself removes what has such a name, if the process ends before it does. */
 const PROBE = '000000.dbtmp'
 
+interface RefusalModules {
+  path: string
+  clock: Clock
+  logger: Logger
+  /** Bytes that can be written there, as the system tells. */
+  roomAt?: (path: string) => Promise<number>
+}
+
 /**
  * Makes a LevelDB whose disk refused a write be closed and opened again, with the first write for which the disk has room
  * again. By itself it would take nothing more if the disk was full just when it wrote a table; and what it does take after
@@ -23,7 +31,7 @@ const PROBE = '000000.dbtmp'
  */
 export function reopenAfterRefusal(
   store: LevelDatastore,
-  { path, clock, logger }: { path: string; clock: Clock; logger: Logger },
+  { path, clock, logger, roomAt = roomOnDisk }: RefusalModules,
 ): () => Promise<void> {
   /** One write after the other: none may follow half a record. */
   const lock = new SerialLock()
@@ -54,7 +62,7 @@ export function reopenAfterRefusal(
     return new Map(entries.map(({ key, value }) => [key.toString(), value]))
   }
   const reopen = async (): Promise<void> => {
-    await tryDisk(path)
+    await tryDisk(path, roomAt)
     copy ??= await readAll()
     await Promise.allSettled(readings)
     await store.db.close()
@@ -116,16 +124,27 @@ export function reopenAfterRefusal(
     })
 }
 
-/** Throws unless the disk takes a file of the size that LevelDB writes when it is opened. */
-async function tryDisk(path: string): Promise<void> {
+/**
+ * Throws unless the disk takes a file of the size that LevelDB writes when it is opened, up to 8 MB. It is tried where there
+ * seems to be room: on a full disk, it would take the last of it from others; there may be another limit, such as a quota.
+ */
+async function tryDisk(path: string, roomAt: (path: string) => Promise<number>): Promise<void> {
   let bytes = SPARE_BYTES
   for (const name of await readdir(path)) if (name.endsWith('.log')) bytes += (await stat(join(path, name))).size
+  const room = await roomAt(path)
+  if (room < bytes) throw new Error(`no space left on device: ${room} bytes free, ${bytes} needed`)
   const probe = join(path, PROBE)
   try {
     await writeFile(probe, new Uint8Array(bytes))
   } finally {
     await rm(probe, { force: true })
   }
+}
+
+/** Bytes; infinite where the file system does not tell. */
+async function roomOnDisk(path: string): Promise<number> {
+  const { blocks, bavail, bsize } = await statfs(path)
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
 }
 
 async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
