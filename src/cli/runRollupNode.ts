@@ -3,6 +3,7 @@ import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDep
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
+import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
@@ -52,9 +53,15 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const signal = AbortSignal.any([context.signal, stop.signal])
   const opened = new AsyncDisposableStack()
   try {
-    const l1Rpc = createRpcClient({ url: values.l1 })
+    const observe = createRpcClientMetrics(registry, 'op_node_default')
+    const l1Rpc = createRpcClient({ url: values.l1, observer: observe('l1') })
     opened.defer(() => l1Rpc.close())
-    const engineRpc = createRpcClient({ url: endpoints.l2, jwtSecret, timeoutMs: values.l2EngineRpcTimeout })
+    const engineRpc = createRpcClient({
+      url: endpoints.l2,
+      jwtSecret,
+      timeoutMs: values.l2EngineRpcTimeout,
+      observer: observe('engine-api'),
+    })
     opened.defer(() => engineRpc.close())
     const l1 = createL1Client(
       { rpc: l1Rpc, logger: logger.child({ module: 'l1' }), clock },

@@ -71,6 +71,10 @@ describe('a testnet', () => {
     expect(testnet.readySeconds).toBeLessThan(60)
     for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc), SOON).toBe(2)
     expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
+    const metrics = await (await fetch(sequencer().metrics)).text()
+    for (const labels of ['rpc="engine-api",method="engine_', 'rpc="l1",method="eth_']) {
+      expect(metrics).toContain(`op_node_default_rpc_client_requests_total{${labels}`)
+    }
   })
 
   describe('for its users', () => {

@@ -28,6 +28,13 @@ export interface RpcClient {
   close(): Promise<void>
 }
 
+/** Hears of each call, those of a batch one by one; for metrics. */
+export interface RpcClientObserver {
+  onRequest(method: string, paramsBytes: number): void
+  /** Undefined: nothing answered, or not with JSON-RPC. Calls of a batch share the bytes of its answer. */
+  onEnd(method: string, seconds: number, answer: { resultBytes: number } | { errorCode: number } | undefined): void
+}
+
 export interface RpcClientOptions {
   url: string
   /** Signs each request as the Engine API demands. */
@@ -39,6 +46,7 @@ export interface RpcClientOptions {
   /** Bytes of an answer that are read before it is refused. */
   maxResponseBytes?: number
   clock?: Clock
+  observer?: RpcClientObserver
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -67,7 +75,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return { authorization: `Bearer ${token.value}` }
   }
 
-  const post = async (payload: unknown, what: string, requestOptions: RequestOptions = {}): Promise<unknown> => {
+  const post = async (body: string, what: string, requestOptions: RequestOptions = {}): Promise<HttpAnswer> => {
     const limitMs = requestOptions.timeoutMs ?? timeoutMs
     const timeout = AbortSignal.timeout(limitMs)
     const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, timeout]) : timeout
@@ -76,7 +84,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         method: 'POST',
         dispatcher: agent,
         headers: { 'content-type': 'application/json', ...options.headers, ...authorization() },
-        body: JSON.stringify(payload),
+        body,
         signal,
       })
       const text = await response.body.text()
@@ -87,7 +95,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
           { details: { status: response.statusCode } },
         )
       }
-      return JSON.parse(text)
+      return { json: JSON.parse(text), bytes: Buffer.byteLength(text) }
     } catch (cause) {
       if (cause instanceof RpcTransportError) throw cause
       requestOptions.signal?.throwIfAborted()
@@ -100,35 +108,89 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     }
   }
 
+  const prepare = ({ method, params }: RpcCall): PreparedCall => {
+    const id = nextId++
+    const paramsText = JSON.stringify(params)
+    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`
+    const envelopeBytes = `{"jsonrpc":"2.0","id":${id},"result":}`.length
+    return { id, method, body, paramsText, envelopeBytes }
+  }
+  /** Sends, and tells the observer of it; `read` gives what became of each call. */
+  const send = async <T extends readonly unknown[]>(
+    calls: readonly PreparedCall[],
+    what: string,
+    { body, read }: { body: string; read: (answer: unknown) => T },
+    requestOptions: RequestOptions | undefined,
+  ): Promise<T> => {
+    const { observer } = options
+    const startMs = performance.now()
+    for (const { method, paramsText } of calls) observer?.onRequest(method, Buffer.byteLength(paramsText))
+    let results: T | undefined
+    let resultBytes = 0
+    try {
+      const { json, bytes } = await post(body, what, requestOptions)
+      results = read(json)
+      const emptyBytes = calls.reduce((sum, { envelopeBytes }) => sum + envelopeBytes, 0)
+      resultBytes = Math.max(0, Math.round((bytes - emptyBytes) / calls.length))
+      return results
+    } finally {
+      const seconds = (performance.now() - startMs) / 1000
+      for (const [index, { method }] of calls.entries()) {
+        const result = results?.[index]
+        const answer = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes }
+        observer?.onEnd(method, seconds, results === undefined ? undefined : answer)
+      }
+    }
+  }
+
   return {
     url,
     async request(method, params, requestOptions) {
-      const id = nextId++
-      const answer = await post({ jsonrpc: '2.0', id, method, params }, method, requestOptions)
-      return unwrap(answer, method)
+      const call = prepare({ method, params })
+      const read = (answer: unknown) => [unwrapOrError(answer, method)]
+      const [result] = await send([call], method, { body: call.body, read }, requestOptions)
+      if (result instanceof JsonRpcError) throw result
+      return result
     },
     async batch(calls, requestOptions) {
       if (calls.length === 0) return []
-      const first = nextId
-      nextId += calls.length
-      const payload = calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: first + index, method, params }))
+      const prepared = calls.map(prepare)
       const what = `batch of ${calls.length} (${calls[0]?.method})`
-      const answers = await post(payload, what, requestOptions)
-      if (!Array.isArray(answers)) {
-        unwrap(answers, what)
-        throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
-      }
-      const byId = new Map(answers.map((answer) => [answer?.id, answer]))
-      return calls.map(({ method }, index) => {
-        try {
-          return unwrap(byId.get(first + index), method) as JsonValue
-        } catch (error) {
-          if (error instanceof JsonRpcError) return error
-          throw error
+      const body = `[${prepared.map((call) => call.body)}]`
+      const read = (answers: unknown) => {
+        if (!Array.isArray(answers)) {
+          unwrap(answers, what)
+          throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
         }
-      })
+        const byId = new Map(answers.map((answer) => [answer?.id, answer]))
+        return prepared.map(({ id, method }) => unwrapOrError(byId.get(id), method))
+      }
+      return send(prepared, what, { body, read }, requestOptions)
     },
     close: () => agent.destroy(),
+  }
+}
+
+interface HttpAnswer {
+  json: unknown
+  bytes: number
+}
+
+interface PreparedCall {
+  id: number
+  method: string
+  body: string
+  paramsText: string
+  /** Of an answer, beside the result. */
+  envelopeBytes: number
+}
+
+function unwrapOrError(answer: unknown, what: string): JsonValue | JsonRpcError {
+  try {
+    return unwrap(answer, what) as JsonValue
+  } catch (error) {
+    if (error instanceof JsonRpcError) return error
+    throw error
   }
 }
 
