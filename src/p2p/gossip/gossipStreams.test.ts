@@ -49,12 +49,17 @@ describe('a newcomer', () => {
   })
 })
 
+const OTHERWISE: Naming = { dialect: 'without-topic', nameOf: (id) => Uint8Array.of((id[0] ?? 0) + 100) }
+
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[], naming?: Naming, tellable = [2, 1]) {
+function setUp(connected: string[], naming?: Naming, tellable = [2, 1], { perSecond = 1 } = {}) {
   const clock = new ManualClock(0)
   const cached = tellable.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
   const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
+  /** First bytes of the ids that each RPC told of. */
+  const sent: number[][] = []
+  let carried = 0
   const opened: string[] = []
   let status = 'open'
   const closed: string[] = []
@@ -74,7 +79,11 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1]) {
     handlePeerReadStreamError() {},
     removePeer: () => {},
     pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
-    sendRpc: () => true,
+    sendRpc: () => {
+      sent.push(told.slice(carried).flatMap(([, { messageIDs }]) => messageIDs.map(([byte]) => byte ?? 0)))
+      carried = told.length
+      return true
+    },
     addEventListener: (type: string, listener: () => void) => listeners.set(type, listener),
   }
   const streams = manageGossipStreams(gossip, {
@@ -82,7 +91,7 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1]) {
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
     naming: async () => naming,
-    tellable: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS)),
+    tellable: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
@@ -93,6 +102,7 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1]) {
   }
   return {
     told,
+    sent,
     cached,
     clock,
     gossip,
@@ -133,14 +143,22 @@ describe('manageGossipStreams', () => {
     expect(unknown.told).toEqual([])
   })
 
-  it('tells nodes that name messages otherwise of the last five seconds only', async () => {
-    const naming: Naming = { dialect: 'without-topic', nameOf: (id) => Uint8Array.of((id[0] ?? 0) + 100) }
-    const { told, clock, gossip, heartbeat, answer } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+  it('tells nodes that name messages otherwise of the last five seconds, each in an RPC of its own, in order', async () => {
+    const { sent, clock, gossip, heartbeat, answer } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     gossip.topics.set('t', new Set(['a']))
     heartbeat()
     await answer('a')
     await clock.advance(10_000)
-    expect(told.map(([, { messageIDs }]) => messageIDs[0]?.[0])).toEqual([109, 105, 106, 107, 108])
+    expect(sent).toEqual([[105], [106], [107], [108], [109]])
+  })
+
+  it('tells them of no more than they listen to, the newest', async () => {
+    // Two a second, as after a pause that the sequencer makes up for.
+    const { sent, gossip, heartbeat, answer } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
+    gossip.topics.set('t', new Set(['a']))
+    heartbeat()
+    await answer('a')
+    expect(sent).toEqual([[102], [103], [104], [105], [106], [107], [108], [109]])
   })
 
   it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {

@@ -43,8 +43,13 @@ export interface GossipStreams {
 const TOLD_FIRST = 4
 const TOLD_AT_ONCE = 2
 const TOLD_EVERY_MS = 125
-/** Of nodes that leave the topic out of ids, the Rust ones: told of the blocks of 45 s, kona fell four to six behind. */
+/**
+ * Nodes that leave the topic out of ids, the Rust ones, ask for what one RPC tells of in random order, and kona takes each
+ * block that comes for its head, also one below: each is told on its own, the oldest first. Of fewer, since the head goes
+ * back as far, and since they listen to ten such RPCs in a heartbeat.
+ */
 const TOLD_OTHERS_AGE_S = 5
+const TOLD_OTHERS_MOST = 8
 
 export function manageGossipStreams(
   gossip: object,
@@ -106,19 +111,27 @@ export function manageGossipStreams(
     // A name that is none of its own would be a promise broken.
     const naming = await modules.naming(peerId).catch(() => undefined)
     if (naming === undefined || target.streamsOutbound.get(id) !== stream) return
-    const [newest, ...older] = modules.tellable(naming.dialect === 'with-topic' ? undefined : TOLD_OTHERS_AGE_S)
+    const tell = (messages: readonly CachedName[]): void => {
+      for (const { topic, msgId } of messages) {
+        const name = naming.nameOf(msgId)
+        if (name === undefined || target.topics.get(topic)?.has(id) !== true) continue
+        target.pushGossip(id, { topicID: topic, messageIDs: [name] })
+      }
+      // The list goes along with it.
+      target.sendRpc(id, { subscriptions: [], messages: [] })
+    }
+    if (naming.dialect === 'without-topic') {
+      const latest = modules.tellable(TOLD_OTHERS_AGE_S).slice(0, TOLD_OTHERS_MOST)
+      for (const message of latest.reverse()) tell([message])
+      return
+    }
+    const [newest, ...older] = modules.tellable()
     // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
     let held = new Set(left)
     let count = TOLD_FIRST
     while (left.length > 0) {
-      for (const message of left.splice(0, count)) {
-        const name = naming.nameOf(message.msgId)
-        if (name === undefined || !held.has(message) || target.topics.get(message.topic)?.has(id) !== true) continue
-        target.pushGossip(id, { topicID: message.topic, messageIDs: [name] })
-      }
-      // The list goes along with it.
-      target.sendRpc(id, { subscriptions: [], messages: [] })
+      tell(left.splice(0, count).filter((message) => held.has(message)))
       if (left.length === 0) return
       await sleep(modules.clock, count * TOLD_EVERY_MS)
       if (target.streamsOutbound.get(id) !== stream) return
