@@ -22,6 +22,7 @@ const SILENT: HealthFacts = {
   ...{ lastBlock: block(10), lastRefused: null, recent, head: moveAt(NOW), lastMoves },
   l1Only: { count: 0, sinceMs: null },
 }
+const nothingByL1 = { recent: { ...recent, headMoves: { ...recent.headMoves, l1: 0 } } }
 const l1Only = { flow: 1, lastBlock: block(11), l1Only: { count: 3, sinceMs: NOW - 30_000 } }
 
 describe('assessHealth', () => {
@@ -44,11 +45,16 @@ describe('assessHealth', () => {
     ['no-peers', 'ok', { startedMs: NOW - 1_000, connected: 0 }],
     ['static-peers-down', 'ok', { connected: 0, staticPeers: peers(false, false) }],
     ['static-peers-down', 'ok', { subscribers: 0, staticPeers: peers(false) }],
+    ['static-peers-down', 'ok', { staticPeers: peers(false) }],
+    ['static-peers-down', 'ok', { staticPeers: peers(false), ...nothingByL1 }],
+    ['gossip-silent', 'ok', { staticPeers: peers(false, true) }],
+    ['blocks-rejected', 'ok', { staticPeers: peers(false), refusals: 2 }],
     ['no-subscriber', 'ok', { subscribers: 0, staticPeers: peers(false, true) }],
     ['no-subscriber', 'ok', { subscribers: 0 }],
     ['gossip-silent', 'ok', { refusals: 1 }],
     ['blocks-rejected', 'ok', { refusals: 2, subscribers: 0 }],
-    ['quiet', 'ok', { mesh: 0, recent: { ...recent, headMoves: { ...recent.headMoves, l1: 0 } } }],
+    ['quiet', 'ok', { mesh: 0, ...nothingByL1 }],
+    ['quiet', 'ok', { staticPeers: peers(false, true), ...nothingByL1 }],
     ['no-mesh', 'ok', { mesh: 0 }],
   ])('is %s, after %s, with %o', (state, previous, changes) => {
     expect(assessHealth({ ...SILENT, ...changes }, previous, limits)).toBe(state)

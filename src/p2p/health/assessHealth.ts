@@ -37,7 +37,9 @@ export function assessHealth(facts: HealthFacts, previous: HealthState, limits: 
   const staticsDown = staticPeers.length > 0 && staticPeers.every(({ connected }) => !connected)
   if (facts.connected === 0) return staticsDown ? 'static-peers-down' : 'no-peers'
   if (facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
-  if (facts.subscribers === 0) return staticsDown ? 'static-peers-down' : 'no-subscriber'
+  // That nothing comes through L1 either says little of the chain then: who else is connected may be cut off as well.
+  if (staticsDown) return 'static-peers-down'
+  if (facts.subscribers === 0) return 'no-subscriber'
   // Peers that stand still with the chain have nothing to send; op-nodes of 2024 leave the mesh then.
   if (facts.recent.headMoves.l1 === 0) return 'quiet'
   return facts.mesh === 0 ? 'no-mesh' : 'gossip-silent'

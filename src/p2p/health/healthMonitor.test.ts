@@ -217,6 +217,20 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     })
   })
 
+  it.each([
+    ['which L1 moves on', byL1, ', so blocks reach this node through L1 only (the head advanced 60 times'],
+    ['which stands still', () => {}, ', nor any through L1. See that they run'],
+  ])('a static peer down, and others cut off along with this node, %s', async (_, event, consequence) => {
+    start([STATIC])
+    await followFor(100)
+    net = { connected: [PEER, 'b'], subscribers: 2, mesh: 2, chains: [] }
+    record.onDialFailed(STATIC, { reason: 'unreachable', text: 'no route to that host' })
+    await seconds(60, event)
+    expect(monitor.state()).toBe('static-peers-down')
+    expect(why).toContain(`(${STATIC}: no route to that host), and no block comes by gossip (the last was `)
+    expect((await monitor.report()).text).toContain(`from the 2 other peers${consequence}`)
+  })
+
   it('a static peer that refuses this node, and so is connected for a moment at each dial', async () => {
     start([PEER])
     await followFor(100)

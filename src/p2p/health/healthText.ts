@@ -50,8 +50,7 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
     `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still`,
   'no-peers': (facts) =>
     `no peer is connected, so blocks reach this node through L1 only${l1Moves(facts)}. Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
-  'static-peers-down': (facts) =>
-    `${staticsDown(facts)}, ${facts.connected === 0 ? 'nor is any other peer' : 'and no other peer takes part in the chain’s gossip'}, so blocks reach this node through L1 only${l1Moves(facts)}. ${staticsAdvice(facts)}`,
+  'static-peers-down': (facts) => `${staticsDown(facts)}, ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
   'no-subscriber': (facts) =>
     `${count(facts.connected, 'peer')} connected, but none takes part in ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain; if these are, their forks or chain id differ from this node's rollup config`,
   'no-mesh': (facts) =>
@@ -95,6 +94,15 @@ function staticsDown({ staticPeers }: TextFacts): string {
   const more = staticPeers.length > MAX_NAMED ? '; …' : ''
   const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
   return `${who} connected (${named.join('; ')}${more})`
+}
+
+function withoutStatics(facts: TextFacts): string {
+  const { connected, subscribers, recent } = facts
+  const throughL1 = `so blocks reach this node through L1 only${l1Moves(facts)}`
+  if (connected === 0) return `nor is any other peer, ${throughL1}`
+  if (subscribers === 0) return `and no other peer takes part in the chain’s gossip, ${throughL1}`
+  const others = `and no block comes by gossip (${sinceLastBlock(facts)}) from the ${count(subscribers, 'other peer')}`
+  return recent.headMoves.l1 === 0 ? `${others}, nor any through L1` : `${others}, ${throughL1}`
 }
 
 function staticsAdvice({ staticPeers }: TextFacts): string {

@@ -14,7 +14,7 @@ const WELL = [
 /** An operator should do something about it. */
 const TROUBLES = [
   'no-peers',
-  /** None is connected, and nobody else takes part in the chain's gossip. */
+  /** None is connected, and nobody else brings blocks. */
   'static-peers-down',
   /** Peers are connected, but none takes part in the gossip of this chain's blocks. */
   'no-subscriber',
