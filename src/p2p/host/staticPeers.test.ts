@@ -255,6 +255,48 @@ describe('createStaticPeers', () => {
     expect(reasons).toEqual(['refused', 'refused', 'refused'])
   })
 
+  it('says that a peer is back once its connection has stood for a while', async () => {
+    const { away, clock, lines, state, statics, fall, pass } = setUp()
+    statics.start()
+    await pass(10, 1_000)
+    state.reachable = true
+    await pass(10, 1_000, 'connected')
+    await clock.advance(1_000)
+    fall()
+    await pass(10, 1_000, 'connected')
+    expect(lines.splice(0)).toEqual(['info: Static peer is not reachable yet, trying again'])
+    await clock.advance(2_000)
+    expect(lines.splice(0)).toEqual(['info: Static peer is connected'])
+    // Since the start: a connection that fell right away does not count.
+    expect(away.splice(0)[0]).toBeGreaterThan(10)
+    await clock.advance(60_000)
+    fall()
+    await clock.advance(2_000)
+    expect(lines).toEqual(['info: Static peer disconnected, reconnecting', 'info: Static peer is connected'])
+    expect(away).toEqual([0])
+  })
+
+  it('says of a silent connection that no other can be made, and that there is one, or that it lives', async () => {
+    const { away, clock, lines, state, statics, fall, pass, stand } = setUp()
+    await stand()
+    for (const isAlive of [true, false]) {
+      state.reachable = false
+      statics.onSuspect(ID)
+      await pass(20, 1_000)
+      expect(lines.splice(0)).toEqual(['info: Static peer is silent, and cannot be reached anew yet'])
+      if (isAlive) statics.onAlive(ID)
+      else state.reachable = true
+      await pass(10, 1_000)
+      expect(lines.splice(0)).toEqual(['info: Static peer is connected'])
+      expect(away.splice(0)[0]).toBeGreaterThanOrEqual(20)
+    }
+    state.reachable = false
+    fall()
+    statics.stop()
+    await clock.advance(60_000)
+    expect(lines).toEqual(['info: Static peer disconnected, reconnecting'])
+  })
+
   it('counts from when it fell silent how long a connected peer is away', async () => {
     const { away, state, statics, pass, stand } = setUp()
     await stand()

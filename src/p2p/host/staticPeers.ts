@@ -65,6 +65,9 @@ interface Entry {
   /** End of its last connection, however short, or since when that is silent. */
   lostAtMs: number
   reportedAtMs: number
+  /** The log's last word of it is that it is away. */
+  isToldAway: boolean
+  cancelTelling: (() => void) | undefined
   cancelTimer: (() => void) | undefined
   dialing: boolean
 }
@@ -100,6 +103,8 @@ export function createStaticPeers(
       awaySinceMs: clock.now(),
       lostAtMs: clock.now(),
       reportedAtMs: clock.now(),
+      isToldAway: false,
+      cancelTelling: undefined,
       cancelTimer: undefined,
       dialing: false,
     }
@@ -137,6 +142,7 @@ export function createStaticPeers(
       await dialer.dial(entry.addresses, signal, { beside })
       entry.suspected = false
       if (beside) dialer.closeOlder(entry.id)
+      tellBack(entry)
     } catch (error) {
       if (running) {
         const failure = classifyDialFailure(error)
@@ -172,11 +178,26 @@ export function createStaticPeers(
         ...fields,
         awaySeconds: Math.round((nowMs - entry.awaySinceMs) / 1000),
       })
+      entry.isToldAway = true
+    } else if (entry.suspected && !entry.isToldAway) {
+      logger.info('Static peer is silent, and cannot be reached anew yet', fields)
+      entry.isToldAway = true
     } else if (entry.failures === 0) {
       logger.info('Static peer is not reachable yet, trying again', fields)
+      entry.isToldAway = true
     } else {
       logger.debug('Static peer dial failed', fields)
     }
+  }
+  /** Once it is there to stay. */
+  const tellBack = (entry: Entry): void => {
+    if (!entry.isToldAway) return
+    const awaySeconds = Math.round((clock.now() - entry.awaySinceMs) / 1000)
+    entry.cancelTelling?.()
+    entry.cancelTelling = clock.setTimeout(() => {
+      entry.isToldAway = false
+      logger.info('Static peer is connected', { peer: entry.id, awaySeconds })
+    }, STABLE_MS)
   }
 
   return {
@@ -192,7 +213,10 @@ export function createStaticPeers(
     stop() {
       running = false
       controller.abort(new Error('stopping'))
-      for (const entry of entries.values()) entry.cancelTimer?.()
+      for (const entry of entries.values()) {
+        entry.cancelTimer?.()
+        entry.cancelTelling?.()
+      }
     },
     has: (peerId) => entries.has(peerId),
     ids: () => [...entries.keys()],
@@ -204,11 +228,14 @@ export function createStaticPeers(
       entry.wasConnected = true
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
-      if (running && wasAway) tryOthers(entry)
+      if (!running) return
+      if (wasAway) tryOthers(entry)
+      tellBack(entry)
     },
     onDisconnected(peerId, end) {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
+      entry.cancelTelling?.()
       const stoodMs = entry.connectedAtMs === undefined ? 0 : clock.now() - entry.connectedAtMs
       entry.connectedAtMs = undefined
       entry.lostAtMs = clock.now()
@@ -219,6 +246,7 @@ export function createStaticPeers(
         entry.awaySinceMs = clock.now()
         entry.reportedAtMs = clock.now()
         logger.info('Static peer disconnected, reconnecting', { peer: peerId })
+        entry.isToldAway = true
         schedule(entry, 0)
       } else {
         if (end?.by === 'peer') {
@@ -240,6 +268,7 @@ export function createStaticPeers(
       const entry = entries.get(peerId)
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
+      entry.cancelTelling?.()
       entry.lostAtMs = clock.now()
       entry.awaySinceMs = clock.now()
       entry.reportedAtMs = clock.now()
@@ -252,6 +281,7 @@ export function createStaticPeers(
       entry.suspected = false
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
+      tellBack(entry)
     },
   }
 }
