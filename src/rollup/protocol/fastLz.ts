@@ -39,7 +39,8 @@ export function fastLzLength(data: Uint8Array): number {
       reference = stored < offset ? 0 : stored - offset
       table[slot] = position + offset
       if (position - reference <= MAX_DISTANCE && value === u24(data, reference)) {
-        found = true
+        // At the last place it is not taken: the algorithm looks whether it is at its end when it has already stepped on.
+        found = position + 1 < limit
         break
       }
       position++

@@ -37,6 +37,19 @@ describe('fastLzLength', () => {
     expect(fastLzLength(data)).toBe(length)
   })
 
+  it.each([
+    [40, 25, 39],
+    [40, 26, 42],
+    [200, 185, 204],
+    [200, 186, 207],
+  ])(
+    'takes no match at the last place before the tail, as op-geth: of %i bytes that at %i',
+    (length, place, measured) => {
+      const data = Uint8Array.from({ length }, (_, index) => index).copyWithin(place, 3, 8)
+      expect(fastLzLength(data)).toBe(measured)
+    },
+  )
+
   it('does not depend on what was measured before', () => {
     const data = fc.array(fc.constantFrom(0, 1, 2, 255), { maxLength: 400 }).map((list) => Uint8Array.from(list))
     fc.assert(
@@ -46,6 +59,22 @@ describe('fastLzLength', () => {
         fastLzLength(b)
         expect(fastLzLength(a)).toBe(alone)
       }),
+    )
+  })
+
+  it('agrees with the plain algorithm on data that repeats itself near its end', () => {
+    const copy = fc.record({ from: fc.nat(60), length: fc.integer({ min: 3, max: 20 }), beforeEnd: fc.nat(30) })
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 80, maxLength: 120 }),
+        fc.array(copy, { maxLength: 4 }),
+        (data, copies) => {
+          for (const { from, length, beforeEnd } of copies) {
+            data.copyWithin(data.length - beforeEnd, from, from + length)
+          }
+          expect(fastLzLength(data)).toBe(plainFastLzLength(data))
+        },
+      ),
     )
   })
 
@@ -169,6 +198,7 @@ function plainFastLzLength(data: Uint8Array): number {
       p++
       if (d <= 8191 && v === u24(ref)) break
     }
+    if (p >= limit) break
     p--
     if (p > a) n += literals(p - a)
     let m = 0
