@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { createFrameReader, frameOf } from './inspectionFrames.ts'
+import { READY } from './inspectionLoop.ts'
 import type { Answer, Task } from './inspectionTask.ts'
 
 /** A process that inspects. It does not keep this one alive. */
@@ -15,6 +16,8 @@ export interface InspectionChild {
   /** Lets it end when it has done what it is at. */
   end(): void
   kill(): void
+  /** Resolves when it has loaded what it needs, which takes as long as the machine is busy; never if it ends before. */
+  readonly ready: Promise<void>
   /** Resolves when it has ended, with the reason. */
   readonly ended: Promise<string>
 }
@@ -42,8 +45,12 @@ export function startInspectionChild(
       resolve(`${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim())
     })
   })
-  // The other side is of the same version.
-  const read = createFrameReader((value, bytes) => onAnswer(value as Answer, bytes))
+  const ready = Promise.withResolvers<void>()
+  const read = createFrameReader((value, bytes) => {
+    if (value === READY) ready.resolve()
+    // The other side is of the same version.
+    else onAnswer(value as Answer, bytes)
+  })
   child.unref()
   // There are none when the process could not be started.
   for (const stream of child.stdio ?? []) {
@@ -56,6 +63,7 @@ export function startInspectionChild(
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
   })
   return {
+    ready: ready.promise,
     ended,
     send: (task, bytes) => void writeInTurns(child.stdin, frameOf(task, bytes)),
     end: () => child.stdin?.end(),

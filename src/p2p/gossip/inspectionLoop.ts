@@ -2,6 +2,9 @@ import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { createFrameReader, frameOf } from './inspectionFrames.ts'
 import type { runTask, Task } from './inspectionTask.ts'
 
+/** The first word of the process: it has loaded what it needs. */
+export const READY = 'ready'
+
 /**
  * Answers what comes by standard input on standard output, in a process of its own, which ends with its input: when the
  * node has closed it, or is gone.
@@ -11,11 +14,11 @@ export function answerTasks(run: typeof runTask): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   // The node is gone, and wants no answer any more.
   process.stdout.on('error', () => process.exit())
-  const read = createFrameReader((value, bytes) => {
-    // The other side is of the same version.
-    run(value as Task, bytes, (answer, withIt = EMPTY_BYTES) => {
-      for (const piece of frameOf(answer, withIt)) process.stdout.write(piece)
-    })
-  })
+  const write = (value: unknown, bytes: Uint8Array = EMPTY_BYTES): void => {
+    for (const piece of frameOf(value, bytes)) process.stdout.write(piece)
+  }
+  // The other side is of the same version.
+  const read = createFrameReader((value, bytes) => run(value as Task, bytes, write))
   process.stdin.on('data', read)
+  write(READY)
 }

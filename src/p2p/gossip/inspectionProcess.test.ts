@@ -8,17 +8,19 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
 import { signHash } from '../../lib/secp256k1.ts'
 import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { compressSnappy } from '../snappyBlock.ts'
+import { steppedTimers } from '../testUtils/clocks.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { createBlockValidator, createQuestions, type Verdict } from './blockValidator.ts'
 import { startInspectionChild } from './inspectionChild.ts'
-import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
+import { createInspectionProcess, type InspectionProcess, STUCK_MS, TIME_LIMIT_MS } from './inspectionProcess.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
@@ -29,6 +31,9 @@ const NOW_S = 1_700_000_000
 const TOPIC = blocksTopic(CHAIN_ID, 3)
 const FAULTY = new URL('../testUtils/faultyInspection.ts', import.meta.url)
 const faulty = { startChild: startInspectionChild.bind(undefined, FAULTY) }
+
+/** No limit runs out, however slow this machine is. */
+const unhurried = steppedTimers(TIME_LIMIT_MS, STUCK_MS).clock
 
 /** For all tests that nothing happens to it in. */
 const lasting = createInspectionProcess({ clock: systemClock, logger: silentLogger })
@@ -178,7 +183,7 @@ describe('createInspectionProcess', () => {
   it.each(['die', 'throw', 'crash'])(
     'starts anew after a breakdown (%s), which costs the message its verdict',
     async (how) => {
-      const inspector = startProcess(systemClock, faulty)
+      const inspector = startProcess(unhurried, faulty)
       const [broken, after] = await Promise.allSettled([ask(inspector, how), inspect(inspector)])
       expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
       expect(after.status).toBe('fulfilled')
@@ -221,24 +226,65 @@ describe('createInspectionProcess', () => {
   it('has a verdict by its time limit or none, and puts an end to a process that hangs', async () => {
     const clock = new ManualClock(NOW_S * 1000)
     const inspector = startProcess(clock, faulty)
+    expect(await inspect(inspector)).toBe('none')
     const hanging = ask(inspector, 'hang')
     const waiting = ask(inspector)
+    await nextTurn()
     clock.advance(3_000)
     await expect(hanging).rejects.toMatchObject({ reason: 'timed-out' })
     await expect(waiting).rejects.toMatchObject({ reason: 'timed-out' })
     expect(await inspect(inspector)).toBe('none')
   })
 
+  it('gives a process half a minute to load, before a message can be too much for it', async () => {
+    const clock = new ManualClock(NOW_S * 1000)
+    let kills = 0
+    let loaded = (): void => {}
+    const inspector = startProcess(clock, {
+      startChild(onAnswer) {
+        const child = startInspectionChild(FAULTY, onAnswer)
+        const ready = new Promise<void>((resolve) => {
+          loaded = resolve
+        })
+        const kill = (): void => {
+          kills += 1
+          child.kill()
+        }
+        return { ...child, ready, kill }
+      },
+    })
+    const noVerdictIn = async (ms: number): Promise<void> => {
+      await Promise.all([
+        expect(ask(inspector, 'hang')).rejects.toMatchObject({ reason: 'timed-out' }),
+        clock.advance(ms),
+      ])
+    }
+    await noVerdictIn(29_999)
+    expect(kills).toBe(0)
+    await clock.advance(1)
+    expect(kills).toBe(1)
+
+    await noVerdictIn(20_000)
+    loaded()
+    await nextTurn()
+    await clock.advance(2_999)
+    expect(kills).toBe(1)
+    await clock.advance(1)
+    expect(kills).toBe(2)
+  })
+
   it('takes on a bounded number of messages, a few of each peer', async () => {
     const clock = new ManualClock()
     const inspector = startProcess(clock, faulty)
+    expect(await inspect(inspector)).toBe('none')
     const first = ask(inspector, 'hang')
     const greedy = Array.from({ length: 10 }, () => ask(inspector, TOPIC, 'greedy'))
     const others = Array.from({ length: 30 }, (_, n) => ask(inspector, TOPIC, `peer ${n}`))
     const reasons = Promise.allSettled([first, ...greedy, ...others]).then((results) =>
       results.map((result) => (result.status === 'rejected' ? result.reason.reason : 'answered')),
     )
-    clock.advance(3_000)
+    await nextTurn()
+    await clock.advance(3_000)
     const overloaded = (await reasons).map((reason) => reason === 'overloaded')
     expect(overloaded[0]).toBe(false)
     // One of the greedy peer's six makes room for each newcomer until it has no more than they.
@@ -257,7 +303,7 @@ describe('createInspectionProcess', () => {
   it.each(['die', 'throw', 'crash'])(
     'starts anew after a breakdown (%s), which costs the answer its block',
     async (how) => {
-      const inspector = startProcess(systemClock, faulty)
+      const inspector = startProcess(unhurried, faulty)
       const unpacking = inspector.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
       await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
       await expect(inspector.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(
@@ -272,8 +318,10 @@ describe('createInspectionProcess', () => {
     const inspector = startProcess(clock, faulty)
     const unpack = (text: string) =>
       inspector.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
+    expect(await inspect(inspector)).toBe('none')
     const unpacking = Promise.allSettled([unpack('hang'), ...Array.from({ length: 7 }, () => unpack('more'))])
-    clock.advance(3_000)
+    await nextTurn()
+    await clock.advance(3_000)
     const reasons = (await unpacking).map((result) => result.status === 'rejected' && result.reason.reason)
     expect(reasons).toEqual([...new Array(7).fill('timed-out'), 'overloaded'])
     await inspector.close()

@@ -54,6 +54,8 @@ const QUEUE = { total: 24, perPeer: 6 }
 export const TIME_LIMIT_MS = 3_000
 /** For one message, which takes 0.1 s at most: then the process is taken for stuck. */
 export const STUCK_MS = 3_000
+/** For a process to load what it needs: 0.3 s, on a machine that is overloaded many times that. */
+const LOADING_MS = 30_000
 /** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
 /**
@@ -93,7 +95,12 @@ export function createInspectionProcess(
     const started = startChild((answer, bytes) => {
       if (started === child) onAnswer(answer, bytes)
     })
+    const cancelLoading = clock.setTimeout(() => {
+      if (started === child) replace('worker-failed', `not ready in ${LOADING_MS} ms`)
+    }, LOADING_MS)
+    void started.ready.then(cancelLoading)
     void started.ended.then((why) => {
+      cancelLoading()
       if (started === child) replace('worker-failed', why)
     })
     return started
@@ -127,9 +134,14 @@ export function createInspectionProcess(
     if (job === undefined) return
     child ??= start()
     tasks += 1
-    const cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
-    running = { task: tasks, job, sinceMs: clock.now(), cancelStuck }
+    const begun = { task: tasks, job, sinceMs: clock.now(), cancelStuck: () => {} }
+    running = begun
     child.send({ ...job.work, task: tasks }, job.bytes)
+    void child.ready.then(() => {
+      if (running !== begun) return
+      begun.sinceMs = clock.now()
+      begun.cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
+    })
   }
   const finish = (): void => {
     if (running !== undefined) {
