@@ -144,6 +144,24 @@ describe('a healthy node', () => {
     expect(monitor.state()).toBe('no-peers')
   })
 
+  it('tells which static peers are down when it hears nothing: it may be cut off along with the others', async () => {
+    const end = ': the chain seems to stand still'
+    start([PEER, STATIC])
+    record.onConnected(STATIC)
+    await followFor(100)
+    await seconds(60)
+    expect(monitor.state()).toBe('quiet')
+    expect((await monitor.report()).text.endsWith(end)).toBe(true)
+    record.onDisconnected(STATIC, { by: 'peer', cause: 'closed' })
+    record.onDialFailed(STATIC, { reason: 'unreachable', text: 'no route to that host' })
+    await seconds(60)
+    const { state, text } = await monitor.report()
+    expect(state).toBe('quiet')
+    expect(text).toContain(
+      `${end}, unless this node and its peers are cut off from it: 1 of 2 static peers not connected (${STATIC}: no route`,
+    )
+  })
+
   it('misses nothing while the chain stands still', async () => {
     await followFor(30)
     await seconds(600)

@@ -1,7 +1,7 @@
 import type { DialFailureReason } from '../host/dialFailure.ts'
 import type { CLOSED_EARLY } from '../host/staticPeers.ts'
 import type { HealthFacts } from './assessHealth.ts'
-import type { HealthReport, HealthState, RefusedBlock } from './types.ts'
+import type { HealthReport, HealthState, RefusedBlock, StaticPeerHealth } from './types.ts'
 
 /** What the text says beyond the facts. */
 export type TextFacts = HealthFacts &
@@ -47,7 +47,7 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   'catching-up': ({ lastBlock, head }) =>
     `blocks come by gossip (${lastBlock?.number}), but the unsafe head is at ${head?.number}: the gap is closed through L1`,
   quiet: (facts) =>
-    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still`,
+    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still${unlessCutOff(facts)}`,
   'no-peers': (facts) =>
     `no peer is connected, so blocks reach this node through L1 only${l1Moves(facts)}. Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
   'static-peers-down': (facts) => `${staticsDown(facts)}, ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
@@ -88,12 +88,21 @@ function l1Moves({ l1Only, nowMs, head }: TextFacts): string {
 }
 
 function staticsDown({ staticPeers }: TextFacts): string {
+  const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
+  return `${who} connected (${failures(staticPeers)})`
+}
+
+function unlessCutOff({ staticPeers }: TextFacts): string {
+  const down = staticPeers.filter(({ connected }) => !connected)
+  if (down.length === 0) return ''
+  return `, unless this node and its peers are cut off from it: ${down.length} of ${count(staticPeers.length, 'static peer')} not connected (${failures(down)})`
+}
+
+function failures(staticPeers: readonly StaticPeerHealth[]): string {
   const named = staticPeers.slice(0, MAX_NAMED).map(({ peerID, failure }) => {
     return `${peerID}: ${failure?.text ?? 'no answer yet'}`
   })
-  const more = staticPeers.length > MAX_NAMED ? '; …' : ''
-  const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
-  return `${who} connected (${named.join('; ')}${more})`
+  return `${named.join('; ')}${staticPeers.length > MAX_NAMED ? '; …' : ''}`
 }
 
 function withoutStatics(facts: TextFacts): string {
