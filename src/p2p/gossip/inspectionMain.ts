@@ -1,4 +1,4 @@
-import { answerTasks } from './inspectionLoop.ts'
+import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { runTask } from './inspectionTask.ts'
 
 // The process in which large messages are unpacked, named and inspected.

@@ -10,6 +10,7 @@ import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { signHash } from '../../lib/secp256k1.ts'
+import { startWorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { compressSnappy } from '../snappyBlock.ts'
@@ -19,8 +20,8 @@ import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { createBlockValidator, createQuestions, type Verdict } from './blockValidator.ts'
-import { startInspectionChild } from './inspectionChild.ts'
 import { createInspectionProcess, type InspectionProcess, STUCK_MS, TIME_LIMIT_MS } from './inspectionProcess.ts'
+import type { Answer, Task } from './inspectionTask.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
@@ -30,7 +31,9 @@ import { blocksTopic, type PayloadVersion } from './topics.ts'
 const NOW_S = 1_700_000_000
 const TOPIC = blocksTopic(CHAIN_ID, 3)
 const FAULTY = new URL('../testUtils/faultyInspection.ts', import.meta.url)
-const faulty = { startChild: startInspectionChild.bind(undefined, FAULTY) }
+const startFaulty = (onAnswer: (answer: Answer, bytes: Uint8Array) => void) =>
+  startWorkProcess<Task, Answer>(FAULTY, onAnswer)
+const faulty = { startChild: startFaulty }
 
 /** No limit runs out, however slow this machine is. */
 const unhurried = steppedTimers(TIME_LIMIT_MS, STUCK_MS).clock
@@ -197,7 +200,7 @@ describe('createInspectionProcess', () => {
     const inspector = startProcess(clock, {
       startChild(onAnswer) {
         starts += 1
-        return startInspectionChild(FAULTY, onAnswer)
+        return startFaulty(onAnswer)
       },
     })
     const breakdown = async (): Promise<void> => {
@@ -242,7 +245,7 @@ describe('createInspectionProcess', () => {
     let loaded = (): void => {}
     const inspector = startProcess(clock, {
       startChild(onAnswer) {
-        const child = startInspectionChild(FAULTY, onAnswer)
+        const child = startFaulty(onAnswer)
         const ready = new Promise<void>((resolve) => {
           loaded = resolve
         })
@@ -374,8 +377,8 @@ describe('createInspectionProcess', () => {
     import { createInspectionProcess } from '${new URL('./inspectionProcess.ts', import.meta.url).href}'
     import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
     import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
-    import { startInspectionChild } from '${new URL('./inspectionChild.ts', import.meta.url).href}'
-    const options = { startChild: startInspectionChild.bind(undefined, new URL('${FAULTY.href}')) }
+    import { startWorkProcess } from '${new URL('../../lib/workProcess/workProcess.ts', import.meta.url).href}'
+    const options = { startChild: startWorkProcess.bind(undefined, new URL('${FAULTY.href}')) }
     const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger }, options)
     const question = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
     const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))

@@ -2,14 +2,14 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { FramedBlock, UnpackedBlock } from '../sync/unpackBlock.ts'
 import { createFairQueue } from './fairQueue.ts'
 import { bodyOf, type Inspection, type Question } from './inspection.ts'
-import { type InspectionChild, startInspectionChild } from './inspectionChild.ts'
-import type { Answer, Work } from './inspectionTask.ts'
+import type { Answer, Task, Work } from './inspectionTask.ts'
 import type { IdentifiedMessage } from './messageId.ts'
 
 /** Why a large message has no verdict, or a large answer was not read; the peer is not to blame. */
@@ -47,6 +47,8 @@ export interface InspectionProcess {
   /** Ends the process; what waits fails. */
   close(): Promise<void>
 }
+
+type InspectionChild = WorkProcess<Task>
 
 /** Messages that wait, each of up to 10 MiB. */
 const QUEUE = { total: 24, perPeer: 6 }
@@ -273,8 +275,8 @@ function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: Payload
   return { ...envelope, payload: withUnreadTransactions(envelope.payload, list) }
 }
 
-function startOwnChild(onAnswer: Parameters<typeof startInspectionChild>[1]): InspectionChild {
+function startOwnChild(onAnswer: (answer: Answer, bytes: Uint8Array) => void): InspectionChild {
   // The source as it is, or compiled.
   const file = new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-  return startInspectionChild(file, onAnswer)
+  return startWorkProcess(file, onAnswer)
 }

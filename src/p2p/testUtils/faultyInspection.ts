@@ -1,10 +1,10 @@
-import { answerTasks } from '../gossip/inspectionLoop.ts'
-import { runTask } from '../gossip/inspectionTask.ts'
+import { answerTasks } from '../../lib/workProcess/workLoop.ts'
+import { type Answer, runTask, type Task } from '../gossip/inspectionTask.ts'
 
 // The process for large messages, which breaks down or tells of itself on demand: a message's topic or a block's frames
 // say so.
 
-answerTasks((task, bytes, answer) => {
+answerTasks<Task, Answer>((task, bytes, answer) => {
   const order = 'version' in task ? Buffer.from(bytes.subarray(0, 5)).toString() : task.topic
   if (order === 'die') process.exit(7)
   if (order === 'crash') process.kill(process.pid, 'SIGSEGV')

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8'
-import { viewOf } from '../../lib/bytes.ts'
+import { viewOf } from '../bytes.ts'
 
 // How the two processes talk: frames of two lengths (u32 LE each), a value as V8 writes it, and bytes that go with it as
 // they are: of a large message no copy is made to send it.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { concatBytes } from '../../lib/bytes.ts'
-import { createFrameReader, frameOf } from './inspectionFrames.ts'
+import { concatBytes } from '../bytes.ts'
+import { createFrameReader, frameOf } from './frames.ts'
 
 it('frames are read as they were written, in whatever pieces they come', () => {
   const frames = fc.array(fc.record({ value: fc.anything(), bytes: fc.uint8Array({ maxLength: 3_000 }) }), {

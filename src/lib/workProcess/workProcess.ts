@@ -4,15 +4,20 @@ import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { nextTurn } from '../../lib/nextTurn.ts'
-import { createFrameReader, frameOf } from './inspectionFrames.ts'
-import { READY } from './inspectionLoop.ts'
-import type { Answer, Task } from './inspectionTask.ts'
+import { nextTurn } from '../nextTurn.ts'
+import { createFrameReader, frameOf } from './frames.ts'
+import { READY } from './workLoop.ts'
 
-/** A process that inspects. It does not keep this one alive. */
-export interface InspectionChild {
+/**
+ * Another process of this program, for work that would hold the event loop, or that an addon does. A thread would be
+ * lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500). It does not
+ * keep this one alive, and ends with it.
+ */
+export interface WorkProcess<Task> {
   /** `bytes` is not to change until the answer is there. */
   send(task: Task, bytes: Uint8Array): void
+  /** Whether it keeps this process alive: for as long as somebody waits for an answer. */
+  keepAlive(wanted: boolean): void
   /** Lets it end when it has done what it is at. */
   end(): void
   kill(): void
@@ -29,10 +34,11 @@ const COMPLAINT_CHARACTERS = 400
 /** All that Node needs of the environment; the rest is none of its business, secrets least of all. */
 const ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT']
 
-export function startInspectionChild(
+/** `file` calls `answerTasks` with what does the work. */
+export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
-): InspectionChild {
+): WorkProcess<Task> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(file)], {
     env: environment(),
     windowsHide: true,
@@ -51,13 +57,18 @@ export function startInspectionChild(
     // The other side is of the same version.
     else onAnswer(value as Answer, bytes)
   })
-  child.unref()
   // There are none when the process could not be started.
-  for (const stream of child.stdio ?? []) {
-    // What is wrong with them, its end tells.
-    stream?.on('error', () => {})
-    if (stream instanceof Socket) stream.unref()
+  const streams = child.stdio ?? []
+  // What is wrong with them, its end tells.
+  for (const stream of streams) stream?.on('error', () => {})
+  const keepAlive = (wanted: boolean): void => {
+    for (const part of [child, ...streams.filter((stream) => stream instanceof Socket)]) {
+      if (wanted) part.ref()
+      else part.unref()
+    }
   }
+  keepAlive(false)
+  let written = Promise.resolve()
   child.stdout?.on('data', read)
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
@@ -65,7 +76,10 @@ export function startInspectionChild(
   return {
     ready: ready.promise,
     ended,
-    send: (task, bytes) => void writeInTurns(child.stdin, frameOf(task, bytes)),
+    send(task, bytes) {
+      written = written.then(() => writeInTurns(child.stdin, frameOf(task, bytes)))
+    },
+    keepAlive,
     end: () => child.stdin?.end(),
     kill: () => child.kill('SIGKILL'),
   }

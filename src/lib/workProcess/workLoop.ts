@@ -1,6 +1,5 @@
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
-import { createFrameReader, frameOf } from './inspectionFrames.ts'
-import type { runTask, Task } from './inspectionTask.ts'
+import { EMPTY_BYTES } from '../bytes.ts'
+import { createFrameReader, frameOf } from './frames.ts'
 
 /** The first word of the process: it has loaded what it needs. */
 export const READY = 'ready'
@@ -9,12 +8,14 @@ export const READY = 'ready'
  * Answers what comes by standard input on standard output, in a process of its own, which ends with its input: when the
  * node has closed it, or is gone.
  */
-export function answerTasks(run: typeof runTask): void {
+export function answerTasks<Task, Answer>(
+  run: (task: Task, bytes: Uint8Array, answer: (answer: Answer, bytes?: Uint8Array) => void) => void,
+): void {
   // Ctrl-C in a terminal goes to the node too, which decides when it is over.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   // The node is gone, and wants no answer any more.
   process.stdout.on('error', () => process.exit())
-  const write = (value: unknown, bytes: Uint8Array = EMPTY_BYTES): void => {
+  const write = (value: Answer | typeof READY, bytes: Uint8Array = EMPTY_BYTES): void => {
     for (const piece of frameOf(value, bytes)) process.stdout.write(piece)
   }
   // The other side is of the same version.
