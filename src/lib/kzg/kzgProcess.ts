@@ -1,0 +1,196 @@
+import { concatBytes } from '../bytes.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../logger.ts'
+import { exponentialBackoff } from '../retry.ts'
+import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.ts'
+import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
+import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.ts'
+
+/** From one answer to the next while something is asked: cell proofs of six blobs take 1.5 s on one core. */
+const STUCK_MS = 30_000
+/** For the process to load the library: 1.5 s, on a machine that is overloaded many times that. */
+const LOADING_MS = 60_000
+/** For the process to end by itself. */
+const END_MS = 500
+/** How often one piece of work is begun: the process may have died for reasons of its own. */
+const TRIES = 2
+/** From a process that broke down before it had answered anything to the next one. */
+const pauseMs = exponentialBackoff(100, 10_000)
+
+export interface KzgOptions {
+  startChild?: (onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void) => WorkProcess<KzgTask>
+  stuckMs?: number
+}
+
+interface Job {
+  task: KzgTask
+  bytes: Uint8Array
+  /** Processes that it was given to. */
+  tries: number
+  resolve(answer: { holds: boolean; points: Uint8Array }): void
+  reject(error: KzgError): void
+}
+
+/**
+ * KZG in another process, which starts with the first call, keeps this one alive only while something is asked, and is
+ * replaced when it dies or hangs. Why it is no thread: `WorkProcess`.
+ */
+export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, options: KzgOptions = {}): Kzg {
+  const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
+  const jobs = new Map<number, Job>()
+  let child: WorkProcess<KzgTask> | undefined
+  let isReady = false
+  let tasks = 0
+  let closed = false
+  /** Processes in a row that broke down before they had answered. */
+  let inVain = 0
+  let cancelPause: (() => void) | undefined
+  let cancelStuck: (() => void) | undefined
+
+  const start = (): WorkProcess<KzgTask> => {
+    const started = startChild((answer, bytes) => {
+      if (started === child) onAnswer(answer, bytes)
+    })
+    isReady = false
+    const cancelLoading = clock.setTimeout(() => {
+      if (started === child) replace('kzg-timed-out', `not ready in ${LOADING_MS} ms`)
+    }, LOADING_MS)
+    void started.ready.then(() => {
+      cancelLoading()
+      if (started !== child) return
+      isReady = true
+      watch()
+    })
+    void started.ended.then((why) => {
+      cancelLoading()
+      if (started === child) replace('kzg-process-failed', why)
+    })
+    return started
+  }
+  /** Counts the time to the next answer, if one is awaited. */
+  const watch = (): void => {
+    cancelStuck?.()
+    cancelStuck = undefined
+    if (!isReady || jobs.size === 0) return
+    cancelStuck = clock.setTimeout(() => replace('kzg-timed-out', `no answer in ${stuckMs} ms`), stuckMs)
+  }
+  const replace = (code: KzgError['code'], why: string): void => {
+    child?.kill()
+    child = undefined
+    isReady = false
+    watch()
+    logger.warn('The process that computes KZG broke down', { code, why })
+    if (inVain > 0) {
+      cancelPause = clock.setTimeout(() => {
+        cancelPause = undefined
+        sendAll()
+      }, pauseMs(inVain))
+    }
+    inVain += 1
+    for (const job of [...jobs.values()]) {
+      if (code === 'kzg-timed-out' || job.tries >= TRIES) finish(job, new KzgError(code, `KZG: ${why}`))
+    }
+    if (cancelPause === undefined) sendAll()
+  }
+
+  const send = (job: Job): void => {
+    child ??= start()
+    child.keepAlive(true)
+    job.tries += 1
+    child.send(job.task, job.bytes)
+    if (cancelStuck === undefined) watch()
+  }
+  const sendAll = (): void => {
+    for (const job of jobs.values()) send(job)
+  }
+  const finish = (job: Job, result: KzgError | { holds: boolean; points: Uint8Array }): void => {
+    jobs.delete(job.task.task)
+    if (jobs.size === 0) child?.keepAlive(false)
+    if (result instanceof KzgError) job.reject(result)
+    else job.resolve(result)
+  }
+  const onAnswer = (answer: KzgAnswer, points: Uint8Array): void => {
+    inVain = 0
+    const job = jobs.get(answer.task)
+    if (job === undefined) return
+    if ('fault' in answer) finish(job, new KzgError('kzg-bad-input', `KZG ${job.task.operation}: ${answer.fault}`))
+    else finish(job, { holds: answer.holds === true, points })
+    watch()
+  }
+
+  const run = (operation: KzgOperation, blobs: readonly Uint8Array[], ...points: (readonly Uint8Array[])[]) => {
+    if (closed) return Promise.reject(closedError())
+    const { promise, resolve, reject } = Promise.withResolvers<{ holds: boolean; points: Uint8Array }>()
+    tasks += 1
+    const bytes = concatBytes(...blobs, ...points.flat())
+    const job: Job = { task: { task: tasks, operation, blobs: blobs.length }, bytes, tries: 0, resolve, reject }
+    jobs.set(tasks, job)
+    if (cancelPause === undefined) send(job)
+    return promise
+  }
+  const computePoints = async (
+    operation: KzgOperation,
+    blobs: readonly Uint8Array[],
+    ...given: (readonly Uint8Array[])[]
+  ): Promise<Uint8Array> => {
+    const fault = inputFault(blobs, given)
+    if (fault !== undefined) throw new KzgError('kzg-bad-input', `KZG ${operation}: ${fault}`)
+    if (blobs.length === 0) return new Uint8Array(0)
+    return (await run(operation, blobs, ...given)).points
+  }
+
+  return {
+    async commitments(blobs) {
+      return cut(await computePoints('commitments', blobs), 0, blobs.length, KZG_POINT_BYTES)
+    },
+    async blobProofs(blobs, commitments) {
+      return cut(await computePoints('blobProofs', blobs, commitments), 0, blobs.length, KZG_POINT_BYTES)
+    },
+    async verifyBlobProofs(blobs, commitments, proofs) {
+      if (inputFault(blobs, [commitments, proofs]) !== undefined) return false
+      return blobs.length === 0 || (await run('verifyBlobProofs', blobs, commitments, proofs)).holds
+    },
+    async cellProofs(blobs) {
+      const points = await computePoints('cellProofs', blobs)
+      const perBlob = cut(points, 0, blobs.length, CELLS_PER_BLOB * KZG_POINT_BYTES)
+      return perBlob.map((proofs) => cut(proofs, 0, CELLS_PER_BLOB, KZG_POINT_BYTES))
+    },
+    start() {
+      if (!closed && cancelPause === undefined) child ??= start()
+    },
+    async close() {
+      closed = true
+      cancelPause?.()
+      for (const job of [...jobs.values()]) finish(job, closedError())
+      watch()
+      const last = child
+      child = undefined
+      if (last === undefined) return
+      const cancel = clock.setTimeout(last.kill, END_MS)
+      last.end()
+      await last.ended
+      cancel()
+    },
+  }
+}
+
+function inputFault(blobs: readonly Uint8Array[], points: readonly (readonly Uint8Array[])[]): string | undefined {
+  for (const [index, blob] of blobs.entries()) {
+    const fault = blobFault(blob)
+    if (fault !== undefined) return `blob ${index}: ${fault}`
+  }
+  for (const list of points) {
+    if (list.length !== blobs.length) return `${list.length} commitments or proofs for ${blobs.length} blobs`
+    const index = list.findIndex((point) => point.length !== KZG_POINT_BYTES)
+    if (index >= 0) return `commitment or proof ${index}: ${list[index]?.length} bytes, expected ${KZG_POINT_BYTES}`
+  }
+  return undefined
+}
+
+const closedError = (): KzgError => new KzgError('kzg-process-failed', 'KZG: the program is stopping')
+
+function startOwnChild(onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void): WorkProcess<KzgTask> {
+  // The source as it is, or compiled.
+  const file = new URL(`./kzgMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  return startWorkProcess(file, onAnswer)
+}

@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module'
+import { concatBytes, EMPTY_BYTES } from '../bytes.ts'
+import { describeError } from '../errors.ts'
+import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from './kzg.ts'
+
+// What the process that computes does. With a task come its blobs, then their commitments and proofs where it has some;
+// with an answer come its points.
+
+export type KzgOperation = 'commitments' | 'blobProofs' | 'verifyBlobProofs' | 'cellProofs'
+
+export interface KzgTask {
+  task: number
+  operation: KzgOperation
+  /** How many. */
+  blobs: number
+}
+
+export type KzgAnswer = { task: number; holds?: boolean } | { task: number; fault: string }
+
+/** The part of the library that is used; its own types are no module of TypeScript's. */
+export interface KzgLibrary {
+  asyncBlobToKzgCommitment(blob: Uint8Array): Promise<Uint8Array>
+  asyncComputeBlobKzgProof(blob: Uint8Array, commitment: Uint8Array): Promise<Uint8Array>
+  asyncVerifyBlobKzgProofBatch(
+    blobs: readonly Uint8Array[],
+    commitments: readonly Uint8Array[],
+    proofs: readonly Uint8Array[],
+  ): Promise<boolean>
+  asyncComputeCellsAndKzgProofs(blob: Uint8Array): Promise<{ proofs: readonly Uint8Array[] }>
+}
+
+/** Takes 1.5 s. Tables made ahead would double that and the memory, for cell proofs in two thirds of the time. */
+export function loadKzgLibrary(): KzgLibrary {
+  const { DasContextJs } = createRequire(import.meta.url)('@crate-crypto/node-eth-kzg')
+  return DasContextJs.create({ usePrecomp: false })
+}
+
+export async function runKzgTask(
+  library: KzgLibrary,
+  { task, operation, blobs: count }: KzgTask,
+  bytes: Uint8Array,
+  answer: (answer: KzgAnswer, bytes?: Uint8Array) => void,
+): Promise<void> {
+  const blobs = cut(bytes, 0, count, KZG_BLOB_BYTES)
+  const commitments = cut(bytes, count * KZG_BLOB_BYTES, count, KZG_POINT_BYTES)
+  const proofs = cut(bytes, count * (KZG_BLOB_BYTES + KZG_POINT_BYTES), count, KZG_POINT_BYTES)
+  try {
+    switch (operation) {
+      case 'commitments':
+        return answer({ task }, concatBytes(...(await each(blobs, (blob) => library.asyncBlobToKzgCommitment(blob)))))
+      case 'blobProofs': {
+        const made = await each(blobs, (blob, index) =>
+          library.asyncComputeBlobKzgProof(blob, commitments[index] ?? EMPTY_BYTES),
+        )
+        return answer({ task }, concatBytes(...made))
+      }
+      case 'verifyBlobProofs':
+        return answer({ task, holds: await holds(library, blobs, commitments, proofs) })
+      case 'cellProofs': {
+        const made = await each(blobs, (blob) => library.asyncComputeCellsAndKzgProofs(blob))
+        return answer({ task }, concatBytes(...made.flatMap((item) => item.proofs)))
+      }
+    }
+  } catch (error) {
+    answer({ task, fault: describeError(error).slice(0, 200) })
+  }
+}
+
+/** It throws at what is no point. */
+async function holds(library: KzgLibrary, ...parts: [Uint8Array[], Uint8Array[], Uint8Array[]]): Promise<boolean> {
+  try {
+    return await library.asyncVerifyBlobKzgProofBatch(...parts)
+  } catch {
+    return false
+  }
+}
+
+/** Side by side: the library computes in threads of its own. */
+function each<T>(blobs: readonly Uint8Array[], work: (blob: Uint8Array, index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(blobs.map(work))
+}
+
+export function cut(bytes: Uint8Array, from: number, count: number, size: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => bytes.subarray(from + index * size, from + (index + 1) * size))
+}
