@@ -97,6 +97,21 @@ describe('L1 head tracker', () => {
     abort.abort()
   })
 
+  it('asks for finalized also where safe is refused', async () => {
+    const { clock, answers, tracker, seen, lines, abort } = setUp()
+    answers.latest = block(9)
+    answers.safe = new Error('safe block not supported')
+    answers.finalized = block(3)
+    tracker.start(abort.signal)
+    await settle()
+    expect(seen.finalized.map(({ number }) => number)).toEqual([3])
+    answers.finalized = block(5)
+    await clock.advance(384_000)
+    expect(seen.finalized.map(({ number }) => number)).toEqual([3, 5])
+    expect(lines.filter((line) => line.includes('not supported'))).toHaveLength(1)
+    abort.abort()
+  })
+
   it('stops with its signal', async () => {
     const { clock, answers, polls, lines, tracker, abort } = setUp()
     answers.latest = block(1)

@@ -46,19 +46,19 @@ export function createL1HeadTracker(
     for (const listener of listeners[label]) listener(ref)
   }
 
-  const poll = async (labels: readonly L1BlockLabel[], intervalMs: number, signal: AbortSignal) => {
+  const poll = async (label: L1BlockLabel, intervalMs: number, signal: AbortSignal) => {
     const backoff = exponentialBackoff(Math.min(FIRST_RETRY_MS, intervalMs), Math.max(MAX_RETRY_MS, intervalMs), 100)
     let failures = 0
     while (!signal.aborted) {
       try {
-        for (const label of labels) await look(label, signal)
-        if (failures > 0) logger.info('L1 endpoint answers again', { labels: labels.join(), failures })
+        await look(label, signal)
+        if (failures > 0) logger.info('L1 endpoint answers again', { label, failures })
         failures = 0
       } catch (error) {
         failures++
         // One line an outage: the next is written when it is over.
         if (failures === 1 && !signal.aborted) {
-          logger.warn('Cannot read L1 head', { labels: labels.join(), err: describeError(error) })
+          logger.warn('Cannot read L1 head', { label, err: describeError(error) })
         }
       }
       await sleep(clock, failures === 0 ? intervalMs : backoff(failures), signal)
@@ -72,12 +72,14 @@ export function createL1HeadTracker(
     start(signal) {
       if (started) return
       started = true
-      for (const [labels, intervalMs] of [
-        [['latest'], options.pollIntervalMs],
-        [['safe', 'finalized'], options.epochPollIntervalMs],
+      // Each label by itself: an endpoint may refuse one and know the others.
+      for (const [label, intervalMs] of [
+        ['latest', options.pollIntervalMs],
+        ['safe', options.epochPollIntervalMs],
+        ['finalized', options.epochPollIntervalMs],
       ] as const) {
         // The loop ends by its sleep rejecting when the signal aborts.
-        poll(labels, intervalMs, signal).catch((error: unknown) => {
+        poll(label, intervalMs, signal).catch((error: unknown) => {
           if (!signal.aborted) logger.error('L1 head tracking stopped', { err: describeError(error) })
         })
       }
