@@ -40,6 +40,14 @@ describe('loadRollupConfig', () => {
     expect(config.pectraBlobScheduleTime).toBe(7)
   })
 
+  it("keeps the rollup config's word on Karst's gas unless the flag gives another", async () => {
+    const rollupConfig = file('rollup.json', { ...rollupJson, keep_karst_upgrade_gas: true })
+    expect((await load({ rollupConfig })).keepKarstUpgradeGas).toBe(true)
+    expect((await load({ rollupConfig, overrideKeepKarstUpgradeGas: false })).keepKarstUpgradeGas).toBe(false)
+    const plain = file('rollup.json', rollupJson)
+    expect((await load({ rollupConfig: plain, overrideKeepKarstUpgradeGas: true })).keepKarstUpgradeGas).toBe(true)
+  })
+
   it('takes a network of the registry, also when a file is given', async () => {
     const config = await load({ network: 'op-mainnet', rollupConfig: file('rollup.json', rollupJson) })
     expect(config.l2ChainId).toBe(10n)

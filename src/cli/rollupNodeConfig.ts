@@ -9,7 +9,12 @@ import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
 type Values = FlagValues<typeof rollupNodeFlags>
 type ConfigValues = Pick<
   Values,
-  'network' | 'rollupConfig' | 'l1ChainConfig' | 'overridePectraBlobSchedule' | keyof typeof FORK_OVERRIDES
+  | 'network'
+  | 'rollupConfig'
+  | 'l1ChainConfig'
+  | 'overridePectraBlobSchedule'
+  | 'overrideKeepKarstUpgradeGas'
+  | keyof typeof FORK_OVERRIDES
 >
 
 /** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
@@ -77,11 +82,16 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
     const time = values[key as keyof typeof FORK_OVERRIDES]
     if (time !== undefined) forks[fork] = time
   }
-  const { overridePectraBlobSchedule: pectra, l1ChainConfig: path } = values
+  const {
+    overridePectraBlobSchedule: pectra,
+    overrideKeepKarstUpgradeGas: keepKarstUpgradeGas,
+    l1ChainConfig: path,
+  } = values
   return {
     ...config,
     forks,
     ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }),
+    ...(keepKarstUpgradeGas === undefined ? {} : { keepKarstUpgradeGas }),
     ...(path === undefined ? {} : { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }),
   }
 }

@@ -77,7 +77,8 @@ export const rollupNodeFlags = {
   overrideIsthmus: overrideFlag('isthmus'),
   overrideJovian: overrideFlag('jovian'),
   overrideKarst: overrideFlag('karst'),
-  overrideInterop: overrideFlag('interop'),
+  overrideLagoon: overrideFlag('lagoon'),
+  overrideKeepKarstUpgradeGas: keepKarstUpgradeGasFlag(),
   overridePectraBlobSchedule: timeFlag('pectrablobschedule', 'L1 time of the Pectra blob schedule fix'),
   fetchWithdrawalRootFromState: flag.boolean(
     ROLLUP,
@@ -157,11 +158,18 @@ export const FORK_OVERRIDES = {
   overrideIsthmus: 'isthmus',
   overrideJovian: 'jovian',
   overrideKarst: 'karst',
-  overrideInterop: 'interop',
+  overrideLagoon: 'lagoon',
 } as const satisfies Partial<Record<keyof typeof rollupNodeFlags, Fork>>
 
 function overrideFlag(fork: Fork): FlagSpec<number | undefined> {
   return timeFlag(fork, `Activation time of ${fork} instead of the rollup config's`)
+}
+
+/** Unset leaves the rollup config's word. */
+function keepKarstUpgradeGasFlag(): FlagSpec<boolean | undefined> {
+  const description =
+    "Whether the gas limit that Karst's activation block raises stays, instead of the rollup config's word"
+  return { ...flag.boolean(ROLLUP, 'override.keep-karst-upgrade-gas', description), default: undefined }
 }
 
 function timeFlag(name: string, description: string): FlagSpec<number | undefined> {

@@ -57,7 +57,9 @@ export function parseChainConfig(json: unknown): ChainConfig {
     if (bedrockBlock !== 0n) throw new UsageError('genesis.json: config.bedrockBlock must be 0')
     const forks: ChainConfig['forks'] = {}
     for (const fork of FORKS) {
-      const time = reader.optionalBigint(`${fork}Time`)
+      // Lagoon under the older name it has in op-geth's genesis files.
+      const older = fork === 'lagoon' ? reader.optionalBigint('interopTime') : undefined
+      const time = reader.optionalBigint(`${fork}Time`) ?? older
       if (time !== undefined && time <= BigInt(Number.MAX_SAFE_INTEGER)) forks[fork] = Number(time)
     }
     for (const [ethereum, op] of PAIRED_FORKS) {

@@ -57,7 +57,7 @@ export class FakePoolChain implements PoolChain {
     this.header = { ...this.header, gasLimit }
   }
 
-  isForkActive = (fork: string) => this.isthmus || !['isthmus', 'jovian', 'karst', 'interop'].includes(fork)
+  isForkActive = (fork: string) => this.isthmus || !['isthmus', 'jovian', 'karst', 'lagoon'].includes(fork)
   head = () => this.header
   blockByHash = async (hash: Hex) => this.blocks.get(hash)
   nextBaseFee = () => this.baseFee

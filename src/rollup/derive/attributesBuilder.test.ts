@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { bigIntToBytes } from '../../lib/bytes.ts'
+import { bigIntToBytes, concatBytes } from '../../lib/bytes.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import {
+  CONFIG_UPDATE_TOPIC,
   decodeDepositTx,
   encodeEip1559Params,
   l1InfoOfTransactions,
@@ -11,7 +12,7 @@ import {
 } from '../protocol/index.ts'
 import { FORKS, type L1Log, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
 import { createAttributesBuilder } from './attributesBuilder.ts'
-import { DEPOSIT_CONTRACT, fakeHash, GENESIS_TIME, testConfig } from './testUtils/config.ts'
+import { DEPOSIT_CONTRACT, fakeHash, GENESIS_TIME, SYSTEM_CONFIG_CONTRACT, testConfig } from './testUtils/config.ts'
 import { FakeL1, FakeL2 } from './testUtils/miniChain.ts'
 
 const ALICE: Hex = `0x${'a1'.repeat(20)}`
@@ -110,7 +111,7 @@ describe('attributes of the next block', () => {
     expect((await builder.prepare(l2.head, id(0))).parentBeaconBlockRoot).toBe(`0x${'00'.repeat(32)}`)
   })
 
-  it.each(['ecotone', 'fjord', 'isthmus', 'jovian'] as const)(
+  it.each(['ecotone', 'fjord', 'isthmus', 'jovian', 'karst'] as const)(
     'of the activation block of %s end with the deposits of the upgrade',
     async (fork) => {
       const before = FORKS.slice(0, FORKS.indexOf(fork)).map((name) => [name, 0])
@@ -125,6 +126,39 @@ describe('attributes of the next block', () => {
       expect((await builder.prepare(l2.head, id(1))).transactions).toHaveLength(1)
     },
   )
+
+  it.each([
+    { keepKarstUpgradeGas: undefined, after: 30_000_000n },
+    { keepKarstUpgradeGas: true, after: 85_370_657n },
+  ])(
+    "raise the gas limit in Karst's activation block; with keep $keepKarstUpgradeGas it is $after later",
+    async (chain) => {
+      const { keepKarstUpgradeGas, after } = chain
+      const forks = { ...testConfig('jovian').forks, karst: GENESIS_TIME + 4 }
+      const { l2, builder } = setUp('jovian', { forks, ...(keepKarstUpgradeGas ? { keepKarstUpgradeGas } : {}) })
+      const limits: bigint[] = []
+      for (let number = 1; number <= 4; number++) {
+        const attributes = await builder.prepare(l2.head, id(0))
+        expect(attributes.noTxPool).toBe(true)
+        limits.push(attributes.gasLimit)
+        l2.build(attributes)
+      }
+      expect(limits).toEqual([30_000_000n, 85_370_657n, after, after])
+    },
+  )
+
+  it("take a gas limit that L1 sets with Karst's first epoch as it stands, and a raise on top of it", async () => {
+    const forks = { ...testConfig('jovian').forks, karst: GENESIS_TIME + 2 }
+    const { l1, l2, builder } = setUp('jovian', { forks })
+    const word = (value: bigint) => bigIntToBytes(value, 32)
+    const topics = [CONFIG_UPDATE_TOPIC, ZERO_HASH, toHex(word(2n))]
+    const data = concatBytes(word(32n), word(32n), word(40_000_000n))
+    l1.add({ logs: [{ address: SYSTEM_CONFIG_CONTRACT, topics, data }], time: 1 })
+    const attributes = await builder.prepare(l2.head, id(1))
+    expect(attributes.gasLimit).toBe(95_370_657n)
+    l2.build(attributes)
+    expect((await builder.prepare(l2.head, id(1))).gasLimit).toBe(40_000_000n)
+  })
 
   it.each([
     { id: 'the L1 block of the epoch is gone', epoch: id(7, 'gone'), code: 'l1-reorg' },

@@ -8,6 +8,7 @@ import {
   l1InfoDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
   upgradeDeposits,
+  upgradeGas,
 } from '../protocol/index.ts'
 import {
   type BlockId,
@@ -50,7 +51,7 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
         suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
         transactions: [l1InfoTx, ...userDeposits, ...upgrades],
         noTxPool: true,
-        gasLimit: systemConfig.gasLimit,
+        gasLimit: systemConfig.gasLimit + upgradeGas(config, timestamp),
       }
       addForkMembers(attributes, config, info, systemConfig)
       return attributes

@@ -26,7 +26,7 @@ export interface BatchContext {
 
 const SET_CODE_TX_TYPE = 4
 /** Activation blocks that may hold nothing but deposits (specs: jovian/derivation). */
-const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'interop']
+const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'lagoon']
 
 /** Why a batch that comes after its block is dropped before Holocene. */
 export const PAST_REASON = 'timestamp is in the past'

@@ -271,7 +271,7 @@ describe('changes on L1', () => {
   })
 
   it('the transactions of an upgrade that are not known are a critical error', async () => {
-    const chain = await startedChain('isthmus', { forks: { isthmus: 0, interop: GENESIS_TIME + 4 } })
+    const chain = await startedChain('isthmus', { forks: { isthmus: 0, lagoon: GENESIS_TIME + 4 } })
     chain.l1.growTo(10)
     await expect(chain.run()).rejects.toMatchObject({ severity: 'critical' })
     expect(chain.l2.head.number).toBe(1)

@@ -10,7 +10,7 @@ import { fakeGenesis } from './testUtils/fakeEngine.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 const HASH = `0x${'ab'.repeat(32)}` as const
-/** Canyon from 100, Ecotone from 200, Isthmus from 300. */
+/** Canyon from 100, Ecotone from 200, Isthmus from 300, Karst from 400. */
 const CONFIG: RollupConfig = {
   genesis: {
     l1: { hash: HASH, number: 0 },
@@ -24,7 +24,18 @@ const CONFIG: RollupConfig = {
   channelTimeout: 10,
   l1ChainId: 1n,
   l2ChainId: 10n,
-  forks: { regolith: 0, canyon: 100, delta: 100, ecotone: 200, fjord: 200, granite: 200, holocene: 200, isthmus: 300 },
+  forks: {
+    regolith: 0,
+    canyon: 100,
+    delta: 100,
+    ecotone: 200,
+    fjord: 200,
+    granite: 200,
+    holocene: 200,
+    isthmus: 300,
+    jovian: 400,
+    karst: 400,
+  },
   batchInboxAddress: `0x${'00'.repeat(20)}`,
   depositContractAddress: `0x${'00'.repeat(20)}`,
   l1SystemConfigAddress: `0x${'00'.repeat(20)}`,
@@ -42,7 +53,7 @@ beforeEach(async () => {
   answers = {}
   const methods = new Map<string, RpcHandler>()
   const names = ['eth_chainId', 'eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getProof']
-  for (const version of [1, 2, 3, 4]) {
+  for (const version of [1, 2, 3, 4, 5]) {
     names.push(`engine_forkchoiceUpdatedV${version}`, `engine_newPayloadV${version}`, `engine_getPayloadV${version}`)
   }
   for (const name of names) {
@@ -107,6 +118,7 @@ describe('versions', () => {
     { at: 100, method: 'engine_newPayloadV2', params: 1 },
     { at: 200, method: 'engine_newPayloadV3', params: 3 },
     { at: 300, method: 'engine_newPayloadV4', params: 4 },
+    { at: 400, method: 'engine_newPayloadV4', params: 4 },
   ])('a block at $at is sent by $method', async ({ at, method, params }) => {
     answers.engine_newPayload = () => ({ status: 'INVALID', latestValidHash: null, validationError: 'bad block' })
     const block = fakeGenesis(at, 30_000_000n)
@@ -120,6 +132,7 @@ describe('versions', () => {
     { at: 100, method: 'engine_getPayloadV2' },
     { at: 200, method: 'engine_getPayloadV3' },
     { at: 300, method: 'engine_getPayloadV4' },
+    { at: 400, method: 'engine_getPayloadV5' },
   ])('a block at $at is fetched by $method', async ({ at, method }) => {
     const block = fakeGenesis(at, 30_000_000n)
     answers.engine_getPayload = () => ({

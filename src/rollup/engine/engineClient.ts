@@ -99,7 +99,7 @@ export function createEngineClient(
     },
 
     async getPayload(payloadId, timestamp) {
-      const version = isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2
+      const version = getPayloadVersion(timestamp)
       const result = asObject(await request(`engine_getPayloadV${version}`, [payloadId]), 'engine_getPayload answer')
       const envelope: PayloadEnvelope = { payload: payloadFromJson(result.executionPayload) }
       if (result.parentBeaconBlockRoot !== undefined && result.parentBeaconBlockRoot !== null) {
@@ -139,6 +139,12 @@ export function createEngineClient(
     },
 
     chainId: async () => quantityToBigInt(await request('eth_chainId', []), 'eth_chainId answer'),
+  }
+
+  /** Karst is of Osaka's time: its engines take V5 only, whose answer differs in nothing that is read here. newPayload stays at V4. */
+  function getPayloadVersion(timestamp: number): 2 | 3 | 4 | 5 {
+    if (isForkActive(config, 'karst', timestamp)) return 5
+    return isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2
   }
 
   /** V3 also when no attributes are sent (facts of op-node's engine client); else by the attributes' timestamp. */

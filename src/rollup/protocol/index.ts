@@ -171,4 +171,4 @@ export {
   ZERO_L2_REF,
 } from './types.ts'
 export { transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
-export { upgradeDeposits, upgradeDepositsOf } from './upgradeTxs.ts'
+export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'

@@ -74,6 +74,7 @@ describe('parseRollupConfig', () => {
         isthmus: 5,
         jovian: 6,
         karst: 7,
+        lagoon: 8,
       },
       {
         pectraBlobScheduleTime: 99,
@@ -93,6 +94,11 @@ describe('parseRollupConfig', () => {
     config.genesis.systemConfig.minBaseFee = 7n
     config.genesis.systemConfig.daFootprintGasScalar = 400
     expect(parseRollupConfig(JSON.parse(JSON.stringify(rollupConfigToJson(config))))).toEqual(config)
+  })
+
+  it('takes interop_time for lagoon_time, which wins', () => {
+    expect(parseRollupConfig({ ...JSON_CONFIG, interop_time: 9 }).forks.lagoon).toBe(9)
+    expect(parseRollupConfig({ ...JSON_CONFIG, interop_time: 9, lagoon_time: 10 }).forks.lagoon).toBe(10)
   })
 
   it("accepts kona's name of the batcher and the flat alternative-DA fields", () => {

@@ -195,6 +195,9 @@ function parseForks(top: JsonObjectReader): RollupConfig['forks'] {
     const time = top.optionalInteger(`${fork}_time`)
     if (time !== undefined) forks[fork] = time
   }
+  // The older name of the same fork.
+  const interop = top.optionalInteger('interop_time')
+  if (forks.lagoon === undefined && interop !== undefined) forks.lagoon = interop
   return forks
 }
 

@@ -200,6 +200,8 @@ describe('system config of an L2 block', () => {
     expect(gasLimit({})).toBe(30_000_000n)
     expect(gasLimit({ keepKarstUpgradeGas: true })).toBe(85_370_657n)
     expect(gasLimit({}, 1_700_000_008)).toBe(85_370_657n)
+    const low = { ...block, gasLimit: 55_370_656n }
+    expect(() => systemConfigFromPayload(low, testConfig(forks))).toThrow(DecodeError)
   })
 
   it('needs extraData of its fork', () => {

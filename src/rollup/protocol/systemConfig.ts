@@ -1,7 +1,7 @@
 import { bigIntToBytes, bytesToBigInt } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
-import { isForkActivationBlock, isForkActive } from './forks.ts'
+import { isForkActive } from './forks.ts'
 import { l1InfoOfTransactions } from './l1Info.ts'
 import {
   decodeExtraData,
@@ -18,12 +18,10 @@ import {
   type SystemConfig,
   ZERO_HASH,
 } from './types.ts'
+import { upgradeGas } from './upgradeTxs.ts'
 
 /** keccak256("ConfigUpdate(uint256,uint8,bytes)") (specs: system-config, "L1 SystemConfig contract"). */
 export const CONFIG_UPDATE_TOPIC: Hex = '0x1d2b0bda21d56b8bd12d4f94ebacffdfb35f5e226f84b461103bb8beab6353be'
-
-/** Gas of the 31 transactions in Karst's upgrade bundle, version 1.0.0. */
-const KARST_UPGRADE_GAS = 55_370_657n
 
 const UPDATE_TYPE = {
   batcher: 0,
@@ -111,7 +109,7 @@ export function systemConfigFromPayload(payload: ExecutionPayload, config: Rollu
     batcherAddress: info.batcherAddress,
     overhead: ZERO_HASH,
     scalar: ZERO_HASH,
-    gasLimit: payload.gasLimit - karstUpgradeGas(config, payload.timestamp),
+    gasLimit: configuredGasLimit(payload, config),
   }
   if (info.format === 'bedrock') {
     result.overhead = wordOf(info.overhead ?? 0n)
@@ -136,12 +134,16 @@ export function systemConfigFromPayload(payload: ExecutionPayload, config: Rollu
 }
 
 /**
- * What Karst's activation block has in its gas limit for its upgrade transactions. The limit goes back after it, except on chains
- * whose history keeps the raised one.
+ * The block's gas limit without what it has on top for its upgrade deposits: that goes back after it, except on chains whose
+ * history keeps the raised one.
  */
-function karstUpgradeGas(config: RollupConfig, l2Time: number): bigint {
-  if (config.keepKarstUpgradeGas === true) return 0n
-  return isForkActivationBlock(config, 'karst', l2Time) ? KARST_UPGRADE_GAS : 0n
+function configuredGasLimit({ gasLimit, timestamp, blockNumber }: ExecutionPayload, config: RollupConfig): bigint {
+  if (config.keepKarstUpgradeGas === true) return gasLimit
+  const added = upgradeGas(config, timestamp)
+  if (gasLimit < added) {
+    throw new DecodeError(`gas limit of L2 block ${blockNumber} is ${gasLimit}, its upgrade alone adds ${added}`)
+  }
+  return gasLimit - added
 }
 
 /** From Ecotone on the overhead has no meaning, and a scalar word that Ecotone cannot read changes nothing. */

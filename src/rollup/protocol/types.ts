@@ -50,7 +50,7 @@ export const FORKS = [
   'isthmus',
   'jovian',
   'karst',
-  'interop',
+  'lagoon',
 ] as const
 export type Fork = (typeof FORKS)[number]
 

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
 import { DeviumError, severityOf } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
-import { fromHex, type Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { encodeDepositTx } from './deposit.ts'
+import { upgradeSourceHash } from './sourceHash.ts'
 import { testConfig } from './testUtils/config.ts'
+import { ZERO_ADDRESS } from './types.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
-import { upgradeDeposits, upgradeDepositsOf } from './upgradeTxs.ts'
+import { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'
 
 /** Length and keccak256 that the specifications' bytecode files have. */
 const INIT_CODES: [keyof typeof code, number, Hex][] = [
@@ -79,17 +83,61 @@ describe('upgrade transactions', () => {
 
   it('are not needed for a fork that is active at genesis', () => {
     expect(upgradeDeposits(testConfig({ ecotone: 0, jovian: 0, karst: 0 }), 1_700_000_002)).toEqual([])
+    expect(upgradeGas(testConfig({ karst: 0 }), 1_700_000_002)).toBe(0n)
   })
 
   it('stop the node at the activation of a fork whose transactions are not known', () => {
-    const config = testConfig({ jovian: 0, karst: 1_700_000_010 })
+    const config = testConfig({ karst: 0, lagoon: 1_700_000_010 })
     try {
       upgradeDeposits(config, 1_700_000_010)
       expect.unreachable()
     } catch (error) {
       expect(error).toBeInstanceOf(DeviumError)
       expect(severityOf(error)).toBe('critical')
-      expect(String(error)).toContain('karst')
+      expect(String(error)).toContain('lagoon')
     }
+  })
+})
+
+describe("Karst's bundle", () => {
+  const bundle = upgradeDepositsOf('karst')
+  const CREATE2_FACTORY = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+  const CONDITIONAL_DEPLOYER = '0x420000000000000000000000000000000000002c'
+  const PROXY_ADMIN = '0x4200000000000000000000000000000000000018'
+  const DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+
+  it('has 31 transactions with 55,370,657 gas, the largest 6,251,000', () => {
+    expect(bundle).toHaveLength(31)
+    expect(bundle.reduce((sum, { gas }) => sum + gas, 0n)).toBe(55_370_657n)
+    expect(bundle.map(({ gas }) => gas).sort((a, b) => Number(b - a))[0]).toBe(6_251_000n)
+  })
+
+  it('calls the published contracts in the published order', () => {
+    const selector = (data: Uint8Array) => toHex(data.subarray(0, 4))
+    for (const [index, { from, to, data, mint, value, isSystemTx }] of bundle.entries()) {
+      expect({ mint, value, isSystemTx }).toEqual({ mint: 0n, value: 0n, isSystemTx: false })
+      if (index === 0) expect([from, to]).toEqual([DEPOSITOR, CREATE2_FACTORY])
+      else if (index === 1)
+        expect([from, to, selector(data)]).toEqual([ZERO_ADDRESS, CONDITIONAL_DEPLOYER, '0x3659cfe6'])
+      else if (index === 28) expect([from, to, selector(data)]).toEqual([ZERO_ADDRESS, PROXY_ADMIN, '0x3659cfe6'])
+      else if (index === 30) expect([from, to, selector(data)]).toEqual([DEPOSITOR, PROXY_ADMIN, '0x7c36f37e'])
+      else expect([from, to, selector(data)]).toEqual([DEPOSITOR, CONDITIONAL_DEPLOYER, '0xcdcb760a'])
+    }
+  })
+
+  it('has the source hash of its first intent, and the encodings of the recorded activation block', () => {
+    expect(bundle[0]?.sourceHash).toBe(upgradeSourceHash('Karst 0: ConditionalDeployer Deployment'))
+    expect(new Set(bundle.map(({ sourceHash }) => sourceHash)).size).toBe(31)
+    expect(keccak256Hex(concatBytes(...bundle.map(encodeDepositTx)))).toBe(
+      '0x2f47d1bd06afb3ebf55140cc3e21eb064ede47f4c1c0f4be80469a4ed5c325cb',
+    )
+  })
+
+  it('adds its gas to the limit of the activation block only', () => {
+    const config = testConfig({ jovian: 0, karst: 1_700_000_010 })
+    expect(upgradeGas(config, 1_700_000_008)).toBe(0n)
+    expect(upgradeGas(config, 1_700_000_010)).toBe(55_370_657n)
+    expect(upgradeGas(config, 1_700_000_012)).toBe(0n)
+    expect(upgradeDeposits(config, 1_700_000_010)).toEqual(bundle)
   })
 })

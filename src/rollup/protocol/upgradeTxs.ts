@@ -9,11 +9,12 @@ import {
 } from './constants.ts'
 import type { DepositTx } from './deposit.ts'
 import { isForkActivationBlock } from './forks.ts'
+import { KARST_UPGRADE_GAS, karstUpgradeDeposits } from './karstBundle.ts'
 import { upgradeSourceHash } from './sourceHash.ts'
 import { type Fork, type RollupConfig, ZERO_ADDRESS } from './types.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
 
-// The deposits that a fork's activation block carries (specs: {ecotone,fjord,isthmus,jovian}/derivation, "Network upgrade
+// The deposits that a fork's activation block carries (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
 // automation transactions"). upgradeCode.generated.json holds the init code that the specifications publish for them (static/bytecode) and
 // those of EIP-4788 and EIP-2935.
 
@@ -21,10 +22,10 @@ import code from './upgradeCode.generated.json' with { type: 'json' }
 const UPGRADE_TO_SELECTOR = '0x3659cfe6'
 const PROXY_UPDATE_GAS = 50_000n
 
-type UpgradeFork = 'ecotone' | 'fjord' | 'isthmus' | 'jovian'
-const UPGRADE_FORKS: readonly UpgradeFork[] = ['ecotone', 'fjord', 'isthmus', 'jovian']
+type UpgradeFork = 'ecotone' | 'fjord' | 'isthmus' | 'jovian' | 'karst'
+const UPGRADE_FORKS: readonly UpgradeFork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst']
 /** Forks with upgrade transactions of which this program does not have the data. */
-const UNSUPPORTED_FORKS: readonly Fork[] = ['karst', 'interop']
+const UNSUPPORTED_FORKS: readonly Fork[] = ['lagoon']
 
 /**
  * Upgrade deposits of the L2 block at `l2Time`, in order; none when it activates no fork. Throws DeviumError (`upgrade-missing`, critical) for
@@ -35,6 +36,14 @@ export function upgradeDeposits(config: RollupConfig, l2Time: number): DepositTx
     if (isForkActivationBlock(config, fork, l2Time)) throw missingUpgrade(fork, l2Time)
   }
   return UPGRADE_FORKS.filter((fork) => isForkActivationBlock(config, fork, l2Time)).flatMap((fork) => UPGRADES[fork]())
+}
+
+/**
+ * Gas that the block at `l2Time` has on top of the configured limit, so that its upgrade deposits need not fit into it (specs: karst/derivation).
+ * Earlier forks' deposits have to.
+ */
+export function upgradeGas(config: RollupConfig, l2Time: number): bigint {
+  return isForkActivationBlock(config, 'karst', l2Time) ? KARST_UPGRADE_GAS : 0n
 }
 
 /** All upgrade deposits of one fork. */
@@ -104,6 +113,7 @@ const UPGRADES: Record<UpgradeFork, () => DepositTx[]> = {
     ),
     oracleCall('Jovian: Gas Price Oracle Set Jovian', 90_000n, '0xb3d72079'),
   ],
+  karst: karstUpgradeDeposits,
 }
 
 function deployment(intent: string, from: Hex, gas: bigint, initCode: string): DepositTx {

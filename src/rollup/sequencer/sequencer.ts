@@ -73,7 +73,7 @@ const SYNCING_RETRY_MS = 30_000
 /** Timers of 2^31 ms and more fire at once: a chain may start in the far future. */
 const MAX_TIMER_MS = 3_600_000
 /** specs: the activation blocks of these forks hold upgrade transactions or change rules, and must have no others. */
-const FORKS_WITHOUT_POOL: readonly Fork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'interop']
+const FORKS_WITHOUT_POOL: readonly Fork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'lagoon']
 
 /**
  * Builds blocks so that each is the head at its timestamp. A loop of its own: `run` sleeps until the next action is
