@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../lib/logger.ts'
+import { dumpRollupConfig, networkNames, rollupConfigOf } from '../rollup/networks/index.ts'
 import type { FlagValues } from './flags.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
@@ -12,6 +13,7 @@ type Values = FlagValues<typeof rollupNodeFlags>
 
 const recorded = new URL('../../test/vectors/data/op-node-holocene-span-brotli-calldata.json.gz', import.meta.url)
 const rollupJson: Record<string, unknown> = JSON.parse(gunzipSync(readFileSync(recorded)).toString()).rollup
+const CHAIN_OP_CONFIG = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 }
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'devium-config-'))
@@ -33,7 +35,7 @@ const load = (changes: Partial<Values>) => loadRollupConfig(values(changes), sil
 
 describe('loadRollupConfig', () => {
   it('reads a file and replaces fork times by flags', async () => {
-    const rollupConfig = file('rollup.json', rollupJson)
+    const rollupConfig = file('rollup.json', { ...rollupJson, chain_op_config: CHAIN_OP_CONFIG })
     const config = await load({ rollupConfig, overrideIsthmus: 1_900_000_000, overridePectraBlobSchedule: 7 })
     expect(config.l2ChainId).toBe(901n)
     expect(config.forks).toMatchObject({ holocene: 0, isthmus: 1_900_000_000 })
@@ -74,7 +76,93 @@ describe('loadRollupConfig', () => {
     )
   })
 
+  // The twelve that the registry calls alt-da; eight of them with the settings of a challenge contract.
+  it.each([
+    'automata-mainnet',
+    'celo-mainnet',
+    'celo-sep-sepolia',
+    'cyber-mainnet',
+    'fraxtal-mainnet',
+    'funki-mainnet',
+    'funki-sepolia',
+    'lyra-mainnet',
+    'orderly-mainnet',
+    'redstone-mainnet',
+    'silent-data-mainnet-mainnet',
+    'xterio-eth-mainnet',
+  ])('refuses %s, whose batches are not on L1', async (network) => {
+    const expected = `network ${network} keeps its batches in an alternative data availability layer`
+    await expect(load({ network })).rejects.toThrow(expected)
+    // Also when its config comes as a file, whatever that says of alt-DA.
+    const { alt_da: _, ...rollup } = dumpRollupConfig(network)
+    const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
+    await expect(load({ rollupConfig })).rejects.toThrow(`rollup config ${rollupConfig} (${network}) keeps its batches`)
+  })
+
+  it('starts every other network of the registry that its op-node starts', async () => {
+    const refused = new Map<string, string>()
+    for (const network of networkNames()) {
+      const error = await load({ network }).then(
+        () => undefined,
+        (thrown: unknown) => String(thrown),
+      )
+      if (error !== undefined && !error.includes('alternative data availability')) refused.set(network, error)
+    }
+    // Chains on Sepolia from before its Prague fork that never said when they began to follow it.
+    expect([...refused.keys()]).toEqual([
+      'camp-sepolia',
+      'ozean-sepolia',
+      'pivotal-sepolia',
+      'settlus-sepolia-sepolia',
+      'shape-sepolia',
+      'tbn-sepolia',
+    ])
+    for (const [, text] of refused) expect(text).toContain('probably missing Pectra blob schedule')
+    await load({ network: 'camp-sepolia', ignoreMissingPectraBlobSchedule: true })
+  })
+
+  it('fills in or demands the EIP-1559 settings that a newer chain has', async () => {
+    const old = await load({ rollupConfig: file('rollup.json', rollupJson) })
+    expect(old.chainOpConfig).toBeUndefined()
+    const { chain_op_config: _, ...opMainnet } = dumpRollupConfig('op-mainnet')
+    const known = await load({ rollupConfig: file('known.json', opMainnet) })
+    expect(known.chainOpConfig).toEqual(rollupConfigOf('op-mainnet').chainOpConfig)
+  })
+
   it.each<[string, () => Partial<Values>, string]>([
+    [
+      'alt-DA settings in a file',
+      () => ({ rollupConfig: file('alt.json', { ...rollupJson, alt_da: { da_commitment_type: 'KeccakCommitment' } }) }),
+      'keeps its batches in an alternative data availability layer',
+    ],
+    [
+      'alt-DA settings in their old form',
+      () => ({ rollupConfig: file('alt.json', { ...rollupJson, use_plasma: true, da_challenge_window: 5 }) }),
+      'keeps its batches in an alternative data availability layer',
+    ],
+    [
+      'a new chain without its EIP-1559 settings',
+      () => ({ rollupConfig: file('rollup.json', { ...rollupJson, isthmus_time: 9 }) }),
+      'chain_op_config is missing',
+    ],
+    [
+      'a scheduled interop upgrade',
+      () => ({
+        rollupConfig: file('rollup.json', { ...rollupJson, isthmus_time: 9, jovian_time: 9, karst_time: 9 }),
+        overrideLagoon: 10,
+      }),
+      'no dependency set is configured',
+    ],
+    [
+      'the same by its later name',
+      () => ({
+        rollupConfig: file('rollup.json', {
+          ...rollupJson,
+          ...{ isthmus_time: 9, jovian_time: 9, karst_time: 9, interop_time: 12, lagoon_time: 11 },
+        }),
+      }),
+      'the Lagoon (interop) upgrade is scheduled for 11',
+    ],
     ['neither', () => ({}), '--network or --rollup.config is required'],
     ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],
     ['no JSON', () => ({ rollupConfig: file('bad.json', '{') }), 'is not valid'],

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
+import { rollupConfigOf, usesAltDa } from '../rollup/networks/index.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
+import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import type { FlagValues } from './flags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
@@ -14,14 +16,17 @@ type ConfigValues = Pick<
   | 'l1ChainConfig'
   | 'overridePectraBlobSchedule'
   | 'overrideKeepKarstUpgradeGas'
+  | 'ignoreMissingPectraBlobSchedule'
   | keyof typeof FORK_OVERRIDES
 >
 
 /** The chain that the flags name, checked. `network` wins over a file, as in op-node. Throws UsageError. */
 export async function loadRollupConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
-  const config = withOverrides(await readConfig(values, logger), values)
+  const chosen = await readConfig(values, logger)
+  refuseAltDa(chosen)
+  const config = withOverrides(chosen.config, values)
   checkRollupConfig(config)
-  return config
+  return checkChain({ ...chosen, config }, values, logger)
 }
 
 /** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
@@ -54,13 +59,12 @@ function checkHttpUrl(flagName: string, text: string): void {
   }
 }
 
-async function readConfig(values: ConfigValues, logger: Logger): Promise<RollupConfig> {
+async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenChain> {
   const { network, rollupConfig: path } = values
   if (network !== undefined) {
     if (path !== undefined)
       logger.error('Both --network and --rollup.config are given: the network is used', { network })
-    const { rollupConfigOf } = await import('../rollup/networks/index.ts')
-    return rollupConfigOf(network)
+    return { config: rollupConfigOf(network), source: `network ${network}`, usesAltDa: usesAltDa(network) }
   }
   if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
   let text: string
@@ -70,7 +74,7 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<RollupC
     throw new UsageError(`cannot read rollup config ${path}: ${describeError(cause)}`, { cause })
   }
   try {
-    return parseRollupConfig(JSON.parse(text))
+    return { config: parseRollupConfig(JSON.parse(text)), source: `rollup config ${path}`, usesAltDa: false }
   } catch (cause) {
     throw new UsageError(`rollup config ${path} is not valid: ${describeError(cause)}`, { cause })
   }

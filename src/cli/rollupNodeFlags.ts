@@ -80,6 +80,11 @@ export const rollupNodeFlags = {
   overrideLagoon: overrideFlag('lagoon'),
   overrideKeepKarstUpgradeGas: keepKarstUpgradeGasFlag(),
   overridePectraBlobSchedule: timeFlag('pectrablobschedule', 'L1 time of the Pectra blob schedule fix'),
+  ignoreMissingPectraBlobSchedule: flag.boolean(
+    ROLLUP,
+    'ignore-missing-pectra-blob-schedule',
+    'Start although the rollup config of a chain on Sepolia or Holesky seems to lack pectra_blob_schedule_time',
+  ),
   fetchWithdrawalRootFromState: flag.boolean(
     ROLLUP,
     'fetch-withdrawal-root-from-state',

@@ -1,2 +1,11 @@
 export { bootnodesOf } from './bootnodes.ts'
-export { dumpRollupConfig, nearestNames, networkNames, rollupConfigOf } from './registry.ts'
+export {
+  dumpOf,
+  dumpRollupConfig,
+  isBuiltIn,
+  nearestNames,
+  networkNames,
+  networkOfChain,
+  rollupConfigOf,
+  usesAltDa,
+} from './registry.ts'

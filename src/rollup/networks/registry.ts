@@ -3,14 +3,13 @@ import type { Hex } from '../../lib/hex.ts'
 import { JsonObjectReader, type RollupConfig, rollupConfigToJson, ZERO_ADDRESS } from '../protocol/index.ts'
 import { nearestTo } from './nearest.ts'
 import networks from './networks.generated.json' with { type: 'json' }
+import { REGISTRY_CHANNEL_TIMEOUT } from './registryEntry.ts'
 
 // networks.generated.json holds what the superchain registry says of its chains, one line each, without what is the same for
 // all of them. `forks` are activation times in the order of FORK_ORDER and end with the last one that is scheduled.
+// `altDataAvailability`: the registry calls its data availability "alt-da" without giving the settings of a challenge contract.
 
 const FORK_ORDER = ['canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
-
-/** L1 blocks; the registry knows no other value. */
-const CHANNEL_TIMEOUT = 300
 /** How many names an error about an unknown one proposes. */
 const PROPOSALS = 3
 
@@ -24,12 +23,24 @@ export function nearestNames(name: string): string[] {
   return nearestTo(name, networkNames(), PROPOSALS)
 }
 
+export function isBuiltIn(name: string): boolean {
+  return Object.hasOwn(networks, name)
+}
+
 /** Rollup config of a built-in network. Throws UsageError that proposes the nearest names when there is none of this name. */
 export function rollupConfigOf(name: string): RollupConfig {
-  if (!Object.hasOwn(networks, name)) {
-    throw new UsageError(`unknown network "${name}"; the nearest known are ${nearestNames(name).join(', ')}`)
-  }
-  return readNetwork(new JsonObjectReader(new JsonObjectReader(networks, 'networks').raw(name), `network ${name}`))
+  return readNetwork(entryOf(name))
+}
+
+/** Whether the batches of a built-in network are kept elsewhere than in L1's calldata and blobs. Errors as rollupConfigOf. */
+export function usesAltDa(name: string): boolean {
+  const entry = entryOf(name)
+  return entry.has('altDa') || entry.has('altDataAvailability')
+}
+
+/** The built-in network of this L2 chain id. */
+export function networkOfChain(l2ChainId: bigint): string | undefined {
+  return networkNames().find((name) => entryOf(name).bigint('l2') === l2ChainId)
 }
 
 /**
@@ -37,7 +48,11 @@ export function rollupConfigOf(name: string): RollupConfig {
  * which are always there. Errors as rollupConfigOf.
  */
 export function dumpRollupConfig(name: string): Record<string, unknown> {
-  const config = rollupConfigOf(name)
+  return dumpOf(rollupConfigOf(name))
+}
+
+/** The same of any config. */
+export function dumpOf(config: RollupConfig): Record<string, unknown> {
   const { altDa } = config
   return {
     ...rollupConfigToJson(config),
@@ -46,6 +61,13 @@ export function dumpRollupConfig(name: string): Record<string, unknown> {
     da_resolve_window: altDa?.daResolveWindow ?? 0,
     use_plasma: altDa !== undefined,
   }
+}
+
+function entryOf(name: string): JsonObjectReader {
+  if (!isBuiltIn(name)) {
+    throw new UsageError(`unknown network "${name}"; the nearest known are ${nearestNames(name).join(', ')}`)
+  }
+  return new JsonObjectReader(new JsonObjectReader(networks, 'networks').raw(name), `network ${name}`)
 }
 
 function readNetwork(network: JsonObjectReader): RollupConfig {
@@ -65,7 +87,7 @@ function readNetwork(network: JsonObjectReader): RollupConfig {
     blockTime: network.integer('blockTime'),
     maxSequencerDrift: network.integer('drift'),
     seqWindowSize: network.integer('window'),
-    channelTimeout: CHANNEL_TIMEOUT,
+    channelTimeout: REGISTRY_CHANNEL_TIMEOUT,
     l1ChainId: network.bigint('l1'),
     l2ChainId: network.bigint('l2'),
     forks: { regolith: 0 },

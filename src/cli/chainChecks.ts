@@ -1,0 +1,69 @@
+import { UsageError } from '../lib/errors.ts'
+import type { Logger } from '../lib/logger.ts'
+import { networkOfChain, rollupConfigOf, usesAltDa } from '../rollup/networks/index.ts'
+import { baseFeeConstants, isForkActive, type RollupConfig } from '../rollup/protocol/index.ts'
+
+/** A chain that somebody wants to run, before anything of it was checked. */
+export interface ChosenChain {
+  config: RollupConfig
+  /** As the operator knows it: `network op-mainnet`, `rollup config ./rollup.json`. */
+  source: string
+  usesAltDa: boolean
+}
+
+/** The L1s where chains met Prague's blob fee parameters with Cancun's (EIP-7691): their Prague times. */
+const PRAGUE_TIMES = new Map<bigint, number>([
+  [11_155_111n, 1_741_159_776],
+  [17_000n, 1_740_434_112],
+])
+
+/** Refuses a chain whose batches L1 does not hold: derivation would make empty blocks of it. Throws UsageError. */
+export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain): void {
+  const known = networkOfChain(config.l2ChainId)
+  if (!isMarked && config.altDa === undefined && (known === undefined || !usesAltDa(known))) return
+  const chain = known === undefined || source.endsWith(` ${known}`) ? source : `${source} (${known})`
+  throw new UsageError(
+    `${chain} keeps its batches in an alternative data availability layer (alt-DA): they are read from L1 only here, so that only empty blocks would be derived`,
+  )
+}
+
+/**
+ * What op-node checks of a chain at its start beside the rollup config itself. The EIP-1559 settings that older
+ * configurations lack are filled in for a chain of the registry; of another one they may be missing only where no fork is
+ * scheduled that came after they were demanded (op-node v1.11.0, before Isthmus). Throws UsageError.
+ */
+export function checkChain(
+  { config, source }: ChosenChain,
+  { ignoreMissingPectraBlobSchedule }: { ignoreMissingPectraBlobSchedule: boolean },
+  logger: Logger,
+): RollupConfig {
+  const pragueTime = PRAGUE_TIMES.get(config.l1ChainId)
+  if (
+    !ignoreMissingPectraBlobSchedule &&
+    config.pectraBlobScheduleTime === undefined &&
+    pragueTime !== undefined &&
+    config.genesis.l2Time <= pragueTime
+  ) {
+    throw new UsageError(
+      `${source}: probably missing Pectra blob schedule (pectra_blob_schedule_time): ask the chain's operator, or start with --ignore-missing-pectra-blob-schedule`,
+    )
+  }
+  if (config.forks.lagoon !== undefined) {
+    throw new UsageError(
+      `${source}: the Lagoon (interop) upgrade is scheduled for ${config.forks.lagoon} but no dependency set is configured, and none can be in this version`,
+    )
+  }
+  if (config.chainOpConfig !== undefined) return config
+  const known = networkOfChain(config.l2ChainId)
+  const chainOpConfig = known === undefined ? undefined : rollupConfigOf(known).chainOpConfig
+  if (chainOpConfig !== undefined) return { ...config, chainOpConfig }
+  if (isForkActive(config, 'isthmus', Number.MAX_SAFE_INTEGER)) {
+    throw new UsageError(
+      `${source}: chain_op_config is missing (eip1559Elasticity, eip1559Denominator, eip1559DenominatorCanyon), and chain ${config.l2ChainId} is not in the built-in registry`,
+    )
+  }
+  logger.warn('The rollup config lacks chain_op_config: the settings of OP Mainnet are taken', {
+    ...baseFeeConstants(config),
+  })
+  return config
+}

@@ -1,0 +1,109 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { FORKS, JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
+
+/** L1 blocks; the registry does not write it down, since all its chains have this one. */
+export const REGISTRY_CHANNEL_TIMEOUT = 300
+/** Folders of the superchain registry, by L1. */
+const SUPERCHAIN_L1: Readonly<Record<string, bigint>> = { mainnet: 1n, sepolia: 11_155_111n }
+
+/** A chain as the superchain registry describes it. */
+export interface RegistryEntry {
+  /** For people: `OP Mainnet`. */
+  displayName: string | undefined
+  config: RollupConfig
+  /** Batches are kept elsewhere than in L1's calldata and blobs. */
+  usesAltDa: boolean
+}
+
+/** Whether this is a chain of the registry rather than a rollup.json. */
+export function isRegistryEntry(json: unknown): boolean {
+  if (typeof json !== 'object' || json === null) return false
+  return 'hardforks' in json || 'hardfork_configuration' in json
+}
+
+/**
+ * Reads one chain of the superchain registry: its TOML file, or the JSON form in which kona carries it. The file does not
+ * say on which L1 the chain is: `superchain` is the folder that it stands in (`mainnet`, `sepolia`), `l1ChainId` what the
+ * operator says. Throws DecodeError that names the member.
+ */
+export function parseRegistryEntry(
+  json: unknown,
+  { l1ChainId, superchain }: { l1ChainId?: bigint | undefined; superchain?: string | undefined } = {},
+): RegistryEntry {
+  const chain = new JsonObjectReader(json, 'registry entry')
+  const genesis = chain.object('genesis')
+  const system = genesis.object('system_config')
+  const addresses = chain.optionalObject('addresses') ?? chain.object('Addresses')
+  const l1 = l1ChainId ?? chain.optionalBigint('l1_chain_id') ?? SUPERCHAIN_L1[superchain ?? '']
+  if (l1 === undefined) {
+    throw new DecodeError('registry entry: it does not say on which L1 the chain is: give --l1-chain-id')
+  }
+  const config: RollupConfig = {
+    genesis: {
+      l1: blockId(genesis.object('l1')),
+      l2: blockId(genesis.object('l2')),
+      l2Time: genesis.integer('l2_time'),
+      systemConfig: {
+        batcherAddress: system.optionalHex('batcherAddr', 20) ?? system.hex('batcherAddress', 20),
+        overhead: system.optionalHex('overhead', 32) ?? ZERO_HASH,
+        scalar: system.hex('scalar', 32),
+        gasLimit: system.bigint('gasLimit'),
+      },
+    },
+    blockTime: chain.integer('block_time'),
+    maxSequencerDrift: chain.integer('max_sequencer_drift'),
+    seqWindowSize: chain.integer('seq_window_size'),
+    channelTimeout: REGISTRY_CHANNEL_TIMEOUT,
+    l1ChainId: l1,
+    l2ChainId: chain.optionalBigint('chain_id') ?? chain.bigint('l2_chain_id'),
+    forks: { regolith: 0 },
+    batchInboxAddress: chain.optionalHex('batch_inbox_addr', 20) ?? chain.hex('batch_inbox_address', 20),
+    depositContractAddress: addresses.hex('OptimismPortalProxy', 20),
+    l1SystemConfigAddress: addresses.hex('SystemConfigProxy', 20),
+  }
+  readForks(chain.optionalObject('hardforks') ?? chain.object('hardfork_configuration'), config)
+  const fees = chain.optionalObject('optimism')
+  if (fees !== undefined) {
+    const denominator = fees.optionalInteger('eip1559_denominator') ?? fees.integer('eip1559Denominator')
+    config.chainOpConfig = {
+      eip1559Elasticity: fees.optionalInteger('eip1559_elasticity') ?? fees.integer('eip1559Elasticity'),
+      eip1559Denominator: denominator,
+      eip1559DenominatorCanyon:
+        fees.optionalInteger('eip1559_denominator_canyon') ?? fees.optionalInteger('eip1559DenominatorCanyon') ?? 0,
+    }
+  }
+  const altDa = chain.optionalObject('alt_da')
+  if (altDa !== undefined) {
+    const address = altDa.optionalHex('da_challenge_contract_address', 20) ?? ZERO_ADDRESS
+    config.altDa = {
+      daChallengeAddress: address,
+      daCommitmentType:
+        altDa.optionalString('da_commitment_type') === 'GenericCommitment' ? 'GenericCommitment' : 'KeccakCommitment',
+      daChallengeWindow: altDa.optionalInteger('da_challenge_window') ?? 0,
+      daResolveWindow: altDa.optionalInteger('da_resolve_window') ?? 0,
+    }
+  }
+  const availability = chain.optionalString('data_availability_type') ?? chain.optionalString('DataAvailabilityType')
+  return {
+    displayName: chain.optionalString('name') ?? chain.optionalString('Name'),
+    config,
+    usesAltDa: altDa !== undefined || availability === 'alt-da',
+  }
+}
+
+function readForks(times: JsonObjectReader, config: RollupConfig): void {
+  for (const fork of FORKS) {
+    const time = times.optionalInteger(`${fork}_time`)
+    if (time !== undefined) config.forks[fork] = time
+  }
+  // The older name of the same fork.
+  const interop = times.optionalInteger('interop_time')
+  if (config.forks.lagoon === undefined && interop !== undefined) config.forks.lagoon = interop
+  const pectra = times.optionalInteger('pectra_blob_schedule_time')
+  if (pectra !== undefined) config.pectraBlobScheduleTime = pectra
+  if (times.optionalBoolean('keep_karst_upgrade_gas') === true) config.keepKarstUpgradeGas = true
+}
+
+function blockId(reader: JsonObjectReader): RollupConfig['genesis']['l1'] {
+  return { hash: reader.hex('hash', 32), number: reader.integer('number') }
+}
