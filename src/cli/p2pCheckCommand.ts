@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { CheckOptions } from '../p2p/check/checkPeer.ts'
 import { parsePrivateKeyHex } from '../p2p/index.ts'
-import { rollupConfigOf } from '../rollup/networks/index.ts'
+import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
 import { parseDurationMs } from './flags.ts'
 import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
 import { readOwnNode } from './p2pCheckNode.ts'
@@ -70,7 +70,9 @@ async function readFlags(target: string, flags: CheckFlags): Promise<CheckOption
     target,
     timeoutMs,
     ...(flags.chainId === undefined ? {} : { chainId: BigInt(wholeNumber('--chain-id', flags.chainId)) }),
-    ...(flags.network === undefined ? {} : { chainId: rollupConfigOf(flags.network).l2ChainId }),
+    ...(flags.network === undefined
+      ? {}
+      : { chainId: (await findNetwork(flags.network, ownNetworksFolder())).config.l2ChainId }),
     ...(flags.block === undefined ? {} : { blockNumber: Number(wholeNumber('--block', flags.block)) }),
     ...(flags.identity === undefined ? {} : { privateKey: await readKey(flags.identity) }),
   }

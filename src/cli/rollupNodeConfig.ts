@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
-import { rollupConfigOf, usesAltDa } from '../rollup/networks/index.ts'
+import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
 import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import type { FlagValues } from './flags.ts'
@@ -64,7 +64,7 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
   if (network !== undefined) {
     if (path !== undefined)
       logger.error('Both --network and --rollup.config are given: the network is used', { network })
-    return { config: rollupConfigOf(network), source: `network ${network}`, usesAltDa: usesAltDa(network) }
+    return { ...(await findNetwork(network, ownNetworksFolder())), source: `network ${network}` }
   }
   if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
   let text: string

@@ -1,4 +1,13 @@
 export { bootnodesOf } from './bootnodes.ts'
+export { type NetworkFile, readNetworkFile } from './networkFile.ts'
+export {
+  addNetwork,
+  findNetwork,
+  type Network,
+  ownNetworkNames,
+  ownNetworksFolder,
+  removeNetwork,
+} from './ownNetworks.ts'
 export {
   dumpOf,
   dumpRollupConfig,

@@ -41,6 +41,8 @@ describe('network registry', () => {
       holocene_time: 1_736_445_601,
       isthmus_time: 1_746_806_401,
       jovian_time: 1_764_691_201,
+      karst_time: 1_783_526_401,
+      keep_karst_upgrade_gas: true,
       batch_inbox_address: '0xff00000000000000000000000000000000000010',
       deposit_contract_address: '0xbeb5fc579115071764c7423a4f12edde41f106ed',
       l1_system_config_address: '0x229047fed2591dbec1ef1118d64f7af3db9eb290',
@@ -49,6 +51,18 @@ describe('network registry', () => {
       da_resolve_window: 0,
       use_plasma: false,
     })
+  })
+
+  // facts of the registry in July 2026: who activates Karst, and who keeps the gas that its activation added.
+  it('knows who runs Karst', () => {
+    const withKarst = networkNames().filter((name) => rollupConfigOf(name).forks.karst !== undefined)
+    expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_783_526_401)).toHaveLength(10)
+    expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_781_712_001)).toHaveLength(8)
+    expect(withKarst).toHaveLength(18)
+    expect(networkNames().filter((name) => rollupConfigOf(name).keepKarstUpgradeGas === true)).toEqual([
+      ...['ink-mainnet', 'ink-sepolia', 'lisk-sepolia', 'metal-sepolia', 'mode-sepolia', 'op-mainnet', 'op-sepolia'],
+      ...['soneium-mainnet', 'soneium-minato-sepolia', 'unichain-mainnet', 'unichain-sepolia', 'zora-sepolia'],
+    ])
   })
 
   it('shows the settings of a chain with alternative DA', () => {

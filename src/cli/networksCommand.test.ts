@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dumpRollupConfig, findNetwork } from '../rollup/networks/index.ts'
+import { formatNetworks, networkRow } from './networksView.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devium-networks-cli-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function networks(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, DEVIUM_DATA_DIR: join(folder, 'data') }
+    execFile(process.execPath, [SCRIPT, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+function rollupFile(name: string, changes: Record<string, unknown>): string {
+  const path = join(folder, name)
+  writeFileSync(path, JSON.stringify({ ...dumpRollupConfig('op-sepolia'), ...changes }))
+  return path
+}
+
+describe('devium--batcher networks', () => {
+  it('keeps a network, lists it, runs it by name, and forgets it', async () => {
+    const added = await networks('networks', 'add', rollupFile('mine.json', { l2_chain_id: 4242 }))
+    const text = 'Added mine: chain 4242 on L1 11155111. Use it with --network=mine\n'
+    expect(added).toEqual({ code: 0, stdout: text, stderr: '' })
+    expect((await networks('networks', 'list')).stdout).toMatch(/\nmine +4242 +Sepolia +2 s +karst +added\n/)
+    const rows = JSON.parse((await networks('networks', 'list', '--json')).stdout)
+    expect(rows).toHaveLength(53)
+    expect(rows[0]).toMatchObject({ name: 'mine', chainId: 4242, file: join(folder, 'data/networks/mine.json') })
+    const dump = await networks('networks', 'dump-rollup-config', '--network', 'mine')
+    expect(JSON.parse(dump.stdout).l2_chain_id).toBe(4242)
+    // It is known: what is missing is the next thing that the program looks for.
+    const started = await networks('--network=mine', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'))
+    expect(started.stderr).not.toContain('unknown network')
+    expect((await networks('networks', 'remove', 'mine')).stdout).toBe('Removed mine\n')
+    expect((await networks('networks', 'remove', 'mine')).stderr).toContain('no network "mine" was added')
+  })
+
+  it.each<[string, () => string[], string]>([
+    ['a built-in name', () => [rollupFile('a.json', {}), '--name', 'op-mainnet'], 'the name of a built-in network'],
+    ['an invalid chain', () => [rollupFile('b.json', { block_time: 0 })], 'block time cannot be 0'],
+    ['alt-DA', () => [rollupFile('c.json', { use_plasma: true })], 'alternative data availability layer (alt-DA)'],
+    ['no file', () => [join(folder, 'none.json')], 'cannot read'],
+    ['no chain id', () => [rollupFile('d.json', {}), '--l1-chain-id', 'x'], '--l1-chain-id: expected a chain id'],
+  ])('refuses %s in one line', async (_name, args, message) => {
+    const { code, stdout, stderr } = await networks('networks', 'add', ...args())
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr.trimEnd()).not.toContain('\n')
+  })
+
+  it('refuses to run a chain whose batches are not on L1', async () => {
+    const jwt = join(folder, 'jwt')
+    writeFileSync(jwt, 'ab'.repeat(32))
+    const { code, stderr } = await networks(
+      '--network=redstone-mainnet',
+      '--l2=http://127.0.0.1:1',
+      '--l2.jwt-secret',
+      jwt,
+    )
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^devium--batcher: network redstone-mainnet keeps its batches in an alternative .*\n$/)
+  })
+})
+
+describe('formatNetworks', () => {
+  it('shows the fork of now, the next one, and what is not supported', async () => {
+    const rows = await Promise.all(
+      ['op-mainnet', 'redstone-mainnet'].map(async (name) =>
+        networkRow(await findNetwork(name, folder), 1_770_000_000),
+      ),
+    )
+    expect(formatNetworks(rows)).toBe(
+      [
+        'name              chain id  L1        block time  fork     note',
+        'op-mainnet              10  Ethereum  2 s         jovian   karst at 2026-07-08 16:00:01',
+        'redstone-mainnet       690  Ethereum  2 s         ecotone  alt-DA: not supported',
+      ].join('\n'),
+    )
+  })
+})

@@ -1,0 +1,72 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename, dirname, extname } from 'node:path'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../protocol/index.ts'
+import { isRegistryEntry, parseRegistryEntry } from './registryEntry.ts'
+import { parseToml } from './toml.ts'
+
+/** A rollup config is about 2 kB. */
+const MAX_FILE_BYTES = 1_048_576
+/** File names that say nothing of the chain. */
+const PLAIN_NAMES = new Set(['rollup', 'config', 'chain', 'network', 'stdin'])
+
+/** What a file says of a network. */
+export interface NetworkFile {
+  config: RollupConfig
+  usesAltDa: boolean
+  /** By the file's name, or the chain id where that says nothing. */
+  proposedName: string
+}
+
+/**
+ * Reads a rollup.json, or a chain of the superchain registry as TOML or JSON, and checks it. Throws UsageError that names
+ * the file and what is wrong in it.
+ */
+export async function readNetworkFile(path: string, l1ChainId: bigint | undefined): Promise<NetworkFile> {
+  const text = await readSmallFile(path)
+  try {
+    const json = extname(path).toLowerCase() === '.toml' ? parseToml(text) : parseJsonOrToml(text)
+    const superchain = basename(dirname(path))
+    const { config, usesAltDa } = isRegistryEntry(json)
+      ? parseRegistryEntry(json, { l1ChainId, superchain })
+      : readRollupJson(json, l1ChainId)
+    if (!usesAltDa) checkRollupConfig(config)
+    return { config, usesAltDa, proposedName: proposedName(path, superchain, config, isRegistryEntry(json)) }
+  } catch (cause) {
+    throw new UsageError(`${path} is no valid network: ${describeError(cause)}`, { cause })
+  }
+}
+
+function readRollupJson(json: unknown, l1ChainId: bigint | undefined): Pick<NetworkFile, 'config' | 'usesAltDa'> {
+  const config = parseRollupConfig(json)
+  if (l1ChainId !== undefined && config.l1ChainId !== l1ChainId) {
+    throw new UsageError(`it is on L1 ${config.l1ChainId}, not ${l1ChainId} as --l1-chain-id says`)
+  }
+  return { config, usesAltDa: config.altDa !== undefined }
+}
+
+/** The file may have any name: what begins with a brace is JSON. */
+function parseJsonOrToml(text: string): unknown {
+  return text.trimStart().startsWith('{') ? JSON.parse(text) : parseToml(text)
+}
+
+async function readSmallFile(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path)
+    if (size > MAX_FILE_BYTES) throw new UsageError(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new UsageError(`cannot read ${path}: ${describeError(cause)}`, { cause })
+  }
+}
+
+/** `op.toml` in the registry's folder `mainnet` is op-mainnet; `rollup.json` of chain 901 is chain-901. */
+function proposedName(path: string, superchain: string, config: RollupConfig, isOfRegistry: boolean): string {
+  const base = basename(path, extname(path))
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 48)
+  const name = base === '' || PLAIN_NAMES.has(base) ? `chain-${config.l2ChainId}` : base
+  return isOfRegistry && (superchain === 'mainnet' || superchain === 'sepolia') ? `${name}-${superchain}` : name
+}

@@ -1,0 +1,129 @@
+import { readdir, readFile, unlink } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { DecodeError, describeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { writeWhole } from '../../lib/wholeFile.ts'
+import { checkRollupConfig, parseRollupConfig, type RollupConfig, rollupConfigToJson } from '../protocol/index.ts'
+import { nearestTo } from './nearest.ts'
+import { isBuiltIn, networkNames, rollupConfigOf, usesAltDa } from './registry.ts'
+
+/** How many names an error about an unknown one proposes. */
+const PROPOSALS = 3
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
+/** A network that `--network` names. */
+export interface Network {
+  name: string
+  config: RollupConfig
+  usesAltDa: boolean
+  /** Undefined for a built-in one. */
+  path: string | undefined
+}
+
+/** Where the networks that an operator added are kept: `networks/` in the system's folder for a user's data. */
+export function ownNetworksFolder(
+  env: NodeJS.ProcessEnv = process.env,
+  platform: NodeJS.Platform = process.platform,
+): string {
+  if (env.DEVIUM_DATA_DIR) return join(env.DEVIUM_DATA_DIR, 'networks')
+  if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'devium', 'networks')
+  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'devium', 'networks')
+  if (platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'devium', 'networks')
+  return join(homedir(), '.local', 'share', 'devium', 'networks')
+}
+
+/** Names of the networks in the folder, in alphabetical order; none when there is no folder. */
+export async function ownNetworkNames(folder: string): Promise<string[]> {
+  let files: string[]
+  try {
+    files = await readdir(folder)
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT')) return []
+    throw new UsageError(`cannot read the folder of added networks ${folder}: ${describeError(cause)}`, { cause })
+  }
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .filter((name) => NAME.test(name) && !isBuiltIn(name))
+    .sort()
+}
+
+/**
+ * The network of this name, built-in or added. Throws UsageError that proposes the nearest names when there is none, and
+ * for an added one whose file was damaged since.
+ */
+export async function findNetwork(name: string, folder: string): Promise<Network> {
+  if (isBuiltIn(name)) return { name, config: rollupConfigOf(name), usesAltDa: usesAltDa(name), path: undefined }
+  const own = await ownNetworkNames(folder)
+  if (!own.includes(name)) {
+    const nearest = nearestTo(name, [...own, ...networkNames()], PROPOSALS).join(', ')
+    throw new UsageError(`unknown network "${name}"; the nearest known are ${nearest}`)
+  }
+  const path = pathOf(folder, name)
+  try {
+    const config = parseRollupConfig(JSON.parse(await readFile(path, 'utf8')))
+    checkRollupConfig(config)
+    return { name, config, usesAltDa: config.altDa !== undefined, path }
+  } catch (cause) {
+    throw new UsageError(`added network ${name} (${path}) is not valid: ${describeError(cause)}`, { cause })
+  }
+}
+
+/**
+ * Keeps a network under a name. `same`: it was there already. Throws UsageError for a name that is no name, or that a
+ * built-in network has, or an added one with other settings unless `replace`.
+ */
+export async function addNetwork(
+  folder: string,
+  name: string,
+  config: RollupConfig,
+  { replace = false }: { replace?: boolean } = {},
+): Promise<'added' | 'same' | 'replaced'> {
+  if (!NAME.test(name)) {
+    throw new UsageError(
+      `"${name}" cannot be a network's name: expected up to 64 small letters, digits, ".", "_" and "-", beginning with a letter or digit`,
+    )
+  }
+  if (isBuiltIn(name)) {
+    throw new UsageError(`"${name}" is the name of a built-in network, which stays as it is: give another with --name`)
+  }
+  checkRollupConfig(config)
+  const path = pathOf(folder, name)
+  const text = `${JSON.stringify(rollupConfigToJson(config), null, 2)}\n`
+  const before = await readOwn(path)
+  if (before === text) return 'same'
+  if (before !== undefined && !replace) {
+    throw new UsageError(`network ${name} was added before with other settings (${path}): --replace takes the new ones`)
+  }
+  try {
+    await writeWhole(path, text)
+  } catch (cause) {
+    throw new UsageError(`cannot write ${path}: ${describeError(cause)}`, { cause })
+  }
+  return before === undefined ? 'added' : 'replaced'
+}
+
+/** Throws UsageError when no such network was added. */
+export async function removeNetwork(folder: string, name: string): Promise<void> {
+  if (isBuiltIn(name)) throw new UsageError(`${name} is a built-in network: only added ones can be removed`)
+  const own = await ownNetworkNames(folder)
+  if (!own.includes(name)) {
+    const known = own.length === 0 ? 'none was added' : `added are ${own.join(', ')}`
+    throw new UsageError(`no network "${name}" was added; ${known}`)
+  }
+  await unlink(pathOf(folder, name))
+}
+
+async function readOwn(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT')) return undefined
+    throw new UsageError(`cannot read ${path}: ${describeError(cause)}`, { cause })
+  }
+}
+
+function pathOf(folder: string, name: string): string {
+  if (!NAME.test(name)) throw new DecodeError(`"${name}" is no network name`)
+  return join(folder, `${name}.json`)
+}
