@@ -19,6 +19,8 @@ export type RecordingName =
   | 'granite-singular-zlib-calldata'
   | 'granite-span-zlib-blobs'
   | 'holocene-span-brotli-calldata'
+  | '2026-holocene-isthmus-jovian-calldata'
+  | '2026-holocene-to-karst-blobs'
 
 /** JSON of a transaction, receipt or block as JSON-RPC gives it. */
 type Json = { [key: string]: JsonValue }
@@ -137,6 +139,10 @@ function payloadFromBlock(block: RawRecording['l2'][number], raw: (Hex | null)[]
       blobGasUsed: header.blobGasUsed ?? 0n,
       excessBlobGas: header.excessBlobGas ?? 0n,
     },
+  }
+  // Before Isthmus the header's root stands for the withdrawals, of which there are none.
+  if (header.requestsHash !== undefined && header.withdrawalsRoot !== undefined) {
+    envelope.payload.withdrawalsRoot = header.withdrawalsRoot
   }
   if (header.parentBeaconBlockRoot !== undefined) envelope.parentBeaconBlockRoot = header.parentBeaconBlockRoot
   return envelope

@@ -21,6 +21,8 @@ const NAMES: RecordingName[] = [
   'granite-singular-zlib-calldata',
   'granite-span-zlib-blobs',
   'holocene-span-brotli-calldata',
+  '2026-holocene-isthmus-jovian-calldata',
+  '2026-holocene-to-karst-blobs',
 ]
 
 /** A pool that offers these transactions, in this order. */
@@ -81,6 +83,7 @@ describe.each(NAMES)('%s', (name) => {
     }
     if (parentBeaconBlockRoot !== undefined) attributes.parentBeaconBlockRoot = parentBeaconBlockRoot
     if (isForkActive(config, 'holocene', payload.timestamp)) attributes.eip1559Params = '0x0000000000000000'
+    if (isForkActive(config, 'jovian', payload.timestamp)) attributes.minBaseFee = 0n
     return attributes
   }
 

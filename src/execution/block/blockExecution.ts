@@ -5,6 +5,7 @@ import { daFootprint } from '../../rollup/protocol/fees.ts'
 import { parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
 import type { DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
+import { emptyActivationFork } from '../chain/chainConfig.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { Environment } from '../evm/runMessage.ts'
@@ -43,6 +44,8 @@ export class BlockExecution {
   private footprint = 0n
   private daFootprintScalar: number | undefined
   private tips = 0n
+  /** Whose activation block this is, if it may hold nothing but deposits. */
+  private emptyFork: string | undefined
 
   constructor(env: Environment, config: ChainConfig) {
     this.env = env
@@ -51,6 +54,7 @@ export class BlockExecution {
   }
 
   begin(start: BlockStart): Promise<void> {
+    this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parentTimestamp)
     return beginBlock(this.env, this.config, start)
   }
 
@@ -62,8 +66,10 @@ export class BlockExecution {
     return this.receipts.length
   }
 
-  /** Jovian: whether the block may have this transaction and its DA footprint stays within the gas limit with it. */
-  fitsDaFootprint(tx: SignedTransaction): boolean {
+  /** Whether the block may have this transaction, as to its fork and (Jovian) to the DA footprint of all of them. */
+  mayTake(tx: SignedTransaction): boolean {
+    if (this.emptyFork !== undefined) return false
+    if (!this.env.block.rules.jovian) return true
     const scalar = this.daFootprintScalar
     return scalar !== undefined && this.footprint + daFootprint(tx.raw, scalar) <= this.env.block.gasLimit
   }
@@ -103,6 +109,10 @@ export class BlockExecution {
   }
 
   private async addSigned(tx: SignedTransaction): Promise<TransactionOutcome> {
+    if (this.emptyFork !== undefined) {
+      const text = `unexpected non-deposit transactions in ${this.emptyFork} activation block`
+      throw new ChainError('invalidTransaction', text)
+    }
     const footprint = this.env.block.rules.jovian ? this.footprintOf(tx) : 0n
     const outcome = await executeSigned(this.env, tx, this.feeSchedule())
     this.footprint += footprint

@@ -125,7 +125,11 @@ export class OpBuildJob implements BuildJob {
 
   private async runForced(): Promise<void> {
     const { attributes, parent } = this.options
-    await this.execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: attributes.parentBeaconBlockRoot })
+    await this.execution.begin({
+      parentHash: parent.hash,
+      parentTimestamp: parent.timestamp,
+      parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
+    })
     for (const [index, raw] of attributes.transactions.entries()) {
       await takeTurn()
       let tx: Transaction
@@ -167,12 +171,12 @@ export class OpBuildJob implements BuildJob {
 
   private async takeBest(txSource: TxSource, isOver: () => boolean): Promise<void> {
     const { execution } = this
-    const { baseFee, rules } = execution.env.block
+    const { baseFee } = execution.env.block
     const cursor = txSource.best(baseFee)
     for (;;) {
       const tx = cursor.peek()
       if (tx === undefined || isOver() || execution.gasLeft < MIN_TX_GAS) return
-      if (tx.gasLimit > execution.gasLeft || (rules.jovian && !execution.fitsDaFootprint(tx))) cursor.skipSender()
+      if (tx.gasLimit > execution.gasLeft || !execution.mayTake(tx)) cursor.skipSender()
       else if (!this.fitsDaSize(tx, txSource.maxDaSize?.() ?? {})) cursor.skipSender()
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
       else if (await this.tryAdd(tx)) cursor.next()

@@ -205,6 +205,56 @@ function jovianL1Info(scalar = 400) {
   return deposit({ to: L1_BLOCK_ADDRESS, data, gasLimit: 1_000_000n })
 }
 
+describe('the cap on the gas of a transaction (Karst)', () => {
+  const block = { gasLimit: 60_000_000n }
+  const CAP = 16_777_216n
+
+  it('holds for signed transactions', async () => {
+    for (const fork of ['jovian', 'karst'] as const) {
+      const { execution } = blockWith({ fork, block })
+      await execution.add(jovianL1Info())
+      expect((await execution.add(transfer({ gasLimit: CAP }))).status).toBe(1)
+      const over = execution.add(transfer({ nonce: 1, gasLimit: CAP + 1n }))
+      if (fork === 'jovian') expect((await over).status).toBe(1)
+      else {
+        await expect(over).rejects.toMatchObject({
+          code: 'invalidTransaction',
+          message: 'transaction gas limit too high (cap: 16777216, tx: 16777217)',
+        })
+      }
+    }
+  })
+
+  it('does not hold for deposits', async () => {
+    const { execution } = blockWith({ fork: 'karst', block })
+    expect((await execution.add(deposit({ gasLimit: 40_000_000n }))).status).toBe(1)
+  })
+})
+
+describe('an activation block', () => {
+  const L1_INFO = jovianL1Info()
+
+  it.each([
+    { fork: 'isthmus' as const, before: 'holocene' as const, forbidden: undefined },
+    { fork: 'jovian' as const, before: 'isthmus' as const, forbidden: 'Jovian' },
+    { fork: 'karst' as const, before: 'jovian' as const, forbidden: 'Karst' },
+    { fork: 'lagoon' as const, before: 'karst' as const, forbidden: 'Lagoon' },
+  ])('of $fork holds signed transactions: but for $forbidden', async ({ fork, before, forbidden }) => {
+    for (const isActivation of [true, false]) {
+      const { execution, config } = blockWith({ fork: before })
+      config.forks[fork] = execution.env.block.timestamp
+      const parentTimestamp = execution.env.block.timestamp - (isActivation ? 2 : 0)
+      await execution.begin({ parentHash: L1_INFO.hash, parentTimestamp, parentBeaconBlockRoot: undefined })
+      await execution.add(L1_INFO)
+      const isRefused = isActivation && forbidden !== undefined
+      expect(execution.mayTake(transfer())).toBe(!isRefused)
+      const added = execution.add(transfer())
+      if (isRefused) await expect(added).rejects.toThrow(`non-deposit transactions in ${forbidden} activation block`)
+      else expect((await added).status).toBe(1)
+    }
+  })
+})
+
 describe('the DA footprint (Jovian)', () => {
   it('sums up 100 bytes at least per transaction times the scalar', async () => {
     const { execution } = blockWith({ fork: 'jovian' })
@@ -217,9 +267,9 @@ describe('the DA footprint (Jovian)', () => {
   it('has the gas limit for limit when a block is filled', async () => {
     const { execution } = blockWith({ fork: 'jovian', block: { gasLimit: 1_079_999n } })
     await execution.add(jovianL1Info(10_000))
-    expect(execution.fitsDaFootprint(transfer())).toBe(true)
+    expect(execution.mayTake(transfer())).toBe(true)
     await execution.add(transfer())
-    expect(execution.fitsDaFootprint(transfer({ nonce: 1 }))).toBe(false)
+    expect(execution.mayTake(transfer({ nonce: 1 }))).toBe(false)
   })
 
   it('allows no signed transaction in the activation block, whose L1 info is still Isthmus’s', async () => {
@@ -227,7 +277,7 @@ describe('the DA footprint (Jovian)', () => {
     data.set(fromHex('0x098999be'))
     const { execution } = blockWith({ fork: 'jovian' })
     await execution.add(deposit({ to: L1_BLOCK_ADDRESS, data }))
-    expect(execution.fitsDaFootprint(transfer())).toBe(false)
+    expect(execution.mayTake(transfer())).toBe(false)
     await expect(execution.add(transfer())).rejects.toThrow('non-deposit transactions in Jovian activation block')
     expect(execution.finish().daFootprint).toBe(0n)
   })

@@ -7,7 +7,7 @@ import {
 import type { DepositTransaction, Log, SignedTransaction } from '../chain/block.ts'
 import { ChainError } from '../errors.ts'
 import { isDelegation } from '../evm/delegation.ts'
-import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
+import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import { type Environment, finishTransaction, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 
@@ -162,6 +162,9 @@ function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: b
   const { rules } = block
   if (tx.chainId !== undefined && tx.chainId !== block.chainId) {
     throw invalid(`invalid chain id for signer: have ${tx.chainId} want ${block.chainId}`)
+  }
+  if (rules.karst && tx.gasLimit > MAX_TX_GAS) {
+    throw invalid(`transaction gas limit too high (cap: ${MAX_TX_GAS}, tx: ${tx.gasLimit})`)
   }
   if (tx.type === 4 && !rules.isthmus) throw invalid('transaction type not supported')
   const isCreation = tx.to === null

@@ -12,6 +12,7 @@ const SYSTEM_CALL_GAS = 30_000_000n
 
 export interface BlockStart {
   parentHash: Hex
+  parentTimestamp: number
   parentBeaconBlockRoot: Hex | undefined
 }
 

@@ -89,7 +89,11 @@ export class BlockImporter {
     checkHeader(header, parent, this.config)
     using lease = this.modules.evms.lease(this.modules.worldAt(parent), contextOf(header), parent.hash)
     const execution = new BlockExecution(lease.env, this.config)
-    await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
+    await execution.begin({
+      parentHash: parent.hash,
+      parentTimestamp: parent.timestamp,
+      parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+    })
     for (const [index, tx] of transactions.entries()) {
       await takeTurn()
       try {

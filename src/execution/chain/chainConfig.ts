@@ -40,6 +40,25 @@ export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): 
   }
 }
 
+/** Forks from Jovian on: their activation blocks hold nothing but deposits (specs: jovian/derivation, "Activation Block"). */
+const EMPTY_ACTIVATION_FORKS = [
+  ['jovian', 'Jovian'],
+  ['karst', 'Karst'],
+  ['lagoon', 'Lagoon'],
+] as const
+
+/** Name of the fork whose activation block a block of this time is, if that may have no signed transactions. */
+export function emptyActivationFork(
+  config: Pick<ChainConfig, 'forks'>,
+  timestamp: number,
+  parentTimestamp: number,
+): string | undefined {
+  for (const [fork, name] of EMPTY_ACTIVATION_FORKS) {
+    if (isForkActive(config, fork, timestamp) && !isForkActive(config, fork, parentTimestamp)) return name
+  }
+  return undefined
+}
+
 /** Ethereum's fork that must come with the OP fork (specs: each fork's overview, "Execution Layer"). */
 const PAIRED_FORKS = [
   ['shanghaiTime', 'canyonTime'],
@@ -66,7 +85,14 @@ export function parseChainConfig(json: unknown): ChainConfig {
       const [left, right] = [reader.optionalBigint(ethereum), reader.optionalBigint(op)]
       if (left !== right) throw new UsageError(`genesis.json: config.${ethereum} and config.${op} must be equal`)
     }
-    if (reader.has('osakaTime')) throw new UsageError('genesis.json: config.osakaTime is not supported')
+    // What Karst takes of Osaka comes with karstTime; op-reth's files leave osakaTime out, op-geth's may name both.
+    const [osaka, karst] = [reader.optionalBigint('osakaTime'), reader.optionalBigint('karstTime')]
+    if (osaka !== undefined && osaka !== karst) {
+      throw new UsageError('genesis.json: config.osakaTime may only be set to what config.karstTime is')
+    }
+    // op-geth's name for Lagoon.
+    const interop = reader.optionalBigint('interopTime')
+    if (interop !== undefined && interop <= BigInt(Number.MAX_SAFE_INTEGER)) forks.lagoon ??= Number(interop)
     const denominatorCanyon = optimism.optionalBigint('eip1559DenominatorCanyon') ?? 0n
     const config: ChainConfig = {
       chainId: reader.bigint('chainId'),

@@ -1,6 +1,8 @@
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
+import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { BlockHeader } from './block.ts'
+import { rulesAt } from './chainConfig.ts'
 import { type Simulated, type SimulationModules, simulateCall } from './simulation.ts'
 import type { CallRequest, StateOverrides } from './types.ts'
 
@@ -74,13 +76,14 @@ function failureAt(limit: bigint, { failure, returnData }: Simulated): ChainErro
 
 /** What the caller allows, the block holds and the sender can pay. */
 function upperBound(
-  { worldAt }: SimulationModules,
+  { config, worldAt }: SimulationModules,
   header: BlockHeader,
   request: CallRequest,
   overrides: StateOverrides,
 ): bigint {
   const { gas, value = 0n, from = ZERO_ADDRESS } = request
   let limit = gas !== undefined && gas >= TX_GAS && gas < header.gasLimit ? gas : header.gasLimit
+  if (limit > MAX_TX_GAS && rulesAt(config, header.timestamp).karst) limit = MAX_TX_GAS
   const feeCap = request.maxFeePerGas ?? request.gasPrice ?? 0n
   if (feeCap === 0n) return limit
   const balance = overrides[from]?.balance ?? worldAt(header).balance(from)

@@ -49,7 +49,11 @@ describe('readGenesis', () => {
       /storage\.0x1: expected up to 32 bytes/,
     ],
     ['Shanghai without Canyon', (genesis) => delete genesis.config.canyonTime, /shanghaiTime and config\.canyonTime/],
-    ['Osaka', (genesis) => (genesis.config.osakaTime = 0), /osakaTime is not supported/],
+    [
+      'Osaka at another time than Karst',
+      (genesis) => (genesis.config.osakaTime = 0),
+      /osakaTime may only be set to what config\.karstTime is/,
+    ],
     [
       'no Canyon denominator',
       (genesis) => delete genesis.config.optimism.eip1559DenominatorCanyon,
@@ -61,6 +65,26 @@ describe('readGenesis', () => {
     const genesis = changed(change)
     expect(() => readGenesis(genesis)).toThrow(UsageError)
     expect(() => readGenesis(genesis)).toThrow(message)
+  })
+})
+
+describe('fork times', () => {
+  it('Karst comes with its own key, whether osakaTime stands beside it or not', () => {
+    for (const names of [['karstTime'], ['karstTime', 'osakaTime']]) {
+      const genesis = changed((genesis) => {
+        for (const name of names) genesis.config[name] = 4_000_000_000
+      })
+      expect(readGenesis(genesis).config.forks.karst).toBe(4_000_000_000)
+    }
+  })
+
+  it.each([
+    [{ lagoonTime: 5_000_000_000 }, 5_000_000_000],
+    [{ interopTime: 5_000_000_000 }, 5_000_000_000],
+    [{ lagoonTime: 5_000_000_000, interopTime: 6_000_000_000 }, 5_000_000_000],
+  ])('Lagoon with %j', (times, expected) => {
+    const genesis = changed((genesis) => Object.assign(genesis.config, times))
+    expect(readGenesis(genesis).config.forks.lagoon).toBe(expected)
   })
 })
 

@@ -23,7 +23,11 @@ export async function traceTransaction(
   if (transaction === undefined) return undefined
   using lease = evms.lease(worldAt(parent), contextOf(header), parent.hash, options.client)
   const execution = new BlockExecution(lease.env, config)
-  await execution.begin({ parentHash: parent.hash, parentBeaconBlockRoot: header.parentBeaconBlockRoot })
+  await execution.begin({
+    parentHash: parent.hash,
+    parentTimestamp: parent.timestamp,
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+  })
   for (const earlier of transactions.slice(0, index)) await execution.add(earlier)
   const { evm } = lease.env.evm
   const steps = new StepReporter(onStep, options)

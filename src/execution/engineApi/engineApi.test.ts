@@ -307,13 +307,15 @@ describe('newPayload', () => {
   })
 })
 
-describe.each(['isthmus', 'jovian'] as const)('a chain with %s from its genesis', (fork) => {
+describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its genesis', (fork) => {
   /** The Holocene recording with later forks switched on. */
   function withFork(): typeof holocene {
-    const times: Json = { isthmusTime: 0, pragueTime: 0, ...(fork === 'jovian' ? { jovianTime: 0 } : {}) }
+    const later = fork === 'isthmus' ? [] : fork === 'jovian' ? ['jovian'] : ['jovian', 'karst']
+    const at = (suffix: string) => Object.fromEntries(['isthmus', ...later].map((name) => [`${name}${suffix}`, 0]))
+    const times: Json = { ...at('Time'), pragueTime: 0 }
     const { config, ...rest } = holocene.genesis
-    const extraData = fork === 'jovian' ? '0x01000000fa000000060000000000000000' : rest.extraData
-    const rollupTimes: Json = { isthmus_time: 0, ...(fork === 'jovian' ? { jovian_time: 0 } : {}) }
+    const extraData = fork !== 'isthmus' ? '0x01000000fa000000060000000000000000' : rest.extraData
+    const rollupTimes: Json = at('_time')
     return {
       ...holocene,
       genesis: { ...rest, extraData: extraData ?? null, config: { ...(config as Json), ...times } },
@@ -326,7 +328,7 @@ describe.each(['isthmus', 'jovian'] as const)('a chain with %s from its genesis'
     await start(withFork())
   })
 
-  it('builds and imports with version 4, and shows the new header members', async () => {
+  it('builds and imports with the version of the fork, and shows the new header members', async () => {
     await node.pool.add(signTransaction(KEY))
     const payload = await driver.build()
     expect(payload).toMatchObject({ withdrawalsRoot: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
@@ -338,13 +340,17 @@ describe.each(['isthmus', 'jovian'] as const)('a chain with %s from its genesis'
     })
     const [, receipt] = (await node.eth.request('eth_getBlockReceipts', ['latest'])) as Json[]
     expect(receipt).toMatchObject({ status: '0x1', type: '0x2' })
-    if (fork === 'jovian') expect(receipt).toHaveProperty('daFootprintGasScalar')
+    if (fork !== 'isthmus') expect(receipt).toHaveProperty('daFootprintGasScalar')
   })
 
-  it('refuses version 3 of newPayload and getPayload', async () => {
+  it('refuses version 3 of newPayload, and all versions of getPayload but its own', async () => {
     const id = await driver.start({ noTxPool: true })
-    await expect(engine('engine_getPayloadV3', id)).rejects.toMatchObject({ rpcCode: -38005 })
-    const { executionPayload, executionRequests } = (await engine('engine_getPayloadV4', id)) as Json
+    const own = fork === 'karst' ? 5 : 4
+    for (const version of [1, 2, 3, 4, 5]) {
+      if (version === own) continue
+      await expect(engine(`engine_getPayloadV${version}`, id)).rejects.toMatchObject({ rpcCode: -38005 })
+    }
+    const { executionPayload, executionRequests } = (await engine(`engine_getPayloadV${own}`, id)) as Json
     expect(executionRequests).toEqual([])
     await expect(engine('engine_newPayloadV3', executionPayload, [], ZERO_HASH)).rejects.toMatchObject({
       rpcCode: -38005,
@@ -352,5 +358,21 @@ describe.each(['isthmus', 'jovian'] as const)('a chain with %s from its genesis'
     await expect(engine('engine_newPayloadV4', executionPayload, [], ZERO_HASH)).rejects.toMatchObject({
       rpcCode: -32602,
     })
+  })
+
+  it('caps the gas of transactions and estimates from Karst on, not of calls', async () => {
+    const gasLimit = 16_777_217n
+    const add = node.eth.request('eth_sendRawTransaction', [toHex(signTransaction(KEY, { gasLimit }).raw)])
+    if (fork === 'karst') await expect(add).rejects.toThrow('transaction gas limit too high')
+    else expect(await add).toMatch(/^0x/)
+    // Code that returns the gas it has.
+    const target = `0x${'0c'.repeat(20)}`
+    const gasLeft = [{ to: target, gas: '0x2000000' }, 'latest', { [target]: { code: '0x5a5f5260205ff3' } }]
+    expect(BigInt(String(await node.eth.request('eth_call', gasLeft)))).toBeGreaterThan(gasLimit)
+    // Code that goes round and round where it has less than 20,000,000.
+    const greedy = [{ to: target }, 'latest', { [target]: { code: '0x5a6301312d0011600b57005b600b56' } }]
+    const estimate = node.eth.request('eth_estimateGas', greedy)
+    if (fork === 'karst') await expect(estimate).rejects.toThrow('gas required exceeds allowance (16777216)')
+    else expect(BigInt(String(await estimate))).toBeGreaterThan(gasLimit)
   })
 })

@@ -11,7 +11,15 @@ import { type ReadAttributes, readAttributes } from './attributes.ts'
 import { BuildJobs } from './buildJobs.ts'
 import { engineError } from './errors.ts'
 import { payloadId } from './payloadId.ts'
-import { checkGetPayload, checkNewPayload, formatBody, formatBuilt, readExtras, readPayload } from './payloads.ts'
+import {
+  checkGetPayload,
+  checkNewPayload,
+  formatBody,
+  formatBuilt,
+  type GetPayloadVersion,
+  readExtras,
+  readPayload,
+} from './payloads.ts'
 
 export interface EngineModules {
   chain: Chain
@@ -29,7 +37,7 @@ export interface EngineOptions {
 const MAX_BODIES = 1024
 
 /** First byte of the ids that a version of getPayload may be asked for: the version of the attributes. */
-const PAYLOAD_ID_VERSIONS: Record<1 | 2 | 3 | 4, number[]> = { 1: [1], 2: [1, 2], 3: [3], 4: [3] }
+const PAYLOAD_ID_VERSIONS: Record<GetPayloadVersion, number[]> = { 1: [1], 2: [1, 2], 3: [3], 4: [3], 5: [3] }
 
 const forkchoiceState: Param<ForkchoiceState> = {
   parse(value) {
@@ -47,7 +55,7 @@ const hashes: Param<Hex[]> = {
 }
 const rest = optional(anyValue, null)
 
-/** The engine_ namespace, versions 1 to 4; `close` ends blocks under construction. */
+/** The engine_ namespace, versions 1 to 5; `close` ends blocks under construction. */
 export function createEngineMethods(
   modules: EngineModules,
   options: EngineOptions,
@@ -118,7 +126,7 @@ export function createEngineMethods(
     return method([anyValue, rest, rest, rest], ([payload, list, root, requests]) => run(payload, list, root, requests))
   }
 
-  const getPayload = (version: 1 | 2 | 3 | 4) =>
+  const getPayload = (version: GetPayloadVersion) =>
     method([payloadIdParam], async ([id]) => {
       const idVersion = Number.parseInt(id.slice(2, 4), 16)
       if (!PAYLOAD_ID_VERSIONS[version].includes(idVersion)) throw engineError('unsupportedFork')
@@ -140,6 +148,7 @@ export function createEngineMethods(
     engine_getPayloadV2: getPayload(2),
     engine_getPayloadV3: getPayload(3),
     engine_getPayloadV4: getPayload(4),
+    engine_getPayloadV5: getPayload(5),
     engine_getPayloadBodiesByHashV1: method([hashes], async ([list]) => {
       const bodies: (object | null)[] = []
       for (const hash of list) bodies.push(formatBody(await chain.blockByHash(hash)))

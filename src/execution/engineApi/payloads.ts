@@ -81,14 +81,15 @@ export function checkNewPayload(
   if (payload.withdrawalsRoot === undefined) throw refuse('nil withdrawalsRoot post-isthmus')
 }
 
-export function checkGetPayload(version: 1 | 2 | 3 | 4, timestamp: number, chain: Forks): void {
-  const isEcotone = chain.isForkActive('ecotone', timestamp)
-  const isIsthmus = chain.isForkActive('isthmus', timestamp)
-  const fits = version <= 2 ? !isEcotone : version === 3 ? isEcotone && !isIsthmus : isIsthmus
-  if (!fits) throw engineError('unsupportedFork')
+export type GetPayloadVersion = 1 | 2 | 3 | 4 | 5
+
+export function checkGetPayload(version: GetPayloadVersion, timestamp: number, chain: Forks): void {
+  const at = (fork: 'ecotone' | 'isthmus' | 'karst') => chain.isForkActive(fork, timestamp)
+  const wanted = at('karst') ? 5 : at('isthmus') ? 4 : at('ecotone') ? 3 : 2
+  if (Math.max(version, 2) !== wanted) throw engineError('unsupportedFork')
 }
 
-export function formatBuilt(version: 1 | 2 | 3 | 4, { envelope, blockValue }: BuiltBlock): object {
+export function formatBuilt(version: GetPayloadVersion, { envelope, blockValue }: BuiltBlock): object {
   const executionPayload = payloadToJson(envelope.payload)
   if (version === 1) return executionPayload
   const answer = { executionPayload, blockValue: toQuantity(blockValue) }
@@ -98,7 +99,7 @@ export function formatBuilt(version: 1 | 2 | 3 | 4, { envelope, blockValue }: Bu
     blobsBundle: { commitments: [], proofs: [], blobs: [] },
     shouldOverrideBuilder: false,
     parentBeaconBlockRoot: envelope.parentBeaconBlockRoot,
-    ...(version === 4 ? { executionRequests: [] } : {}),
+    ...(version >= 4 ? { executionRequests: [] } : {}),
   }
 }
 

@@ -13,6 +13,8 @@ const ACCESS_LIST_KEY_GAS = 1_900n
 const INIT_CODE_WORD_GAS = 2n
 /** EIP-3860. */
 export const MAX_INIT_CODE_BYTES = 49_152
+/** EIP-7825 (Karst): most gas that a signed transaction may have; deposits and calls may have more. */
+export const MAX_TX_GAS = 16_777_216n
 /** EIP-7702. */
 const AUTHORIZATION_GAS = 25_000n
 /** EIP-7623. */

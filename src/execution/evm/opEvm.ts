@@ -16,6 +16,9 @@ const HARDFORKS: Record<EvmVersion, Hardfork> = {
   prague: Hardfork.Prague,
 }
 
+/** What Karst takes of Osaka that the EVM knows of: limits and price of MODEXP, CLZ. P256VERIFY is our own. */
+const KARST_EIPS = [7823, 7883, 7939]
+
 const CUSTOM_CRYPTO: CustomCrypto = {
   keccak256,
   sha256,
@@ -37,6 +40,7 @@ export class OpEvm {
     const common = new Common({
       chain: { ...Mainnet, chainId: chainId.toString() },
       hardfork: HARDFORKS[rules.evm],
+      ...(rules.karst ? { eips: KARST_EIPS } : {}),
       customCrypto: CUSTOM_CRYPTO,
     })
     const blockchain: EVMMockBlockchainInterface = {

@@ -51,12 +51,89 @@ describe('P256VERIFY', () => {
     expect(await call('fjord', P256_VERIFY, data)).toEqual({ output, gasUsed: 3450n, failed: false })
   })
 
+  it('costs 6900 gas from Karst on, whatever the input', async () => {
+    expect(await call('jovian', P256_VERIFY, input)).toMatchObject({ output: one, gasUsed: 3450n })
+    expect(await call('karst', P256_VERIFY, input)).toEqual({ output: one, gasUsed: 6900n, failed: false })
+    for (const data of [changed(40), input.subarray(1)]) {
+      expect(await call('karst', P256_VERIFY, data)).toEqual({ output: '0x', gasUsed: 6900n, failed: false })
+    }
+    expect(await call('karst', P256_VERIFY, input, 6899n)).toEqual({ output: '0x', gasUsed: 6899n, failed: true })
+  })
+
   it('needs its gas', async () => {
     expect(await call('fjord', P256_VERIFY, input, 3449n)).toEqual({ output: '0x', gasUsed: 3449n, failed: true })
   })
 
   it('is no precompile before Fjord', async () => {
     expect(await call('ecotone', P256_VERIFY, input)).toEqual({ output: '0x', gasUsed: 0n, failed: false })
+  })
+})
+
+describe('MODEXP', () => {
+  const MODEXP = address(5)
+  const GAS = 100_000_000n
+  const length = (bytes: number) => fromHex(`0x${bytes.toString(16).padStart(64, '0')}`)
+  /** base = 3, an exponent with these first bytes and zeros after them, an odd modulus. */
+  function modexp(baseBytes: number, exponentBytes: number, modulusBytes: number, exponent: number[] = [0xff]) {
+    const base = new Uint8Array(baseBytes)
+    if (baseBytes > 0) base[baseBytes - 1] = 3
+    const power = new Uint8Array(exponentBytes)
+    power.set(exponent.slice(0, exponentBytes))
+    const modulus = new Uint8Array(modulusBytes).fill(0xfb)
+    return concatBytes(length(baseBytes), length(exponentBytes), length(modulusBytes), base, power, modulus)
+  }
+
+  // EIP-2565 divides by 3 and takes at least 200; EIP-7883 does not divide, takes at least 500, and doubles both factors.
+  it.each([
+    { id: 'small numbers', input: modexp(1, 1, 1, [3]), jovian: 200n, karst: 500n },
+    { id: 'no exponent', input: modexp(32, 0, 32), jovian: 200n, karst: 500n },
+    { id: '32 bytes each', input: modexp(32, 32, 32), jovian: (255n * 16n) / 3n, karst: 255n * 16n },
+    { id: '33 bytes of modulus', input: modexp(1, 32, 33), jovian: (255n * 25n) / 3n, karst: 255n * 50n },
+    {
+      id: 'an exponent of 40 bytes',
+      input: modexp(8, 40, 8),
+      jovian: 200n,
+      karst: (16n * 8n + 255n) * 16n,
+    },
+    {
+      id: 'an exponent of 40 bytes that begins with 32 zeros',
+      input: modexp(64, 40, 64, [...new Array(32).fill(0), 1]),
+      jovian: (64n * 8n * 8n) / 3n,
+      karst: 16n * 8n * 2n * 64n,
+    },
+    { id: '1024 bytes of modulus', input: modexp(1, 1, 1024), jovian: (7n * 16384n) / 3n, karst: 7n * 32768n },
+  ])('$id: price under Jovian and Karst', async ({ input, jovian, karst }) => {
+    const before = await call('jovian', MODEXP, input, GAS)
+    expect(before).toMatchObject({ gasUsed: jovian, failed: false })
+    expect(await call('karst', MODEXP, input, GAS)).toEqual({ ...before, gasUsed: karst })
+    expect((await call('karst', MODEXP, input, karst - 1n)).failed).toBe(true)
+  })
+
+  it.each([
+    { id: 'base', input: modexp(1025, 1, 1) },
+    { id: 'exponent', input: modexp(1, 1025, 1) },
+    { id: 'modulus', input: modexp(1, 1, 1025) },
+    { id: 'exponent, with nothing else', input: modexp(0, 1025, 0) },
+  ])('takes no $id of more than 1024 bytes from Karst on', async ({ input }) => {
+    expect((await call('jovian', MODEXP, input, GAS)).failed).toBe(false)
+    expect(await call('karst', MODEXP, input, GAS)).toEqual({ output: '0x', gasUsed: GAS, failed: true })
+  })
+})
+
+describe('CLZ', () => {
+  const CODE: Hex = '0x60011e5f55'
+
+  it('counts leading zeros from Karst on, and is no opcode before', async () => {
+    const { createMemoryBlock, deposit, slotOf } = await import('../testUtils/memoryBlock.ts')
+    const to = address(0x4444)
+    for (const [fork, status, expected] of [
+      ['jovian', 0, 0n],
+      ['karst', 1, 255n],
+    ] as const) {
+      const { execution, world } = createMemoryBlock({ fork, accounts: { [to]: { code: CODE } } })
+      expect((await execution.add(deposit({ to }))).status).toBe(status)
+      expect(slotOf(world, to, 0n)).toBe(expected)
+    }
   })
 })
 

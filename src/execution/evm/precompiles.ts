@@ -46,7 +46,7 @@ export function opPrecompiles(common: Common, rules: Rules): CustomPrecompile[] 
   const add = (address: string, run: PrecompileFunc) =>
     changed.push({ address: createAddressFromString(address), function: run })
   if (rules.ecotone) add(ADDRESS.pointEvaluation, pointEvaluation)
-  if (rules.fjord) add(ADDRESS.p256Verify, p256Verify)
+  if (rules.fjord) add(ADDRESS.p256Verify, p256Verify(rules.karst ? KARST_P256_VERIFY_GAS : P256_VERIFY_GAS))
   const limits = limitsOf(rules)
   for (const name of ['bn256Pairing', 'blsG1Msm', 'blsG2Msm', 'blsPairing'] as const) {
     const limit = limits[name]
@@ -71,12 +71,16 @@ function failure(input: PrecompileInput, error: keyof typeof EVMError.errorMessa
 
 /** RIP-7212. */
 const P256_VERIFY_GAS = 3450n
+/** EIP-7951. */
+const KARST_P256_VERIFY_GAS = 6900n
 const TRUE_WORD = concatBytes(new Uint8Array(31), Uint8Array.of(1))
 
-function p256Verify(input: PrecompileInput): ExecResult {
-  if (input.gasLimit < P256_VERIFY_GAS) return failure(input, 'OUT_OF_GAS')
-  const valid = input.data.length === 160 && isP256Signature(input.data)
-  return { executionGasUsed: P256_VERIFY_GAS, returnValue: valid ? TRUE_WORD : EMPTY_BYTES }
+function p256Verify(gas: bigint): PrecompileFunc {
+  return (input) => {
+    if (input.gasLimit < gas) return failure(input, 'OUT_OF_GAS')
+    const valid = input.data.length === 160 && isP256Signature(input.data)
+    return { executionGasUsed: gas, returnValue: valid ? TRUE_WORD : EMPTY_BYTES }
+  }
 }
 
 /** hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */

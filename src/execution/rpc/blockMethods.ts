@@ -61,8 +61,9 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
     ),
     eth_getBlockReceipts: method([param.blockSelector], async ([selector]) => {
       const header = await findHeader(chain, selector)
-      const receipts = header === undefined ? undefined : await chain.receipts(header.hash)
-      return receipts === undefined ? null : receipts.map(formatReceipt)
+      if (header === undefined) return null
+      const receipts = await chain.receipts(header.hash)
+      return receipts?.map((receipt) => formatReceipt(receipt, header.timestamp)) ?? null
     }),
   }
 }

@@ -3,8 +3,12 @@ import { toHex, toQuantity } from '../../lib/hex.ts'
 import type { L1FeeFields, Log, Receipt } from '../chain/block.ts'
 import type { JsonRecord } from './formatTransaction.ts'
 
-/** op-geth's RPC form of a receipt: Ethereum's members, then the L1 costs or those of a deposit. */
-export function formatReceipt(receipt: Receipt): JsonRecord {
+/**
+ * op-geth's RPC form of a receipt: Ethereum's members, then the L1 costs or those of a deposit. Its logs show the
+ * timestamp of the block.
+ */
+export function formatReceipt(receipt: Receipt, blockTimestamp: number): JsonRecord {
+  const origin = { ...receipt, blockTimestamp }
   return {
     blockHash: receipt.blockHash,
     blockNumber: toQuantity(receipt.blockNumber),
@@ -18,7 +22,7 @@ export function formatReceipt(receipt: Receipt): JsonRecord {
     from: receipt.from,
     gasUsed: toQuantity(receipt.gasUsed),
     ...(receipt.l1Fee === undefined ? {} : formatL1Fee(receipt.l1Fee)),
-    logs: receipt.logs.map((log) => formatLog(log, receipt)),
+    logs: receipt.logs.map((log) => formatLog(log, origin)),
     logsBloom: receipt.logsBloom,
     status: toQuantity(receipt.status),
     to: receipt.to,
@@ -32,6 +36,7 @@ export function formatReceipt(receipt: Receipt): JsonRecord {
 export interface LogOrigin {
   blockHash: Hex
   blockNumber: number
+  blockTimestamp: number
   transactionHash: Hex
   transactionIndex: number
 }
@@ -45,6 +50,7 @@ export function formatLog(log: Log, origin: LogOrigin, removed = false): JsonRec
     transactionHash: origin.transactionHash,
     transactionIndex: toQuantity(origin.transactionIndex),
     blockHash: origin.blockHash,
+    blockTimestamp: toQuantity(origin.blockTimestamp),
     logIndex: toQuantity(log.logIndex),
     removed,
   }

@@ -6,7 +6,7 @@ export type JsonRecord = { [key: string]: JsonValue }
 
 /** Where a mined transaction stands. Deposits take nonce and receipt version from their receipt. */
 export interface MinedAt {
-  header: Pick<BlockHeader, 'hash' | 'number' | 'baseFeePerGas'>
+  header: Pick<BlockHeader, 'hash' | 'number' | 'timestamp' | 'baseFeePerGas'>
   index: number
   receipt?: Pick<Receipt, 'depositNonce' | 'depositReceiptVersion'> | undefined
 }
@@ -16,6 +16,7 @@ export function formatTransaction(transaction: Transaction, mined: MinedAt | und
   const place = {
     blockHash: mined?.header.hash ?? null,
     blockNumber: mined === undefined ? null : toQuantity(mined.header.number),
+    blockTimestamp: mined === undefined ? null : toQuantity(mined.header.timestamp),
     transactionIndex: mined === undefined ? null : toQuantity(mined.index),
   }
   const common = {

@@ -20,7 +20,8 @@ export async function logsOfBlock(
 ): Promise<JsonRecord[]> {
   const found: JsonRecord[] = []
   for (const receipt of (await chain.receipts(header.hash)) ?? []) {
-    for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, receipt, removed))
+    const origin = { ...receipt, blockTimestamp: header.timestamp }
+    for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, origin, removed))
   }
   return found
 }

@@ -30,7 +30,7 @@ describe.each(RECORDINGS)('%s, executed through the Engine API', (name) => {
   /** The payload a rollup node would send. */
   function payloadOf(block: Json, number: number): Json {
     const members = ['parentHash', 'stateRoot', 'receiptsRoot', 'logsBloom', 'gasLimit', 'gasUsed', 'timestamp']
-    const more = ['extraData', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas']
+    const more = ['extraData', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas', 'withdrawalsRoot']
     return {
       ...Object.fromEntries([...members, ...more].map((member) => [member, block[member] ?? null])),
       feeRecipient: block.miner ?? null,

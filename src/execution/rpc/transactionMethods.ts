@@ -34,7 +34,8 @@ export function createTransactionMethods(modules: Modules, options: Options): Me
     eth_getTransactionReceipt: method([param.hash], async ([hash]) => {
       const located = await chain.transactionByHash(hash)
       const receipt = located && (await chain.receipts(located.block.hash))?.[located.index]
-      return receipt === undefined ? null : formatReceipt(receipt)
+      if (located === undefined || receipt === undefined) return null
+      return formatReceipt(receipt, located.block.timestamp)
     }),
     eth_getRawTransactionByHash: method([param.hash], async ([hash]) => {
       const transaction = (await chain.transactionByHash(hash))?.transaction ?? pool.get(hash)

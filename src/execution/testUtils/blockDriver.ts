@@ -38,7 +38,7 @@ export class BlockDriver {
   async build(options: BuildOptions = {}): Promise<Json> {
     const id = await this.start(options)
     await options.meanwhile?.()
-    const method = `engine_getPayloadV${this.isIsthmus ? 4 : 3}`
+    const method = `engine_getPayloadV${this.isActive('karst') ? 5 : this.isActive('isthmus') ? 4 : 3}`
     const { executionPayload, parentBeaconBlockRoot } = object(await this.engine.request(method, [id]))
     await this.insert(object(executionPayload), parentBeaconBlockRoot)
     return object(executionPayload)
@@ -75,9 +75,9 @@ export class BlockDriver {
     }
   }
 
-  /** Told by the genesis: these chains do not change forks while they are driven. */
-  private get isIsthmus(): boolean {
-    return isForkActive(this.config, 'isthmus', this.config.genesis.l2Time)
+  /** Told by the genesis: the chains that blocks are built on do not change forks meanwhile. */
+  private isActive(fork: 'isthmus' | 'karst'): boolean {
+    return isForkActive(this.config, fork, this.config.genesis.l2Time)
   }
 
   async start(options: BuildOptions = {}): Promise<Hex> {
@@ -91,7 +91,7 @@ export class BlockDriver {
 
   async insert(payload: Json, beaconRoot: JsonValue | undefined): Promise<void> {
     const params = [payload, [], beaconRoot ?? ZERO_HASH]
-    const status = this.isIsthmus
+    const status = isForkActive(this.config, 'isthmus', quantityToNumber(payload.timestamp))
       ? object(await this.engine.request('engine_newPayloadV4', [...params, []]))
       : object(await this.engine.request('engine_newPayloadV3', params))
     if (status.status !== 'VALID') throw new Error(`payload was refused: ${JSON.stringify(status)}`)

@@ -20,6 +20,7 @@ export class FakePoolChain implements PoolChain {
   baseFee = 1_000_000_000n
   l1Fee = 0n
   isthmus = false
+  karst = false
   private header: BlockHeader = {
     ...recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 1).header,
     hash: ZERO_HASH,
@@ -57,7 +58,8 @@ export class FakePoolChain implements PoolChain {
     this.header = { ...this.header, gasLimit }
   }
 
-  isForkActive = (fork: string) => this.isthmus || !['isthmus', 'jovian', 'karst', 'lagoon'].includes(fork)
+  isForkActive = (fork: string) =>
+    this.karst || (this.isthmus && fork !== 'karst') || !['isthmus', 'jovian', 'karst', 'lagoon'].includes(fork)
   head = () => this.header
   blockByHash = async (hash: Hex) => this.blocks.get(hash)
   nextBaseFee = () => this.baseFee

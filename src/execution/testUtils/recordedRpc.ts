@@ -17,12 +17,25 @@ export interface RecordedRpc {
   rawTransactions: (Hex | null)[][]
 }
 
-export const RECORDINGS = ['granite-singular-zlib-calldata', 'granite-span-zlib-blobs', 'holocene-span-brotli-calldata']
+export const RECORDINGS = [
+  'granite-singular-zlib-calldata',
+  'granite-span-zlib-blobs',
+  'holocene-span-brotli-calldata',
+  '2026-holocene-isthmus-jovian-calldata',
+  '2026-holocene-to-karst-blobs',
+]
 
+/** What op-geth answered; `blockTimestamp`, which it shows since geth 1.16, is filled in where an older one was recorded. */
 export function loadRecordedRpc(name: string): RecordedRpc {
   const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
   const { genesis, rollup, l2, l2Receipts, l2RawTransactions } = JSON.parse(gunzipSync(readFileSync(url)).toString())
-  return { genesis, rollup, blocks: l2, receipts: l2Receipts, rawTransactions: l2RawTransactions }
+  const blocks: RecordedRpc['blocks'] = l2
+  const receipts: RecordedRpc['receipts'] = l2Receipts
+  for (const [number, { timestamp = null, transactions }] of blocks.entries()) {
+    for (const json of transactions) json.blockTimestamp ??= timestamp
+    for (const { logs } of receipts[number] ?? []) for (const log of logs as Json[]) log.blockTimestamp ??= timestamp
+  }
+  return { genesis, rollup, blocks, receipts, rawTransactions: l2RawTransactions }
 }
 
 /** EIP-2718 encodings of a recorded block: deposits are rebuilt from their JSON form. */
@@ -90,6 +103,10 @@ export function receiptFromJson(json: Json): Receipt {
     if (json.l1BlobBaseFee !== undefined) l1Fee.l1BlobBaseFee = big('l1BlobBaseFee')
     if (json.l1BaseFeeScalar !== undefined) l1Fee.l1BaseFeeScalar = big('l1BaseFeeScalar')
     if (json.l1BlobBaseFeeScalar !== undefined) l1Fee.l1BlobBaseFeeScalar = big('l1BlobBaseFeeScalar')
+    if (json.operatorFeeScalar !== undefined) l1Fee.operatorFeeScalar = big('operatorFeeScalar')
+    if (json.operatorFeeConstant !== undefined) l1Fee.operatorFeeConstant = big('operatorFeeConstant')
+    if (json.daFootprintGasScalar !== undefined) l1Fee.daFootprintGasScalar = big('daFootprintGasScalar')
+    if (json.blobGasUsed !== undefined) l1Fee.daFootprint = big('blobGasUsed')
     receipt.l1Fee = l1Fee
   }
   return receipt

@@ -7,6 +7,7 @@ export const POOL_ERROR_TEXTS = {
   typeNotSupported: 'transaction type not supported',
   oversizedData: 'oversized data',
   gasLimit: 'exceeds block gas limit',
+  gasLimitTooHigh: 'transaction gas limit too high',
   initCodeSize: 'max initcode size exceeded',
   feeCapVeryHigh: 'max fee per gas higher than 2^256-1',
   tipVeryHigh: 'max priority fee per gas higher than 2^256-1',

@@ -88,6 +88,14 @@ describe('what the pool refuses, in the words of geth', () => {
       error: 'exceeds block gas limit',
     },
     {
+      id: 'more gas than a transaction may have from Karst on',
+      prepare: () => {
+        chain.karst = true
+      },
+      fields: { gasLimit: 16_777_217n, maxFeePerGas: 1_000_000n, maxPriorityFeePerGas: 1_000_000n },
+      error: 'transaction gas limit too high: cap 16777216, tx 16777217',
+    },
+    {
       id: 'tip above fee cap',
       fields: { maxFeePerGas: 5n, maxPriorityFeePerGas: 6n },
       error: 'max priority fee per gas higher than max fee per gas',

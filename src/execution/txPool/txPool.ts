@@ -6,6 +6,7 @@ import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { Chain, DaSizeLimits, HeadChange, L1FeeSource, StateReader, TxCursor, TxSource } from '../chain/types.ts'
+import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
@@ -314,7 +315,9 @@ export class TxPool implements TxSource {
   /** After a new head: drops what is used up, too dear for its sender or too large, and promotes what became executable. */
   private async revalidate(): Promise<void> {
     const { state, fees } = await this.currentView()
-    const maxGas = maxTransactionGas(this.modules.chain.head(), this.options.effectiveGasLimit)
+    const { chain } = this.modules
+    let maxGas = maxTransactionGas(chain.head(), this.options.effectiveGasLimit)
+    if (maxGas > MAX_TX_GAS && chain.isForkActive('karst', chain.head().timestamp)) maxGas = MAX_TX_GAS
     let promoted: SignedTransaction | undefined
     for (const [sender, queue] of [...this.senders]) {
       const account = await state.account(sender)

@@ -1,6 +1,6 @@
 import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import type { AccountState, Chain, L1FeeSource } from '../chain/types.ts'
-import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
+import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import { TxPoolError } from './errors.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
 
@@ -36,6 +36,9 @@ export function checkTransaction(
     throw new TxPoolError('initCodeSize', `code size ${data.length}, limit ${MAX_INIT_CODE_BYTES}`)
   }
   if (gasLimit > maxTransactionGas(head, options.effectiveGasLimit)) throw new TxPoolError('gasLimit')
+  if (gasLimit > MAX_TX_GAS && chain.isForkActive('karst', head.timestamp)) {
+    throw new TxPoolError('gasLimitTooHigh', `cap ${MAX_TX_GAS}, tx ${gasLimit}`)
+  }
   if (maxFeePerGas > MAX_UINT256) throw new TxPoolError('feeCapVeryHigh')
   if (maxPriorityFeePerGas > MAX_UINT256) throw new TxPoolError('tipVeryHigh')
   if (maxPriorityFeePerGas > maxFeePerGas) throw new TxPoolError('tipAboveFeeCap')

@@ -6,7 +6,7 @@ import { createMemoryBlock, deposit, type MemoryAccount } from '../../testUtils/
 // Random programs that call each other, run by this loop and by EthereumJS's: gas, output, logs, error and state must be the same.
 
 const RUNS = Number(process.env.DEVIUM_EVM_FUZZ_RUNS ?? 300)
-const FORKS = ['regolith', 'canyon', 'granite', 'isthmus'] as const
+const FORKS = ['regolith', 'canyon', 'granite', 'isthmus', 'karst'] as const
 
 const CONTRACTS = [0, 1, 2].map((index): Hex => `0x${'c0'.repeat(19)}${(0xa0 + index).toString(16)}`)
 const [FIRST = '0x'] = CONTRACTS
@@ -90,6 +90,7 @@ const piece: fc.Arbitrary<number[]> = fc.oneof(
       opcode(...BINARY, 0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d),
     ),
   },
+  { weight: 1, arbitrary: sequence(push1(word), opcode(0x1e), keepOutcome) },
   { weight: 1, arbitrary: opcode(...BINARY, 0x08, 0x09, 0x10, 0x14, 0x15, 0x19, 0x1a, 0x1b, 0x1c) },
   {
     weight: 2,

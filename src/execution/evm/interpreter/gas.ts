@@ -131,7 +131,10 @@ const ECOTONE_ENTRIES: readonly Entry[] = [
   [0x5e, 3, 3, 0],
 ]
 
-export function opcodeTable(rules: Pick<Rules, 'canyon' | 'ecotone'>): OpcodeTable {
+/** EIP-7939. */
+const KARST_ENTRIES: readonly Entry[] = [[0x1e, 5, 1, 1]]
+
+export function opcodeTable(rules: Pick<Rules, 'canyon' | 'ecotone' | 'karst'>): OpcodeTable {
   const table: OpcodeTable = {
     gas: new Int32Array(256).fill(-1),
     takes: new Uint8Array(256),
@@ -149,5 +152,6 @@ export function opcodeTable(rules: Pick<Rules, 'canyon' | 'ecotone'>): OpcodeTab
   for (let n = 0; n <= 4; n++) add([0xa0 + n, 375 * (n + 1), n + 2, 0])
   if (rules.canyon) for (const entry of CANYON_ENTRIES) add(entry)
   if (rules.ecotone) for (const entry of ECOTONE_ENTRIES) add(entry)
+  if (rules.karst) for (const entry of KARST_ENTRIES) add(entry)
   return table
 }

@@ -193,6 +193,9 @@ export function runLoop(frame: Frame, host: Host): Exit {
         sp--
         stack[sp - 1] = words.signedShiftRight(a, b)
         break
+      case 0x1e:
+        stack[sp - 1] = words.leadingZeros(a)
+        break
       case 0x20:
         sp--
         if (!payForCopy(frame, a, b, KECCAK_WORD_GAS)) return 'failed'

@@ -25,6 +25,7 @@ const NAMES: Readonly<Record<number, string>> = {
   27: 'SHL',
   28: 'SHR',
   29: 'SAR',
+  30: 'CLZ',
   32: 'KECCAK256',
   48: 'ADDRESS',
   49: 'BALANCE',

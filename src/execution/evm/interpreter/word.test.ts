@@ -98,6 +98,7 @@ describe('words', () => {
         expect(words.wordToSlot(word)).toBe(`0x${digits}`)
         expect(words.wordToAddress(word)).toBe(`0x${digits.slice(24)}`)
         expectWord(words.not(word), MODULUS - 1n - a)
+        expect(words.leadingZeros(word)).toBe(a === 0n ? 256 : 256 - a.toString(2).length)
       }),
     )
   })

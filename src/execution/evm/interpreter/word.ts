@@ -158,6 +158,16 @@ export function signedShiftRight(shift: Word, word: Word): Word {
   return wrap(signed(word) >> (shift >= 256 ? 255n : BigInt(shift)))
 }
 
+/** Zero bits before the first one that is set; 256 of 0. */
+export function leadingZeros(word: Word): number {
+  if (typeof word === 'number') {
+    const high = Math.floor(word / TWO_32)
+    return high === 0 ? 224 + Math.clz32(word) : 192 + Math.clz32(high)
+  }
+  const digits = word.toString(16)
+  return 256 - digits.length * 4 + Math.clz32(Number.parseInt(digits.charAt(0), 16)) - 28
+}
+
 /** Big-endian word at `offset`; all 32 bytes must be there. */
 export function readWord(view: DataView, offset: number): Word {
   if (
