@@ -1,5 +1,6 @@
 import { L1_RPC_KINDS } from '../l1/index.ts'
 import { UsageError } from '../lib/errors.ts'
+import { DEFAULT_MAX_REORG_WINDOWS } from '../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../rollup/protocol/index.ts'
 import { type FlagSpec, flag } from './flags.ts'
 import { logFlags } from './program.ts'
@@ -58,6 +59,11 @@ export const rollupNodeFlags = {
     env: 'L2_ENGINE_KIND',
   }),
   l2EngineRpcTimeout: flag.durationMs(L2, 'l2.engine-rpc-timeout', 10_000, 'Time that a call of the engine may take'),
+  l2SkipSyncStartCheck: flag.boolean(
+    L2,
+    'l2.skip-sync-start-check',
+    'At the start, believe the blocks between the safe head and the first one whose L1 origin is canonical',
+  ),
   syncMode: flag.choice(ROLLUP, 'syncmode', ['consensus-layer'], 'consensus-layer', 'How the node catches up'),
 
   network: flag.optional(ROLLUP, 'network', 'Network of the built-in registry', { placeholder: '<name>' }),
@@ -67,6 +73,13 @@ export const rollupNodeFlags = {
     'rollup.l1-chain-config',
     "File with L1's chain config or genesis: blob fee parameters of an L1 that is no public network",
     { placeholder: '<file>' },
+  ),
+  rollupMaxReorgWindows: flag.integer(
+    ROLLUP,
+    'rollup.max-reorg-windows',
+    DEFAULT_MAX_REORG_WINDOWS,
+    'Sequencing windows that an L1 reorg may reach back; the node waits for you at a deeper one',
+    { min: 1 },
   ),
   overrideCanyon: overrideFlag('canyon'),
   overrideDelta: overrideFlag('delta'),

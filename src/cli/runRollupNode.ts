@@ -118,6 +118,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       {
         ...(sequencing === undefined ? {} : { sequencing }),
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
+        startHeads: { maxReorgWindows: values.rollupMaxReorgWindows, skipCheck: values.l2SkipSyncStartCheck },
       },
     )
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { silentLogger } from '../../lib/logger.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { turnsPass } from '../../lib/nextTurn.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import { ZERO_HASH } from '../protocol/types.ts'
-import { findStartHeads } from './findStartHeads.ts'
+import { findStartHeads, type StartHeadsOptions } from './findStartHeads.ts'
 import type { L2BlockLabel } from './types.ts'
 
 const BLOCKS_PER_ORIGIN = 2
@@ -51,6 +53,7 @@ function l2Chain(head: number, labels: Partial<Record<L2BlockLabel, number>> = {
       for (let number = 0; number <= head; number++) if (at(number).hash === wanted) return at(number)
       return undefined
     },
+    blockRefByNumber: async (number: number) => (number <= head ? at(number) : undefined),
   }
 }
 
@@ -75,14 +78,18 @@ function config(seqWindowSize: number): RollupConfig {
   }
 }
 
+const clock = new ManualClock()
+
 async function numbers(
-  l2: ReturnType<typeof l2Chain>,
-  l1: ReturnType<typeof l1Chain>,
+  engine: Pick<ReturnType<typeof l2Chain>, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>,
+  l1: Pick<ReturnType<typeof l1Chain>, 'blockInfoByHash' | 'blockInfoByNumber'>,
   seqWindowSize: number,
+  options: StartHeadsOptions & { logger?: typeof silentLogger } = {},
 ): Promise<{ unsafe: number; safe: number; finalized: number }> {
   const { unsafe, safe, finalized } = await findStartHeads(
-    { engine: l2, l1, logger: silentLogger },
+    { engine, l1, clock, logger: options.logger ?? silentLogger },
     config(seqWindowSize),
+    options,
   )
   return { unsafe: unsafe.number, safe: safe.number, finalized: finalized.number }
 }
@@ -137,50 +144,163 @@ describe('findStartHeads', () => {
     expect(await numbers(l2, l1, window)).toEqual(expected)
   })
 
+  it('leaves a recovered engine its tip, and goes back by the offset with safe and finalized', async () => {
+    expect(await numbers(l2Chain(100), l1Chain(60), 3, { offsetBlocks: 30 })).toEqual({
+      unsafe: 100,
+      safe: 70,
+      finalized: 70,
+    })
+    const rewound = l2Chain(20, { latest: 5, safe: 9, finalized: 2 })
+    expect(await numbers(rewound, l1Chain(12), 100, { offsetBlocks: 30 })).toEqual({ unsafe: 5, safe: 0, finalized: 0 })
+  })
+
+  it('jumps to safe without the check between', async () => {
+    const l2 = l2Chain(400, { safe: 10, finalized: 2 })
+    const read = new Set<number>()
+    const engine = {
+      ...l2,
+      blockRefByNumber: async (number: number) => {
+        read.add(number)
+        return l2.blockRefByNumber(number)
+      },
+    }
+    expect(await numbers(engine, l1Chain(210), 2, { skipCheck: true })).toEqual({ unsafe: 400, safe: 9, finalized: 2 })
+    expect(read.has(200)).toBe(false)
+  })
+
   it('refuses an engine with another genesis', async () => {
     const l2 = { ...l2Chain(4), blockRefByHash: async () => undefined }
     await expect(numbers(l2, l1Chain(3), 10)).rejects.toMatchObject({ code: 'l2-chain', severity: 'critical' })
   })
 
-  it('refuses an L1 that has another block where the rollup starts', async () => {
-    await expect(numbers(l2Chain(4), l1Chain(6, 0), 10)).rejects.toMatchObject({
-      code: 'l2-chain',
-      severity: 'critical',
-    })
+  it('names an L1 that has another block where the rollup starts, and does not end the node', async () => {
+    const failure = numbers(l2Chain(4), l1Chain(6, 0), 10)
+    await expect(failure).rejects.toMatchObject({ code: 'l1-chain', severity: undefined })
+    await expect(failure).rejects.toThrow(`L1 block 0 is ${hash('fork', 0)}`)
   })
 
-  it('refuses to go back below finalized', async () => {
+  it('names the block that cannot take the finalized one, and does not end the node', async () => {
     const l2 = l2Chain(20, { safe: 12, finalized: 10 })
     const other = { ...l2.at(10), hash: hash('other', 10) }
     const engine = {
       ...l2,
       blockRefByLabel: async (label: L2BlockLabel) => (label === 'finalized' ? other : l2.blockRefByLabel(label)),
     }
-    await expect(numbers(engine, l1Chain(12), 100)).rejects.toMatchObject({
-      code: 'finalized-reorg',
-      severity: 'critical',
-    })
+    const failure = numbers(engine, l1Chain(12), 100)
+    await expect(failure).rejects.toMatchObject({ code: 'finalized-reorg', severity: undefined })
+    await expect(failure).rejects.toThrow(`the engine's chain has ${l2.at(10).hash} at 10`)
   })
 
-  it('refuses an L1 reorg deeper than five windows', async () => {
-    await expect(numbers(l2Chain(60, { safe: 2, finalized: 2 }), l1Chain(40, 4), 5)).rejects.toMatchObject({
-      code: 'reorg-too-deep',
-      severity: 'critical',
-    })
+  it('names the block of an L1 reorg deeper than five windows; a higher limit lets it pass', async () => {
+    const l2 = l2Chain(60, { safe: 2, finalized: 2 })
+    const failure = numbers(l2, l1Chain(40, 4), 5)
+    await expect(failure).rejects.toMatchObject({ code: 'reorg-too-deep', severity: undefined })
+    await expect(failure).rejects.toThrow(`L2 block 9 (${l2.at(9).hash})`)
+    await expect(failure).rejects.toThrow('--rollup.max-reorg-windows')
+    expect(await numbers(l2, l1Chain(40, 4), 5, { maxReorgWindows: 6 })).toEqual({ unsafe: 7, safe: 2, finalized: 2 })
   })
 
-  it('notices a chain whose origins skip an L1 block', async () => {
-    const l2 = l2Chain(8)
-    const broken = { ...l2.at(4), l1Origin: { hash: hash('one', 9), number: 9 } }
+  it.each([
+    ['an origin that skips an L1 block', { l1Origin: { hash: hash('one', 4), number: 4 }, sequenceNumber: 0 }],
+    ['a first sequence number above zero', { sequenceNumber: 1 }],
+    ['a sequence number that does not follow', { number: 7, sequenceNumber: 5 }],
+  ])('gives up a block with %s and all above it', async (_what, wrong) => {
+    const l2 = l2Chain(12, { safe: 2, finalized: 2 })
+    const number = 'number' in wrong ? wrong.number : 6
+    const broken = { ...l2.at(number), ...wrong }
+    const swap = (block: L2BlockRef | undefined) => (block?.number === number ? broken : block)
     const engine = {
       ...l2,
-      blockRefByHash: async (wanted: Hex) => (wanted === broken.hash ? broken : l2.blockRefByHash(wanted)),
+      blockRefByHash: async (wanted: Hex) => swap(await l2.blockRefByHash(wanted)),
+      blockRefByNumber: async (at: number) => swap(await l2.blockRefByNumber(at)),
     }
-    await expect(numbers(engine, l1Chain(12), 100)).rejects.toMatchObject({ code: 'l2-chain' })
+    const lines: string[] = []
+    const logger = createLogger({ level: 'warn', format: 'json', color: false, write: (line) => lines.push(line) })
+    expect(await numbers(engine, l1Chain(12), 100, { logger })).toEqual({
+      unsafe: number - 1,
+      safe: 2,
+      finalized: 2,
+    })
+    expect(lines.filter((line) => line.includes(broken.hash))).toHaveLength(1)
   })
 
-  it('is tried again when L1 fails', async () => {
-    const l1 = { ...l1Chain(5), blockInfoByNumber: () => Promise.reject(new Error('timeout')) }
-    await expect(numbers(l2Chain(3), l1, 10)).rejects.toThrow('timeout')
+  it('goes on where it stood when L1 or the engine fail for a while', async () => {
+    const l1 = l1Chain(30)
+    const l2 = l2Chain(60, { safe: 2, finalized: 2 })
+    const isAway = { l1: false, l2: false }
+    let readsOfTip = 0
+    const flaky = {
+      blockInfoByNumber: async (number: number) => {
+        if (number === 30) readsOfTip++
+        if (isAway.l1 && number < 20) throw new Error('connect ECONNREFUSED')
+        return l1.blockInfoByNumber(number)
+      },
+      blockInfoByHash: async (wanted: Hex) => {
+        if (isAway.l1) throw new Error('connect ECONNREFUSED')
+        return l1.blockInfoByHash(wanted)
+      },
+    }
+    const engine = {
+      ...l2,
+      blockRefByHash: async (wanted: Hex) => {
+        if (isAway.l2) throw new Error('connect ECONNREFUSED')
+        return l2.blockRefByHash(wanted)
+      },
+      blockRefByNumber: async (number: number) => {
+        if (isAway.l2) throw new Error('connect ECONNREFUSED')
+        return l2.blockRefByNumber(number)
+      },
+    }
+    const lines: string[] = []
+    const logger = createLogger({ level: 'warn', format: 'json', color: false, write: (line) => lines.push(line) })
+    isAway.l1 = true
+    const result = numbers(engine, flaky, 100, { logger })
+    await turnsPass(200)
+    await clock.advance(100_000)
+    isAway.l1 = false
+    isAway.l2 = true
+    await clock.advance(10_500)
+    await turnsPass(200)
+    await clock.advance(100_000)
+    isAway.l2 = false
+    await clock.advance(10_500)
+    expect(await result).toEqual({ unsafe: 60, safe: 2, finalized: 2 })
+    expect(readsOfTip).toBe(1)
+    expect(lines.length).toBeLessThanOrEqual(2)
+  })
+
+  it('ends with its signal, whatever it waits for', async () => {
+    const l1 = l1Chain(30)
+    const never = new Promise<never>(() => undefined)
+    for (const blockInfoByHash of [() => never, () => Promise.reject(new Error('connect ECONNREFUSED'))]) {
+      const abort = new AbortController()
+      const blockInfoByNumber = async (number: number) => {
+        if (number < 25) throw new Error('connect ECONNREFUSED')
+        return l1.blockInfoByNumber(number)
+      }
+      const result = numbers(l2Chain(60, { safe: 2, finalized: 2 }), { blockInfoByNumber, blockInfoByHash }, 100, {
+        signal: abort.signal,
+      })
+      await turnsPass(100)
+      abort.abort(new Error('Ctrl-C'))
+      await expect(result).rejects.toThrow('Ctrl-C')
+    }
+  })
+
+  it('reads blocks ahead and within a bound', async () => {
+    const l2 = l2Chain(300, { safe: 2, finalized: 2 })
+    const l1 = l1Chain(150)
+    let pending = 0
+    let most = 0
+    const counted = async <T>(read: Promise<T>): Promise<T> => {
+      most = Math.max(most, ++pending)
+      await turnsPass(1)
+      pending--
+      return read
+    }
+    const engine = { ...l2, blockRefByNumber: (number: number) => counted(l2.blockRefByNumber(number)) }
+    const result = await numbers(engine, l1, 1000)
+    expect(result).toEqual({ unsafe: 300, safe: 2, finalized: 2 })
+    expect(most).toBe(32)
   })
 })

@@ -1,65 +1,92 @@
+import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import { createStartWalk, type L1Lookup } from './startWalk.ts'
 import type { Engine, EngineHeads } from './types.ts'
 
-/** L1 reads; `undefined` means that L1 does not have the block (any more, or yet). */
-export interface L1Lookup {
-  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
-  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
-}
-
-/** `l2-chain` (critical): the engine's chain is not this rollup's. `l2-walk`: a block on the way could not be read. */
-export class StartHeadsError extends DeviumError<'l2-chain' | 'l2-walk' | 'finalized-reorg' | 'reorg-too-deep'> {
+/**
+ * `l2-chain` (critical): the engine's chain is not this rollup's. The others pass by themselves or by an operator's
+ * hand, and are tried again: `l1-chain`: L1 is not the one that the rollup stands on; `l2-walk`: a block on the way is
+ * not there; `finalized-reorg`: the engine's chain lacks the block that it calls finalized; `reorg-too-deep`.
+ */
+export class StartHeadsError extends DeviumError<
+  'l1-chain' | 'l2-chain' | 'l2-walk' | 'finalized-reorg' | 'reorg-too-deep'
+> {
   override readonly name = 'StartHeadsError'
 }
 
 /** Sequencing windows that an L1 reorg may reach back before it is taken for a fault (op-node: MaxReorgSeqWindows). */
-const MAX_REORG_SEQ_WINDOWS = 5
+export const DEFAULT_MAX_REORG_WINDOWS = 5
 /** Windows after which an engine without safe and finalized labels is taken as recovered (op-node: RecoverMinSeqWindows). */
 const RECOVER_MIN_SEQ_WINDOWS = 14
 
 export type StartHeads = Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>
+type StartEngine = Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
+
+export interface StartHeadsOptions {
+  signal?: AbortSignal
+  /** Sequencing windows that an L1 reorg may reach back. */
+  maxReorgWindows?: number
+  /** L2 blocks that a recovered engine's safe and finalized head stay behind its tip (`syncmode.offset-el-safe`). */
+  offsetBlocks?: number
+  /** Believes the blocks between the first one with a canonical origin and the safe head (`l2.skip-sync-start-check`). */
+  skipCheck?: boolean
+}
 
 /**
  * Heads from which derivation may start again (specs: derivation, "Finding the sync starting point"): the unsafe chain
  * is kept as far as its L1 origins are canonical or not yet seen, and safe goes back a sequencing window from there,
- * because L1 data of that window may still decide about the blocks after it.
+ * because L1 data of that window may still decide about the blocks after it. A block that does not follow from its
+ * parent is given up with all above it: derivation puts another one in its place.
  */
 export async function findStartHeads(
-  modules: { engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash'>; l1: L1Lookup; logger: Logger },
+  modules: { engine: StartEngine; l1: L1Lookup; clock: Clock; logger: Logger },
   config: RollupConfig,
+  options: StartHeadsOptions = {},
 ): Promise<StartHeads> {
-  const { engine, l1 } = modules
+  const { engine, logger } = modules
+  const { genesis, seqWindowSize: lookback } = config
+  const maxReorgWindows = options.maxReorgWindows ?? DEFAULT_MAX_REORG_WINDOWS
   const heads = await readHeads(engine, config)
-  const lookback = config.seqWindowSize
-  const { genesis } = config
+  if (isRecovered(heads, config)) {
+    logger.warn('Engine has a chain but no safe and finalized block: taken as synced', { unsafe: heads.unsafe.number })
+    return behindTip(engine, heads.unsafe, config, options.offsetBlocks ?? 0)
+  }
+  if (heads.unsafe.number < Math.max(heads.safe.number, heads.finalized.number)) {
+    logger.error('Engine has lost blocks that were safe: going on from its tip', {
+      unsafe: heads.unsafe.number,
+      safe: heads.safe.number,
+      finalized: heads.finalized.number,
+    })
+    return behindTip(engine, heads.unsafe, config, options.offsetBlocks ?? 0)
+  }
 
+  const walk = createStartWalk(modules, heads, options.signal)
   let block = heads.unsafe
   let unsafe: L2BlockRef | undefined
-  let safe = heads.safe
   let highestCanonical: L2BlockRef | undefined
   let l1Block: L1BlockRef | undefined
   let isReady = false
 
   for (;;) {
-    if (l1Block?.hash !== block.l1Origin.hash) l1Block = await readOrigin(l1, block, l1Block)
-    checkAgainstGenesis(block, l1Block, config)
+    if (l1Block?.hash !== block.l1Origin.hash) l1Block = await readOrigin(block, l1Block)
+    checkAgainstGenesis(block, l1Block)
     if (block.number === heads.finalized.number && block.hash !== heads.finalized.hash) {
       throw new StartHeadsError(
         'finalized-reorg',
-        `cannot reorg finalized block ${heads.finalized.hash}: chain has ${block.hash} at ${block.number}`,
-        { severity: 'critical' },
+        `cannot reorg finalized block ${heads.finalized.hash}: the engine's chain has ${block.hash} at ${block.number}; ` +
+          'set its head back to the finalized block (debug_setHead) or sync it anew',
       )
     }
     if (unsafe === undefined) {
       unsafe = block
-      if (block.l1Origin.number + MAX_REORG_SEQ_WINDOWS * lookback < heads.unsafe.l1Origin.number) {
+      if (block.l1Origin.number + maxReorgWindows * lookback < heads.unsafe.l1Origin.number) {
         throw new StartHeadsError(
           'reorg-too-deep',
-          `reorg is too deep: from L1 origin ${heads.unsafe.l1Origin.number} below ${block.l1Origin.number}`,
-          { severity: 'critical' },
+          `reorg is too deep: L1 has none of the origins down to L2 block ${block.number} (${block.hash}), whose origin ` +
+            `${block.l1Origin.number} is more than ${maxReorgWindows} sequencing windows below ${heads.unsafe.l1Origin.number}; ` +
+            'if this L1 is right, start with a higher --rollup.max-reorg-windows',
         )
       }
     }
@@ -69,7 +96,7 @@ export async function findStartHeads(
     } else if (l1Block.hash === block.l1Origin.hash) {
       highestCanonical ??= block
     } else {
-      modules.logger.info('L2 block has an L1 origin that is not canonical', {
+      logger.info('L2 block has an L1 origin that is not canonical', {
         block: block.number,
         origin: block.l1Origin.number,
       })
@@ -84,48 +111,63 @@ export async function findStartHeads(
     ) {
       isReady = true
     }
-    if (block.hash === heads.finalized.hash) {
-      safe = block
-      break
+    // Only a chain that ends at a non-canonical block has no candidate: then nothing above the safe start is kept.
+    if (block.hash === heads.finalized.hash) return { unsafe: unsafe ?? block, safe: block, finalized: heads.finalized }
+    if (options.skipCheck === true && highestCanonical?.hash === block.hash && block.number > heads.safe.number) {
+      block = heads.safe
+      continue
     }
-    const parent: L2BlockRef = await readParent(engine, block, l1Block)
+    const parent = await readParent(block)
+    const problem = linkProblem(parent, block, l1Block)
+    if (problem !== undefined) {
+      logger.warn('L2 block does not follow from its parent: giving it up with all blocks above', {
+        block: block.number,
+        hash: block.hash,
+        problem,
+      })
+      unsafe = undefined
+      highestCanonical = undefined
+      isReady = false
+    }
     block = parent
-    if (isReady) {
-      safe = block
-      break
-    }
+    if (isReady) return { unsafe: unsafe ?? block, safe: block, finalized: heads.finalized }
   }
-  // Only a chain that ends at a non-canonical block has no candidate: then nothing above the safe start is kept.
-  return { unsafe: unsafe ?? safe, safe, finalized: heads.finalized }
 
-  function checkAgainstGenesis(
-    current: L2BlockRef,
-    origin: L1BlockRef | undefined,
-    { genesis: expected }: RollupConfig,
-  ): void {
+  /** The canonical L1 block at the height of the block's origin; undefined when L1 has not come that far. */
+  async function readOrigin(current: L2BlockRef, previous: L1BlockRef | undefined): Promise<L1BlockRef | undefined> {
+    if (previous?.parentHash !== current.l1Origin.hash) return walk.canonicalL1Block(current.l1Origin.number)
+    const origin = await walk.l1BlockByHash(current.l1Origin)
+    if (origin !== undefined) return origin
+    throw new StartHeadsError(
+      'l2-walk',
+      `L1 does not have block ${current.l1Origin.hash}, parent of one that it had: its chain changes`,
+    )
+  }
+
+  async function readParent(current: L2BlockRef): Promise<L2BlockRef> {
+    const parent = await walk.l2Parent(current)
+    if (parent !== undefined) return parent
+    throw new StartHeadsError('l2-walk', `engine lacks L2 block ${current.parentHash}, parent of ${current.number}`)
+  }
+
+  function checkAgainstGenesis(current: L2BlockRef, origin: L1BlockRef | undefined): void {
     if (current.number !== genesis.l2.number) return
-    if (current.hash !== expected.l2.hash) {
-      throw new StartHeadsError(
-        'l2-chain',
-        `wrong chain: L2 genesis is ${current.hash}, expected ${expected.l2.hash}`,
-        { severity: 'critical' },
-      )
+    if (current.hash !== genesis.l2.hash) {
+      throw new StartHeadsError('l2-chain', `wrong chain: L2 genesis is ${current.hash}, expected ${genesis.l2.hash}`, {
+        severity: 'critical',
+      })
     }
-    if (origin !== undefined && origin.hash !== expected.l1.hash) {
+    if (origin !== undefined && origin.hash !== genesis.l1.hash) {
       throw new StartHeadsError(
-        'l2-chain',
-        `wrong chain: L1 block ${origin.number} is ${origin.hash}, expected ${expected.l1.hash}`,
-        { severity: 'critical' },
+        'l1-chain',
+        `wrong chain: L1 block ${origin.number} is ${origin.hash}, expected ${genesis.l1.hash}`,
       )
     }
   }
 }
 
-async function readHeads(
-  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash'>,
-  config: RollupConfig,
-): Promise<StartHeads> {
-  const { genesis, seqWindowSize } = config
+async function readHeads(engine: StartEngine, config: RollupConfig): Promise<StartHeads> {
+  const { genesis } = config
   const finalized = (await engine.blockRefByLabel('finalized')) ?? (await engine.blockRefByHash(genesis.l2.hash))
   if (finalized === undefined) {
     throw new StartHeadsError('l2-chain', `wrong chain: engine does not have the L2 genesis block ${genesis.l2.hash}`, {
@@ -134,52 +176,41 @@ async function readHeads(
   }
   const safe = (await engine.blockRefByLabel('safe')) ?? finalized
   const unsafe = await engine.blockRefByLabel('latest')
-  if (unsafe === undefined)
-    throw new StartHeadsError('l2-walk', 'engine has no latest block', { severity: 'temporary' })
-  const isRecovered =
-    safe.hash === finalized.hash &&
-    finalized.hash === genesis.l2.hash &&
-    unsafe.l1Origin.number > genesis.l1.number + RECOVER_MIN_SEQ_WINDOWS * seqWindowSize
-  if (isRecovered || unsafe.number < safe.number || unsafe.number < finalized.number) {
-    return { unsafe, safe: unsafe, finalized: unsafe }
-  }
+  if (unsafe === undefined) throw new StartHeadsError('l2-walk', 'engine has no latest block')
   return { unsafe, safe, finalized }
 }
 
-/** The canonical L1 block at the height of the block's origin; undefined when L1 has not come that far. */
-async function readOrigin(
-  l1: L1Lookup,
-  block: L2BlockRef,
-  previous: L1BlockRef | undefined,
-): Promise<L1BlockRef | undefined> {
-  if (previous?.parentHash !== block.l1Origin.hash) return l1.blockInfoByNumber(block.l1Origin.number)
-  const origin = await l1.blockInfoByHash(block.l1Origin.hash)
-  if (origin === undefined) {
-    throw new StartHeadsError('l2-walk', `L1 does not have block ${block.l1Origin.hash}, parent of one it has`, {
-      severity: 'temporary',
-    })
-  }
-  return origin
+/** A sync of the engine's own that has ended, without its safe and finalized block having been told. */
+function isRecovered({ unsafe, safe, finalized }: StartHeads, { genesis, seqWindowSize }: RollupConfig): boolean {
+  return (
+    finalized.hash === genesis.l2.hash &&
+    safe.hash === genesis.l2.hash &&
+    unsafe.l1Origin.number > genesis.l1.number + RECOVER_MIN_SEQ_WINDOWS * seqWindowSize
+  )
 }
 
-async function readParent(
-  engine: Pick<Engine, 'blockRefByHash'>,
-  block: L2BlockRef,
-  l1Block: L1BlockRef | undefined,
+async function behindTip(
+  engine: StartEngine,
+  tip: L2BlockRef,
+  config: RollupConfig,
+  offsetBlocks: number,
+): Promise<StartHeads> {
+  const safe = await blockBehindTip(engine, tip, config, offsetBlocks)
+  return { unsafe: tip, safe, finalized: safe }
+}
+
+/** The block `offsetBlocks` below the tip, genesis at the lowest. */
+export async function blockBehindTip(
+  engine: Pick<Engine, 'blockRefByNumber'>,
+  tip: L2BlockRef,
+  config: RollupConfig,
+  offsetBlocks: number,
 ): Promise<L2BlockRef> {
-  const parent = await engine.blockRefByHash(block.parentHash)
-  if (parent === undefined) {
-    throw new StartHeadsError('l2-walk', `engine does not have block ${block.parentHash}, parent of ${block.number}`, {
-      severity: 'temporary',
-    })
-  }
-  const problem = linkProblem(parent, block, l1Block)
-  if (problem !== undefined) {
-    throw new StartHeadsError('l2-chain', `L2 block ${block.number} does not follow from its parent: ${problem}`, {
-      severity: 'critical',
-    })
-  }
-  return parent
+  const number = Math.max(config.genesis.l2.number, tip.number - offsetBlocks)
+  if (number >= tip.number) return tip
+  const block = await engine.blockRefByNumber(number)
+  if (block !== undefined) return block
+  throw new StartHeadsError('l2-walk', `engine lacks L2 block ${number}, ${offsetBlocks} below its tip`)
 }
 
 function linkProblem(parent: L2BlockRef, block: L2BlockRef, l1Block: L1BlockRef | undefined): string | undefined {

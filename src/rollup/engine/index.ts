@@ -3,10 +3,17 @@ export type { BuildJob } from './blockBuilding.ts'
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
 export { type AttributesOutcome, EngineController, type HeadsMovedBy, type InsertOutcome } from './engineController.ts'
 export { EngineError, type EngineErrorCode } from './engineErrors.ts'
-export { findStartHeads, type L1Lookup, type StartHeads, StartHeadsError } from './findStartHeads.ts'
+export {
+  DEFAULT_MAX_REORG_WINDOWS,
+  findStartHeads,
+  type StartHeads,
+  StartHeadsError,
+  type StartHeadsOptions,
+} from './findStartHeads.ts'
 export { findMismatch } from './matchAttributes.ts'
 export { rawTransactionFromJson } from './rawTransaction.ts'
 export { payloadFromRpcBlock } from './rpcBlock.ts'
+export type { L1Lookup } from './startWalk.ts'
 export type {
   DerivedAttributes,
   Engine,

@@ -12,6 +12,8 @@ import {
   findStartHeads,
   type L1Lookup,
   type StartHeads,
+  StartHeadsError,
+  type StartHeadsOptions,
 } from '../engine/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { FinalityTracker } from './finality.ts'
@@ -44,7 +46,7 @@ export interface DerivationEngine {
 export interface DerivationModules {
   pipeline: Pipeline
   controller: DerivationEngine
-  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash'>
+  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
   l1: L1Lookup
   finality: FinalityTracker
   metrics: NodeMetrics
@@ -54,6 +56,8 @@ export interface DerivationModules {
 
 /** op-node's step back-off: from 1 s doubling to 10 s with 250 ms of jitter. */
 const backoff = exponentialBackoff(1000, 10_000, 250)
+/** Failures one after the other between two lines of the log: five minutes at the longest back-off. */
+const FAILURES_PER_LINE = 32
 /** Time after which a busy loop lets other events of the process run. */
 const YIELD_AFTER_MS = 10
 
@@ -75,6 +79,7 @@ export class DerivationStopped extends DeviumError<'derivation-stopped'> {
 export class DerivationLoop {
   private readonly modules: DerivationModules
   private readonly config: RollupConfig
+  private readonly startOptions: StartHeadsOptions
   private readonly wakeUp: WakeUp
   private resetRequest: ResetRequest | undefined
   private derived: DerivedAttributes | undefined
@@ -82,10 +87,15 @@ export class DerivationLoop {
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
   private hasStopped = false
+  /** Since derivation last got further than it had been. */
+  private failures = 0
+  /** Height to get beyond after a reset that an error asked for; undefined when there was none. */
+  private failedAt: number | undefined
 
-  constructor(modules: DerivationModules, config: RollupConfig) {
+  constructor(modules: DerivationModules, config: RollupConfig, startOptions: StartHeadsOptions = {}) {
     this.modules = modules
     this.config = config
+    this.startOptions = startOptions
     this.wakeUp = new WakeUp(modules.clock)
   }
 
@@ -143,50 +153,68 @@ export class DerivationLoop {
 
   private async loop(signal: AbortSignal): Promise<void> {
     const { metrics } = this.modules
-    let failures = 0
     while (!signal.aborted) {
       try {
         const progress = await this.step(signal)
-        // A reset is no progress: what made it necessary may still be there.
-        if (progress !== 'reset') failures = this.reportRecovery(failures)
+        if (this.hasRecovered(progress)) this.reportRecovery()
         metrics.derivationIdle(progress === 'idle')
         if (progress === 'idle') await this.wakeUp.wait(signal)
         else await this.yieldWhenDue()
       } catch (error) {
         if (signal.aborted) return
         metrics.derivationError()
-        failures++
-        const isNewReset = this.handleError(error, failures)
+        this.failures++
+        const isNewReset = this.handleError(error)
         // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
-        if (!isNewReset || failures > 1) await this.wakeUp.wait(signal, backoff(failures))
+        if (!isNewReset || this.failures > 1) await this.wakeUp.wait(signal, backoff(this.failures))
       }
     }
   }
 
+  /**
+   * A reset is no progress, and neither are the steps up to where it was asked for: what made it necessary may still be
+   * there, and it would be asked for again without end.
+   */
+  private hasRecovered(progress: 'reset' | 'worked' | 'idle'): boolean {
+    if (this.failures === 0 || progress === 'reset') return false
+    const { failedAt } = this
+    return progress === 'idle' || failedAt === undefined || this.modules.controller.heads.pendingSafe.number > failedAt
+  }
+
   /** True when the error led to a reset that was not asked for yet. Throws what must stop the node. */
-  private handleError(error: unknown, failures: number): boolean {
+  private handleError(error: unknown): boolean {
     const { logger, controller } = this.modules
+    const { failures } = this
     const severity = severityOf(error)
     if (severity === 'critical') throw error
-    if (severity === 'reset' && this.resetRequest === undefined) {
-      logger.warn('Derivation needs a reset', { err: error })
+    const isNewReset = severity === 'reset' && this.resetRequest === undefined
+    const message = isNewReset
+      ? 'Derivation needs a reset'
+      : controller.ready
+        ? 'Derivation step failed'
+        : 'Could not find the heads to start from'
+    if (isNewReset) {
+      this.failedAt = Math.max(this.failedAt ?? 0, controller.heads.pendingSafe.number)
       this.askForReset()
-      return true
     }
-    const message = controller.ready ? 'Derivation step failed' : 'Could not find the heads to start from'
-    // One line an outage: the next is written when it is over.
-    if (failures === 1) logger.warn(message, { err: error })
-    else logger.debug(message, { err: error, failures })
-    return false
+    // One line an outage, and one now and then while it lasts: the last is written when it is over.
+    if (failures % FAILURES_PER_LINE === 1) {
+      const fields = { err: error, ...(failures === 1 ? {} : { failures }) }
+      // What a start cannot get over by itself names a block and a way out: it is for the operator to read.
+      if (error instanceof StartHeadsError) logger.error(message, fields)
+      else logger.warn(message, fields)
+    } else logger.debug(message, { err: error, failures })
+    return isNewReset
   }
 
   private askForReset(): void {
     this.requestReset().catch(() => undefined)
   }
 
-  private reportRecovery(failures: number): 0 {
-    if (failures > 0) this.modules.logger.info('Derivation goes on', { failures })
-    return 0
+  private reportRecovery(): void {
+    this.modules.logger.info('Derivation goes on', { failures: this.failures })
+    this.failures = 0
+    this.failedAt = undefined
   }
 
   /** `idle`: nothing can be done before L1 has a new block. */
@@ -233,10 +261,11 @@ export class DerivationLoop {
   }
 
   private async reset(request: ResetRequest, signal: AbortSignal): Promise<void> {
-    const { pipeline, controller, engine, l1, finality, metrics, logger } = this.modules
+    const { pipeline, controller, engine, l1, finality, metrics, clock, logger } = this.modules
     this.isPipelineReady = false
     this.derived = undefined
-    const heads = await controller.reset(() => findStartHeads({ engine, l1, logger }, this.config))
+    const options = { ...this.startOptions, signal }
+    const heads = await controller.reset(() => findStartHeads({ engine, l1, clock, logger }, this.config, options))
     finality.reset()
     logger.info('Found heads to start from', {
       unsafe: heads.unsafe.number,

@@ -2,7 +2,7 @@ import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type EngineClient, EngineController } from '../engine/index.ts'
+import { type EngineClient, EngineController, type StartHeadsOptions } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
 import {
   type L1BlockRef,
@@ -62,6 +62,8 @@ export interface SequencingOptions {
 export interface RollupNodeOptions {
   /** Absent: a verifier. */
   sequencing?: SequencingOptions
+  /** How heads are found at the start and after a reset. */
+  startHeads?: Omit<StartHeadsOptions, 'signal'>
   /** Reads the message passer's storage root by eth_getProof also after Isthmus. */
   withdrawalRootFromState?: boolean
 }
@@ -99,6 +101,7 @@ export function createRollupNode(
       logger: logger.child({ module: 'derivation' }),
     },
     config,
+    options.startHeads,
   )
   const requestReset = () => derivation.requestReset()
   const unsafeChain = new UnsafeChain(
