@@ -140,9 +140,7 @@ export class BatchSubmitter {
 
   /** Closes the open channel now and sends it. Throws BatcherStateError when it does not run. */
   flush(): void {
-    const { chain } = this.requireRun()
-    chain?.manager.flush()
-    chain?.publisher.request()
+    this.requireRun().chain?.publisher.request({ force: true })
   }
 
   private requireRun(): Run {
@@ -160,7 +158,7 @@ export class BatchSubmitter {
 
   private async finish(run: Run): Promise<void> {
     // Frees the compressors of channels that never closed.
-    run.chain?.manager.clear(0)
+    await run.chain?.manager.clear(0)
     this.run = undefined
     this.modules.metrics.up(false)
     this.modules.logger.info('Batch Submitter stopped')
@@ -201,9 +199,9 @@ export class BatchSubmitter {
     run.previousCurrentL1 = status.currentL1.number
     if (actions.kind === 'startAfresh') {
       logger.warn('Clearing state', { reason: actions.reason, safe: status.safeL2.number })
-      manager.clear(status.safeL2.l1OriginNumber)
+      await manager.clear(status.safeL2.l1OriginNumber)
     } else {
-      manager.prune(status.safeL2.number)
+      await manager.prune(actions.pruneBlocks, actions.pruneChannels)
     }
     try {
       if (actions.load !== undefined) await this.loadRange(run, run.chain, actions.load, status, signal)
@@ -239,11 +237,10 @@ export class BatchSubmitter {
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,
-        framesInFlight: config.framesInFlight,
         retryMs: this.options.pollIntervalMs,
       },
     )
-    manager.clear(status.safeL2.l1OriginNumber)
+    await manager.clear(status.safeL2.l1OriginNumber)
     logger.info('Starting batch-submitter work at safe-head', {
       safe: status.safeL2.number,
       unsafe: status.unsafeL2.number,
@@ -327,9 +324,9 @@ export class BatchSubmitter {
         const isAfterSafe = block.number === status.safeL2.number + 1
         // The execution client could follow another chain than the rollup node.
         const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
-        if (isForeign || !manager.addBlock(block)) {
+        if (isForeign || !(await manager.addBlock(block))) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
-          this.restartAfterReorg(run, manager, status)
+          await this.restartAfterReorg(run, manager, status)
           return
         }
         logger.info('Added L2 block to local state', {
@@ -344,9 +341,9 @@ export class BatchSubmitter {
   }
 
   /** What was sent of the old chain may still be derived: the node has to be past it before loading begins again. */
-  private restartAfterReorg(run: Run, manager: ChannelManager, status: BatcherSyncStatus): void {
+  private async restartAfterReorg(run: Run, manager: ChannelManager, status: BatcherSyncStatus): Promise<void> {
     this.modules.logger.info('Clearing state', { reason: 'unsafe chain reorg' })
-    manager.clear(status.safeL2.l1OriginNumber)
+    await manager.clear(status.safeL2.l1OriginNumber)
     run.previousCurrentL1 = undefined
     run.awaitedL1 = 'unset'
     this.modules.logger.info('State cleared')

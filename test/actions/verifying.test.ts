@@ -191,9 +191,109 @@ describe('unsafe chain', () => {
     const lost = chain.createEngine()
     verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
     verifier.engine.blockRefByLabel = (label) => lost.blockRefByLabel(label)
+    verifier.engine.blockRefByNumber = (number) => lost.blockRefByNumber(number)
     verifier.p2p.receive(at(blocks, 4))
     await until(() => verifier.node.syncStatus().unsafeL2.number === 0)
     expect(verifier.failure).toBeUndefined()
+  })
+})
+
+describe('an engine in trouble', () => {
+  it('that takes its head but not its children is asked with growing pauses, and keeps its heads', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    for (const block of blocks.slice(0, 3)) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
+    verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    verifier.engine.calls.length = 0
+    verifier.p2p.receive(at(blocks, 4))
+    await settle()
+    await chain.clock.advance(60_000)
+    await settle()
+    // A try at once, then after 1, 2, 4, 8 seconds and each 10.
+    expect(verifier.engine.calls.filter((call) => call === 'newPayload').length).toBeGreaterThanOrEqual(8)
+    expect(verifier.engine.calls.length).toBeLessThanOrEqual(12)
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(3)
+    verifier.engine.faults.newPayload = () => undefined
+    await chain.clock.advance(11_000)
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 4)
+  })
+
+  it('that takes no block derived from L1 is asked with growing pauses, and reads L1 once', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    verifier.engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    verifier.engine.calls.length = 0
+    chain.l1.mine([chain.batchOf(blocks)])
+    await settle()
+    await chain.clock.advance(60_000)
+    await settle()
+    expect(verifier.engine.calls.length).toBeLessThanOrEqual(40)
+    expect(verifier.engine.calls.filter((call) => call === 'newPayload').length).toBeGreaterThanOrEqual(8)
+    verifier.engine.faults.newPayload = () => undefined
+    await chain.clock.advance(11_000)
+    await until(() => verifier.node.syncStatus().safeL2.number === 4)
+  })
+
+  it('that loses its tip again and again is reset with growing pauses', async () => {
+    const { verifier, blocks } = await startBoth(4)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 2))])
+    await until(() => verifier.node.syncStatus().safeL2.number === 2)
+    // Each block is taken and forgotten, as by an engine whose disk takes nothing.
+    const empty = chain.createEngine()
+    const { engine } = verifier
+    engine.blockRefByLabel = (label) => empty.blockRefByLabel(label)
+    engine.blockRefByNumber = (number) => empty.blockRefByNumber(number)
+    engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    engine.calls.length = 0
+    verifier.p2p.receive(at(blocks, 3))
+    chain.l1.mine([chain.batchOf(blocks.slice(2))])
+    await settle()
+    await chain.clock.advance(60_000)
+    await settle()
+    expect(engine.calls.length).toBeLessThanOrEqual(80)
+    expect(verifier.node.syncStatus().unsafeL2.number).toBe(0)
+    expect(verifier.failure).toBeUndefined()
+  })
+
+  it('that lost its tip in a restart is found where it stands', async () => {
+    const { sequencer } = await startBoth(4)
+    const { engine } = sequencer
+    const shorter = chain.createEngine()
+    for (const block of sequencer.p2p.published.slice(0, 2)) await shorter.newPayload(block)
+    const second = at(sequencer.p2p.published, 2).payload.blockHash
+    const zero = chain.config.genesis.l2.hash
+    await shorter.forkchoiceUpdated({ headBlockHash: second, safeBlockHash: zero, finalizedBlockHash: zero })
+    engine.restartAs(shorter)
+    await chain.advance(6)
+    expect(sequencer.failure).toBeUndefined()
+    expect(sequencer.node.syncStatus().unsafeL2.number).toBeGreaterThanOrEqual(9)
+    expect(sequencer.p2p.published.filter(({ payload }) => payload.blockNumber === 3)).toHaveLength(2)
+  })
+
+  it('is not given up for a block whose origin does not follow: the chain goes back below it', async () => {
+    const { verifier, sequencer, blocks } = await startBoth(6)
+    const origin = chain.l1.at(2)
+    const child = (parent: PayloadEnvelope, like: PayloadEnvelope) =>
+      sequencer.engine.build(parent, {
+        timestamp: like.payload.timestamp,
+        prevRandao: like.payload.prevRandao,
+        suggestedFeeRecipient: like.payload.feeRecipient,
+        transactions: like.payload.transactions,
+        noTxPool: true,
+        gasLimit: like.payload.gasLimit,
+        withdrawals: [],
+        parentBeaconBlockRoot: like.parentBeaconBlockRoot ?? origin.hash,
+        eip1559Params: '0x0000000000000000',
+      })
+    // Block 3 takes the place of block 2: its sequence number and origin are not those of a child of block 1.
+    const late = blocks.find(({ payload }) => payload.blockNumber === 5) ?? at(blocks, 5)
+    const bad = child(at(blocks, 1), late)
+    for (const block of [at(blocks, 1), bad]) verifier.p2p.receive(block)
+    await until(() => verifier.node.syncStatus().unsafeL2.hash === bad.payload.blockHash)
+    await verifier.node.resetDerivationPipeline()
+    expect(verifier.failure).toBeUndefined()
+    expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 1).payload.blockHash)
+    const restarted = await chain.addNode({ engine: verifier.engine.clone() })
+    expect(restarted.failure).toBeUndefined()
   })
 })
 

@@ -201,6 +201,22 @@ describe('attributes', () => {
       'the engine has lost the parent',
       () => {
         engine.faults.newPayload = () => ({ status: 'SYNCING' })
+        engine.blockRefByNumber = async () => undefined
+      },
+      'reset',
+    ],
+    [
+      'the engine has the parent but takes no child',
+      () => {
+        engine.faults.newPayload = () => ({ status: 'SYNCING' })
+      },
+      'temporary',
+    ],
+    [
+      'the engine lost the parent before the block was started',
+      () => {
+        engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
+        engine.blockRefByNumber = async () => undefined
       },
       'reset',
     ],

@@ -3,6 +3,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { isForkActive, payloadToL2BlockRef } from '../protocol/index.ts'
 import {
+  type BlockId,
   type L2BlockRef,
   type PayloadAttributes,
   type PayloadEnvelope,
@@ -182,7 +183,7 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       this.checkParent(parent.hash)
-      const job = await startBlock(this.engine, forkchoiceState(this.current), parent, attributes)
+      const job = await this.startOn(parent, this.current, attributes)
       this.accepted = forkchoiceKey(this.current)
       return job
     })
@@ -250,7 +251,7 @@ export class EngineController {
   private async buildBlock(derived: DerivedAttributes, attributes: PayloadAttributes): Promise<L2BlockRef> {
     const { parent } = derived
     const onParent = { ...this.current, unsafe: parent }
-    const job = await startBlock(this.engine, forkchoiceState(onParent), parent, attributes)
+    const job = await this.startOn(parent, onParent, attributes)
     // From here on the engine's head is the parent, whatever becomes of the block.
     this.accepted = forkchoiceKey(onParent)
     if (this.current.unsafe.hash !== parent.hash) this.move({ unsafe: parent }, 'derivation')
@@ -313,11 +314,40 @@ export class EngineController {
       this.logger.warn('Engine refuses block', { ...fields, problem: status.validationError })
       return false
     }
-    // The parent is a head of ours: an engine that does not know it has lost data, so the heads are looked up again.
-    throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${fields.number}`, {
-      severity: 'reset',
+    const { parentHash, blockNumber } = envelope.payload
+    await this.checkHasParent({ hash: parentHash, number: blockNumber - 1 })
+    throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${blockNumber}`, {
+      severity: 'temporary',
       details: fields,
     })
+  }
+
+  private async startOn(parent: L2BlockRef, heads: EngineHeads, attributes: PayloadAttributes): Promise<BuildJob> {
+    try {
+      return await startBlock(this.engine, forkchoiceState(heads), parent, attributes)
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'engine-syncing') await this.checkHasParent(parent)
+      throw error
+    }
+  }
+
+  /**
+   * An engine that says SYNCING to a child of a head of ours is busy, or has lost that head in a restart. Only then are
+   * the heads to be looked up again: a reset would not help an engine that is busy.
+   */
+  private async checkHasParent(parent: BlockId): Promise<void> {
+    let found: L2BlockRef | undefined
+    try {
+      found = await this.engine.blockRefByNumber(parent.number)
+    } catch (cause) {
+      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause, severity: 'temporary' })
+    }
+    if (found?.hash === parent.hash) return
+    throw new EngineError(
+      'engine-state',
+      `engine has lost block ${parent.number} (${parent.hash}), on which the next one is to stand`,
+      { severity: 'reset', details: { found: found?.hash ?? 'none' } },
+    )
   }
 
   private async sendForkchoice(heads: EngineHeads): Promise<void> {

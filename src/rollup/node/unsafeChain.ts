@@ -1,6 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import { severityOf } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { EngineHeads, InsertOutcome } from '../engine/index.ts'
 import { payloadToL2BlockRef, transactionTotals } from '../protocol/index.ts'
@@ -23,7 +25,8 @@ export interface UnsafeChainModules {
   logger: Logger
 }
 
-const RETRY_MS = 1000
+/** Between tries of one block on one head. */
+const backoff = exponentialBackoff(1000, 10_000)
 
 /**
  * Extends the unsafe chain by gossiped blocks, in order. What arrives ahead of its parent waits until gossip, peers or
@@ -36,6 +39,8 @@ export class UnsafeChain {
   private readonly wakeUp: WakeUp
   private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY }
   private failures = 0
+  /** The block that the engine did not take, the head that it was to stand on, and when it is tried again. */
+  private failed: { block: Hex; unsafe: Hex; untilMs: number } | undefined
 
   constructor(modules: UnsafeChainModules, config: RollupConfig) {
     this.modules = modules
@@ -98,8 +103,13 @@ export class UnsafeChain {
       })
       return this.drop()
     }
+    const isSame = this.failed?.block === blockHash && this.failed.unsafe === unsafe.hash
+    const waitMs = isSame ? (this.failed?.untilMs ?? 0) - this.modules.clock.now() : 0
+    // Heads that were only looked up again are no reason to try at once.
+    if (waitMs > 0) return waitMs
     try {
       const outcome = await engine.insertUnsafePayload(lowest)
+      this.failed = undefined
       if (this.failures > 0) logger.info('Inserting unsafe blocks again', { failures: this.failures })
       this.failures = 0
       // The head may have moved while the block waited for the engine: it is looked at again.
@@ -120,7 +130,9 @@ export class UnsafeChain {
       if (this.failures++ === 0) logger.warn('Could not insert unsafe block', { number: blockNumber, err: error })
       // Not waited for: while it is under way the engine is not ready, and its end moves the heads.
       if (severity === 'reset') this.modules.requestReset().catch(() => undefined)
-      return RETRY_MS
+      const delayMs = backoff(this.failures)
+      this.failed = { block: blockHash, unsafe: unsafe.hash, untilMs: this.modules.clock.now() + delayMs }
+      return delayMs
     }
   }
 

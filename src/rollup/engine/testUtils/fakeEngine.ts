@@ -1,3 +1,4 @@
+import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { JsonRpcError } from '../../../lib/jsonRpc/types.ts'
 import { isForkActive, payloadBlockHash, payloadToL2BlockRef, systemConfigFromPayload } from '../../protocol/index.ts'
@@ -50,6 +51,14 @@ export class FakeEngine implements EngineClient {
     for (const [hash, block] of this.blocks) copy.blocks.set(hash, block)
     copy.labels = { ...this.labels }
     return copy
+  }
+
+  /** Comes back with another engine's blocks and heads, as after a restart that lost some. */
+  restartAs(other: FakeEngine): void {
+    this.blocks.clear()
+    this.jobs.clear()
+    for (const [hash, block] of other.blocks) this.blocks.set(hash, block)
+    this.labels = { ...other.labels }
   }
 
   label(label: L2BlockLabel): Hex | undefined {
@@ -113,7 +122,9 @@ export class FakeEngine implements EngineClient {
   }
 
   async systemConfigByL2Hash(hash: Hex): Promise<SystemConfig> {
-    return systemConfigFromPayload(this.require(hash).payload, this.config)
+    const block = this.blocks.get(hash)
+    if (block === undefined) throw new DecodeError(`engine does not have L2 block ${hash}`, { severity: 'reset' })
+    return systemConfigFromPayload(block.payload, this.config)
   }
 
   async proof(): Promise<never> {
