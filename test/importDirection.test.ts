@@ -35,7 +35,7 @@ const ROOMS: Record<string, { imports: string[]; typesOf?: string[] }> = {
   'src/execution': { imports: ['src/lib', 'src/rollup/protocol'] },
   'src/rpc': { imports: ['src/lib', 'src/rollup/protocol'], typesOf: ['src/rollup/node', 'src/p2p'] },
   'src/cli': { imports: ['*'] },
-  testnet: { imports: ['src/lib', 'src/rollup/protocol', 'src/cli'] },
+  testnet: { imports: ['src/lib', 'src/rollup/protocol', 'src/rollup/networks', 'src/execution', 'src/cli'] },
 }
 
 function sourceFiles(folder: string): string[] {

@@ -1,6 +1,7 @@
 import type { Hex } from '../src/lib/hex.ts'
+import type { ForkTimes } from './forks.ts'
 
-/** What a testnet is made with; it cannot change while its data is kept. */
+/** What a testnet is made with. Of a kept one, only L1's block time and forks to come may be set anew. */
 export interface ChainParameters {
   l1ChainId: number
   l2ChainId: number
@@ -10,6 +11,7 @@ export interface ChainParameters {
   l1BlockTime: number
   /** Unix seconds: timestamp of L1 block 1 and of the L2 genesis block. */
   genesisTime: number
+  forks: ForkTimes
 }
 
 /** L2 gas limit that SystemConfig and the genesis block start with (the range allowed is 21 to 200 million). */

@@ -2,6 +2,14 @@ import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { type FlagValues, flag } from '../src/cli/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
+import {
+  DEFAULT_FORK,
+  type ForkActivation,
+  parseFork,
+  parseForkActivations,
+  TESTNET_FORKS,
+  type TestnetFork,
+} from './forks.ts'
 
 /** More nodes than this would not run on one machine. */
 const MAX_NODES = 100
@@ -12,6 +20,23 @@ export const testnetFlags = {
   l1BlockTime: flag.integer('Testnet', 'l1-block-time', 2, 'Seconds between L1 blocks', { min: 1, max: 600 }),
   chainId: flag.integer('Testnet', 'chain-id', 901, 'L2 chain id', { min: 1, max: 2 ** 32 - 1 }),
   l1ChainId: flag.integer('Testnet', 'l1-chain-id', 900, 'L1 chain id', { min: 1, max: 2 ** 32 - 1 }),
+  fork: {
+    ...flag.choice<TestnetFork>(
+      'Testnet',
+      'fork',
+      TESTNET_FORKS,
+      DEFAULT_FORK,
+      'Fork that the chain has from its genesis block on; with --fork-at, the one before its first',
+    ),
+    parse: parseFork,
+  },
+  forkAt: {
+    ...flag.list('Testnet', 'fork-at', 'Forks to activate while it runs, each so many seconds after the start', {
+      placeholder: '<fork:seconds,…>',
+    }),
+    default: [] as ForkActivation[],
+    parse: parseForkActivations,
+  },
   dir: {
     ...flag.string('Data', 'dir', 'devnet', 'Where everything is kept; a second start goes on with the same chain'),
     placeholder: '<path>',

@@ -4,9 +4,17 @@ import type { RunContext } from '../src/cli/program.ts'
 import { DeviumError, describeError } from '../src/lib/errors.ts'
 import type { ChainParameters } from './chainParameters.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
-import type { TestnetEvent } from './runner/events.ts'
+import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
+import { forkPlan, type TestnetEvent } from './runner/events.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
-import { checkDirectoryUsable, checkSameChain, lockDirectory, readManifest, removeTestnet } from './runner/manifest.ts'
+import {
+  checkDirectoryUsable,
+  checkSameChain,
+  checkSameFork,
+  lockDirectory,
+  readManifest,
+  removeTestnet,
+} from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
 import { describeNodes } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
@@ -41,7 +49,7 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   const stopByItself = () => process.kill(process.pid, 'SIGTERM')
   process.once('SIGHUP', stopByItself)
   process.stdout.once('error', stopByItself).on('error', () => {})
-  view.handle({ event: 'starting', dir: layout.dir, resumed, nodes: options.nodes })
+  view.handle({ event: 'starting', dir: layout.dir, resumed, nodes: options.nodes, forks: forkPlan(chain) })
   let failure: unknown
   try {
     await testnet.start(signal)
@@ -71,17 +79,25 @@ function openChain(
   options: TestnetOptions,
   given: ReadonlySet<string>,
 ): { chain: ChainParameters; resumed: boolean } {
-  const { chainId, l1ChainId, blockTime, l1BlockTime } = options
+  const { chainId, l1ChainId, blockTime, l1BlockTime, forkAt } = options
   const asked = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
+  const fork = given.has('fork') ? options.fork : undefined
+  const now = Math.floor(Date.now() / 1000)
   const manifest = readManifest(layout)
   if (manifest?.complete === true && !options.reset) {
-    checkSameChain(manifest.chain, asked, given)
-    const chain = given.has('l1-block-time') ? { ...manifest.chain, l1BlockTime } : manifest.chain
-    return { chain, resumed: true }
+    const kept = manifest.chain
+    checkSameChain(kept, asked, given)
+    if (fork !== undefined) checkSameFork(kept, fork)
+    // The same command line once more: what it asks for is set.
+    const news = forkAt.filter((activation) => kept.forks[activation.fork] === undefined)
+    const forks = withActivations(kept.forks, news, { startTime: now, blockTime: kept.blockTime })
+    return { chain: { ...kept, forks, ...(given.has('l1-block-time') ? { l1BlockTime } : {}) }, resumed: true }
   }
+  const atGenesis = forksAtGenesis(genesisFork(fork, forkAt))
+  const forks = withActivations(atGenesis, forkAt, { startTime: now, blockTime })
   if (manifest === undefined) checkDirectoryUsable(layout)
   else removeTestnet(layout)
-  return { chain: { ...asked, genesisTime: Math.floor(Date.now() / 1000) }, resumed: false }
+  return { chain: { ...asked, genesisTime: now, forks }, resumed: false }
 }
 
 async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<TestnetPorts> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { expectSameOutput, handOver, heads, missing, mostBehind, scores } from '../support/heads.ts'
+import { newestForkKnownTo } from '../support/knownForks.ts'
 import { startKonaNode } from '../support/konaNode.ts'
 import { startOpGeth } from '../support/opGeth.ts'
 import { startOpNode } from '../support/opNode.ts'
@@ -17,7 +18,10 @@ import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 const { DEVIUM_KONA_NODE: konaNode, DEVIUM_OP_NODE: opNode, DEVIUM_OP_GETH: opGeth } = process.env
 const isComplete = konaNode !== undefined && opNode !== undefined && opGeth !== undefined
 const missingNames = 'DEVIUM_KONA_NODE, DEVIUM_OP_NODE and DEVIUM_OP_GETH name no binaries'
-const title = isComplete ? 'between kona-node and op-node' : `between kona-node and op-node (skipped: ${missingNames})`
+const fork = isComplete ? newestForkKnownTo({ opNode, opGeth }) : ''
+const title = isComplete
+  ? `between kona-node and op-node, ${fork}`
+  : `between kona-node and op-node (skipped: ${missingNames})`
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-kona-'))
 /** In that time promises between the two dialects are broken, and scores fall below their thresholds. */
@@ -36,7 +40,7 @@ function directoryOf(name: string): string {
 
 describe.skipIf(!isComplete)(title, () => {
   beforeAll(async () => {
-    testnet = await startTestnet({ nodes: 1 })
+    testnet = await startTestnet({ nodes: 1, args: ['--fork', fork] })
     ours = connectTo(testnet.nodes[0]?.rollupRpc)
     const [opDirectory, konaDirectory] = [directoryOf('op'), directoryOf('kona')]
     const opsGeth = await startOpGeth(opGeth ?? '', testnet.joinDir, opDirectory)

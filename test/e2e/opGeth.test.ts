@@ -4,14 +4,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { newestForkKnownTo } from '../support/knownForks.ts'
 import { startOpGeth } from '../support/opGeth.ts'
 import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 // The rollup node on another execution client: every block that devium-geth made is executed again by op-geth, which
-// must come to the same hashes. Needs a binary of op-geth: DEVIUM_OP_GETH=/path/to/geth.
+// must come to the same hashes, from a genesis with the fork before the newest that it knows on. Needs a binary of op-geth: DEVIUM_OP_GETH=/path/to/geth.
 const opGeth = process.env.DEVIUM_OP_GETH
-const title = opGeth === undefined ? 'on op-geth (skipped: DEVIUM_OP_GETH names no binary)' : 'on op-geth'
+const fork = opGeth === undefined ? '' : newestForkKnownTo({ opGeth })
+const title =
+  opGeth === undefined ? 'on op-geth (skipped: DEVIUM_OP_GETH names no binary)' : `on op-geth, to ${fork} as it runs`
+/** Before op-geth has joined or after: it executes the activation block in either case. */
+const ACTIVATION_AFTER_S = 12
 
 const ROLLUP_NODE = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-'))
@@ -56,7 +61,7 @@ async function joinWith(binary: string): Promise<RpcClient> {
 
 describe.skipIf(opGeth === undefined)(title, () => {
   beforeAll(async () => {
-    testnet = await startTestnet({ nodes: 1 })
+    testnet = await startTestnet({ nodes: 1, args: ['--fork-at', `${fork}:${ACTIVATION_AFTER_S}`] })
     sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
     node = await joinWith(opGeth ?? '')
   })
@@ -70,7 +75,9 @@ describe.skipIf(opGeth === undefined)(title, () => {
   })
 
   it('derives and follows the chain that devium-geth makes', async () => {
-    await expect.poll(async () => (await heads(node)).safe_l2.number, { timeout: 60_000 }).toBeGreaterThan(5)
+    await expect
+      .poll(async () => (await heads(node)).safe_l2.number, { timeout: 60_000 })
+      .toBeGreaterThan(ACTIVATION_AFTER_S + 5)
     const { safe_l2: safe } = await heads(node)
     expect(await sequencer.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`])).toEqual(
       await node.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`]),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { expectSameOutput, handOver, missing, mostBehind, scores } from '../support/heads.ts'
+import { newestForkKnownTo } from '../support/knownForks.ts'
 import { startOpGeth } from '../support/opGeth.ts'
 import { startOpNode } from '../support/opNode.ts'
 import { stopPrograms } from '../support/programs.ts'
@@ -14,7 +15,10 @@ import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 // and op-geth, of 2024 or of 2026: DEVIUM_OP_NODE=/path/to/op-node DEVIUM_OP_GETH=/path/to/geth.
 const { DEVIUM_OP_NODE: opNode, DEVIUM_OP_GETH: opGeth } = process.env
 const isComplete = opNode !== undefined && opGeth !== undefined
-const title = isComplete ? 'with op-node' : 'with op-node (skipped: DEVIUM_OP_NODE and DEVIUM_OP_GETH name no binaries)'
+const fork = isComplete ? newestForkKnownTo({ opNode, opGeth }) : ''
+const title = isComplete
+  ? `with op-node, ${fork}`
+  : 'with op-node (skipped: DEVIUM_OP_NODE and DEVIUM_OP_GETH name no binaries)'
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-node-'))
 /** From then on op-node of 2024 punishes every peer for the silence of the pre-Canyon topic, and prunes it. */
@@ -27,7 +31,7 @@ let theirs: RpcClient
 
 describe.skipIf(!isComplete)(title, () => {
   beforeAll(async () => {
-    testnet = await startTestnet({ nodes: 2 })
+    testnet = await startTestnet({ nodes: 2, args: ['--fork', fork] })
     sequencer = connectTo(testnet.nodes[0]?.rollupRpc)
     verifier = connectTo(testnet.nodes[1]?.rollupRpc)
     const geth = await startOpGeth(opGeth ?? '', testnet.joinDir, directory)

@@ -2,8 +2,14 @@ import { EMPTY_BYTES } from '../../src/lib/bytes.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
-import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, ZERO_HASH } from '../../src/rollup/protocol/index.ts'
-import { computeStateRoot, type GenesisAlloc } from './stateRoot.ts'
+import {
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
+  MESSAGE_PASSER_ADDRESS,
+  ZERO_HASH,
+} from '../../src/rollup/protocol/index.ts'
+import { computeStateRoot, computeStorageRoot, type GenesisAlloc } from './stateRoot.ts'
 
 /** A genesis file in geth's JSON form. */
 export interface GenesisFile {
@@ -24,8 +30,11 @@ export interface GenesisFile {
   alloc: GenesisAlloc
 }
 
-/** Hash of the genesis header in its Cancun form (execution specs: header with blob fields and parent beacon root). */
-export function genesisBlockHash(file: GenesisFile): Hex {
+/**
+ * Hash of the genesis header in its Cancun form (execution specs: header with blob fields and parent beacon root), or in
+ * that of Isthmus (specs: isthmus/exec-engine, "Header Validity Rules").
+ */
+export function genesisBlockHash(file: GenesisFile, { isIsthmus }: { isIsthmus: boolean }): Hex {
   const emptyRoot = fromHex(EMPTY_TRIE_ROOT)
   const header = [
     fromHex(file.parentHash),
@@ -44,11 +53,12 @@ export function genesisBlockHash(file: GenesisFile): Hex {
     fromHex(file.mixHash),
     new Uint8Array(8),
     BigInt(file.baseFeePerGas),
-    // Withdrawals root, blob gas used, excess blob gas, parent beacon block root.
-    emptyRoot,
+    // Withdrawals root, blob gas used, excess blob gas, parent beacon block root, requests hash.
+    isIsthmus ? computeStorageRoot(file.alloc[MESSAGE_PASSER_ADDRESS]) : emptyRoot,
     EMPTY_BYTES,
     EMPTY_BYTES,
     fromHex(ZERO_HASH),
+    ...(isIsthmus ? [fromHex(EMPTY_REQUESTS_HASH)] : []),
   ]
   return toHex(keccak256(encodeRlp(header)))
 }

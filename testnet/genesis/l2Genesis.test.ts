@@ -9,11 +9,19 @@ import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { type AbiValue, encodeDeployment, functionSelector } from '../contracts/abi.ts'
 import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
+import { forksAtGenesis } from '../forks.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import { buildL2Genesis, type L2Genesis } from './l2Genesis.ts'
 import { implementationAddress, PREDEPLOYS, predeployAddress } from './predeploys.ts'
 
-const parameters = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1_700_000_000 }
+const parameters = {
+  l1ChainId: 900,
+  l2ChainId: 901,
+  blockTime: 1,
+  l1BlockTime: 2,
+  genesisTime: 1_700_000_000,
+  forks: forksAtGenesis('holocene'),
+}
 const l1 = l1Addresses(roles.owner.address)
 const word = (value: string | bigint) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
 

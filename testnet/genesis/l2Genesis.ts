@@ -1,12 +1,21 @@
 import { type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
-import { encodeExtraData, SEQUENCER_FEE_VAULT_ADDRESS, ZERO_HASH } from '../../src/rollup/protocol/index.ts'
+import {
+  encodeExtraData,
+  FORKS,
+  isForkActive,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+  upgradeDepositsOf,
+  ZERO_HASH,
+} from '../../src/rollup/protocol/index.ts'
 import { DEV_ACCOUNT_BALANCE_WEI, devAccounts } from '../accounts.ts'
 import { type ChainParameters, L2_GAS_LIMIT } from '../chainParameters.ts'
 import type { ArtifactStore } from '../contracts/artifact.ts'
+import type { ForkTimes } from '../forks.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
 import { type GenesisFile, genesisBlockHash } from './genesisBlock.ts'
 import { predeployAlloc } from './predeploys.ts'
 import { BEACON_ROOTS_SENDER, readPreinstalls } from './preinstalls.ts'
+import type { GenesisAlloc } from './stateRoot.ts'
 
 /** Base fee rule of OP Mainnet: denominator 250 since Canyon, 50 before; elasticity 6. */
 export const EIP1559 = { elasticity: 6, denominator: 50, denominatorCanyon: 250 } as const
@@ -19,12 +28,23 @@ export interface L2Genesis {
   hash: Hex
 }
 
-/** L2 genesis with every fork up to Holocene active: predeploys, preinstalls and funded development accounts. */
+/** Forks that bring code to a chain that has the predeploys of the contracts package, which know Ecotone and Fjord. */
+const UPGRADES = ['isthmus', 'jovian', 'karst'] as const
+/** Ethereum's fork that comes with a fork of the OP Stack, by geth's names. */
+const ETHEREUM_FORKS: ForkNames = { canyon: 'shanghai', ecotone: 'cancun', isthmus: 'prague' }
+type ForkNames = Partial<Record<keyof ForkTimes, string>>
+
+/**
+ * L2 genesis: predeploys, preinstalls and funded development accounts, after the upgrades of every fork that is active
+ * from the genesis block on.
+ */
 export async function buildL2Genesis(
   store: ArtifactStore,
   parameters: ChainParameters,
   l1: L1Addresses,
 ): Promise<L2Genesis> {
+  const { forks, genesisTime } = parameters
+  const isActive = (fork: keyof ForkTimes) => isForkActive({ forks }, fork, genesisTime)
   const [alloc, preinstalls] = await Promise.all([
     predeployAlloc(store, parameters, l1),
     readPreinstalls(store, parameters.l2ChainId),
@@ -33,11 +53,13 @@ export async function buildL2Genesis(
   alloc[BEACON_ROOTS_SENDER] = { balance: '0x0', nonce: '0x1' }
   for (const { address } of devAccounts) alloc[address] = { balance: toQuantity(DEV_ACCOUNT_BALANCE_WEI) }
 
+  const config = chainConfig(parameters)
+  const fees = { denominator: EIP1559.denominatorCanyon, elasticity: EIP1559.elasticity }
   const file: GenesisFile = {
-    config: chainConfig(parameters.l2ChainId),
+    config,
     nonce: '0x0',
-    timestamp: toQuantity(parameters.genesisTime),
-    extraData: encodeExtraData({ denominator: EIP1559.denominatorCanyon, elasticity: EIP1559.elasticity }),
+    timestamp: toQuantity(genesisTime),
+    extraData: isActive('holocene') ? encodeExtraData(isActive('jovian') ? { ...fees, minBaseFee: 0n } : fees) : '0x',
     gasLimit: toQuantity(L2_GAS_LIMIT),
     difficulty: '0x0',
     mixHash: ZERO_HASH,
@@ -48,20 +70,40 @@ export async function buildL2Genesis(
     baseFeePerGas: toQuantity(INITIAL_BASE_FEE),
     excessBlobGas: '0x0',
     blobGasUsed: '0x0',
-    alloc,
+    alloc: await upgraded(alloc, config, parameters),
   }
-  return { file, hash: genesisBlockHash(file) }
+  return { file, hash: genesisBlockHash(file, { isIsthmus: isActive('isthmus') }) }
+}
+
+async function upgraded(
+  alloc: GenesisAlloc,
+  chainConfig: Record<string, unknown>,
+  { forks, genesisTime }: ChainParameters,
+): Promise<GenesisAlloc> {
+  const deposits = UPGRADES.filter((fork) => isForkActive({ forks }, fork, genesisTime)).flatMap(upgradeDepositsOf)
+  if (deposits.length === 0) return alloc
+  // The EVM takes a moment to load.
+  const { upgradedAlloc } = await import('./upgradedAlloc.ts')
+  return upgradedAlloc(alloc, deposits, { chainConfig, timestamp: genesisTime })
 }
 
 /** geth's names; on an OP chain the merge is decided by bedrockBlock, so the rest of Ethereum's forks are simply on. */
-function chainConfig(chainId: number): Record<string, unknown> {
+export function chainConfig({
+  l2ChainId,
+  forks,
+}: Pick<ChainParameters, 'l2ChainId' | 'forks'>): Record<string, unknown> {
   const ethereum = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul']
   const late = ['muirGlacier', 'berlin', 'london', 'arrowGlacier', 'grayGlacier', 'mergeNetsplit', 'bedrock']
-  const timed = ['shanghai', 'cancun', 'regolith', 'canyon', 'ecotone', 'fjord', 'granite', 'holocene']
+  const timed = FORKS.flatMap((fork): [string, number][] => {
+    const time = forks[fork]
+    if (time === undefined) return []
+    const names = [fork, ETHEREUM_FORKS[fork]].filter((name) => name !== undefined)
+    return names.map((name) => [`${name}Time`, time])
+  })
   return {
-    chainId,
+    chainId: l2ChainId,
     ...Object.fromEntries([...ethereum, ...late].map((fork) => [`${fork}Block`, 0])),
-    ...Object.fromEntries(timed.map((fork) => [`${fork}Time`, 0])),
+    ...Object.fromEntries(timed),
     terminalTotalDifficulty: 0,
     optimism: {
       eip1559Elasticity: EIP1559.elasticity,

@@ -1,6 +1,7 @@
 import { bigIntToBytes, concatBytes } from '../../src/lib/bytes.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
+import { isForkActive } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { type ArtifactStore, fillImmutables } from '../contracts/artifact.ts'
@@ -79,7 +80,7 @@ export async function predeployAlloc(
   alloc[predeployAddress(WETH)] = { balance: '0x0', code: toHex(weth.runtimeCode) }
 
   const immutables = immutableValues(parameters)
-  const storage = initialStorage(l1)
+  const storage = initialStorage(l1, parameters)
   for (const artifact of implementations) {
     const name = names.find((known) => known === artifact.name)
     if (name === undefined) continue
@@ -113,7 +114,10 @@ const INITIALISED: Partial<Record<Predeploy, Hex>> = {
 }
 
 /** What the initialisers would write, by the storage layout of each contract. */
-function initialStorage(l1: L1Addresses): Partial<Record<Predeploy, Record<Hex, Hex>>> {
+function initialStorage(
+  l1: L1Addresses,
+  { forks, genesisTime }: ChainParameters,
+): Partial<Record<Predeploy, Record<Hex, Hex>>> {
   const messenger = wordOf(predeployAddress(PREDEPLOYS.L2CrossDomainMessenger))
   return {
     L2CrossDomainMessenger: {
@@ -138,8 +142,8 @@ function initialStorage(l1: L1Addresses): Partial<Record<Predeploy, Record<Hex, 
       ...initialised('OptimismMintableERC20Factory'),
       [slot(1)]: wordOf(predeployAddress(PREDEPLOYS.L2StandardBridge)),
     },
-    // isEcotone and isFjord, one byte each: no upgrade transaction sets them on a chain that is born with both forks.
-    GasPriceOracle: { [slot(0)]: word(0x0101n) },
+    // isEcotone and isFjord, one byte each: no upgrade transaction sets them on a chain that is born with the forks.
+    GasPriceOracle: { [slot(0)]: word(isForkActive({ forks }, 'fjord', genesisTime) ? 0x0101n : 0x01n) },
     ProxyAdmin: { [slot(0)]: wordOf(roles.owner.address) },
   }
 }

@@ -1,7 +1,6 @@
 import {
   type BlockId,
   encodeScalar,
-  type Fork,
   type RollupConfig,
   rollupConfigToJson,
   ZERO_HASH,
@@ -17,11 +16,9 @@ import {
 import type { L1Addresses } from '../l1/contracts.ts'
 import { EIP1559 } from './l2Genesis.ts'
 
-const ACTIVE_FORKS: readonly Fork[] = ['regolith', 'canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene']
-
 /** rollup.json: what a rollup node must know of the chain. */
 export function buildRollupConfig(
-  { l1ChainId, l2ChainId, blockTime, genesisTime }: ChainParameters,
+  { l1ChainId, l2ChainId, blockTime, genesisTime, forks }: ChainParameters,
   l1: L1Addresses,
   l1Genesis: BlockId,
   l2GenesisHash: BlockId['hash'],
@@ -47,7 +44,7 @@ export function buildRollupConfig(
     channelTimeout: 300,
     l1ChainId: BigInt(l1ChainId),
     l2ChainId: BigInt(l2ChainId),
-    forks: Object.fromEntries(ACTIVE_FORKS.map((fork) => [fork, 0])),
+    forks,
     batchInboxAddress: batchInboxAddress(l2ChainId),
     depositContractAddress: l1.OptimismPortal,
     l1SystemConfigAddress: l1.SystemConfig,

@@ -40,6 +40,11 @@ export function computeStateRoot(alloc: GenesisAlloc): Hex {
   return toHex(trieRoot(leaves))
 }
 
+/** Root of an account's storage. */
+export function computeStorageRoot(account: GenesisAccount | undefined): Uint8Array {
+  return trieRoot(Object.entries(account?.storage ?? {}).flatMap(storageLeaf))
+}
+
 function remember(cache: Map<string, Uint8Array>, key: string, compute: () => Uint8Array): Uint8Array {
   let value = cache.get(key)
   if (value === undefined) {

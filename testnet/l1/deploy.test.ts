@@ -10,7 +10,7 @@ import { contractAddress, l1Addresses, planDeployment } from './contracts.ts'
 import { deployContracts, MULTICALL3_ADDRESS, signDeployment } from './deploy.ts'
 
 const genesisTime = Math.floor(Date.now() / 1000)
-const parameters = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 1, genesisTime }
+const parameters = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 1, genesisTime, forks: {} }
 const addresses = l1Addresses(roles.owner.address)
 const word = (value: string | bigint) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
 

@@ -1,4 +1,7 @@
 import type { Hex } from '../../src/lib/hex.ts'
+import type { Fork } from '../../src/rollup/protocol/index.ts'
+import type { ChainParameters } from '../chainParameters.ts'
+import { forksAround } from '../forks.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
 import type { TestnetStatus } from './status.ts'
 
@@ -15,11 +18,19 @@ export interface NodeEndpoints {
   jwt: string
 }
 
+/** Which rules the chain has, and from when on. */
+export interface ForkPlan {
+  /** Active from the genesis block on. */
+  genesis: Fork
+  /** Those to come after the genesis block, in order; times in unix seconds. */
+  later: { fork: Fork; time: number }[]
+}
+
 /** Where everything is: the answer to "what can I connect to?". */
 export interface Endpoints {
   dir: string
   l1: { rpc: string; chainId: number; blockTime: number; contracts: L1Addresses }
-  l2: { chainId: number; blockTime: number }
+  l2: { chainId: number; blockTime: number; genesisTime: number; forks: ForkPlan }
   /** The first is the sequencer. */
   nodes: NodeEndpoints[]
   batcher: { adminRpc: string; metrics: string; address: Hex }
@@ -36,11 +47,13 @@ export interface Milestone {
 
 /** Everything that the runner tells; with `--json` each is one line. */
 export type TestnetEvent =
-  | { event: 'starting'; dir: string; resumed: boolean; nodes: number }
+  | { event: 'starting'; dir: string; resumed: boolean; nodes: number; forks: ForkPlan }
   /** A kept chain is up again after a pause, whose L2 blocks the sequencer makes first. */
   | { event: 'resumed'; l1Block: number; pauseSeconds: number }
   | ({ event: 'progress' } & Milestone)
   | ({ event: 'ready'; seconds: number; milestones: Milestone[]; safeHeight: number } & Endpoints)
+  /** The sequencer has made the first block of a fork. */
+  | { event: 'fork'; fork: Fork; block: number }
   | ({ event: 'status' } & TestnetStatus)
   | { event: 'stopping'; reason: string }
   | { event: 'stopped-part'; what: string }
@@ -48,3 +61,13 @@ export type TestnetEvent =
   | { event: 'stopped' }
 
 export type Emit = (event: TestnetEvent) => void
+
+export function forkPlan({ forks }: Pick<ChainParameters, 'forks'>): ForkPlan {
+  const plan: ForkPlan = { genesis: forksAround(forks, 0).active, later: [] }
+  for (let time = 0; ; ) {
+    const { next } = forksAround(forks, time)
+    if (next === undefined) return plan
+    plan.later.push(next)
+    time = next.time
+  }
+}

@@ -2,17 +2,26 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forksAtGenesis } from '../forks.ts'
 import { type TestnetLayout, testnetLayout } from './layout.ts'
 import {
   checkDirectoryUsable,
   checkSameChain,
+  checkSameFork,
   lockDirectory,
   readManifest,
   removeTestnet,
   writeManifest,
 } from './manifest.ts'
 
-const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1_700_000_000 }
+const chain = {
+  l1ChainId: 900,
+  l2ChainId: 901,
+  blockTime: 1,
+  l1BlockTime: 2,
+  genesisTime: 1_700_000_000,
+  forks: forksAtGenesis('jovian'),
+}
 
 let layout: TestnetLayout
 beforeEach(() => {
@@ -36,6 +45,22 @@ describe('manifest', () => {
     const asked = { ...chain, blockTime: 2 }
     expect(() => checkSameChain(chain, asked, new Set())).not.toThrow()
     expect(() => checkSameChain(chain, asked, new Set(['block-time']))).toThrow('--block-time 2: the chain kept')
+  })
+})
+
+describe('forks of a kept chain', () => {
+  it('may not begin anew', () => {
+    const later = { ...chain, forks: { ...chain.forks, karst: 1_700_000_060 } }
+    expect(() => checkSameFork(later, 'jovian')).not.toThrow()
+    expect(() => checkSameFork(later, 'karst')).toThrow(
+      '--fork karst: the chain kept in this directory began with jovian',
+    )
+  })
+
+  it('are those up to Holocene where the manifest is of before there was a choice', () => {
+    const { forks: _, ...old } = chain
+    writeFileSync(layout.manifest, JSON.stringify({ version: 1, chain: old, complete: true }))
+    expect(readManifest(layout)?.chain.forks).toEqual(forksAtGenesis('holocene'))
   })
 })
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, join } from 'node:path'
 import { describeError, isErrno, UsageError } from '../../src/lib/errors.ts'
 import type { ChainParameters } from '../chainParameters.ts'
+import { forksAround, forksAtGenesis, type TestnetFork } from '../forks.ts'
 import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
 
 /** What is remembered of a chain between two starts. */
@@ -23,7 +24,9 @@ export function readManifest(layout: TestnetLayout): Manifest | undefined {
   try {
     const manifest = JSON.parse(text) as Partial<Manifest>
     if (manifest.version === 1 && manifest.chain !== undefined) {
-      return { version: 1, chain: manifest.chain, complete: manifest.complete === true }
+      // Chains of before there was a choice.
+      const forks = manifest.chain.forks ?? forksAtGenesis('holocene')
+      return { version: 1, chain: { ...manifest.chain, forks }, complete: manifest.complete === true }
     }
   } catch {}
   throw new UsageError(`${layout.manifest} is not a testnet this version knows: use another --dir, or --reset`)
@@ -36,7 +39,7 @@ export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
 /** Throws UsageError when a flag was given that the kept chain contradicts. */
 export function checkSameChain(
   kept: ChainParameters,
-  asked: Omit<ChainParameters, 'genesisTime'>,
+  asked: Omit<ChainParameters, 'genesisTime' | 'forks'>,
   given: ReadonlySet<string>,
 ): void {
   const flags = [
@@ -51,6 +54,15 @@ export function checkSameChain(
       )
     }
   }
+}
+
+/** Throws UsageError when the kept chain began with another fork. */
+export function checkSameFork({ forks }: ChainParameters, asked: TestnetFork): void {
+  const { active } = forksAround(forks, 0)
+  if (active === asked) return
+  throw new UsageError(
+    `--fork ${asked}: the chain kept in this directory began with ${active}; --fork-at activates a later one, another --dir or --reset begins anew`,
+  )
 }
 
 /** Claims the directory for this process. Throws UsageError while another runner lives in it. */

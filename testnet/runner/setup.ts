@@ -1,7 +1,7 @@
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
-import type { Endpoints } from './events.ts'
+import { type Endpoints, forkPlan } from './events.ts'
 import { loadOrCreateSecret, peerIdOf } from './identity.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
@@ -68,7 +68,12 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       blockTime: chain.l1BlockTime,
       contracts: l1Addresses(roles.owner.address),
     },
-    l2: { chainId: chain.l2ChainId, blockTime: chain.blockTime },
+    l2: {
+      chainId: chain.l2ChainId,
+      blockTime: chain.blockTime,
+      genesisTime: chain.genesisTime,
+      forks: forkPlan(chain),
+    },
     nodes: nodes.map((node) => ({
       name: node.layout.name,
       rollupRpc: url(node.ports.rollupRpc),

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import { type Fork, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 
 export interface Head {
   number: number
@@ -31,6 +31,8 @@ export interface Submission {
 
 export interface TestnetStatus {
   l1Head?: number
+  /** At the sequencer's unsafe head; times in unix seconds. */
+  fork?: { active: Fork; next?: { fork: Fork; time: number } }
   nodes: NodeStatus[]
   lastSubmission?: Submission
 }

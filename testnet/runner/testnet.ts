@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { DeviumError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import { type Fork, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
+import { forksAround } from '../forks.ts'
 import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
-import { ChainMaker } from './chain.ts'
+import { ChainMaker, ForkWriter } from './chain.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
 import { joinText } from './joinText.ts'
 import { nodeName } from './layout.ts'
@@ -30,6 +31,17 @@ export interface TestnetModules {
 interface NodeProcesses extends NodeDescription {
   geth?: ManagedProcess
   rollupNode?: ManagedProcess
+}
+
+/** The files that nodes start with. */
+interface ChainFiles {
+  genesisWritten: Promise<void>
+  /** L1 is there as well. */
+  complete: Promise<void>
+  /** The fork times in genesis.json are not those that the execution clients know. */
+  initAgain?: boolean
+  /** What is left to do once the execution clients have started. */
+  finish?: () => Promise<void>
 }
 
 /** Polling of programs that are coming up. */
@@ -51,6 +63,9 @@ export class Testnet {
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
   private readonly nodes: NodeProcesses[]
+  private readonly forksTold = new Set<Fork>()
+  /** The sequencer's, when it first answered. */
+  private headAtStart: number | undefined
   private l1: ManagedProcess | undefined
   private batcher: ManagedProcess | undefined
 
@@ -58,6 +73,7 @@ export class Testnet {
     const { chain } = setup
     this.modules = modules
     this.setup = setup
+    if (!setup.resumed) this.headAtStart = 0
     this.group = new ProcessGroup(modules.fail)
     this.nodes = nodes.map((node) => ({ ...node }))
     this.endpoints = describeEndpoints(setup, nodes)
@@ -78,10 +94,11 @@ export class Testnet {
 
   async start(signal: AbortSignal): Promise<void> {
     const { setup } = this
-    const chainFiles = setup.resumed ? this.resumeChain() : this.makeChain()
-    const geths = this.startGeths(chainFiles.genesisWritten)
+    const chainFiles = setup.resumed ? await this.resumeChain() : this.makeChain()
+    const geths = this.startGeths(chainFiles)
     // Both may fail; the first failure is the one to tell.
     await Promise.all([chainFiles.complete, geths])
+    await chainFiles.finish?.()
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
@@ -97,9 +114,22 @@ export class Testnet {
     await this.waitUntilReady(signal)
   }
 
-  /** Where everything stands now. */
-  status(): Promise<TestnetStatus> {
-    return this.statusReader.read()
+  /** Where everything stands now. Tells of forks that have been activated since it was asked last. */
+  async status(): Promise<TestnetStatus> {
+    const status = await this.statusReader.read()
+    const { l2 } = this.endpoints
+    const head = status.nodes[0]?.unsafe?.number
+    if (head === undefined) return status
+    const { active, next } = forksAround(this.setup.chain.forks, l2.genesisTime + head * l2.blockTime)
+    for (const { fork, time } of l2.forks.later) {
+      const block = Math.ceil((time - l2.genesisTime) / l2.blockTime)
+      if (block > head || this.forksTold.has(fork)) continue
+      this.forksTold.add(fork)
+      // On a kept chain, not what was so before.
+      if (this.headAtStart !== undefined && block > this.headAtStart) this.modules.emit({ event: 'fork', fork, block })
+    }
+    this.headAtStart ??= head
+    return { ...status, fork: { active, ...(next === undefined ? {} : { next }) } }
   }
 
   /** Ends everything in the documented order. Never rejects. */
@@ -122,7 +152,7 @@ export class Testnet {
     this.group.killAll()
   }
 
-  private makeChain(): { genesisWritten: Promise<void>; complete: Promise<void> } {
+  private makeChain(): ChainFiles {
     const { layout, chain } = this.setup
     writeManifest(layout, { version: 1, chain, complete: false })
     const maker = new ChainMaker(layout, chain)
@@ -144,13 +174,18 @@ export class Testnet {
     }
   }
 
-  private resumeChain(): { genesisWritten: Promise<void>; complete: Promise<void> } {
+  private async resumeChain(): Promise<ChainFiles> {
     const { layout, chain } = this.setup
     if (!takeNewestState(layout.l1StateNew, layout.l1State)) {
       throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost`)
     }
     this.startAnvil(layout.l1State)
-    return { genesisWritten: Promise.resolve(), complete: this.resumeL1(chain.l1ChainId) }
+    const complete = this.resumeL1(chain.l1ChainId)
+    const forks = new ForkWriter(layout, chain)
+    if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
+    // The manifest first: what is cut short after it is done again by the next start.
+    writeManifest(layout, { version: 1, chain, complete: true })
+    return { genesisWritten: forks.writeGenesis(), complete, initAgain: true, finish: () => forks.writeRollupConfig() }
   }
 
   private async resumeL1(chainId: number): Promise<void> {
@@ -182,13 +217,13 @@ export class Testnet {
     })
   }
 
-  private async startGeths(genesisWritten: Promise<void>): Promise<void> {
+  private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
     await genesisWritten
     await Promise.all(
       this.nodes.map(async (node) => {
         const name = `${node.layout.name}-geth`
         // A node whose execution client's data were taken away begins at the genesis block again.
-        if (!existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
+        if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
           await this.group.run(this.spec(name, gethInit(node.call.files)))
           await writeFile(node.layout.initialised, '')
         }

@@ -60,6 +60,8 @@ export function createLiveView(terminal: Terminal, now: () => number): View {
         draw()
         return
       }
+      // The title shows it.
+      if (event.event === 'fork' && open) return
       if (event.event === 'stopping') close()
       print(event)
       if (event.event !== 'ready') return

@@ -1,4 +1,5 @@
-import type { Endpoints, TestnetEvent } from '../runner/events.ts'
+import { forkName } from '../forks.ts'
+import type { Endpoints, ForkPlan, TestnetEvent } from '../runner/events.ts'
 import type { NodeStatus } from '../runner/status.ts'
 import type { Output, View } from './view.ts'
 
@@ -17,7 +18,7 @@ export function plainLines(event: TestnetEvent): string[] {
   switch (event.event) {
     case 'starting':
       return [
-        `${event.resumed ? 'going on with the chain' : 'starting a new chain'} in ${event.dir}, ${event.nodes} ${event.nodes === 1 ? 'node' : 'nodes'}`,
+        `${event.resumed ? 'going on with the chain' : 'starting a new chain'} in ${event.dir}, ${event.nodes} ${event.nodes === 1 ? 'node' : 'nodes'}, ${forkText(event.forks)}`,
       ]
     case 'resumed':
       return [
@@ -34,8 +35,11 @@ export function plainLines(event: TestnetEvent): string[] {
     case 'status': {
       const nodes = event.nodes.map(statusText).join(' | ')
       const batch = event.lastSubmission
-      return [`l1 ${event.l1Head ?? '?'} | last batch in l1 ${batch?.l1Block ?? '-'} | ${nodes}`]
+      const fork = event.fork === undefined ? '' : ` | ${event.fork.active}`
+      return [`l1 ${event.l1Head ?? '?'}${fork} | last batch in l1 ${batch?.l1Block ?? '-'} | ${nodes}`]
     }
+    case 'fork':
+      return [`  ${forkName(event.fork)} is active from L2 block ${event.block} on`]
     case 'stopping':
       return [`stopping: ${event.reason}`]
     case 'stopped-part':
@@ -47,9 +51,20 @@ export function plainLines(event: TestnetEvent): string[] {
   }
 }
 
-function endpointLines({ l1, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
+/** `Jovian, Karst at 14:03:20`, in the machine's time zone. */
+export function forkText({ genesis, later }: ForkPlan): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const clockTime = (time: number) => {
+    const date = new Date(time * 1000)
+    return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
+  }
+  return [forkName(genesis), ...later.map(({ fork, time }) => `${forkName(fork)} at ${clockTime(time)}`)].join(', ')
+}
+
+function endpointLines({ l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
   return [
     `  L1          ${l1.rpc}`,
+    `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(
       ({ name, ethRpc, rollupRpc, metrics }) =>
         `  ${name.padEnd(10)}  eth ${ethRpc}  rollup ${rollupRpc}  metrics ${metrics}`,

@@ -1,4 +1,5 @@
 import { formatTable } from '../../src/cli/table.ts'
+import { forkName } from '../forks.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 
@@ -18,7 +19,7 @@ export interface ScreenSize {
 export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize): string[] {
   const { endpoints, status } = state
   const head = [
-    `devium testnet   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`,
+    `devium testnet   ${forkNow(state)}   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`,
     '',
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
     `last batch  ${submissionText(state)}`,
@@ -37,6 +38,13 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   const room = rows - head.length - foot.length
   const lines = [...head, ...accountLines(endpoints, columns, room), ...foot]
   return lines.slice(0, rows).map((line) => cut(line, columns))
+}
+
+/** `Jovian`, or `Jovian (Karst in 40 s)`. */
+function forkNow({ endpoints, status, nowSeconds }: ScreenState): string {
+  const { active, next } = status.fork ?? { active: endpoints.l2.forks.genesis }
+  if (next === undefined) return forkName(active)
+  return `${forkName(active)} (${forkName(next.fork)} in ${Math.max(0, next.time - nowSeconds)} s)`
 }
 
 /** Addresses are whole, or only the ports where there is no room for them. */

@@ -12,7 +12,12 @@ const hash = `0x${'ab'.repeat(32)}` as const
 const endpoints: Endpoints = {
   dir: '/data/net',
   l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
-  l2: { chainId: 901, blockTime: 1 },
+  l2: {
+    chainId: 901,
+    blockTime: 1,
+    genesisTime: 900,
+    forks: { genesis: 'jovian', later: [{ fork: 'karst', time: 1_020 }] },
+  },
   nodes: ['sequencer', 'verifier1'].map((name, index) => ({
     name,
     rollupRpc: `http://127.0.0.1:95${index + 1}0`,
@@ -33,6 +38,7 @@ const endpoints: Endpoints = {
 }
 const status: TestnetStatus = {
   l1Head: 42,
+  fork: { active: 'jovian', next: { fork: 'karst', time: 1_020 } },
   nodes: [
     {
       name: 'sequencer',
@@ -83,7 +89,7 @@ describe('screen', () => {
 
   it('shows heads, peers, L1, the last batch, URLs and accounts', () => {
     const text = renderScreen(state, { columns: 200, rows: 50 }).join('\n')
-    expect(text).toContain('chain 901 on L1 900   up 1:02:03')
+    expect(text).toContain('devium testnet   Jovian (Karst in 17 s)   chain 901 on L1 900   up 1:02:03')
     expect(text).toMatch(/L1 +block 42 +http:\/\/127.0.0.1:9500/)
     expect(text).toContain(`in L1 block 41, 3 s ago, 1234 bytes, ${hash}`)
     expect(text).toMatch(
@@ -152,11 +158,16 @@ describe('plain and JSON views', () => {
     expect(lines[0]).toBe('ready after 5.3 s: all nodes share safe block 3')
     expect(lines[1]).toBe('  (genesis 0.4 s, safe on all nodes 5.2 s)')
     expect(lines.join('\n')).toContain('/data/net/join/join.txt')
+    expect(lines.join('\n')).toMatch(/fork +Jovian, Karst at \d\d:\d\d:00/)
+  })
+
+  it('tell of a fork', () => {
+    expect(plainLines({ event: 'fork', fork: 'karst', block: 120 })).toEqual(['  Karst is active from L2 block 120 on'])
   })
 
   it('put a status on one line', () => {
     expect(plainLines({ event: 'status', ...status })).toEqual([
-      'l1 42 | last batch in l1 41 | sequencer unsafe 80 safe 76 finalized 60 peers 2 | verifier1 does not answer',
+      'l1 42 | jovian | last batch in l1 41 | sequencer unsafe 80 safe 76 finalized 60 peers 2 | verifier1 does not answer',
     ])
   })
 

@@ -1,0 +1,115 @@
+import { UsageError } from '../src/lib/errors.ts'
+import { nearestTo } from '../src/rollup/networks/nearest.ts'
+import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
+
+/**
+ * Forks that a testnet may begin with or pass through. The one before, Delta, is not among them: SystemConfig writes the
+ * fee scalars of Ecotone, which older rules would read as a price of 2^248.
+ */
+export const TESTNET_FORKS = ['ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
+export type TestnetFork = (typeof TESTNET_FORKS)[number]
+
+/** What OP Mainnet runs. */
+export const DEFAULT_FORK: TestnetFork = 'jovian'
+
+/** Unix seconds of the activation; 0 where the genesis block has the fork. */
+export type ForkTimes = Partial<Record<Fork, number>>
+
+/** A fork to activate while the chain runs. */
+export interface ForkActivation {
+  fork: TestnetFork
+  /** After the genesis block, or after the start that asks for it. */
+  seconds: number
+}
+
+/** Throws UsageError with the nearest name. */
+export function parseFork(text: string): TestnetFork {
+  const fork = TESTNET_FORKS.find((known) => known === text.toLowerCase())
+  if (fork !== undefined) return fork
+  const [nearest] = nearestTo(text, TESTNET_FORKS, 1)
+  throw new UsageError(`unknown fork "${text}", did you mean ${nearest}? Known are ${TESTNET_FORKS.join(', ')}`)
+}
+
+/** `isthmus:30,jovian:60`, in any order. Throws UsageError. */
+export function parseForkActivations(text: string): ForkActivation[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [, name, seconds] = /^([^:]+):(\d{1,9})$/.exec(part) ?? []
+      if (name === undefined) throw new UsageError(`expected <fork>:<seconds>, for example karst:60, not "${part}"`)
+      return { fork: parseFork(name), seconds: Number(seconds) }
+    })
+    .sort((a, b) => indexOf(a.fork) - indexOf(b.fork))
+}
+
+/** What a new chain begins with: the fork asked for, or the one before the first that is to be activated later. */
+export function genesisFork(asked: TestnetFork | undefined, activations: readonly ForkActivation[]): TestnetFork {
+  const [first] = activations
+  if (asked !== undefined || first === undefined) return asked ?? DEFAULT_FORK
+  const before = TESTNET_FORKS[indexOf(first.fork) - 1]
+  if (before === undefined) {
+    throw new UsageError(`--fork-at ${first.fork}:${first.seconds}: a testnet cannot begin before ${first.fork}`)
+  }
+  return before
+}
+
+/** The fork and all before it, from the genesis block on. */
+export function forksAtGenesis(fork: TestnetFork): ForkTimes {
+  return Object.fromEntries(FORKS.slice(0, FORKS.indexOf(fork) + 1).map((active) => [active, 0]))
+}
+
+/**
+ * The times with further forks, `seconds` counted from `startTime`. Throws UsageError for one that is set already, that
+ * leaves one out, or that does not come after the one before it.
+ */
+export function withActivations(
+  times: ForkTimes,
+  activations: readonly ForkActivation[],
+  { startTime, blockTime }: { startTime: number; blockTime: number },
+): ForkTimes {
+  const all = { ...times }
+  // Of blocks, by their number after the start.
+  const blockOf = (time: number) => Math.ceil((time - startTime) / blockTime)
+  for (const { fork, seconds } of activations) {
+    const flag = `--fork-at ${fork}:${seconds}`
+    const fail = (message: string) => new UsageError(`${flag}: ${message}`)
+    if (all[fork] === 0) throw fail(`the chain has ${fork} from its genesis block on; --fork names an earlier one`)
+    if (all[fork] !== undefined) throw fail(`${fork} is given twice, or set in the kept chain already`)
+    if (seconds === 0) throw fail(`that time is over; --fork ${fork} has it from the genesis block on`)
+    const before = TESTNET_FORKS[indexOf(fork) - 1]
+    const beforeTime = before === undefined ? undefined : all[before]
+    if (before === undefined || beforeTime === undefined) {
+      throw fail(
+        `${before ?? 'another fork'} comes before it: give that an earlier time, --fork-at ${before}:<seconds>`,
+      )
+    }
+    const time = startTime + seconds
+    if (beforeTime !== 0 && blockOf(time) <= blockOf(beforeTime)) {
+      throw fail(`${before} comes before it, in an earlier block: it is set to ${beforeTime - startTime} seconds`)
+    }
+    all[fork] = time
+  }
+  return all
+}
+
+/** The latest fork that is active at a time, and the next one. */
+export function forksAround(times: ForkTimes, time: number): { active: Fork; next?: { fork: Fork; time: number } } {
+  let active: Fork = 'regolith'
+  for (const fork of FORKS) {
+    const activation = times[fork]
+    if (activation === undefined) continue
+    if (activation > time) return { active, next: { fork, time: activation } }
+    active = fork
+  }
+  return { active }
+}
+
+/** As a name is written. */
+export function forkName(fork: Fork): string {
+  return `${fork.slice(0, 1).toUpperCase()}${fork.slice(1)}`
+}
+
+function indexOf(fork: TestnetFork): number {
+  return TESTNET_FORKS.indexOf(fork)
+}
