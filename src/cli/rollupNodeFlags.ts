@@ -41,10 +41,29 @@ export const rollupNodeFlags = {
     600_000,
     'Time between reads of the unsafe block signer from L1; 0 = once at the start',
   ),
-  l1Beacon: flag.optional(L1, 'l1.beacon', 'Address of the L1 beacon API (blobs are not read by this version)', {
+  l1Beacon: flag.optional(L1, 'l1.beacon', 'Address of the L1 beacon API, which blobs are read from', {
     placeholder: '<url>',
   }),
-  l1BeaconIgnore: flag.boolean(L1, 'l1.beacon.ignore', 'Run without a beacon API: batches must be calldata'),
+  l1BeaconHeader: flag.optional(L1, 'l1.beacon-header', 'Header for requests to --l1.beacon, as "Name: value"', {
+    placeholder: '<header>',
+  }),
+  l1BeaconFallbacks: flag.list(
+    L1,
+    'l1.beacon-fallbacks',
+    'Further beacon APIs or archives of blobs, asked where the first one fails or lacks a blob',
+  ),
+  l1BeaconArchiver: flag.list(L1, 'l1.beacon-archiver', 'The same by its older name', { hidden: true }),
+  l1BeaconIgnore: flag.boolean(
+    L1,
+    'l1.beacon.ignore',
+    'Start although there is no beacon API, or none that answers: no batch may be in a blob then',
+  ),
+  l1BeaconSlotDurationOverride: flag.integer(
+    L1,
+    'l1.beacon.slot-duration-override',
+    0,
+    'Seconds of a slot of the beacon chain, instead of what it says itself; 0 = what it says',
+  ),
   verifierL1Confs: flag.integer(L1, 'verifier.l1-confs', 0, 'L1 blocks on top before derivation reads a block'),
 
   l2: flag.optional(L2, 'l2', 'Address of the Engine API (authenticated)', {
@@ -144,8 +163,6 @@ export const rollupNodeFlags = {
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
 
   // Flags of op-node that change nothing about what the node does, or that it ignores itself.
-  l1BeaconHeader: ignoredFlag('l1.beacon-header'),
-  l1BeaconFallbacks: ignoredFlag('l1.beacon-fallbacks'),
   l1BeaconFetchAllSidecars: ignoredFlag('l1.beacon.fetch-all-sidecars'),
   pprofEnabled: ignoredFlag('pprof.enabled'),
   pprofAddr: ignoredFlag('pprof.addr'),

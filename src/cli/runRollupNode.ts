@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDepth } from '../l1/index.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
-import { UsageError } from '../lib/errors.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
@@ -21,9 +20,10 @@ import {
   RuntimeConfig,
   type SequencingOptions,
 } from '../rollup/node/index.ts'
-import { isForkActive, type RollupConfig } from '../rollup/protocol/index.ts'
+import type { RollupConfig } from '../rollup/protocol/index.ts'
 import { createRollupRpc, createRpcMetrics } from '../rpc/index.ts'
 import type { FlagValues } from './flags.ts'
+import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
 import { type p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 import { createProgramLogger, type RunContext } from './program.ts'
@@ -43,7 +43,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const endpoints = checkRollupNodeFlags(values)
   const jwtSecret = loadJwtSecret(endpoints.jwtPath, { create: false })
   const config = await loadRollupConfig(values, logger)
-  checkBlobSource(values, config, logger)
+  const beaconOptions = beaconOptionsFromFlags(values, config)
   const sequencing = await readSequencing(values, logger)
   const p2pOptions = withKnownBootnodes(p2pOptionsFromFlags(values), config)
   const registry = new Registry()
@@ -81,8 +81,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
     const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
     opened.defer(async () => (await creatingP2p.catch(() => undefined))?.stop())
-    const [p2p] = await Promise.all([
+    const [p2p, blobs] = await Promise.all([
       creatingP2p,
+      openBeacon(
+        beaconOptions,
+        { ignoreFailedCheck: values.l1BeaconIgnore, signal },
+        { clock, logger: logger.child({ module: 'l1' }), opened },
+      ),
       checkEndpoints({ l1, engine, runtimeConfig }, config, values.l1, endpoints.l2, { clock, logger, signal }),
     ])
 
@@ -96,7 +101,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     const confirmedL1 = withConfirmationDepth(l1, values.verifierL1Confs, () => l1HeadNumber)
     const pipeline = createDerivationPipeline(
-      { l1: confirmedL1, l2: engine, logger: logger.child({ module: 'derivation' }), clock },
+      {
+        l1: confirmedL1,
+        l2: engine,
+        ...(blobs === undefined ? {} : { blobs }),
+        logger: logger.child({ module: 'derivation' }),
+        clock,
+      },
       config,
     )
     const metrics = createNodeMetrics(registry)
@@ -179,17 +190,6 @@ async function checkEndpoints(
     ),
     waitForEndpoint(l2Endpoint, () => checkEngine(engine, config), waiting),
   ])
-}
-
-function checkBlobSource(values: RollupNodeValues, config: RollupConfig, logger: Logger): void {
-  if (config.forks.ecotone === undefined && !isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return
-  if (values.l1BeaconIgnore) return
-  if (values.l1Beacon === undefined) {
-    throw new UsageError(
-      '--l1.beacon is required from Ecotone on; --l1.beacon.ignore runs without (batches as calldata)',
-    )
-  }
-  logger.warn('Blobs are not read by this version: a batch in a blob ends derivation', { flag: 'l1.beacon' })
 }
 
 async function readSequencing(values: RollupNodeValues, logger: Logger): Promise<SequencingOptions | undefined> {

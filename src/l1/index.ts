@@ -1,3 +1,12 @@
+export {
+  type AwaitedBlobs,
+  type Beacon,
+  type BeaconClient,
+  BeaconError,
+  type BeaconOptions,
+  type BeaconStatus,
+  createBeacon,
+} from './beacon/index.ts'
 export { withConfirmationDepth } from './confirmationDepth.ts'
 export { L1Error } from './errors.ts'
 export {

@@ -11,7 +11,7 @@ import { createLimitedRpc, type LimitedRpc } from './limitedRpc.ts'
 import { PromiseCache } from './promiseCache.ts'
 import type { ParsedReceipt } from './receipt.ts'
 import { createReceiptsFetcher } from './receiptsFetcher.ts'
-import { parseTransaction, readTransaction } from './transaction.ts'
+import { type ParsedTransaction, parseTransaction, readTransaction } from './transaction.ts'
 import type { L1BlockLabel, L1Client, L1RpcKind } from './types.ts'
 
 export interface L1ClientModules {
@@ -153,10 +153,16 @@ function readTransactions(parsed: ParsedBlock, trust: boolean): L1Transaction[] 
   if (trust) return parsed.transactions.map(readTransaction)
   const all = parsed.transactions.map(parseTransaction)
   const root = orderedTrieRoot(all.map(({ encoded }) => encoded))
-  if (root !== parsed.transactionsRoot) {
+  if (root !== parsed.transactionsRoot && !isRootWithBlobs(all, parsed.transactionsRoot)) {
     throw badAnswer(`L1 block ${parsed.info.hash}: its transactions have root ${root}, not ${parsed.transactionsRoot}`)
   }
   return all.map(({ transaction }) => transaction)
+}
+
+/** Anvil's blocks commit to blob transactions with their blobs: it proves as much. */
+function isRootWithBlobs(all: readonly ParsedTransaction[], root: Hex): boolean {
+  if (all.every(({ encodedWithBlobs }) => encodedWithBlobs === undefined)) return false
+  return orderedTrieRoot(all.map(({ encoded, encodedWithBlobs }) => encodedWithBlobs ?? encoded)) === root
 }
 
 /** The receipts must be those of the block: as many as transactions, in order, log indices without gap, and the root. */

@@ -12,6 +12,8 @@ export interface ParsedTransaction {
   transaction: L1Transaction
   /** EIP-2718 encoding, as the transactions trie holds it. */
   encoded: Uint8Array
+  /** The encoding with blobs, where they stand in the JSON: Anvil's transactions trie holds that one instead. */
+  encodedWithBlobs?: Uint8Array
 }
 
 /** Members before the signature, in the order of the type's RLP list. */
@@ -52,9 +54,23 @@ export function parseTransaction(json: unknown): ParsedTransaction {
   const r = quantityToBigInt(object.r, 'transaction r')
   const s = quantityToBigInt(object.s, 'transaction s')
   const v = quantityToBigInt(type === 0 ? object.v : (object.yParity ?? object.v), 'transaction v')
-  const encoded = withType(type, encodeRlp([...fields, v, r, s]))
+  const list = [...fields, v, r, s]
+  const encoded = withType(type, encodeRlp(list))
   const sender = () => recoverSender(type, fields, v, r, s)
-  return { transaction: common(object, keccak256Hex(encoded), sender), encoded }
+  const parsed: ParsedTransaction = { transaction: common(object, keccak256Hex(encoded), sender), encoded }
+  if (type === 3 && isPresent(object.blobs)) {
+    parsed.encodedWithBlobs = withType(type, encodeRlp([list, ...readSidecar(object)]))
+  }
+  return parsed
+}
+
+/** Blobs, commitments and proofs in the order of EIP-4844, or of EIP-7594 after its version. */
+function readSidecar(object: JsonObject): RlpInput[] {
+  const read = (name: string): Uint8Array[] =>
+    asArray(object[name], name).map((item) => fromHex(asHexText(item, name), undefined, name))
+  const parts = [read('blobs'), read('commitments')]
+  if (isPresent(object.cellProofs)) return [1n, ...parts, read('cellProofs')]
+  return [...parts, read('proofs')]
 }
 
 function parseDeposit(object: JsonObject): ParsedTransaction {

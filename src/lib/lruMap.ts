@@ -30,6 +30,10 @@ export class LruMap<K, V> {
     if (oldest.done !== true) this.entries.delete(oldest.value)
   }
 
+  delete(key: K): void {
+    this.entries.delete(key)
+  }
+
   values(): IterableIterator<V> {
     return this.entries.values()
   }

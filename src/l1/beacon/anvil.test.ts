@@ -1,0 +1,85 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { concatBytes } from '../../lib/bytes.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { createKzg, type Kzg, versionedHashOf } from '../../lib/kzg/index.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
+import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
+import type { L1BlockRef } from '../../rollup/protocol/types.ts'
+import { createL1Client } from '../l1Client.ts'
+import { type Beacon, createBeacon } from './createBeacon.ts'
+
+/** Anvil's first account. */
+const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
+const INBOX = '0xff00000000000000000000000000000000000901'
+
+describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) => {
+  let anvil: Anvil
+  let rpc: RpcClient
+  let kzg: Kzg
+  let beacon: Beacon
+  let block: L1BlockRef
+  let hashes: readonly Hex[]
+  const data = [1, 2, 3].map((byte) => new Uint8Array(5_000).fill(byte))
+
+  beforeAll(async () => {
+    anvil = await startAnvil({ hardfork, args: ['--no-mining'] })
+    rpc = createRpcClient({ url: anvil.url })
+    kzg = createKzg({ clock: systemClock, logger: silentLogger })
+    beacon = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
+    await rpc.request('anvil_mine', ['0x3'])
+    const blobs = data.map(encodeBlob)
+    const commitments = await kzg.commitments(blobs)
+    const signed = await privateKeyToAccount(KEY).signTransaction({
+      type: 'eip4844',
+      chainId: 31_337,
+      nonce: 0,
+      gas: 21_000n,
+      maxFeePerGas: 10n ** 10n,
+      maxPriorityFeePerGas: 1n,
+      maxFeePerBlobGas: 10n ** 10n,
+      to: INBOX,
+      blobVersionedHashes: commitments.map(versionedHashOf),
+    })
+    const inner = decodeRlp(fromHex(signed).subarray(1))
+    // What L1 takes since Osaka: proofs of cells, after a version.
+    const sidecar =
+      hardfork === 'osaka'
+        ? [1n, blobs, commitments, (await kzg.cellProofs(blobs)).flat()]
+        : [blobs, commitments, await kzg.blobProofs(blobs, commitments)]
+    const raw = concatBytes(Uint8Array.of(3), encodeRlp([inner, ...sidecar]))
+    await rpc.request('eth_sendRawTransaction', [toHex(raw)])
+    await rpc.request('evm_mine', [])
+    const client = createL1Client({ rpc, logger: silentLogger, clock: systemClock })
+    const info = await client.blockInfoByLabel('latest')
+    if (info === undefined) throw new Error('Anvil has no latest block')
+    block = info
+    const { transactions } = await client.transactions(info.hash)
+    hashes = transactions.flatMap(({ blobVersionedHashes }) => blobVersionedHashes ?? [])
+  })
+  afterAll(async () => {
+    await beacon.client.close()
+    await kzg.close()
+    await rpc.close()
+    await anvil.stop()
+  })
+
+  it('are read by block number, since it knows no slots', async () => {
+    await beacon.checkVersion(new AbortController().signal)
+    expect(block.number).toBe(4)
+    expect(hashes.length).toBe(3)
+    const blobs = await beacon.client.blobs(block, hashes.toReversed())
+    expect(blobs?.map(decodeBlob)).toEqual(data.toReversed())
+  })
+
+  it('are missing where there are none', async () => {
+    const other = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
+    await expect(other.client.blobs({ ...block, number: 2 }, hashes)).rejects.toMatchObject({ code: 'blobs-missing' })
+    await expect(other.client.blobs({ ...block, number: 9 }, hashes)).rejects.toMatchObject({ code: 'blobs-missing' })
+    await other.client.close()
+  })
+})

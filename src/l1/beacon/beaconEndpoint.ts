@@ -1,0 +1,138 @@
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from '../../lib/kzg/index.ts'
+import { asArray, asObject } from '../json.ts'
+import type { BeaconHttp } from './beaconHttp.ts'
+import { BeaconError } from './errors.ts'
+
+/** A blob as an endpoint gave it, still to be checked. */
+export interface GivenBlob {
+  blob: Uint8Array
+  /** Of the older form, where the blob need not be committed to again: a proof does for a twentieth of the time. */
+  sidecar?: { commitment: Uint8Array; proof: Uint8Array }
+}
+
+/** One beacon node or archive of blobs. All reject with BeaconError. */
+export interface BeaconEndpoint {
+  readonly name: string
+  /** `eth/v1/node/version` */
+  version(signal?: AbortSignal): Promise<string>
+  /** Unix time of slot 0. */
+  genesisTime(signal?: AbortSignal): Promise<number>
+  secondsPerSlot(signal?: AbortSignal): Promise<number>
+  /** Blobs of the block at this slot, those with these hashes at least if it has them; in no order that counts. */
+  blobs(slot: number, versionedHashes: readonly Hex[], signal?: AbortSignal): Promise<GivenBlob[]>
+  close(): Promise<void>
+}
+
+export function createBeaconEndpoint(http: BeaconHttp): BeaconEndpoint {
+  /** Undefined before the first answer. */
+  let form: 'blobs' | 'sidecars' | undefined
+  let takesOneHash = false
+
+  const data = async (path: string, signal: AbortSignal | undefined): Promise<unknown> =>
+    checked(path, (await http.get(path, signal)) as unknown, (answer) => asObject(answer, 'answer').data)
+
+  const bareAt = async (path: string, signal: AbortSignal | undefined): Promise<GivenBlob[]> =>
+    checked('blobs', await data(path, signal), (items) =>
+      asArray(items, 'data').map((item) => ({ blob: readBytes(item, KZG_BLOB_BYTES, 'blob') })),
+    )
+  const bare = async (slot: number, hashes: readonly Hex[], signal?: AbortSignal): Promise<GivenBlob[]> => {
+    const path = `eth/v1/beacon/blobs/${slot}`
+    if (!takesOneHash) {
+      const query = hashes.map((hash) => `versioned_hashes=${hash}`).join('&')
+      const given = await bareAt(`${path}?${query}`, signal)
+      if (hashes.length === 1 || given.length >= hashes.length) return given
+    }
+    // Anvil takes one hash of those that are asked for: then all blobs of the block are read.
+    const all = await bareAt(path, signal)
+    takesOneHash = all.length >= hashes.length
+    return all
+  }
+  const sidecars = async (slot: number, signal?: AbortSignal): Promise<GivenBlob[]> => {
+    const list = await data(`eth/v1/beacon/blob_sidecars/${slot}`, signal)
+    return checked('blob_sidecars', list, (items) =>
+      asArray(items, 'data').map((item) => {
+        const sidecar = asObject(item, 'sidecar')
+        return {
+          blob: readBytes(sidecar.blob, KZG_BLOB_BYTES, 'blob'),
+          sidecar: {
+            commitment: readBytes(sidecar.kzg_commitment, KZG_POINT_BYTES, 'kzg_commitment'),
+            proof: readBytes(sidecar.kzg_proof, KZG_POINT_BYTES, 'kzg_proof'),
+          },
+        }
+      }),
+    )
+  }
+
+  return {
+    name: http.name,
+    async version(signal) {
+      const answer = await data('eth/v1/node/version', signal)
+      return checked('node/version', answer, (value) => String(asObject(value, 'data').version))
+    },
+    async genesisTime(signal) {
+      const answer = await data('eth/v1/beacon/genesis', signal)
+      return checked('beacon/genesis', answer, (value) => decimal(asObject(value, 'data').genesis_time, 'genesis_time'))
+    },
+    async secondsPerSlot(signal) {
+      const answer = await data('eth/v1/config/spec', signal)
+      const seconds = checked('config/spec', answer, (value) =>
+        decimal(asObject(value, 'data').SECONDS_PER_SLOT, 'SECONDS_PER_SLOT'),
+      )
+      if (seconds === 0) throw new BeaconError('beacon-bad-answer', 'config/spec: SECONDS_PER_SLOT is 0')
+      return seconds
+    },
+    async blobs(slot, versionedHashes, signal) {
+      if (form === 'sidecars') {
+        try {
+          return await sidecars(slot, signal)
+        } catch (error) {
+          if (!isMissing(error)) throw error
+          // It may have learnt the newer form, which came with the fork that took the older one away.
+          form = undefined
+        }
+      }
+      try {
+        const given = await bare(slot, versionedHashes, signal)
+        form = 'blobs'
+        return given
+      } catch (error) {
+        // An old node answers as if the block were missing.
+        if (form === 'blobs' || !isMissing(error)) throw error
+        try {
+          const given = await sidecars(slot, signal)
+          form = 'sidecars'
+          return given
+        } catch (second) {
+          throw isMissing(second) ? error : second
+        }
+      }
+    },
+    close: () => http.close(),
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof BeaconError && (error.code === 'beacon-not-found' || error.code === 'beacon-unsupported')
+}
+
+function checked<T, R>(what: string, value: T, read: (value: T) => R): R {
+  try {
+    return read(value)
+  } catch (cause) {
+    if (cause instanceof BeaconError) throw cause
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new BeaconError('beacon-bad-answer', `${what}: ${message}`, { cause })
+  }
+}
+
+function readBytes(value: unknown, length: number, what: string): Uint8Array {
+  return fromHex(typeof value === 'string' ? value : '', length, what)
+}
+
+/** The beacon API writes numbers as decimal text. */
+function decimal(value: unknown, what: string): number {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
+  if (!Number.isSafeInteger(number)) throw new BeaconError('beacon-bad-answer', `${what}: expected a decimal number`)
+  return number
+}

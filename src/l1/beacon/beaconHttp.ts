@@ -1,0 +1,98 @@
+import { Agent, request } from 'undici'
+import { describeError } from '../../lib/errors.ts'
+import { redact } from '../../lib/jsonRpc/client.ts'
+import { BeaconError } from './errors.ts'
+
+export interface BeaconHttpOptions {
+  /** With or without a path; user info becomes basic authorization. */
+  url: string
+  headers?: Record<string, string> | undefined
+  timeoutMs?: number | undefined
+  maxResponseBytes?: number | undefined
+}
+
+export interface BeaconHttp {
+  /** For logs: what may be shown of the address. */
+  readonly name: string
+  /** JSON at a path of the beacon API, which begins without slash. Rejects with BeaconError, or the signal's reason. */
+  get(path: string, signal?: AbortSignal): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** A block's blobs take 0.26 MB each as hex; L1 allows 21 a block (BPO2), and forks that raise it have some room. */
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024
+/** For all of an answer: of 21 blobs from far away, 5.5 MB. */
+const TIMEOUT_MS = 20_000
+/** Codes by which servers say that they have no such path any more, do not take its parameters, or never had it. */
+const UNSUPPORTED = new Set([400, 405, 410, 414, 415, 501])
+
+/** HTTP of the beacon API, with limits of time and size. */
+export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
+  const { timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES } = options
+  const base = new URL(options.url)
+  const name = redact(options.url)
+  const { username, password } = base
+  const basic = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    ...(username === '' ? {} : { authorization: `Basic ${basic}` }),
+    ...options.headers,
+  }
+  base.username = ''
+  base.password = ''
+  const agent = new Agent({ keepAliveTimeout: 30_000, connections: 8, maxResponseSize: maxResponseBytes })
+
+  /** An address of a service may hold a key in its query. */
+  const addressOf = (path: string): URL => {
+    const address = new URL(base)
+    const [pathname = '', query] = path.split('?')
+    address.pathname = `${base.pathname.replace(/\/$/, '')}/${pathname}`
+    if (query !== undefined) address.search = base.search === '' ? query : `${base.search}&${query}`
+    return address
+  }
+
+  return {
+    name,
+    async get(path, outer) {
+      outer?.throwIfAborted()
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const signal = outer === undefined ? timeout : AbortSignal.any([outer, timeout])
+      try {
+        const { statusCode, body } = await request(addressOf(path), { dispatcher: agent, headers, signal })
+        const text = await body.text()
+        if (statusCode !== 200) throw statusError(statusCode, text)
+        return parseJson(text)
+      } catch (cause) {
+        if (cause instanceof BeaconError) throw cause
+        outer?.throwIfAborted()
+        if (timeout.aborted) {
+          throw new BeaconError('beacon-unreachable', `no answer within ${timeoutMs} ms`, { cause })
+        }
+        const code = isTooLarge(cause) ? 'beacon-bad-answer' : 'beacon-unreachable'
+        const what = isTooLarge(cause) ? `answer of more than ${maxResponseBytes} bytes` : describeError(cause)
+        throw new BeaconError(code, what, { cause })
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function statusError(status: number, text: string): BeaconError {
+  const said = text.trim().slice(0, 160).replaceAll(/\s+/g, ' ')
+  const message = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`
+  const details = { status }
+  if (status === 404) return new BeaconError('beacon-not-found', message, { details })
+  return new BeaconError(UNSUPPORTED.has(status) ? 'beacon-unsupported' : 'beacon-unreachable', message, { details })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new BeaconError('beacon-bad-answer', `answer is no JSON: ${text.slice(0, 40).trim()}`, { cause })
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+}

@@ -1,0 +1,77 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import type { Kzg } from '../../lib/kzg/index.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+import { type BeaconClient, createBeaconClient } from './beaconClient.ts'
+import { type BeaconEndpoint, createBeaconEndpoint } from './beaconEndpoint.ts'
+import { type BeaconHttpOptions, createBeaconHttp } from './beaconHttp.ts'
+import { BeaconError } from './errors.ts'
+import { createSlots } from './slots.ts'
+
+export interface BeaconOptions {
+  /** `--l1.beacon` */
+  url: string
+  /** `--l1.beacon-header`, for the primary endpoint only: others may be somebody else's. */
+  headers?: Record<string, string>
+  /** `--l1.beacon-fallbacks` */
+  fallbackUrls?: readonly string[]
+  /** `--l1.beacon.slot-duration-override`; 0 = as the beacon chain says. */
+  slotDurationOverrideS?: number
+  /** Of a request. */
+  timeoutMs?: number
+  maxResponseBytes?: number
+}
+
+export interface Beacon {
+  client: BeaconClient
+  /** Asks the primary endpoint for its version, as op-node at the start. Throws UsageError when it gives none. */
+  checkVersion(signal: AbortSignal): Promise<void>
+}
+
+const VERSION_TRIES = 5
+const versionBackoffMs = exponentialBackoff(500, 4_000)
+
+export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }, options: BeaconOptions): Beacon {
+  const { clock, logger } = modules
+  const { url, headers, fallbackUrls = [], timeoutMs, maxResponseBytes } = options
+  const endpointAt = (http: BeaconHttpOptions): BeaconEndpoint =>
+    createBeaconEndpoint(createBeaconHttp({ ...http, timeoutMs, maxResponseBytes }))
+  const primary = endpointAt({ url, headers })
+  const endpoints = [primary, ...fallbackUrls.map((fallback) => endpointAt({ url: fallback }))]
+  const slots = createSlots({ endpoints, logger }, { durationOverrideS: options.slotDurationOverrideS ?? 0 })
+
+  const versionOf = async (signal: AbortSignal): Promise<string> => {
+    try {
+      return await primary.version(signal)
+    } catch (error) {
+      if (!(error instanceof BeaconError) || error.code !== 'beacon-not-found') throw error
+      // Anvil, which serves blobs all the same.
+      await primary.genesisTime(signal)
+      return 'none'
+    }
+  }
+
+  return {
+    client: createBeaconClient({ ...modules, endpoints, slots }),
+    async checkVersion(signal) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const version = await versionOf(signal)
+          logger.info('Connected to the L1 beacon API', { url: primary.name, version })
+          return
+        } catch (cause) {
+          signal.throwIfAborted()
+          if (attempt === VERSION_TRIES) {
+            const message = `cannot reach the L1 beacon API (--l1.beacon) at ${primary.name}: ${describeError(cause)}; --l1.beacon.ignore runs without this check`
+            throw new UsageError(message, { cause })
+          }
+          if (attempt === 1) {
+            logger.info('Waiting for the L1 beacon API to answer', { url: primary.name, err: describeError(cause) })
+          }
+          await sleep(clock, versionBackoffMs(attempt), signal)
+        }
+      }
+    },
+  }
+}

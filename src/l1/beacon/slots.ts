@@ -1,0 +1,82 @@
+import { describeError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { L1BlockRef } from '../../rollup/protocol/types.ts'
+import type { BeaconEndpoint } from './beaconEndpoint.ts'
+import { BeaconError } from './errors.ts'
+
+export interface Slots {
+  /** The slot of an L1 block. Rejects with BeaconError as long as no endpoint says how time is counted. */
+  slotOf(block: Pick<L1BlockRef, 'number' | 'timestamp'>, signal?: AbortSignal): Promise<number>
+}
+
+type Rule = { genesisTime: number; secondsPerSlot: number } | 'block number'
+
+/**
+ * Slots by genesis and length, which endpoints are asked for when first needed, the primary one first, and which do not
+ * change. `durationOverrideS` (`--l1.beacon.slot-duration-override`) replaces the length; 0 = none.
+ *
+ * Anvil serves blobs and a genesis, but neither `config/spec` nor `node/version`, and takes block numbers for slots:
+ * a node that lacks both is read in that way.
+ */
+export function createSlots(
+  { endpoints, logger }: { endpoints: readonly BeaconEndpoint[]; logger: Logger },
+  { durationOverrideS = 0 }: { durationOverrideS?: number },
+): Slots {
+  let loading: Promise<Rule> | undefined
+
+  const ruleOf = async (endpoint: BeaconEndpoint, signal?: AbortSignal): Promise<Rule> => {
+    const genesisTime = await endpoint.genesisTime(signal)
+    if (durationOverrideS > 0) return { genesisTime, secondsPerSlot: durationOverrideS }
+    try {
+      return { genesisTime, secondsPerSlot: await endpoint.secondsPerSlot(signal) }
+    } catch (error) {
+      if (!isNotFound(error) || !(await lacksVersion(endpoint, signal))) throw error
+      logger.info('Beacon endpoint knows no slots, as Anvil: block numbers take their place', { url: endpoint.name })
+      return 'block number'
+    }
+  }
+  const load = async (signal?: AbortSignal): Promise<Rule> => {
+    const problems: string[] = []
+    let cause: unknown
+    for (const endpoint of endpoints) {
+      try {
+        return await ruleOf(endpoint, signal)
+      } catch (error) {
+        signal?.throwIfAborted()
+        cause ??= error
+        problems.push(`${endpoint.name}: ${describeError(error)}`)
+      }
+    }
+    const message = `no beacon endpoint gives the genesis time and the length of slots: ${problems.join('; ')}`
+    throw new BeaconError('beacon-unreachable', message, { cause })
+  }
+
+  return {
+    async slotOf({ number, timestamp }, signal) {
+      loading ??= load(signal).catch((error: unknown) => {
+        loading = undefined
+        throw error
+      })
+      const rule = await loading
+      if (rule === 'block number') return number
+      if (timestamp < rule.genesisTime) {
+        const message = `L1 block ${number} of time ${timestamp} lies before the beacon chain's genesis, ${rule.genesisTime}`
+        throw new BeaconError('beacon-bad-answer', message)
+      }
+      return Math.floor((timestamp - rule.genesisTime) / rule.secondsPerSlot)
+    },
+  }
+}
+
+async function lacksVersion(endpoint: BeaconEndpoint, signal?: AbortSignal): Promise<boolean> {
+  try {
+    await endpoint.version(signal)
+    return false
+  } catch (error) {
+    return isNotFound(error)
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof BeaconError && error.code === 'beacon-not-found'
+}
