@@ -2,7 +2,7 @@ import { UsageError } from '../lib/errors.ts'
 import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
-import { hashParam, objectParam, optionalParam, textParam } from './params.ts'
+import { booleanParam, hashParam, objectParam, optionalParam, textParam } from './params.ts'
 import { payloadEnvelopeFromJson } from './payloadParam.ts'
 
 /** `admin_*` of the rollup node: served only with `--rpc.enable-admin`. */
@@ -30,7 +30,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       result: 'hash of the last unsafe block',
       description: 'Stop building blocks once the last sealed one is the unsafe head',
       admin: true,
-      handle: () => node.stopSequencer(),
+      handle: (_, { signal }) => node.stopSequencer(signal),
     }),
     defineMethod({
       name: 'admin_sequencerActive',
@@ -39,6 +39,30 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       description: 'Whether this node builds blocks at present',
       admin: true,
       handle: () => node.sequencerActive(),
+    }),
+    defineMethod({
+      name: 'admin_overrideLeader',
+      params: [],
+      result: 'null',
+      description: 'Lead without asking the conductor, until the process ends',
+      admin: true,
+      handle: () => node.overrideLeader(),
+    }),
+    defineMethod({
+      name: 'admin_conductorEnabled',
+      params: [],
+      result: 'boolean',
+      description: 'Whether a conductor decides when this node builds blocks',
+      admin: true,
+      handle: () => node.conductorEnabled(),
+    }),
+    defineMethod({
+      name: 'admin_setRecoverMode',
+      params: [booleanParam('recover mode')],
+      result: 'null',
+      description: 'Build blocks with forced transactions only, as verifiers derive them without batches',
+      admin: true,
+      handle: ([isOn]) => node.setRecoverMode(isOn),
     }),
     defineMethod({
       name: 'admin_postUnsafePayload',

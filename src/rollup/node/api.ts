@@ -18,10 +18,19 @@ export interface RollupNodeApi {
   resetDerivationPipeline(): Promise<void>
   /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
   startSequencer(unsafeHead?: Hex): Promise<void>
-  /** Resolves with the unsafe head's hash once the last sealed block has become the head. */
-  stopSequencer(): Promise<Hex>
+  /**
+   * Resolves with the unsafe head's hash once the last published block has become the head. Rejects when the signal
+   * aborts while it waits for that.
+   */
+  stopSequencer(signal?: AbortSignal): Promise<Hex>
   /** False on nodes without a sequencer. */
   sequencerActive(): boolean
+  /** Takes the lead without asking the conductor, until the process ends; nothing to do where there is none. */
+  overrideLeader(): void
+  /** False on nodes without a sequencer, too. */
+  conductorEnabled(): boolean
+  /** Blocks with forced transactions only, on the origins that derivation would take; no effect without a sequencer. */
+  setRecoverMode(isOn: boolean): void
   /** Queues a block as if it had come by gossip, after recomputing its hash; signature and scoring are not asked. */
   postUnsafePayload(envelope: PayloadEnvelope): Promise<void>
 }

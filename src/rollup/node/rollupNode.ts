@@ -12,7 +12,7 @@ import {
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from '../protocol/types.ts'
-import { OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
+import { type Conductor, OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
 import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
 import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
 import { FinalityTracker } from './finality.ts'
@@ -40,6 +40,8 @@ export interface RollupNodeModules {
   pipeline: Pipeline
   /** Present on nodes that may sequence. */
   attributes?: SequencerAttributes
+  /** Present on one of several sequencers. */
+  conductor?: Conductor
   /** Absent with p2p disabled. */
   p2p?: P2pPort
   metrics: NodeMetrics
@@ -55,6 +57,7 @@ export interface SequencingOptions {
   /** 0 = no bound. */
   maxSafeLag: number
   sealingMarginMs?: number
+  recoverMode?: boolean
   /** Records a start or stop, so that it outlives the process. */
   onActiveChange?: (active: boolean) => Promise<void>
 }
@@ -141,8 +144,11 @@ export function createRollupNode(
 
     resetDerivationPipeline: requestReset,
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
-    stopSequencer: async () => requireSequencer().stop(),
+    stopSequencer: async (signal) => requireSequencer().stop(signal),
     sequencerActive: () => sequencing?.sequencer.active ?? false,
+    overrideLeader: () => requireSequencer().overrideLeader(),
+    conductorEnabled: () => sequencing?.sequencer.conductorEnabled ?? false,
+    setRecoverMode: (isOn) => sequencing?.sequencer.setRecoverMode(isOn),
 
     async postUnsafePayload(envelope) {
       const given = envelope.payload.blockHash
@@ -181,9 +187,11 @@ export function createRollupNode(
         engine: controller,
         attributes: modules.attributes,
         origins,
+        ...(modules.conductor === undefined ? {} : { conductor: modules.conductor }),
         publish,
         requestReset,
         ...(onActiveChange === undefined ? {} : { onActiveChange }),
+        metrics,
         clock,
         logger: sequencerLogger,
       },
@@ -194,10 +202,14 @@ export function createRollupNode(
   }
 
   async function publish(envelope: PayloadEnvelope): Promise<void> {
-    metrics.sequencedTransactions(envelope.payload.transactions)
     // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
     if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
-    await p2p?.publish(envelope)
+    try {
+      await p2p?.publish(envelope)
+    } catch (error) {
+      metrics.publishingError()
+      throw error
+    }
   }
 
   function requireSequencer(): Sequencer {

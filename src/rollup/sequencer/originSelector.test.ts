@@ -116,4 +116,64 @@ describe('OriginSelector', () => {
       severity: 'reset',
     })
   })
+
+  it('reads ahead what the next block will need', async () => {
+    const { selector, reads } = create()
+    selector.prefetch(parent(5, 8))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(reads).toEqual([6])
+    expect((await selector.select(parent(5, 10))).number).toBe(6)
+    expect(reads).toEqual([6])
+  })
+
+  it('waits for a read that is under way, within the time that it has left', async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<L1BlockRef | undefined>()
+    const { selector, clock } = create({ blockInfoByNumber: () => promise })
+    selector.prefetch(parent(5, 8))
+    await clock.advance(0)
+    await clock.advance(400)
+    const late = selector.select(parent(5, 10))
+    await clock.advance(0)
+    await clock.advance(100)
+    expect((await late).number).toBe(5)
+    const selecting = selector.select(parent(5, 10))
+    answer(l1Block(6))
+    expect((await selecting).number).toBe(6)
+  })
+
+  it('takes nothing of a read that began before a reset', async () => {
+    const answers: ((block: L1BlockRef | undefined) => void)[] = []
+    const { selector } = create({ blockInfoByNumber: () => new Promise((resolve) => answers.push(resolve)) })
+    selector.prefetch(parent(5, 8))
+    await new Promise((resolve) => setImmediate(resolve))
+    selector.reset()
+    answers[0]?.({ ...l1Block(6, 'b'), parentHash: hash(5) })
+    await new Promise((resolve) => setImmediate(resolve))
+    const selecting = selector.select(parent(5, 10))
+    await new Promise((resolve) => setImmediate(resolve))
+    answers[1]?.(l1Block(6))
+    expect((await selecting).hash).toBe(hash(6))
+  })
+
+  it('in recover mode always asks for the next origin, and keeps its own where there is none', async () => {
+    const { selector, reads } = create()
+    selector.onL1Head(l1Block(5))
+    selector.setRecoverMode(true)
+    expect((await selector.select(parent(5, 8))).number).toBe(5)
+    expect(reads).toEqual([6])
+    const tip = create({ blockInfoByNumber: async () => undefined })
+    tip.selector.setRecoverMode(true)
+    expect((await tip.selector.select(parent(5, 20))).number).toBe(5)
+    await expect(tip.selector.select(parent(5, DRIFT))).rejects.toMatchObject({ code: 'origin-missing' })
+    const failing = create({ blockInfoByNumber: () => Promise.reject(new Error('timeout')) })
+    failing.selector.setRecoverMode(true)
+    await expect(failing.selector.select(parent(5, 20))).rejects.toThrow('timeout')
+  })
+
+  it('knows an origin that is gone from one that is not there yet', async () => {
+    const { selector } = create({ blockInfoByNumber: async (number) => (number > 9 ? undefined : l1Block(number)) })
+    expect(await selector.isCanonical({ number: 5, hash: hash(5) })).toBe(true)
+    expect(await selector.isCanonical({ number: 5, hash: hash(5, 'b') })).toBe(false)
+    expect(await selector.isCanonical({ number: 10, hash: hash(10) })).toBe(true)
+  })
 })

@@ -3,7 +3,7 @@ import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { maxSequencerDrift } from '../protocol/index.ts'
-import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 
 export interface OriginSource {
   blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
@@ -30,9 +30,12 @@ export class OriginSelector {
   private readonly logger: Logger
   private readonly config: RollupConfig
   private readonly confirmationDepth: number
+  private recoverMode = false
   private l1Head: L1BlockRef | undefined
   private current: L1BlockRef | undefined
   private next: L1BlockRef | undefined
+  /** The read of a next origin that is under way: whoever needs it too waits for the same answer. */
+  private reading: { parent: Hex; sinceMs: number; answer: Promise<L1BlockRef | undefined> } | undefined
 
   constructor(
     modules: { l1: OriginSource; clock: Clock; logger: Logger },
@@ -50,10 +53,28 @@ export class OriginSelector {
     this.l1Head = head
   }
 
+  /** The next origin is then always asked for, and taken as soon as the block may stand on it, as derivation does. */
+  setRecoverMode(isOn: boolean): void {
+    this.recoverMode = isOn
+  }
+
   /** Forgets what L1 said: after a reset it may say something else. */
   reset(): void {
     this.current = undefined
     this.next = undefined
+    this.reading = undefined
+  }
+
+  /** Reads what the block after `parent` may stand on, so that it is there when the block is begun. Never fails. */
+  prefetch(parent: L2BlockRef): void {
+    const read = async () => this.tryReadNext(await this.readCurrent(parent))
+    read().catch((error: unknown) => this.logNoNext(parent.l1Origin.number, error))
+  }
+
+  /** False when L1 has another block in the place of `origin`; one that L1 has not seen yet may still come. */
+  async isCanonical(origin: BlockId): Promise<boolean> {
+    const block = await this.l1.blockInfoByNumber(origin.number)
+    return block === undefined || block.hash === origin.hash
   }
 
   /** The origin of the block after `parent`; throws OriginError, or what the L1 source throws. */
@@ -61,7 +82,8 @@ export class OriginSelector {
     const current = await this.readCurrent(parent)
     const l2Time = parent.timestamp + this.config.blockTime
     const isPastDrift = l2Time > current.timestamp + maxSequencerDrift(this.config, current.timestamp)
-    const next = isPastDrift ? await this.readNext(current) : await this.tryReadNext(current)
+    const isNeeded = isPastDrift || this.recoverMode
+    const next = isNeeded ? await this.readNext(current) : await this.tryReadNext(current)
     if (next === undefined) {
       if (!isPastDrift) return current
       throw new OriginError(
@@ -98,22 +120,41 @@ export class OriginSelector {
     const number = current.number + 1
     const { l1Head, confirmationDepth } = this
     if (confirmationDepth > 0 && l1Head !== undefined && number + confirmationDepth > l1Head.number) return undefined
-    this.next = await this.l1.blockInfoByNumber(number)
-    return this.next
+    if (this.reading?.parent === current.hash) return this.reading.answer
+    const reading = {
+      parent: current.hash,
+      sinceMs: this.clock.now(),
+      answer: this.l1.blockInfoByNumber(number),
+    }
+    this.reading = reading
+    try {
+      const next = await reading.answer
+      // A reset may have come in between, after which the answer counts no more.
+      if (this.reading === reading) this.next = next
+      return next
+    } finally {
+      if (this.reading === reading) this.reading = undefined
+    }
   }
 
   private async tryReadNext(current: L1BlockRef): Promise<L1BlockRef | undefined> {
+    if (this.next?.parentHash === current.hash) return this.next
     // Until the tracker reports a higher head there is nothing to ask for.
     if (this.l1Head !== undefined && this.l1Head.number <= current.number) return undefined
     const { promise: timeout, resolve } = Promise.withResolvers<undefined>()
-    const cancel = this.clock.setTimeout(() => resolve(undefined), OPTIONAL_FETCH_MS)
+    const spentMs = this.reading?.parent === current.hash ? this.clock.now() - this.reading.sinceMs : 0
+    const cancel = this.clock.setTimeout(() => resolve(undefined), Math.max(0, OPTIONAL_FETCH_MS - spentMs))
     try {
       return await Promise.race([this.readNext(current), timeout])
     } catch (error) {
-      this.logger.debug('Could not look for the next L1 origin', { current: current.number, err: describeError(error) })
+      this.logNoNext(current.number, error)
       return undefined
     } finally {
       cancel()
     }
+  }
+
+  private logNoNext(current: number, error: unknown): void {
+    this.logger.debug('Could not look for the next L1 origin', { current, err: describeError(error) })
   }
 }

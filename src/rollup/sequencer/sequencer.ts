@@ -1,27 +1,40 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, severityOf } from '../../lib/errors.ts'
+import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
-import { type BuildJob, EngineError, type EngineHeads } from '../engine/index.ts'
-import { isForkActivationBlock, maxSequencerDrift } from '../protocol/index.ts'
-import {
-  type BlockId,
-  type Fork,
-  type L1BlockRef,
-  type L2BlockRef,
-  type PayloadAttributes,
-  type PayloadEnvelope,
-  type RollupConfig,
-  ZERO_HASH,
+import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
+import { payloadToL2BlockRef } from '../protocol/index.ts'
+import type {
+  BlockId,
+  L1BlockRef,
+  L2BlockRef,
+  PayloadAttributes,
+  PayloadEnvelope,
+  RollupConfig,
 } from '../protocol/types.ts'
+import { type Conductor, noConductor } from './conductor.ts'
+import { mustBeEmpty } from './emptyBlocks.ts'
+import { failureOf } from './failures.ts'
+import { OriginError } from './originSelector.ts'
+import {
+  dueAction,
+  initialState,
+  isCommitted,
+  lagsTooFar,
+  type SequencerAction,
+  type SequencerEvent,
+  type SequencerRules,
+  type SequencerState,
+  transition,
+} from './stateMachine.ts'
 
 /** The engine controller as the sequencer uses it. */
 export interface SequencerEngine {
   readonly ready: boolean
   readonly heads: EngineHeads
-  subscribe(listener: (heads: EngineHeads) => void): () => void
+  subscribe(listener: (heads: EngineHeads, movedBy: HeadsMovedBy) => void): () => void
   startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildJob>
   sealBuild(job: BuildJob): Promise<PayloadEnvelope>
   insertSealed(envelope: PayloadEnvelope): Promise<L2BlockRef>
@@ -34,19 +47,35 @@ export interface SequencerAttributes {
 
 export interface SequencerOrigins {
   select(parent: L2BlockRef): Promise<L1BlockRef>
+  /** Whether L1 still has this origin, as far as it can be known. */
+  isCanonical(origin: BlockId): Promise<boolean>
+  /** Reads ahead what `select` will need for the block after `parent`; never fails. */
+  prefetch(parent: L2BlockRef): void
+  setRecoverMode(isOn: boolean): void
   reset(): void
+}
+
+export interface SequencerMetrics {
+  /** From the request for the block to the whole block, and how much longer than the block time it was in the making. */
+  sealed(envelope: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void
+  sequencingError(): void
+  inconsistentOrigin(): void
+  sequencerReset(): void
 }
 
 export interface SequencerModules {
   engine: SequencerEngine
   attributes: SequencerAttributes
   origins: SequencerOrigins
+  /** By default this sequencer is the only one. */
+  conductor?: Conductor
   /** Signs and gossips. Called before the block is inserted here; a failure is logged and the block stands. */
   publish: (envelope: PayloadEnvelope) => Promise<void>
   /** Asks for a reset of heads and pipeline; resolves when it is done. */
   requestReset: () => Promise<void>
   /** Called when building starts or stops, before the change is reported to the caller. */
   onActiveChange?: (active: boolean) => Promise<void>
+  metrics: SequencerMetrics
   clock: Clock
   logger: Logger
 }
@@ -58,63 +87,79 @@ export interface SequencerOptions {
   maxSafeLag: number
   /** Time before a block's timestamp at which it is sealed (op-node's `sequencer.sealing-duration`). */
   sealingMarginMs?: number
+  /** Blocks with forced transactions only, on L1 origins as derivation would choose them (op-node's `sequencer.recover`). */
+  recoverMode?: boolean
 }
 
 export class SequencerError extends DeviumError<
-  'sequencer-running' | 'sequencer-stopped' | 'no-prestate' | 'wrong-head'
+  'sequencer-running' | 'sequencer-stopped' | 'no-prestate' | 'wrong-head' | 'leader-unknown' | 'not-leader'
 > {
   override readonly name = 'SequencerError'
 }
 
 /** op-node: sealing takes its time, and the block is wanted at its timestamp. */
 const DEFAULT_SEALING_MARGIN_MS = 50
-const TEMPORARY_RETRY_MS = 1000
-const SYNCING_RETRY_MS = 30_000
 /** Timers of 2^31 ms and more fire at once: a chain may start in the far future. */
 const MAX_TIMER_MS = 3_600_000
-/** specs: the activation blocks of these forks hold upgrade transactions or change rules, and must have no others. */
-const FORKS_WITHOUT_POOL: readonly Fork[] = ['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'lagoon']
 
 /**
- * Builds blocks so that each is the head at its timestamp. A loop of its own: `run` sleeps until the next action is
- * due or the heads move. Whatever goes wrong, the block under way is given up or, once sealed, inserted again: a
- * sealed block has been gossiped and must not be replaced by another one of the same height.
+ * Builds blocks so that each is the head at its timestamp. What is done when is decided by the state machine; this loop
+ * carries it out, tells it what became of it, and sleeps until the next action is due or the heads move.
  */
 export class Sequencer {
-  private readonly modules: SequencerModules
+  private readonly modules: SequencerModules & { conductor: Conductor }
   private readonly config: RollupConfig
-  private readonly maxSafeLag: number
-  private readonly sealingMarginMs: number
+  private readonly rules: SequencerRules
   private readonly wakeUp: WakeUp
-  private readonly lock = new SerialLock()
-  private isActive: boolean
-  private job: BuildJob | undefined
-  private sealed: PayloadEnvelope | undefined
-  private notBeforeMs = 0
-  private isLagging = false
-  private isResetting = false
-  private failures = 0
+  /** Starts and stops run one after the other. */
+  private readonly commands = new SerialLock()
+  private readonly stateWaiters = new Set<() => void>()
+  private state: SequencerState
+  private recoverMode: boolean
 
   constructor(modules: SequencerModules, config: RollupConfig, options: SequencerOptions) {
-    this.modules = modules
+    this.modules = { ...modules, conductor: modules.conductor ?? noConductor }
     this.config = config
-    this.isActive = options.active
-    this.maxSafeLag = options.maxSafeLag
-    this.sealingMarginMs = options.sealingMarginMs ?? DEFAULT_SEALING_MARGIN_MS
+    // op-node takes nothing and less for its default.
+    const { sealingMarginMs = 0, recoverMode = false } = options
+    this.rules = {
+      blockTimeMs: config.blockTime * 1000,
+      sealingMarginMs: sealingMarginMs > 0 ? sealingMarginMs : DEFAULT_SEALING_MARGIN_MS,
+      maxSafeLag: options.maxSafeLag,
+    }
     this.wakeUp = new WakeUp(modules.clock)
+    this.state = initialState(options.active)
+    this.recoverMode = recoverMode
+    modules.origins.setRecoverMode(recoverMode)
+    modules.engine.subscribe((heads, movedBy) => this.onHeads(heads, movedBy))
   }
 
   get active(): boolean {
-    return this.isActive
+    return this.state.active
+  }
+
+  get conductorEnabled(): boolean {
+    return this.modules.conductor.enabled
+  }
+
+  overrideLeader(): void {
+    this.modules.conductor.overrideLeader()
+  }
+
+  setRecoverMode(isOn: boolean): void {
+    this.recoverMode = isOn
+    this.modules.origins.setRecoverMode(isOn)
+    this.modules.logger.info('Set recover mode of the sequencer', { on: isOn })
   }
 
   /** Starts building on the unsafe head, whose hash must be the given one if there is one. */
-  start(unsafeHead?: Hex): Promise<void> {
-    return this.lock.run(async () => {
-      if (this.isActive) throw new SequencerError('sequencer-running', 'sequencer already running')
-      const { engine } = this.modules
-      const head = engine.heads.unsafe
-      if (!engine.ready || head.hash === ZERO_HASH) {
+  async start(unsafeHead?: Hex): Promise<void> {
+    await this.checkLeader()
+    await this.commands.run(async () => {
+      if (this.state.active) throw new SequencerError('sequencer-running', 'sequencer already running')
+      const { engine, logger, onActiveChange } = this.modules
+      const head = this.state.heads?.unsafe
+      if (!engine.ready || head === undefined) {
         throw new SequencerError(
           'no-prestate',
           `no prestate, cannot determine if sequencer start at ${unsafeHead ?? 'the unsafe head'} is safe`,
@@ -126,23 +171,23 @@ export class Sequencer {
           `block hash does not match: head ${head.hash}:${head.number}, received ${unsafeHead}`,
         )
       }
-      await this.modules.onActiveChange?.(true)
-      this.isActive = true
-      this.notBeforeMs = 0
-      this.modules.logger.info('Started sequencer', { head: head.hash, number: head.number })
-      this.wakeUp.wake()
+      await onActiveChange?.(true)
+      this.dispatch({ kind: 'activated' })
+      logger.info('Started sequencer', { head: head.hash, number: head.number })
     })
   }
 
-  /** Waits until the last sealed block is the head, gives up a block under way, and returns the head's hash. */
-  async stop(): Promise<Hex> {
-    if (!this.isActive) throw new SequencerError('sequencer-stopped', 'sequencer not running')
-    return this.lock.run(async () => {
-      if (!this.isActive) throw new SequencerError('sequencer-stopped', 'sequencer not running')
-      if (this.sealed !== undefined) await this.insertSealed(this.sealed).catch(ignoreStaleParent)
+  /**
+   * Waits until the last published block is the head, gives up a block under way, and returns the head's hash. Rejects
+   * when the signal aborts while it waits.
+   */
+  async stop(signal?: AbortSignal): Promise<Hex> {
+    this.checkRunning()
+    return this.commands.run(async () => {
+      this.checkRunning()
+      await this.untilInserted(signal)
       await this.modules.onActiveChange?.(false)
-      this.isActive = false
-      this.job = undefined
+      this.dispatch({ kind: 'deactivated' })
       const head = this.modules.engine.heads.unsafe
       this.modules.logger.info('Stopped sequencer', { head: head.hash, number: head.number })
       return head.hash
@@ -151,145 +196,170 @@ export class Sequencer {
 
   /** Runs until the signal aborts; rejects on an error after which the node must stop. */
   async run(signal: AbortSignal): Promise<void> {
-    const { engine, clock } = this.modules
-    const unsubscribe = engine.subscribe(() => this.wakeUp.wake())
+    while (!signal.aborted) {
+      const due = dueAction(this.state, this.rules)
+      const waitMs = due === undefined ? undefined : due.atMs - this.modules.clock.now()
+      if (due === undefined || waitMs === undefined) await this.wakeUp.wait(signal)
+      else if (waitMs > 0) await this.wakeUp.wait(signal, Math.min(waitMs, MAX_TIMER_MS))
+      else if (this.modules.engine.ready) await this.carryOut(due.action)
+      // Somebody else's reset is under way: it ends with heads.
+      else this.dispatch({ kind: 'reset-begun' })
+    }
+  }
+
+  private async checkLeader(): Promise<void> {
+    let isLeader: boolean
     try {
-      while (!signal.aborted) {
-        const dueMs = this.nextActionMs()
-        const waitMs = dueMs === undefined ? undefined : dueMs - clock.now()
-        if (waitMs === undefined) await this.wakeUp.wait(signal)
-        else if (waitMs > 0) await this.wakeUp.wait(signal, Math.min(waitMs, MAX_TIMER_MS))
-        else await this.lock.run(() => this.act())
+      isLeader = await this.modules.conductor.isLeader()
+    } catch (cause) {
+      throw new SequencerError('leader-unknown', `sequencer leader check failed: ${describeError(cause)}`, { cause })
+    }
+    if (!isLeader) throw new SequencerError('not-leader', 'sequencer is not the leader, aborting')
+  }
+
+  private checkRunning(): void {
+    if (!this.state.active) throw new SequencerError('sequencer-stopped', 'sequencer not running')
+  }
+
+  /** A sequencer that leads no more does not wait: its last block may never be accepted. */
+  private async untilInserted(signal: AbortSignal | undefined): Promise<void> {
+    const { conductor, logger } = this.modules
+    while (this.state.active && isCommitted(this.state)) {
+      try {
+        if (!(await conductor.isLeader())) return
+      } catch (error) {
+        logger.warn('Could not ask who leads: the sequencer stops without waiting for its last block', { err: error })
+        return
       }
-    } finally {
-      unsubscribe()
+      if (this.state.active && isCommitted(this.state)) await this.nextChange(signal)
     }
   }
 
-  /** When `act` has something to do; undefined while only an event can change that. */
-  private nextActionMs(): number | undefined {
-    const { engine } = this.modules
-    if (!this.isActive || !engine.ready || this.isResetting) return undefined
-    if (this.sealed !== undefined) return this.notBeforeMs
-    const { unsafe } = engine.heads
-    if (this.job !== undefined && this.job.parent.hash === unsafe.hash) {
-      return Math.max(this.notBeforeMs, this.job.timestamp * 1000 - this.sealingMarginMs)
-    }
-    if (this.mustWaitForSafe()) return undefined
-    // A block is started when the one before it is due: the pool is then read as late as the block time allows.
-    return Math.max(this.notBeforeMs, unsafe.timestamp * 1000)
+  private nextChange(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        signal?.removeEventListener('abort', abort)
+        this.stateWaiters.delete(end)
+        resolve()
+      }
+      const abort = () => {
+        this.stateWaiters.delete(end)
+        reject(signal?.reason)
+      }
+      if (signal?.aborted) return abort()
+      signal?.addEventListener('abort', abort, { once: true })
+      this.stateWaiters.add(end)
+    })
   }
 
-  private mustWaitForSafe(): boolean {
-    const { unsafe, safe } = this.modules.engine.heads
-    const isLagging = this.maxSafeLag > 0 && safe.number + this.maxSafeLag <= unsafe.number
-    if (isLagging && !this.isLagging) {
-      this.modules.logger.warn('Sequencer has exceeded max safe lag and waits', {
-        unsafe: unsafe.number,
-        safe: safe.number,
-      })
-    }
-    this.isLagging = isLagging
-    return isLagging
+  private onHeads({ unsafe, safe }: EngineHeads, movedBy: HeadsMovedBy): void {
+    if (movedBy === 'reset') this.modules.origins.reset()
+    this.dispatch({ kind: 'heads', unsafe, safe, movedBy })
+    if (this.state.active) this.modules.origins.prefetch(unsafe)
   }
 
-  private async act(): Promise<void> {
-    const dueMs = this.nextActionMs()
-    // A stop or a new head may have come between the decision and the lock.
-    if (dueMs === undefined || dueMs > this.modules.clock.now()) return
+  private dispatch(event: SequencerEvent): void {
+    const before = this.state
+    this.state = transition(before, event, this.modules.clock.now(), this.rules)
+    if (this.state === before) return
+    this.logLag(before)
+    for (const tell of [...this.stateWaiters]) tell()
+    this.wakeUp.wake()
+  }
+
+  private logLag(before: SequencerState): void {
+    const { active, heads } = this.state
+    const isLagging = active && lagsTooFar(this.state, this.rules)
+    if (isLagging === (before.active && lagsTooFar(before, this.rules))) return
+    const fields = { unsafe: heads?.unsafe.number, safe: heads?.safe.number }
+    if (isLagging) this.modules.logger.warn('Sequencer has exceeded max safe lag and waits', fields)
+    else if (active) this.modules.logger.info('Safe head has followed: the sequencer goes on', fields)
+  }
+
+  /** Does what is due. Throws only what must stop the node. */
+  private async carryOut(action: SequencerAction): Promise<void> {
+    this.dispatch({ kind: 'begun', action })
     try {
-      if (this.sealed !== undefined) await this.insertSealed(this.sealed)
-      else if (this.job !== undefined && this.job.parent.hash === this.modules.engine.heads.unsafe.hash)
-        await this.seal(this.job)
-      else await this.startBlock()
+      if (action.kind === 'start') await this.startBlock(action.parent)
+      else if (action.kind === 'seal') await this.seal(action.job, action.startedAtMs)
+      else if (action.kind === 'commit') await this.commit(action.envelope)
+      else await this.insert(action.envelope, action.isRestored)
     } catch (error) {
       this.handleError(error)
     }
   }
 
-  private async startBlock(): Promise<void> {
+  private async startBlock(parent: L2BlockRef): Promise<void> {
     const { engine, origins, attributes, logger } = this.modules
-    this.job = undefined
-    const parent = engine.heads.unsafe
     const origin = await origins.select(parent)
     const prepared = await attributes.prepare(parent, origin)
-    const noTxPool = this.mustBeEmpty(prepared.timestamp, origin)
-    this.job = await engine.startBuild(parent, { ...prepared, noTxPool })
+    const noTxPool = this.recoverMode || mustBeEmpty(this.config, prepared.timestamp, origin)
+    const job = await engine.startBuild(parent, { ...prepared, noTxPool })
+    this.dispatch({ kind: 'started', job })
     logger.debug('Started building block', { number: parent.number + 1, origin: origin.number, noTxPool })
   }
 
-  private mustBeEmpty(l2Time: number, origin: L1BlockRef): boolean {
-    if (l2Time > origin.timestamp + maxSequencerDrift(this.config, origin.timestamp)) return true
-    return FORKS_WITHOUT_POOL.some((fork) => isForkActivationBlock(this.config, fork, l2Time))
+  private async seal(job: BuildJob, startedAtMs: number): Promise<void> {
+    const { engine, metrics, clock } = this.modules
+    const sealingAtMs = clock.now()
+    const envelope = await engine.sealBuild(job)
+    const nowMs = clock.now()
+    metrics.sealed(envelope, nowMs - sealingAtMs, nowMs - startedAtMs - this.rules.blockTimeMs)
+    this.dispatch({ kind: 'sealed', envelope })
   }
 
-  private async seal(job: BuildJob): Promise<void> {
-    this.job = undefined
-    const envelope = await this.modules.engine.sealBuild(job)
-    this.sealed = envelope
+  private async commit(envelope: PayloadEnvelope): Promise<void> {
+    await this.modules.conductor.commit(envelope)
+    this.dispatch({ kind: 'committed' })
+    if (!this.state.published.includes(envelope)) return
     // Gossip goes first: peers then execute the block while this node does.
     this.modules.publish(envelope).catch((error) => {
       this.modules.logger.warn('Could not publish block', { number: envelope.payload.blockNumber, err: error })
     })
-    await this.insertSealed(envelope)
   }
 
-  private async insertSealed(envelope: PayloadEnvelope): Promise<void> {
-    try {
-      const block = await this.modules.engine.insertSealed(envelope)
-      this.modules.logger.info('Sequenced block', {
-        number: block.number,
-        hash: block.hash,
-        txs: envelope.payload.transactions.length,
-        gasUsed: envelope.payload.gasUsed,
-        origin: block.l1Origin.number,
-      })
-      this.sealed = undefined
-      if (this.failures > 0) this.modules.logger.info('Building blocks again', { failures: this.failures })
-      this.failures = 0
-    } catch (error) {
-      if (error instanceof EngineError && (error.code === 'stale-parent' || error.code === 'invalid-payload'))
-        this.sealed = undefined
-      throw error
+  private async insert(envelope: PayloadEnvelope, isRestored: boolean): Promise<void> {
+    const { engine, origins, logger } = this.modules
+    if (isRestored) {
+      const { number, hash, l1Origin } = payloadToL2BlockRef(envelope.payload, this.config)
+      if (!(await origins.isCanonical(l1Origin))) {
+        logger.info('Published block is not restored: its L1 origin is gone', { number, hash })
+        this.dispatch({ kind: 'failed', failure: 'orphaned' })
+        return
+      }
     }
+    const block = await engine.insertSealed(envelope)
+    logger.info(isRestored ? 'Restored published block that the engine had lost' : 'Sequenced block', {
+      number: block.number,
+      hash: block.hash,
+      txs: envelope.payload.transactions.length,
+      gasUsed: envelope.payload.gasUsed,
+      origin: block.l1Origin.number,
+    })
+    if (this.state.failures > 0) logger.info('Building blocks again', { failures: this.state.failures })
+    this.dispatch({ kind: 'inserted' })
   }
 
   private handleError(error: unknown): void {
-    const { clock, logger, origins } = this.modules
-    const code = error instanceof DeviumError ? error.code : undefined
-    const severity = severityOf(error)
-    const blockTimeMs = this.config.blockTime * 1000
-    if (severity === 'critical') throw error
-    if (code === 'stale-parent') {
+    const { logger, metrics, origins } = this.modules
+    const failure = failureOf(error)
+    if (failure === undefined) throw error
+    const isFirst = this.state.failures === 0
+    this.dispatch({ kind: 'failed', failure })
+    if (failure === 'stale') {
       logger.debug('Head moved while a block was built', { err: error })
       return
     }
-    if (severity === 'reset') {
-      logger.warn('Sequencer needs a reset', { err: error })
-      this.job = undefined
-      origins.reset()
-      this.isResetting = true
-      this.modules.requestReset().then(
-        () => this.resumeAt(clock.now() + blockTimeMs),
-        () => this.resumeAt(clock.now() + TEMPORARY_RETRY_MS),
-      )
-      return
-    }
+    if (failure === 'invalid' || failure === 'expired') metrics.sequencingError()
+    if (error instanceof OriginError && error.code === 'origin-reorged') metrics.inconsistentOrigin()
     // One line an outage: the next is written when it is over.
-    if (this.failures++ === 0) logger.warn('Could not build block', { err: error })
-    else logger.debug('Could not build block', { err: error, failures: this.failures })
-    if (code === 'invalid-payload') this.notBeforeMs = clock.now() + blockTimeMs
-    else this.notBeforeMs = clock.now() + (code === 'engine-syncing' ? SYNCING_RETRY_MS : TEMPORARY_RETRY_MS)
+    const message = this.state.phase.kind === 'resetting' ? 'Sequencer needs a reset' : 'Could not build block'
+    if (isFirst) logger.warn(message, { err: error })
+    else logger.debug(message, { err: error, failures: this.state.failures })
+    if (this.state.phase.kind !== 'resetting') return
+    metrics.sequencerReset()
+    origins.reset()
+    const end = () => this.dispatch({ kind: 'reset-done' })
+    this.modules.requestReset().then(end, end)
   }
-
-  private resumeAt(timeMs: number): void {
-    this.isResetting = false
-    this.notBeforeMs = timeMs
-    this.wakeUp.wake()
-  }
-}
-
-/** Another block took the place of the sealed one: there is nothing left to wait for. */
-function ignoreStaleParent(error: unknown): void {
-  if (!(error instanceof EngineError) || error.code !== 'stale-parent') throw error
 }

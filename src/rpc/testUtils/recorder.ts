@@ -110,6 +110,9 @@ export function recorder() {
     startSequencer: note('start'),
     stopSequencer: note('stop', hash('5')),
     sequencerActive: () => true,
+    overrideLeader: note('overrideLeader'),
+    conductorEnabled: () => true,
+    setRecoverMode: note('setRecoverMode'),
     postUnsafePayload: note('post'),
   }
   const dump: PeerDump = {

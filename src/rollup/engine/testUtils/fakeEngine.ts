@@ -65,6 +65,14 @@ export class FakeEngine implements EngineClient {
     return this.labels[label]
   }
 
+  /** Forgets the blocks above `number`, as an engine that was killed before it had written them. */
+  loseTip(number: number): void {
+    const kept = this.canonical(number)
+    for (const [hash, { payload }] of this.blocks) if (payload.blockNumber > number) this.blocks.delete(hash)
+    this.jobs.clear()
+    if (kept !== undefined) this.labels.latest = kept.payload.blockHash
+  }
+
   async forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceResult> {
     this.calls.push(attributes === undefined ? 'forkchoice' : 'forkchoice+')
     const fault = this.faults.forkchoiceUpdated?.(state, attributes)

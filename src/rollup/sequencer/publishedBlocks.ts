@@ -1,0 +1,45 @@
+import type { Hex } from '../../lib/hex.ts'
+import { transactionTotals } from '../protocol/index.ts'
+import type { BlockId, PayloadEnvelope } from '../protocol/types.ts'
+
+/** The last blocks that this sequencer has published, oldest first, each the parent of the next. */
+export type PublishedBlocks = readonly PayloadEnvelope[]
+
+/** As many as an engine may lose that writes its state now and then (op-geth keeps 128 in memory). */
+const MAX_BLOCKS = 128
+const MAX_BYTES = 32 * 1024 * 1024
+const sizes = new WeakMap<PayloadEnvelope, number>()
+
+/** One more; those that it does not stand on, and the oldest beyond the limits, are forgotten. */
+export function addPublished(blocks: PublishedBlocks, added: PayloadEnvelope): PublishedBlocks {
+  const isChain = blocks.at(-1)?.payload.blockHash === added.payload.parentHash
+  const kept = isChain ? [...blocks.slice(-(MAX_BLOCKS - 1)), added] : [added]
+  let bytes = sizeOf(added)
+  let first = kept.length - 1
+  for (; first > 0; first--) {
+    const before = kept[first - 1]
+    if (before !== undefined) bytes += sizeOf(before)
+    if (bytes > MAX_BYTES) break
+  }
+  return kept.slice(first)
+}
+
+/** Of its transactions; each block is counted once, since this comes between sealing and publishing. */
+function sizeOf(block: PayloadEnvelope): number {
+  const size = sizes.get(block) ?? transactionTotals(block.payload).bytes
+  sizes.set(block, size)
+  return size
+}
+
+export function childOf(blocks: PublishedBlocks, parentHash: Hex): PayloadEnvelope | undefined {
+  return blocks.find(({ payload }) => payload.parentHash === parentHash)
+}
+
+/** What is left when `head` is the head: nothing on another block of its height; with `isLast` nothing above it. */
+export function dropFrom(blocks: PublishedBlocks, head: BlockId, isLast: boolean): PublishedBlocks {
+  const same = blocks.find(({ payload }) => payload.blockNumber === head.number)
+  if (same !== undefined && same.payload.blockHash !== head.hash) {
+    return blocks.filter(({ payload }) => payload.blockNumber < head.number)
+  }
+  return isLast ? blocks.filter(({ payload }) => payload.blockNumber <= head.number) : blocks
+}

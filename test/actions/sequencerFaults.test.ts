@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { TestChain, until } from './harness.ts'
+
+let chain: TestChain
+afterEach(() => chain.close())
+
+/** Numbers of the published blocks; throws when two of one height were published. */
+function publishedNumbers(published: readonly PayloadEnvelope[]): number[] {
+  const numbers = published.map(({ payload }) => payload.blockNumber)
+  expect(new Set(numbers).size).toBe(numbers.length)
+  return numbers
+}
+
+describe('sequencer on an engine that has lost its tip', () => {
+  it('goes on within seconds, and on the blocks that it has published', async () => {
+    chain = new TestChain()
+    const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
+    await chain.advance(6)
+    engine.loseTip(3)
+    await chain.advance(4)
+    await until(() => node.syncStatus().unsafeL2.number === 10)
+    expect(publishedNumbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    for (const { payload } of p2p.published) {
+      expect((await engine.payloadByNumber(payload.blockNumber))?.payload.blockHash).toBe(payload.blockHash)
+    }
+  })
+
+  it('restores no block whose L1 origin is gone', async () => {
+    chain = new TestChain()
+    const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
+    await chain.advance(8)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBe(3)
+    engine.loseTip(2)
+    chain.l1.rewind(1)
+    for (let mined = 0; mined < 4; mined++) chain.l1.mine()
+    await chain.advance(5)
+    const { unsafeL2 } = node.syncStatus()
+    expect(unsafeL2.number).toBe(13)
+    expect(unsafeL2.l1Origin.hash).toBe(chain.l1.at(unsafeL2.l1Origin.number).hash)
+    // Blocks up to 4 or so stand on origins that are still there.
+    expect((await engine.payloadByNumber(3))?.payload.blockHash).toBe(p2p.published[2]?.payload.blockHash)
+  })
+
+  it('leaves the place to the block of another sequencer', async () => {
+    chain = new TestChain()
+    const first = await chain.addNode({ sequencing: {} })
+    await chain.advance(4)
+    const second = await chain.addNode({ sequencing: {}, engine: first.engine.clone() })
+    await chain.advance(2)
+    const own = first.p2p.published.length
+    first.engine.loseTip(4)
+    await first.node.stopSequencer()
+    await first.node.resetDerivationPipeline()
+    for (const envelope of second.p2p.published) first.p2p.receive(envelope)
+    await chain.advance(1)
+    expect(first.p2p.published).toHaveLength(own)
+    expect(first.engine.label('latest')).toBe(second.p2p.published.at(-2)?.payload.blockHash)
+  })
+})
+
+describe('sequencer on an engine that takes a head but not its children', () => {
+  it('goes on as soon as blocks are taken again, without a reset a second', async () => {
+    chain = new TestChain()
+    const { node, engine, p2p, registry } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    const resetsBefore = await counted(registry, 'op_node_default_pipeline_resets_total')
+    engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    await chain.advance(60)
+    expect(node.syncStatus().unsafeL2.number).toBe(3)
+    expect((await counted(registry, 'op_node_default_pipeline_resets_total')) - resetsBefore).toBeLessThan(12)
+    delete engine.faults.newPayload
+    await chain.advance(12)
+    expect(node.syncStatus().unsafeL2.number).toBe(75)
+    expect(publishedNumbers(p2p.published).at(-1)).toBe(75)
+  })
+
+  it('goes on within seconds when it answered SYNCING to the request for a block for a while', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    engine.faults.forkchoiceUpdated = (_, attributes) =>
+      attributes === undefined ? undefined : { payloadStatus: { status: 'SYNCING' } }
+    await chain.advance(3)
+    delete engine.faults.forkchoiceUpdated
+    await chain.advance(4)
+    expect(node.syncStatus().unsafeL2.number).toBe(10)
+  })
+
+  it('asks seldom while it answers SYNCING, and never rarer than twice a minute', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(3)
+    engine.faults.forkchoiceUpdated = (_, attributes) =>
+      attributes === undefined ? undefined : { payloadStatus: { status: 'SYNCING' } }
+    const before = engine.calls.filter((call) => call === 'forkchoice+').length
+    await chain.advance(120)
+    const asked = engine.calls.filter((call) => call === 'forkchoice+').length - before
+    expect(asked).toBeGreaterThanOrEqual(6)
+    expect(asked).toBeLessThan(12)
+    delete engine.faults.forkchoiceUpdated
+    await chain.advance(31)
+    expect(node.syncStatus().unsafeL2.number).toBe(154)
+  })
+})
+
+async function counted(registry: { metrics(): Promise<string> }, name: string): Promise<number> {
+  const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${name} `))
+  return Number(line?.split(' ')[1])
+}
