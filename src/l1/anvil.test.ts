@@ -90,11 +90,50 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     const slot: Hex = `0x${'00'.repeat(31)}05`
     const value: Hex = `0x${'00'.repeat(12)}${'c4'.repeat(20)}`
     await rpc.request('anvil_setStorageAt', [sender, slot, value])
-    expect(await client.storageAt(sender, slot, 'latest')).toBe(value)
+    await rpc.request('evm_mine', [])
+    const latest = await client.blockInfoByLabel('latest')
+    if (latest === undefined) throw new Error('Anvil has no latest block')
+    const other: Hex = `0x${'00'.repeat(31)}06`
+    const trusting = createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { trustRpc: true })
+    for (const asking of [client, trusting]) {
+      expect(await asking.storageAt(sender, slot, latest.hash)).toBe(value)
+      expect(await asking.storageAt(sender, other, latest.hash)).toBe(`0x${'00'.repeat(32)}`)
+    }
     expect(await client.chainId()).toBe(901_900n)
     expect(await client.blockInfoByNumber(2)).toMatchObject({ hash: blockHash, number: 2 })
-    expect(await client.blockInfoByNumber(3)).toBeUndefined()
+    expect(await client.blockInfoByNumber(4)).toBeUndefined()
     expect(await client.blockInfoByHash(blockHash)).toMatchObject({ number: 2 })
+  })
+
+  it('believes no storage that the state root does not prove', async () => {
+    const latest = await client.blockInfoByLabel('latest')
+    if (latest === undefined) throw new Error('Anvil has no latest block')
+    const slot: Hex = `0x${'00'.repeat(31)}05`
+    type Answer = { address: Hex; storageHash: Hex; storageProof: { key: Hex; value: Hex }[] }
+    const lying = (lie: (answer: Answer) => Answer) =>
+      createL1Client({
+        rpc: {
+          ...rpc,
+          async request(method, params, options) {
+            const answer = await rpc.request(method, params, options)
+            return method === 'eth_getProof' ? lie(answer as Answer) : answer
+          },
+        },
+        logger: silentLogger,
+        clock: systemClock,
+      }).storageAt(sender, slot, latest.hash)
+    expect(await lying((answer) => answer)).toMatch(/^0x0{24}/)
+    const [proof] = ((await rpc.request('eth_getProof', [sender, [slot], latest.hash])) as Answer).storageProof
+    if (proof === undefined) throw new Error('no proof')
+    for (const lie of [
+      (answer: Answer) => ({ ...answer, storageProof: [{ ...proof, value: '0x1' as const }] }),
+      (answer: Answer) => ({ ...answer, storageProof: [{ ...proof, key: '0x6' as const }] }),
+      (answer: Answer) => ({ ...answer, storageProof: [] }),
+      (answer: Answer) => ({ ...answer, storageHash: `0x${'11'.repeat(32)}` as const }),
+      (answer: Answer) => ({ ...answer, address: `0x${'11'.repeat(20)}` as const }),
+    ]) {
+      await expect(lying(lie)).rejects.toMatchObject({ code: 'l1-bad-answer' })
+    }
   })
 })
 

@@ -9,6 +9,7 @@ export interface ParsedBlock {
   info: L1BlockInfo
   transactionsRoot: Hex
   receiptsRoot: Hex
+  stateRoot: Hex
   /** Hashes or whole transactions, as asked for. */
   transactions: readonly unknown[]
 }
@@ -36,6 +37,7 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     info,
     transactionsRoot: header.transactionsRoot,
     receiptsRoot: header.receiptsRoot,
+    stateRoot: header.stateRoot,
     transactions: asArray(object.transactions, 'block transactions'),
   }
 }

@@ -3,7 +3,14 @@ import { describeError } from '../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
 import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
-import { EMPTY_TRIE_ROOT, orderedTrieRoot } from '../rollup/protocol/index.ts'
+import {
+  accountProofFromJson,
+  EMPTY_TRIE_ROOT,
+  orderedTrieRoot,
+  storageProofsFromJson,
+  verifyAccountProof,
+  verifyStorageProof,
+} from '../rollup/protocol/index.ts'
 import type { L1BlockInfo, L1Receipt, L1Transaction } from '../rollup/protocol/types.ts'
 import { type ParsedBlock, parseBlock } from './block.ts'
 import { badAnswer, L1Error } from './errors.ts'
@@ -12,7 +19,7 @@ import { PromiseCache } from './promiseCache.ts'
 import type { ParsedReceipt } from './receipt.ts'
 import { createReceiptsFetcher } from './receiptsFetcher.ts'
 import { type ParsedTransaction, parseTransaction, readTransaction } from './transaction.ts'
-import type { L1BlockLabel, L1Client, L1RpcKind } from './types.ts'
+import type { L1Client, L1RpcKind } from './types.ts'
 
 export interface L1ClientModules {
   rpc: LimitedRpc
@@ -96,6 +103,32 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     return { info, receipts: answers.map(({ receipt }) => ({ ...receipt, logs: receipt.logs.filter(keepLog) })) }
   }
 
+  const readStorage = async (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> => {
+    const answer = await rpc.request('eth_getStorageAt', [address, slot, { blockHash }])
+    return quantityToBigInt(answer === '0x' ? '0x0' : answer, 'storage')
+  }
+
+  /** As the reference: the state root of the block proves the account, whose storage root proves the slot. */
+  const proveStorage = async (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> => {
+    const { stateRoot } = await headerOrThrow(blockHash)
+    const answer = await rpc.request('eth_getProof', [address, [slot], blockHash]).catch((cause: unknown) => {
+      if (!(cause instanceof JsonRpcError)) throw cause
+      const hint = 'an L1 endpoint that is trusted (--l1.trustrpc) need not prove what it says'
+      throw badAnswer(`L1 gives no proof of storage by eth_getProof: ${describeError(cause)}; ${hint}`, cause)
+    })
+    const account = accountProofFromJson(answer)
+    const [storage] = storageProofsFromJson(answer)
+    if (account.address !== address) throw badAnswer(`asked for a proof of ${address}, got ${account.address}`)
+    if (storage?.key !== slot) throw badAnswer(`asked for a proof of slot ${slot}, got ${storage?.key ?? 'none'}`)
+    try {
+      verifyAccountProof(account, stateRoot)
+      verifyStorageProof(storage, account.storageHash)
+    } catch (cause) {
+      throw badAnswer(`storage of ${address} at L1 block ${blockHash} is not proven: ${describeError(cause)}`, cause)
+    }
+    return storage.value
+  }
+
   return {
     async blockInfoByHash(hash) {
       return (await header(hash))?.info
@@ -114,16 +147,12 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     },
     transactions: (hash) => transactionsCache.get(hash, () => checkedAsync(hash, () => loadTransactions(hash))),
     receipts: (hash) => receiptsCache.get(hash, () => checkedAsync(hash, () => loadReceipts(hash))),
-    async storageAt(address, slot, blockTag: L1BlockLabel | Hex) {
-      const answer = await rpc.request('eth_getStorageAt', [
-        address,
-        slot,
-        blockTag.length === 66 ? { blockHash: blockTag } : blockTag,
-      ])
-      // Some endpoints leave out leading zeros.
-      const value = checked('eth_getStorageAt', () => quantityToBigInt(answer === '0x' ? '0x0' : answer, 'storage'))
-      return `0x${value.toString(16).padStart(64, '0')}`
-    },
+    storageAt: (address, slot, blockHash) =>
+      checkedAsync(blockHash, async () => {
+        const value = trust ? await readStorage(address, slot, blockHash) : await proveStorage(address, slot, blockHash)
+        const word: Hex = `0x${value.toString(16).padStart(64, '0')}`
+        return word
+      }),
     chainId: async () => quantityToBigInt(await rpc.request('eth_chainId', []), 'chain id'),
   }
 }

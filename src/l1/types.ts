@@ -13,8 +13,8 @@ export interface L1Client {
   blockInfoByLabel(label: L1BlockLabel): Promise<L1BlockInfo | undefined>
   transactions(hash: Hex): Promise<{ info: L1BlockInfo; transactions: L1Transaction[] }>
   receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }>
-  /** 32 bytes; `block` is a label, a hex number or a block hash. */
-  storageAt(address: Hex, slot: Hex, block: L1BlockLabel | Hex): Promise<Hex>
+  /** 32 bytes, as of this block. Proven by its state root, unless the endpoint is trusted. */
+  storageAt(address: Hex, slot: Hex, blockHash: Hex): Promise<Hex>
   chainId(): Promise<bigint>
 }
 

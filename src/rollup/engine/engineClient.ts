@@ -4,6 +4,8 @@ import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import {
+  type AccountProof,
+  accountProofFromJson,
   attributesToJson,
   isForkActive,
   payloadFromJson,
@@ -12,7 +14,6 @@ import {
   systemConfigFromPayload,
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
-import { type AccountProof, accountProofFromJson } from './accountProof.ts'
 import { asObject } from './rawTransaction.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 import type { Engine, ForkchoiceResult, L2BlockLabel, PayloadStatus, PayloadStatusKind } from './types.ts'

@@ -1,4 +1,3 @@
-export { type AccountProof, verifyAccountProof } from './accountProof.ts'
 export type { BuildJob } from './blockBuilding.ts'
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
 export { type AttributesOutcome, EngineController, type HeadsMovedBy, type InsertOutcome } from './engineController.ts'

@@ -1,8 +1,14 @@
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createSlots } from '../../lib/slots.ts'
-import { type AccountProof, verifyAccountProof } from '../engine/index.ts'
-import { computeOutputRoot, isForkActive, MESSAGE_PASSER_ADDRESS, payloadToL2BlockRef } from '../protocol/index.ts'
+import {
+  type AccountProof,
+  computeOutputRoot,
+  isForkActive,
+  MESSAGE_PASSER_ADDRESS,
+  payloadToL2BlockRef,
+  verifyAccountProof,
+} from '../protocol/index.ts'
 import { type ExecutionPayload, type PayloadEnvelope, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
 import type { OutputAtBlock } from './api.ts'
 

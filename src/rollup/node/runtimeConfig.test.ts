@@ -7,13 +7,15 @@ import type { RollupConfig } from '../protocol/types.ts'
 import { RuntimeConfig, UNSAFE_BLOCK_SIGNER_SLOT } from './runtimeConfig.ts'
 
 const SYSTEM_CONFIG: Hex = `0x${'5c'.repeat(20)}`
+const hashOf = (number: number): Hex => `0x${number.toString().padStart(64, '0')}`
 const word = (address: string): Hex => `0x${'00'.repeat(12)}${address}`
 
 function create(read: () => Promise<Hex>, confirmations = 0) {
   const clock = new ManualClock()
   const asked: unknown[][] = []
   const l1 = {
-    blockInfoByLabel: async () => ({ number: 100 }),
+    blockInfoByLabel: async () => ({ number: 100, hash: hashOf(100) }),
+    blockInfoByNumber: async (number: number) => ({ hash: hashOf(number) }),
     storageAt: (...parameters: unknown[]) => {
       asked.push(parameters)
       return read()
@@ -30,17 +32,17 @@ describe('RuntimeConfig', () => {
     expect(runtime.unsafeBlockSigner()).toBeUndefined()
     await runtime.load()
     expect(runtime.unsafeBlockSigner()).toBe(`0x${'ab'.repeat(20)}`)
-    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, 'latest']])
+    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(100)]])
   })
 
   it.each([
-    [4, '0x60'],
-    [100, '0x0'],
-    [101, 'latest'],
-  ])('reads below %d confirmations of block 100: at %s', async (confirmations, block) => {
+    [4, 96],
+    [100, 0],
+    [101, 100],
+  ])('reads below %d confirmations of block 100: at %d', async (confirmations, block) => {
     const { runtime, asked } = create(async () => word('ab'.repeat(20)), confirmations)
     await runtime.load()
-    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, block]])
+    expect(asked).toEqual([[SYSTEM_CONFIG, UNSAFE_BLOCK_SIGNER_SLOT, hashOf(block)]])
   })
 
   it('takes zero as nobody', async () => {

@@ -1,11 +1,14 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
-import { type Hex, toQuantity } from '../../lib/hex.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type RollupConfig, ZERO_ADDRESS } from '../protocol/types.ts'
 
 export interface RuntimeConfigL1 {
-  blockInfoByLabel(label: 'latest'): Promise<{ number: number } | undefined>
-  storageAt(address: Hex, slot: Hex, block: 'latest' | Hex): Promise<Hex>
+  blockInfoByLabel(label: 'latest'): Promise<{ number: number; hash: Hex } | undefined>
+  blockInfoByNumber(number: number): Promise<{ hash: Hex } | undefined>
+  /** Proven by the block's state root, unless L1 is trusted. */
+  storageAt(address: Hex, slot: Hex, blockHash: Hex): Promise<Hex>
 }
 
 /** keccak256("systemconfig.unsafeblocksigner") (specs: system-config, "UnsafeBlockSigner"). */
@@ -49,10 +52,14 @@ export class RuntimeConfig {
   }
 
   /** A reorg of L1 must not change who signs. On an L1 that is too young the newest block counts, as for op-node. */
-  private async confirmedBlock(): Promise<'latest' | Hex> {
-    const head = this.confirmations === 0 ? undefined : await this.l1.blockInfoByLabel('latest')
-    if (head === undefined || head.number < this.confirmations) return 'latest'
-    return toQuantity(head.number - this.confirmations)
+  private async confirmedBlock(): Promise<Hex> {
+    const head = await this.l1.blockInfoByLabel('latest')
+    const depth = head === undefined || head.number < this.confirmations ? 0 : this.confirmations
+    const block = head === undefined || depth === 0 ? head : await this.l1.blockInfoByNumber(head.number - depth)
+    if (block === undefined) {
+      throw new DeviumError('runtime-config-block', 'L1 has no block to read the unsafe block signer at')
+    }
+    return block.hash
   }
 
   /** Reloads until the signal aborts; an interval of 0 means never (op-node's `l1.runtime-config-reload-interval`). */

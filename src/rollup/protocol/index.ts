@@ -142,6 +142,14 @@ export { decodeSpanBatch } from './spanBatch.ts'
 export { encodeDecodedSpanBatch, encodeSpanBatch, type SpanBatchBlock, SpanBatchEncoder } from './spanBatchEncoder.ts'
 export type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
 export {
+  type AccountProof,
+  accountProofFromJson,
+  type StorageProof,
+  storageProofsFromJson,
+  verifyAccountProof,
+  verifyStorageProof,
+} from './stateProof.ts'
+export {
   applySystemConfigUpdate,
   applySystemConfigUpdates,
   CONFIG_UPDATE_TOPIC,
