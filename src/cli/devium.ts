@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import { addDecode } from './decode/decodeCommand.ts'
 import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
 import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
@@ -31,6 +32,7 @@ function createDeviumCommand(): Command {
     })
 
   addP2pCommands(program)
+  addDecode(program)
 
   nodeCommand(
     program,
