@@ -163,6 +163,35 @@ describe('posting', () => {
   })
 })
 
+it('begins after the genesis block beside a node that says zeros for what it has not derived yet', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  setup.node.emptyLocalSafe = true
+  setup.node.unsafe = 3
+  setup.create().start()
+  await until(async () => (await setup.node.safeNumber()) === 3)
+})
+
+it('sends a channel of many frames in time although every transaction waits for many confirmations', async () => {
+  const setup = await submitterInTest('holocene-span-brotli-calldata')
+  const { node, log } = setup
+  node.unsafe = 20
+  // One after the other these frames need some 12 × 11 blocks, where a channel lasts 50.
+  const submitter = setup.create(
+    { maxL1TxSizeBytes: 400, targetNumFrames: 12, batchType: 'span' },
+    { numConfirmations: 10 },
+  )
+  submitter.start()
+  const mining = setInterval(() => setup.mine().catch(() => {}), 50)
+  try {
+    await until(async () => (await node.safeNumber()) === 20)
+    await submitter.shutdown()
+  } finally {
+    clearInterval(mining)
+  }
+  expect(log.of('Channel timed out')).toEqual([])
+  expect(log.of('Channel closed').map(({ num_frames }) => Number(num_frames) > 5)).toContain(true)
+})
+
 describe('L1 out of reach', () => {
   it('carries on by itself, in order and without a gap', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
@@ -211,7 +240,7 @@ describe('L1 reorg', () => {
       await until(async () => (await node.safeNumber()) >= 6)
       // Anvil loses blocks for good when it drops some while it makes one: those under way wait in its pool.
       await l1.request('evm_setAutomine', [false])
-      await until(async () => (await pendingCount(l1)) === maxPendingTx)
+      await until(async () => (await pendingCount(l1)) >= maxPendingTx)
       await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
       await l1.request('evm_setAutomine', [true])
       node.unsafe = 25

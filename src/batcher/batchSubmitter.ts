@@ -140,7 +140,9 @@ export class BatchSubmitter {
 
   /** Closes the open channel now and sends it. Throws BatcherStateError when it does not run. */
   flush(): void {
-    this.requireRun().chain?.publisher.request({ force: true })
+    const { chain } = this.requireRun()
+    chain?.manager.flush()
+    chain?.publisher.request()
   }
 
   private requireRun(): Run {
@@ -158,7 +160,7 @@ export class BatchSubmitter {
 
   private async finish(run: Run): Promise<void> {
     // Frees the compressors of channels that never closed.
-    await run.chain?.manager.clear(0)
+    run.chain?.manager.clear(0)
     this.run = undefined
     this.modules.metrics.up(false)
     this.modules.logger.info('Batch Submitter stopped')
@@ -199,9 +201,9 @@ export class BatchSubmitter {
     run.previousCurrentL1 = status.currentL1.number
     if (actions.kind === 'startAfresh') {
       logger.warn('Clearing state', { reason: actions.reason, safe: status.safeL2.number })
-      await manager.clear(status.safeL2.l1OriginNumber)
+      manager.clear(status.safeL2.l1OriginNumber)
     } else {
-      await manager.prune(actions.pruneBlocks, actions.pruneChannels)
+      manager.prune(status.safeL2.number)
     }
     try {
       if (actions.load !== undefined) await this.loadRange(run, run.chain, actions.load, status, signal)
@@ -237,10 +239,11 @@ export class BatchSubmitter {
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,
+        framesInFlight: config.framesInFlight,
         retryMs: this.options.pollIntervalMs,
       },
     )
-    await manager.clear(status.safeL2.l1OriginNumber)
+    manager.clear(status.safeL2.l1OriginNumber)
     logger.info('Starting batch-submitter work at safe-head', {
       safe: status.safeL2.number,
       unsafe: status.unsafeL2.number,
@@ -324,9 +327,9 @@ export class BatchSubmitter {
         const isAfterSafe = block.number === status.safeL2.number + 1
         // The execution client could follow another chain than the rollup node.
         const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
-        if (isForeign || !(await manager.addBlock(block))) {
+        if (isForeign || !manager.addBlock(block)) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
-          await this.restartAfterReorg(run, manager, status)
+          this.restartAfterReorg(run, manager, status)
           return
         }
         logger.info('Added L2 block to local state', {
@@ -341,9 +344,9 @@ export class BatchSubmitter {
   }
 
   /** What was sent of the old chain may still be derived: the node has to be past it before loading begins again. */
-  private async restartAfterReorg(run: Run, manager: ChannelManager, status: BatcherSyncStatus): Promise<void> {
+  private restartAfterReorg(run: Run, manager: ChannelManager, status: BatcherSyncStatus): void {
     this.modules.logger.info('Clearing state', { reason: 'unsafe chain reorg' })
-    await manager.clear(status.safeL2.l1OriginNumber)
+    manager.clear(status.safeL2.l1OriginNumber)
     run.previousCurrentL1 = undefined
     run.awaitedL1 = 'unset'
     this.modules.logger.info('State cleared')

@@ -37,6 +37,8 @@ export class Channel {
   private minInclusion: number | undefined
   private maxInclusion = 0
   private outputLength = 0
+  private isBusy = false
+  private isDestroyed = false
 
   /** `durationFrom`: the L1 origin that the maximal duration counts from. */
   constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
@@ -52,6 +54,17 @@ export class Channel {
 
   get isFull(): boolean {
     return this.reason !== undefined
+  }
+
+  /** No block is taken any more, and all frames are there. */
+  get isClosed(): boolean {
+    return this.closed
+  }
+
+  /** Number of the block that follows its last one. */
+  get nextL2Number(): number | undefined {
+    const latest = this.latestL2
+    return latest === undefined ? undefined : latest.number + 1
   }
 
   get latestL2(): BatcherBlock | undefined {
@@ -103,7 +116,7 @@ export class Channel {
   }
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
-    const outcome = await this.out.addBlock(block)
+    const outcome = await this.busy(() => this.out.addBlock(block))
     this.giveBack(outcome.returned ?? 0)
     if (outcome.added) {
       this.blocks.push(block)
@@ -125,24 +138,23 @@ export class Channel {
   }
 
   /**
-   * Makes frames of what is ready; of everything once the channel is full. When this call closed the channel: the number
-   * of its newest blocks that did not fit after all and are in it no more.
+   * Makes frames of what is ready; of everything once the channel is full. Whether this call closed the channel: its
+   * newest blocks may then have turned out not to fit, and are in it no more.
    */
-  async outputFrames(): Promise<{ returned: number } | undefined> {
-    if (this.closed) return undefined
+  async outputFrames(): Promise<boolean> {
+    if (this.closed) return false
     const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
     if (!this.isFull) {
       while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
-      if (!this.isFull) return undefined
+      if (!this.isFull) return false
     }
-    const returned = await this.out.close()
-    this.giveBack(returned)
+    this.giveBack(await this.busy(() => this.out.close()))
     this.closed = true
     do {
       const data = this.out.read(maxData)
       this.pushFrame(data, this.out.readyBytes === 0)
     } while (this.out.readyBytes > 0)
-    return { returned }
+    return true
   }
 
   nextTxData(): TxData {
@@ -171,8 +183,20 @@ export class Channel {
     this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')
   }
 
+  /** Frees what is native, at the end of the step under way when there is one. */
   destroy(): void {
-    this.out.destroy()
+    this.isDestroyed = true
+    if (!this.isBusy) this.out.destroy()
+  }
+
+  private async busy<T>(step: () => Promise<T>): Promise<T> {
+    this.isBusy = true
+    try {
+      return await step()
+    } finally {
+      this.isBusy = false
+      if (this.isDestroyed) this.out.destroy()
+    }
   }
 
   private giveBack(count: number): void {

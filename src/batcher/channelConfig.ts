@@ -27,6 +27,24 @@ export interface ChannelConfig {
   seqWindowSize: number
   maxChannelDuration: number
   subSafetyMargin: number
+  /** L1 blocks until a transaction counts, its own included. */
+  numConfirmations: number
+  /** Transactions of one channel that may wait for confirmation together; Infinity = any number. */
+  framesInFlight: number
+}
+
+/**
+ * Transactions of one channel that go together, whatever `maxPendingTx` says: one at a time, a channel of some frames
+ * would time out before its last one is sent. As many as geth's pools keep of one account in any case (`AccountSlots`).
+ */
+const MIN_FRAMES_IN_FLIGHT = 16
+
+/** Frames that can be on L1 before a channel times out, when each group of them waits for its confirmations. */
+export function framesInTime(
+  config: Pick<ChannelConfig, 'channelTimeout' | 'numConfirmations' | 'framesInFlight'>,
+): number {
+  const groups = 1 + Math.floor((config.channelTimeout - 1) / (config.numConfirmations + 1))
+  return groups * config.framesInFlight
 }
 
 /** Settings that follow from the operator's options and the chain. Throws UsageError where they contradict. */
@@ -53,6 +71,15 @@ export function createChannelConfig(
       `channel timeout is less than the safety margin: ${timeout} < ${options.subSafetyMargin} (--sub-safety-margin)`,
     )
   }
+  const framesInFlight =
+    options.maxPendingTx === 0 ? Number.POSITIVE_INFINITY : Math.max(options.maxPendingTx, MIN_FRAMES_IN_FLIGHT)
+  const sending = { channelTimeout: timeout - options.subSafetyMargin, framesInFlight }
+  const possible = framesInTime({ ...sending, numConfirmations: options.numConfirmations })
+  if (options.targetNumFrames > possible) {
+    throw new UsageError(
+      `--target-num-frames ${options.targetNumFrames} cannot be on L1 before a channel times out: with --num-confirmations ${options.numConfirmations} and ${framesInFlight} transactions at a time at most ${possible} frames can within ${sending.channelTimeout} L1 blocks (channel timeout ${timeout} less --sub-safety-margin ${options.subSafetyMargin})`,
+    )
+  }
   return {
     batchType: options.batchType,
     kind: options.compressor,
@@ -67,6 +94,8 @@ export function createChannelConfig(
     seqWindowSize: rollupConfig.seqWindowSize,
     maxChannelDuration: options.maxChannelDuration,
     subSafetyMargin: options.subSafetyMargin,
+    numConfirmations: options.numConfirmations,
+    framesInFlight,
   }
 }
 

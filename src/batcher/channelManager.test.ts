@@ -15,6 +15,7 @@ import { blocksOfChannel, channelsOf } from './testUtils/l1Batches.ts'
 import { createLogRecorder } from './testUtils/logRecorder.ts'
 import { batcherBlocks, loadRecordedChain } from './testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
+import { takeTxData } from './testUtils/takeTxData.ts'
 
 const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)
@@ -26,18 +27,18 @@ function createManager(options: Partial<BatcherOptions> = {}, logger = silentLog
   return new ChannelManager({ logger, metrics: noBatcherMetrics }, { config, rollupConfig })
 }
 
-async function addAll(manager: ChannelManager, blocks: readonly BatcherBlock[]): Promise<void> {
-  for (const block of blocks) expect(await manager.addBlock(block)).toBe(true)
+function addAll(manager: ChannelManager, blocks: readonly BatcherBlock[]): void {
+  for (const block of blocks) expect(manager.addBlock(block)).toBe(true)
 }
 
 /** Takes all that the manager gives, confirming each at once. */
 async function takeAll(manager: ChannelManager, force = true): Promise<TxData[]> {
   const taken: TxData[] = []
   for (;;) {
-    const data = await manager.nextTxData(0, { force })
+    const data = await takeTxData(manager, 0, { force })
     if (data === undefined) return taken
     taken.push(data)
-    await manager.txConfirmed(data.id, 1)
+    manager.txConfirmed(data.id, 1)
   }
 }
 
@@ -46,6 +47,27 @@ function derive(taken: readonly TxData[]) {
     decodeFrames(calldata).map((frame) => ({ ...frame, l1Block: 1, txSizeBytes: calldata.length })),
   )
   return channelsOf(frames).flatMap(({ data }) => blocksOfChannel(data, rollupConfig))
+}
+
+/** Blocks with one incompressible transaction of `bytes` each. */
+function sizedBlocks(count: number, bytes: number): BatcherBlock[] {
+  let parentHash: Hex = `0x${'00'.repeat(32)}`
+  return Array.from({ length: count }, (_, index) => {
+    const hash = toHex(randomBytes(32))
+    const block: BatcherBlock = {
+      hash,
+      parentHash,
+      number: index + 1,
+      timestamp: rollupConfig.genesis.l2Time + 2 * (index + 1),
+      l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
+      sequenceNumber: index,
+      transactions: [new Uint8Array(randomBytes(bytes))],
+      rawSizeBytes: bytes + 72,
+      estimatedDaBytes: bytes + 70,
+    }
+    parentHash = hash
+    return block
+  })
 }
 
 const essence = ({ timestamp, transactions }: { timestamp: number; transactions: Uint8Array[] }) => ({
@@ -75,19 +97,19 @@ describe('what goes in comes out', () => {
         async (options, start, count, failures) => {
           const blocks = recorded.slice(start, start + count)
           const manager = createManager(options)
-          await addAll(manager, blocks)
+          addAll(manager, blocks)
           // Some transactions fail: the data must come again, in order.
           const sent: TxData[] = []
           for (let turn = 0; ; turn++) {
-            const data = await manager.nextTxData(0, { force: true })
+            const data = await takeTxData(manager, 0, { force: true })
             if (data === undefined) break
             expect(data.calldata.length).toBeLessThanOrEqual(options.maxL1TxSizeBytes)
             if (failures.includes(turn)) {
-              await manager.txFailed(data.id)
+              manager.txFailed(data.id)
               continue
             }
             sent.push(data)
-            await manager.txConfirmed(data.id, 1)
+            manager.txConfirmed(data.id, 1)
           }
           expect(derive(sent).map(essence)).toEqual(blocks.map(essence))
           expect(manager.channels.every((channel) => channel.isFullySubmitted)).toBe(true)
@@ -104,12 +126,12 @@ describe('what goes in comes out', () => {
         fc.integer({ min: 1, max: 5 }),
         async (outcomes, width) => {
           const manager = createManager({ batchType: 'span', maxL1TxSizeBytes: 600, targetNumFrames: 8 })
-          await addAll(manager, recorded)
+          addAll(manager, recorded)
           const confirmed: TxData[] = []
           for (let turn = 0; ; ) {
             const group: TxData[] = []
             while (group.length < width) {
-              const data = await manager.nextTxData(0, { force: true })
+              const data = await takeTxData(manager, 0, { force: true })
               if (data === undefined) break
               group.push(data)
             }
@@ -118,10 +140,10 @@ describe('what goes in comes out', () => {
             let failed = false
             for (const data of group) {
               failed ||= outcomes[turn++] === false
-              if (failed) await manager.txFailed(data.id)
+              if (failed) manager.txFailed(data.id)
               else {
                 confirmed.push(data)
-                await manager.txConfirmed(data.id, 1)
+                manager.txConfirmed(data.id, 1)
               }
             }
           }
@@ -134,33 +156,12 @@ describe('what goes in comes out', () => {
 })
 
 describe('channel size', () => {
-  /** Blocks of incompressible transactions, so that sizes are known. */
-  function noiseBlocks(count: number, bytes: number): BatcherBlock[] {
-    let parentHash: Hex = `0x${'00'.repeat(32)}`
-    return Array.from({ length: count }, (_, index) => {
-      const hash = toHex(randomBytes(32))
-      const block: BatcherBlock = {
-        hash,
-        parentHash,
-        number: index + 1,
-        timestamp: rollupConfig.genesis.l2Time + 2 * (index + 1),
-        l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
-        sequenceNumber: index,
-        transactions: [new Uint8Array(randomBytes(bytes))],
-        rawSizeBytes: bytes + 72,
-        estimatedDaBytes: bytes + 70,
-      }
-      parentHash = hash
-      return block
-    })
-  }
-
   it.each(['zlib', 'brotli-9'] as const)(
     'the shadow compressor keeps channels at or below their target: %s',
     async (algorithm) => {
       const manager = createManager({ compressionAlgorithm: algorithm, maxL1TxSizeBytes: 20_000, targetNumFrames: 2 })
       const target = 2 * (20_000 - 1 - 23)
-      await addAll(manager, noiseBlocks(100, 3_000))
+      addAll(manager, sizedBlocks(100, 3_000))
       await takeAll(manager)
       expect(manager.channels.length).toBeGreaterThan(7)
       const closed = manager.channels.slice(0, -1)
@@ -177,7 +178,7 @@ describe('channel size', () => {
   it('sends a block that is larger than a channel on its own', async () => {
     for (const compressor of ['shadow', 'ratio', 'none'] as const) {
       const manager = createManager({ compressor, maxL1TxSizeBytes: 1_000 })
-      await addAll(manager, noiseBlocks(2, 5_000))
+      addAll(manager, sizedBlocks(2, 5_000))
       const taken = await takeAll(manager)
       expect(manager.channels.map(({ blocks }) => blocks.length)).toEqual([1, 1])
       expect(taken.length).toBeGreaterThan(10)
@@ -186,7 +187,7 @@ describe('channel size', () => {
 
   it('fills span channels up to their target', async () => {
     const manager = createManager({ batchType: 'span', compressionAlgorithm: 'brotli-9', maxL1TxSizeBytes: 1_500 })
-    await addAll(manager, recorded)
+    addAll(manager, recorded)
     await takeAll(manager)
     const target = 1_500 - 1 - 23
     expect(manager.channels.length).toBeGreaterThan(3)
@@ -196,11 +197,11 @@ describe('channel size', () => {
 
   it('gives frames away before the channel is closed once there is enough for one', async () => {
     const manager = createManager({ compressor: 'none', maxL1TxSizeBytes: 1_000, targetNumFrames: 6 })
-    await addAll(manager, noiseBlocks(1, 2_500))
-    const first = await manager.nextTxData(0, { force: false })
-    const second = await manager.nextTxData(0, { force: false })
+    addAll(manager, sizedBlocks(1, 2_500))
+    const first = await takeTxData(manager, 0, { force: false })
+    const second = await takeTxData(manager, 0, { force: false })
     expect([first?.frameNumber, second?.frameNumber]).toEqual([0, 1])
-    expect(await manager.nextTxData(0, { force: false })).toBeUndefined()
+    expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
     expect(manager.channels[0]?.isFull).toBe(false)
     expect(first?.calldata.length).toBe(1_000)
   })
@@ -211,59 +212,59 @@ describe('deadlines', () => {
 
   it('the maximal duration counts from the origin of the last channel that was sent', async () => {
     const manager = createManager({ maxChannelDuration: 3 })
-    await manager.clear(10)
-    await addAll(manager, recorded.slice(0, 2))
-    expect(await manager.nextTxData(12, { force: false })).toBeUndefined()
+    manager.clear(10)
+    addAll(manager, recorded.slice(0, 2))
+    expect(await takeTxData(manager, 12, { force: false })).toBeUndefined()
     expect(full(manager)).toBeUndefined()
     // No further block is needed for the deadline to be noticed.
-    expect(await manager.nextTxData(13, { force: false })).toBeDefined()
+    expect(await takeTxData(manager, 13, { force: false })).toBeDefined()
     expect(full(manager)).toBe('duration')
   })
 
   it('a channel closes before the sequencing window of its oldest block ends', async () => {
     const manager = createManager()
-    await addAll(manager, recorded.slice(0, 1))
+    addAll(manager, recorded.slice(0, 1))
     const origin = recorded[0]?.l1Origin.number ?? 0
     const end = origin + rollupConfig.seqWindowSize - TEST_BATCHER_OPTIONS.subSafetyMargin
-    expect(await manager.nextTxData(end - 1, { force: false })).toBeUndefined()
-    expect(await manager.nextTxData(end, { force: false })).toBeDefined()
+    expect(await takeTxData(manager, end - 1, { force: false })).toBeUndefined()
+    expect(await takeTxData(manager, end, { force: false })).toBeDefined()
     expect(full(manager)).toBe('sequencerWindow')
   })
 
   it('a channel closes before it times out on L1', async () => {
     const manager = createManager({ compressor: 'none', maxL1TxSizeBytes: 500, targetNumFrames: 40 })
-    await addAll(manager, recorded.slice(8, 9))
-    const first = await manager.nextTxData(0, { force: false })
-    await manager.txConfirmed(first?.id ?? '', 1_000)
-    while ((await manager.nextTxData(0, { force: false })) !== undefined);
+    addAll(manager, recorded.slice(8, 9))
+    const first = await takeTxData(manager, 0, { force: false })
+    manager.txConfirmed(first?.id ?? '', 1_000)
+    while ((await takeTxData(manager, 0, { force: false })) !== undefined);
     const end = 1_000 + 50 - TEST_BATCHER_OPTIONS.subSafetyMargin
-    await manager.nextTxData(end - 1, { force: false })
+    await takeTxData(manager, end - 1, { force: false })
     expect(full(manager)).toBeUndefined()
-    await manager.nextTxData(end, { force: false })
+    await takeTxData(manager, end, { force: false })
     expect(full(manager)).toBe('channelTimeout')
   })
 
   it('a channel whose frames are too far apart on L1 is made anew, and all later ones', async () => {
     const log = createLogRecorder()
     const manager = createManager({ batchType: 'span', maxL1TxSizeBytes: 700, targetNumFrames: 3 }, log.logger)
-    await addAll(manager, recorded)
+    addAll(manager, recorded)
     const taken: TxData[] = []
     for (
-      let data = await manager.nextTxData(0, { force: true });
+      let data = await takeTxData(manager, 0, { force: true });
       data;
-      data = await manager.nextTxData(0, { force: true })
+      data = await takeTxData(manager, 0, { force: true })
     )
       taken.push(data)
     const before = manager.channels.length
     expect(before).toBeGreaterThan(1)
     const [first, second] = taken
-    await manager.txConfirmed(first?.id ?? '', 100)
-    await manager.txConfirmed(second?.id ?? '', 150)
+    manager.txConfirmed(first?.id ?? '', 100)
+    manager.txConfirmed(second?.id ?? '', 150)
     expect(log.of('Channel timed out')).toHaveLength(1)
     expect(manager.channels).toHaveLength(0)
     expect(manager.pendingBlockCount).toBe(recorded.length)
     // Late news of the dropped channels changes nothing.
-    await manager.txConfirmed(taken[2]?.id ?? '', 151)
+    manager.txConfirmed(taken[2]?.id ?? '', 151)
     expect(derive(await takeAll(manager)).map(essence)).toEqual(recorded.map(essence))
   })
 })
@@ -271,29 +272,41 @@ describe('deadlines', () => {
 describe('holding blocks', () => {
   it('refuses a block that does not extend the newest', async () => {
     const manager = createManager()
-    await addAll(manager, recorded.slice(0, 2))
+    addAll(manager, recorded.slice(0, 2))
     const [stranger] = recorded.slice(3)
-    expect(stranger && (await manager.addBlock(stranger))).toBe(false)
+    expect(stranger && manager.addBlock(stranger)).toBe(false)
     expect(manager.newestBlock?.hash).toBe(recorded[1]?.hash)
   })
 
   it('forgets safe blocks and channels', async () => {
     const manager = createManager({ batchType: 'span', maxL1TxSizeBytes: 700 })
-    await addAll(manager, recorded)
+    addAll(manager, recorded)
     await takeAll(manager)
     const channels = manager.channels.length
     const blocks = manager.channels[0]?.blocks.length ?? 0
-    await manager.prune(blocks, 1)
+    manager.prune(blocks)
     expect(manager.channels).toHaveLength(channels - 1)
     expect(manager.blocks).toHaveLength(recorded.length - blocks)
     expect(manager.pendingBlockCount).toBe(0)
     expect(manager.heldSizeBytes).toBe(manager.blocks.reduce((sum, block) => sum + block.rawSizeBytes, 0))
   })
 
+  it('loses no block that joins an open channel while the blocks before it become safe', async () => {
+    const manager = createManager()
+    addAll(manager, recorded.slice(0, 3))
+    await takeTxData(manager, 0, { force: false })
+    addAll(manager, recorded.slice(3, 5))
+    const filling = takeTxData(manager, 0, { force: false })
+    manager.prune(3)
+    await filling
+    const derived = derive(await takeAll(manager)).map(essence)
+    expect(derived.slice(-2)).toEqual(recorded.slice(3, 5).map(essence))
+  })
+
   it('a safe head in the middle of waiting blocks is no harm', async () => {
     const manager = createManager()
-    await addAll(manager, recorded.slice(0, 5))
-    await manager.prune(3, 0)
+    addAll(manager, recorded.slice(0, 5))
+    manager.prune(3)
     expect(manager.pendingBlockCount).toBe(2)
     expect(derive(await takeAll(manager)).map(essence)).toEqual(recorded.slice(3, 5).map(essence))
   })

@@ -4,8 +4,8 @@ import type { Logger } from '../lib/logger.ts'
 import { SerialLock } from '../lib/serialLock.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { Channel, type TxData } from './channel.ts'
-import type { ChannelConfig } from './channelConfig.ts'
-import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
+import { type ChannelConfig, framesInTime } from './channelConfig.ts'
+import { CHANNEL_FULL_REASONS, type ChannelOut, createChannelOut } from './channelOut.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
 
@@ -14,6 +14,7 @@ export interface ChannelManagerModules {
   metrics: BatcherMetrics
   /** 16 random bytes for each new channel. */
   createChannelId?: () => Hex
+  createOut?: (config: ChannelConfig, rollupConfig: RollupConfig) => ChannelOut
 }
 
 export interface ChannelManagerOptions {
@@ -21,29 +22,34 @@ export interface ChannelManagerOptions {
   rollupConfig: RollupConfig
 }
 
-/** When the open channel is closed, besides when it is full. */
 export interface FillOptions {
-  /** Now, so that everything held leaves. */
-  force: boolean
-  /** When its deadline has passed. Default true. */
-  deadlines?: boolean
+  /** Close the open channel when its deadline has passed. */
+  deadlines: boolean
+  /** Called when a channel is closed: there is something to send. */
+  onReady?: () => void
 }
+
+/** Closed channels of which nothing was sent yet: more are not built ahead of sending. */
+const MAX_CHANNELS_AHEAD = 3
 
 /**
  * Holds the L2 blocks that are not yet safe and the channels made of them. Blocks stay until they are safe, channels
  * until their last block is: only then is it certain that nothing has to be sent again.
+ *
+ * Blocks are told by their numbers. Everything but `fill` happens at once; `fill` compresses, and finds after each step
+ * that channels or blocks may have gone meanwhile.
  */
 export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
-  private readonly lock = new SerialLock()
+  private readonly filling = new SerialLock()
   private held: BatcherBlock[] = []
-  /** Index in `held` of the first block that is in no channel. */
-  private cursor = 0
+  /** Number of the first block that is in no channel. */
+  private nextNumber = 0
   private queue: Channel[] = []
-  private current: Channel | undefined
   private readonly txChannels = new Map<string, Channel>()
   private durationFrom = 0
+  private flushThrough: number | undefined
   private heldBytes = 0
   private heldDaBytes = 0
 
@@ -72,133 +78,187 @@ export class ChannelManager {
 
   /** Blocks in no channel yet. */
   get pendingBlockCount(): number {
-    return this.held.length - this.cursor
+    const newest = this.newestBlock
+    return newest === undefined ? 0 : Math.max(0, newest.number + 1 - this.nextNumber)
+  }
+
+  /** The oldest block that is not in a channel all of which is confirmed on L1. */
+  get firstUnsaved(): BatcherBlock | undefined {
+    const saved = this.queue.findLast((channel) => channel.isFullySubmitted)?.latestL2?.number
+    const open = this.queue.find((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
+    if (open !== undefined) return open.blocks[0]
+    return saved === undefined ? this.blockAt(this.nextNumber) : this.blockAt(Math.max(saved + 1, this.nextNumber))
+  }
+
+  /** The channel whose data leave next. */
+  get nextChannelId(): Hex | undefined {
+    return this.queue.find((channel) => channel.hasTxData)?.id
   }
 
   /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
-  clear(l1Origin: number): Promise<void> {
-    return this.lock.run(async () => {
-      for (const channel of this.queue) channel.destroy()
-      this.held = []
-      this.heldBytes = 0
-      this.heldDaBytes = 0
-      this.cursor = 0
-      this.queue = []
-      this.current = undefined
-      this.txChannels.clear()
-      this.durationFrom = l1Origin
-      this.recordPending()
-    })
+  clear(l1Origin: number): void {
+    this.drop(this.queue)
+    this.held = []
+    this.heldBytes = 0
+    this.heldDaBytes = 0
+    this.nextNumber = 0
+    this.durationFrom = l1Origin
+    this.recordPending()
   }
 
   /** False: the block does not extend the newest one, the chain was reorganised. */
-  addBlock(block: BatcherBlock): Promise<boolean> {
-    return this.lock.run(async () => {
-      const newest = this.newestBlock
-      if (newest !== undefined && newest.hash !== block.parentHash) return false
-      this.held.push(block)
-      this.heldBytes += block.rawSizeBytes
-      this.heldDaBytes += block.estimatedDaBytes
-      this.modules.metrics.blockAdded(block)
-      this.recordPending()
-      return true
-    })
+  addBlock(block: BatcherBlock): boolean {
+    const newest = this.newestBlock
+    if (newest !== undefined && (newest.hash !== block.parentHash || newest.number + 1 !== block.number)) return false
+    if (newest === undefined) this.nextNumber = block.number
+    this.held.push(block)
+    this.heldBytes += block.rawSizeBytes
+    this.heldDaBytes += block.estimatedDaBytes
+    this.modules.metrics.blockAdded(block)
+    this.recordPending()
+    return true
   }
 
-  /** Drops the oldest blocks and channels, which are safe. */
-  prune(blockCount: number, channelCount: number): Promise<void> {
-    return this.lock.run(async () => {
-      const dropped = this.held.splice(0, blockCount)
-      for (const block of dropped) {
-        this.heldBytes -= block.rawSizeBytes
-        this.heldDaBytes -= block.estimatedDaBytes
-      }
-      this.cursor = Math.max(0, this.cursor - dropped.length)
-      for (const channel of this.queue.splice(0, channelCount)) {
-        if (channel === this.current) this.current = undefined
-        channel.destroy()
-      }
-      this.recordPending()
-    })
+  /** Drops the blocks up to the safe head, and the channels that hold nothing else. */
+  prune(safeNumber: number): void {
+    const kept = this.held.findIndex(({ number }) => number > safeNumber)
+    const dropped = this.held.splice(0, kept === -1 ? this.held.length : kept)
+    for (const block of dropped) {
+      this.heldBytes -= block.rawSizeBytes
+      this.heldDaBytes -= block.estimatedDaBytes
+    }
+    this.nextNumber = Math.max(this.nextNumber, safeNumber + 1)
+    const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
+    const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
+    this.drop(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
+    this.recordPending()
+  }
+
+  /** Everything held now leaves as soon as it can, also what a channel would still wait with. */
+  flush(): void {
+    const newest = this.newestBlock
+    if (newest !== undefined) this.flushThrough = Math.max(this.flushThrough ?? 0, newest.number)
   }
 
   /**
-   * The next frame to send, or undefined when there is none yet.
+   * Puts blocks into channels until there are none left or enough channels wait for being sent. Channels whose deadline
+   * has passed are closed when `deadlines` is set. Throws what a compressor throws: the blocks of its channel then go
+   * into a new one at the next call.
    */
-  nextTxData(l1Head: number, options: FillOptions): Promise<TxData | undefined> {
-    return this.lock.run(async () => {
-      const channel = this.queue.find((candidate) => candidate.hasTxData) ?? (await this.fillChannel(l1Head, options))
-      if (channel === undefined) return undefined
-      const origin = channel.latestL1Origin
-      if (origin !== undefined) this.durationFrom = Math.max(this.durationFrom, origin.number)
-      const data = channel.nextTxData()
-      this.txChannels.set(data.id, channel)
-      return data
+  fill(l1Head: number, options: FillOptions): Promise<void> {
+    return this.filling.run(async () => {
+      // A closed span channel may give blocks back.
+      while (await this.fillOnce(l1Head, options));
+      this.recordPending()
     })
   }
 
-  txFailed(id: string): Promise<void> {
-    return this.lock.run(async () => {
-      const channel = this.txChannels.get(id)
-      this.txChannels.delete(id)
-      this.modules.metrics.txFailed()
-      channel?.txFailed(id)
-    })
+  /** The next data to send, or undefined when there are none yet. */
+  nextTxData(): TxData | undefined {
+    const channel = this.queue.find((candidate) => candidate.hasTxData)
+    if (channel === undefined) return undefined
+    const data = channel.nextTxData()
+    this.txChannels.set(data.id, channel)
+    return data
   }
 
-  txConfirmed(id: string, inclusionBlock: number): Promise<void> {
-    return this.lock.run(async () => {
-      const channel = this.txChannels.get(id)
-      this.txChannels.delete(id)
-      this.modules.metrics.txConfirmed()
-      // A channel that was cleared meanwhile: its data may be on L1, which does no harm.
-      if (channel === undefined) return
-      channel.txConfirmed(id, inclusionBlock)
-      if (channel.isTimedOut) {
-        this.modules.metrics.channel('timed_out')
-        this.modules.logger.warn('Channel timed out', { id: channel.id, frames: channel.frameCount })
-        this.invalidate(channel)
-      } else if (channel.isFullySubmitted) {
-        this.modules.metrics.channel('fully_submitted')
-        this.modules.logger.info('Channel is fully submitted', {
-          id: channel.id,
-          frames: channel.frameCount,
-          latest_l2: channel.latestL2?.number,
-        })
-      }
-    })
+  txFailed(id: string): void {
+    const channel = this.txChannels.get(id)
+    this.txChannels.delete(id)
+    this.modules.metrics.txFailed()
+    channel?.txFailed(id)
   }
 
-  /** Blocks go into the open channel until there are none left or it is full. */
-  private async fillChannel(l1Head: number, { force, deadlines = true }: FillOptions): Promise<Channel | undefined> {
-    while (this.cursor < this.held.length) {
-      const channel = this.openChannel(l1Head)
-      const block = this.held[this.cursor]
+  txConfirmed(id: string, inclusionBlock: number): void {
+    const channel = this.txChannels.get(id)
+    this.txChannels.delete(id)
+    this.modules.metrics.txConfirmed()
+    // A channel that was dropped meanwhile: its data may be on L1, which does no harm.
+    if (channel === undefined) return
+    channel.txConfirmed(id, inclusionBlock)
+    if (channel.isTimedOut) {
+      this.modules.metrics.channel('timed_out')
+      this.modules.logger.warn('Channel timed out', { id: channel.id, frames: channel.frameCount })
+      this.invalidate(channel)
+    } else if (channel.isFullySubmitted) {
+      this.modules.metrics.channel('fully_submitted')
+      this.modules.logger.info('Channel is fully submitted', {
+        id: channel.id,
+        frames: channel.frameCount,
+        latest_l2: channel.latestL2?.number,
+      })
+    }
+  }
+
+  /** Whether another round is needed. */
+  private async fillOnce(l1Head: number, { deadlines, onReady }: FillOptions): Promise<boolean> {
+    while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
+      const block = this.blockAt(this.nextNumber)
       if (block === undefined) break
-      const { added, returned = 0 } = await channel.addBlock(block)
-      this.cursor += (added ? 1 : 0) - returned
-      if (channel.isFull) break
+      const channel = this.openChannel(l1Head)
+      await this.working(channel, () => channel.addBlock(block))
+      if (!this.queue.includes(channel)) continue
+      this.nextNumber = Math.max(channel.nextL2Number ?? block.number, this.held[0]?.number ?? 0)
+      if (channel.isFull) await this.output(channel, onReady)
     }
-    const channel = this.current
-    if (channel === undefined || channel.blocks.length === 0) return undefined
-    // Even when the deadline has passed it is better to have taken all waiting blocks in first.
-    if (deadlines) channel.checkDeadline(l1Head)
-    if (force) channel.setFull('terminated')
-    const closing = await channel.outputFrames()
-    if (closing !== undefined) {
-      this.cursor -= closing.returned
-      this.noteClosed(channel)
+    const channel = this.open
+    const allIn = this.blockAt(this.nextNumber) === undefined
+    if (channel !== undefined && channel.blocks.length > 0) {
+      // Even when the deadline has passed it is better to have taken all waiting blocks in first.
+      if (deadlines) channel.checkDeadline(l1Head)
+      if (allIn && this.flushThrough !== undefined) channel.setFull('terminated')
+      await this.output(channel, onReady)
     }
-    this.recordPending()
-    return channel.hasTxData ? channel : undefined
+    if (this.flushThrough !== undefined && this.flushThrough < this.nextNumber && this.open === undefined)
+      this.flushThrough = undefined
+    return this.channelsAhead < MAX_CHANNELS_AHEAD && this.blockAt(this.nextNumber) !== undefined
+  }
+
+  /** Makes frames of what is ready, and closes the channel when it is full. */
+  private async output(channel: Channel, onReady?: () => void): Promise<void> {
+    const closed = await this.working(channel, () => channel.outputFrames())
+    if (!closed || !this.queue.includes(channel)) return
+    // What turned out not to fit comes next.
+    if (channel.nextL2Number !== undefined)
+      this.nextNumber = Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number)
+    const origin = channel.latestL1Origin
+    if (origin !== undefined) this.durationFrom = Math.max(this.durationFrom, origin.number)
+    this.noteClosed(channel)
+    onReady?.()
+  }
+
+  /** A channel whose compressor fails is given up: how much of a block it took is not known. */
+  private async working<T>(channel: Channel, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step()
+    } catch (error) {
+      this.invalidate(channel)
+      throw error
+    }
+  }
+
+  private blockAt(number: number): BatcherBlock | undefined {
+    const oldest = this.held[0]
+    return oldest === undefined || number < oldest.number ? undefined : this.held[number - oldest.number]
+  }
+
+  /** The channel that takes blocks. */
+  private get open(): Channel | undefined {
+    const newest = this.queue.at(-1)
+    return newest === undefined || newest.isClosed ? undefined : newest
+  }
+
+  private get channelsAhead(): number {
+    return this.queue.filter((channel) => channel.isClosed && channel.noneSubmitted).length
   }
 
   private openChannel(l1Head: number): Channel {
-    if (this.current !== undefined && !this.current.isFull) return this.current
+    const { open } = this
+    if (open !== undefined) return open
     const { config, rollupConfig } = this.options
-    const id = this.modules.createChannelId?.() ?? toHex(randomBytes(16))
-    const channel = new Channel(id, config, createChannelOut(config, rollupConfig), this.durationFrom)
-    this.current = channel
+    const { createChannelId, createOut = createChannelOut } = this.modules
+    const id = createChannelId?.() ?? toHex(randomBytes(16))
+    const channel = new Channel(id, config, createOut(config, rollupConfig), this.durationFrom)
     this.queue.push(channel)
     this.modules.metrics.channel('opened')
     this.modules.logger.info('Created channel', {
@@ -234,6 +294,17 @@ export class ChannelManager {
         channel.fullReason === undefined ? undefined : `channel full: ${CHANNEL_FULL_REASONS[channel.fullReason]}`,
       compr_ratio: Number(ratio.toFixed(3)),
     })
+    const { config } = this.options
+    if (channel.frameCount > framesInTime(config)) {
+      this.modules.logger.warn('Channel has more frames than can be confirmed before it times out', {
+        id: channel.id,
+        num_frames: channel.frameCount,
+        frames_in_time: framesInTime(config),
+        frames_in_flight: config.framesInFlight,
+        num_confirmations: config.numConfirmations,
+        channel_timeout: config.channelTimeout,
+      })
+    }
   }
 
   /** The channel can no longer be read from L1: it and all later ones are made anew from their blocks. */
@@ -241,13 +312,16 @@ export class ChannelManager {
     const index = this.queue.indexOf(channel)
     if (index === -1) return
     const first = channel.blocks[0]
-    const blockIndex = this.held.findIndex((block) => block.hash === first?.hash)
-    this.cursor = Math.min(this.cursor, Math.max(0, blockIndex))
-    const dropped = new Set(this.queue.splice(index))
-    for (const [id, owner] of this.txChannels) if (dropped.has(owner)) this.txChannels.delete(id)
-    for (const owner of dropped) owner.destroy()
-    this.current = undefined
+    if (first !== undefined) this.nextNumber = Math.max(first.number, this.held[0]?.number ?? first.number)
+    this.drop(this.queue.slice(index))
     this.recordPending()
+  }
+
+  private drop(channels: readonly Channel[]): void {
+    const dropped = new Set(channels)
+    this.queue = this.queue.filter((channel) => !dropped.has(channel))
+    for (const [id, owner] of this.txChannels) if (dropped.has(owner)) this.txChannels.delete(id)
+    for (const channel of dropped) channel.destroy()
   }
 
   private recordPending(): void {

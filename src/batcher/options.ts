@@ -6,8 +6,13 @@ import type { CompressorKind } from './compress/channelCompressor.ts'
 export interface BatcherOptions {
   /** Default 6 s. */
   pollIntervalMs: number
-  /** Transactions that wait for confirmation at a time; 0 = unlimited. Default 1, which keeps Holocene's frame order. */
+  /**
+   * Transactions that wait for confirmation at a time; 0 = unlimited. Those of one channel go together all the same.
+   * Default 1.
+   */
   maxPendingTx: number
+  /** L1 blocks until a transaction counts. Default 10. */
+  numConfirmations: number
   /** L1 blocks that a channel stays open; 0 = until it is full. Default 0. */
   maxChannelDuration: number
   /** L1 blocks kept as reserve before the channel timeout and the end of the sequencing window. Default 10. */

@@ -4,7 +4,7 @@ import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
 import type { TxData } from './channel.ts'
-import type { ChannelManager, FillOptions } from './channelManager.ts'
+import type { ChannelManager } from './channelManager.ts'
 import type { L1Endpoint, TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
@@ -16,7 +16,10 @@ export interface BatchSender {
 }
 
 export interface PublisherModules {
-  manager: Pick<ChannelManager, 'nextTxData' | 'txConfirmed' | 'txFailed' | 'pendingBlockCount' | 'channels'>
+  manager: Pick<
+    ChannelManager,
+    'fill' | 'flush' | 'nextTxData' | 'nextChannelId' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'
+  >
   sender: BatchSender
   l1: Pick<L1Endpoint, 'head'>
   clock: Clock
@@ -28,24 +31,29 @@ export interface PublisherOptions {
   batchInbox: Hex
   /** 0 = unlimited. */
   maxPendingTx: number
+  /** Transactions of one channel that may be in flight together, also beyond `maxPendingTx`. */
+  framesInFlight: number
   /** Pause after a failure. */
   retryMs: number
 }
 
 /**
- * Sends the frames of the channel manager, at most `maxPendingTx` at a time. When one send fails its siblings are
- * cancelled, and sending goes on from the first frame that is not on L1 only after all of them have ended: frames keep
- * their order.
+ * Builds channels and sends their frames, each in a loop of its own, so that the next channel is built while the last one
+ * is being sent. At most `maxPendingTx` transactions are in flight, but those of one channel follow each other at once:
+ * a channel that has begun must be complete before it times out. When one send fails its siblings are cancelled, and
+ * sending goes on from the first frame that is not on L1 only after all of them have ended: frames keep their order.
  */
 export class Publisher {
   private readonly modules: PublisherModules
   private readonly options: PublisherOptions
-  private readonly inFlight = new Set<Promise<void>>()
+  /** The sends under way, and the channels that they belong to. */
+  private readonly inFlight = new Map<Promise<void>, Hex>()
   /** Cancels the sends that go together. */
   private group = new AbortController()
-  private forceNext = false
   private deadlinesNext = false
-  private readonly wakeUp: WakeUp
+  private lastL1Head = 0
+  private readonly buildWakeUp: WakeUp
+  private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
   private closedNoted = false
   private readonly kill = new AbortController()
@@ -53,30 +61,27 @@ export class Publisher {
   constructor(modules: PublisherModules, options: PublisherOptions) {
     this.modules = modules
     this.options = options
-    this.wakeUp = new WakeUp(modules.clock)
+    this.buildWakeUp = new WakeUp(modules.clock)
+    this.sendWakeUp = new WakeUp(modules.clock)
     this.warnings = new RepeatedWarnings(modules)
   }
 
   /**
-   * There may be something to send. With `force` the open channel is closed for it; with `moreToCome` it stays open even
-   * when its deadline has passed, unless it is full.
+   * There may be something to do. With `moreToCome` the open channel stays open even when its deadline has passed, unless
+   * it is full.
    */
-  request(options: { force?: boolean; moreToCome?: boolean } = {}): void {
-    if (options.force === true) this.forceNext = true
+  request(options: { moreToCome?: boolean } = {}): void {
     if (options.moreToCome !== true) this.deadlinesNext = true
-    this.wakeUp.wake()
+    this.buildWakeUp.wake()
+    this.sendWakeUp.wake()
   }
 
-  /** Publishes whenever it is asked to, until `stop` aborts; sends in flight go on. */
+  /** Builds and publishes whenever it is asked to, until `stop` aborts; sends in flight go on. */
   async run(stop: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.wakeUp.wait(stop)
-      if (stop.aborted) return
-      const options = { force: this.forceNext, deadlines: this.deadlinesNext }
-      this.forceNext = false
-      this.deadlinesNext = false
-      await this.publishAll(options, stop)
-    }
+    await Promise.all([
+      this.loop(this.buildWakeUp, stop, () => this.build(stop)),
+      this.loop(this.sendWakeUp, stop, async () => this.sendReady()),
+    ])
   }
 
   /** Sends everything the manager holds and waits until all of it is confirmed. `run` must have ended. */
@@ -86,9 +91,11 @@ export class Publisher {
     try {
       for (;;) {
         signal.throwIfAborted()
-        await this.publishAll({ force: true, deadlines: true }, signal)
-        if (this.inFlight.size > 0) await Promise.race(this.inFlight)
-        else if (this.modules.sender.isClosed || !this.hasUnsent()) return
+        this.modules.manager.flush()
+        await this.build(signal)
+        this.sendReady()
+        if (this.inFlight.size > 0) await Promise.race(this.inFlight.keys())
+        else if (this.modules.sender.isClosed || this.modules.manager.firstUnsaved === undefined) return
         else await sleep(this.modules.clock, this.options.retryMs, signal)
       }
     } finally {
@@ -98,7 +105,7 @@ export class Publisher {
 
   /** Resolves when no send is in flight any more. */
   async settled(): Promise<void> {
-    while (this.inFlight.size > 0) await Promise.all(this.inFlight)
+    while (this.inFlight.size > 0) await Promise.all(this.inFlight.keys())
   }
 
   /** Gives up all sends in flight. */
@@ -106,41 +113,65 @@ export class Publisher {
     this.kill.abort(reason)
   }
 
-  private hasUnsent(): boolean {
-    const { manager } = this.modules
-    return (
-      manager.pendingBlockCount > 0 ||
-      manager.channels.some((channel) => channel.blocks.length > 0 && !channel.isFullySubmitted)
-    )
+  private async loop(wakeUp: WakeUp, stop: AbortSignal, work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await wakeUp.wait(stop)
+      if (stop.aborted) return
+      await work()
+    }
   }
 
-  private async publishAll(options: FillOptions, stop: AbortSignal): Promise<void> {
-    const { manager, l1, sender, logger, metrics } = this.modules
+  /** Puts what is held into channels. What cannot be done now is tried again after a pause. */
+  private async build(stop: AbortSignal): Promise<void> {
+    const { manager, logger } = this.modules
+    const deadlines = this.deadlinesNext
+    this.deadlinesNext = false
     const signal = AbortSignal.any([this.kill.signal, stop])
-    while (this.hasRoom() && !signal.aborted) {
+    const knowsHead = await this.readL1Head(signal)
+    try {
+      // A flush and full channels need no L1; a deadline does.
+      await manager.fill(this.lastL1Head, {
+        deadlines: deadlines && knowsHead,
+        onReady: () => this.sendWakeUp.wake(),
+      })
+    } catch (error) {
+      logger.error('Unable to get tx data', { err: error })
+      this.requestLater(deadlines)
+    }
+    if (deadlines && !knowsHead && !signal.aborted) this.requestLater(true)
+    this.sendWakeUp.wake()
+  }
+
+  private requestLater(deadlines: boolean): void {
+    this.modules.clock.setTimeout(() => this.request({ moreToCome: !deadlines }), this.options.retryMs)
+  }
+
+  private async readL1Head(signal: AbortSignal): Promise<boolean> {
+    const { l1, metrics } = this.modules
+    try {
+      const head = await l1.head(signal)
+      metrics.l1Head(head)
+      this.lastL1Head = head.number
+      return true
+    } catch (error) {
+      if (!signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
+      return false
+    }
+  }
+
+  private sendReady(): void {
+    const { manager, sender, logger } = this.modules
+    while (this.hasRoom()) {
       if (sender.isClosed) {
         if (!this.closedNoted) logger.info("Txmgr is closed, remaining channel data won't be sent")
         this.closedNoted = true
         return
       }
-      let l1Head: number
-      try {
-        const head = await l1.head(signal)
-        metrics.l1Head(head)
-        l1Head = head.number
-      } catch (error) {
-        if (!signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
-        return
-      }
-      let data: TxData | undefined
-      try {
-        data = await manager.nextTxData(l1Head, options)
-      } catch (error) {
-        logger.error('Unable to get tx data', { err: error })
-        return
-      }
+      const data = manager.nextTxData()
       if (data === undefined) return
-      this.track(this.send(data, this.group))
+      this.track(data.channelId, this.send(data, this.group))
+      // There may be room for another channel to be built.
+      this.buildWakeUp.wake()
     }
   }
 
@@ -150,17 +181,21 @@ export class Publisher {
       if (this.inFlight.size > 0) return false
       this.group = new AbortController()
     }
-    return this.options.maxPendingTx === 0 || this.inFlight.size < this.options.maxPendingTx
+    const { maxPendingTx, framesInFlight } = this.options
+    if (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) return true
+    return (
+      this.inFlight.size < framesInFlight && [...this.inFlight.values()].at(-1) === this.modules.manager.nextChannelId
+    )
   }
 
   /** A confirmation makes room for the next frame at once; after a failure there is a pause. */
-  private track(sending: Promise<boolean>): void {
+  private track(channelId: Hex, sending: Promise<boolean>): void {
     const ended = sending.then((confirmed) => {
       this.inFlight.delete(ended)
       if (confirmed) this.request()
-      else this.modules.clock.setTimeout(() => this.request(), this.options.retryMs)
+      else this.requestLater(true)
     })
-    this.inFlight.add(ended)
+    this.inFlight.set(ended, channelId)
   }
 
   /** Whether the transaction was confirmed. */
@@ -177,12 +212,12 @@ export class Publisher {
         block: receipt.blockNumber,
         size: data.calldata.length,
       })
-      await manager.txConfirmed(data.id, receipt.blockNumber)
+      manager.txConfirmed(data.id, receipt.blockNumber)
       return true
     } catch (error) {
       if (!signal.aborted && !sender.isClosed) logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
-      await manager.txFailed(data.id)
       group.abort(new DeviumError('sibling-failed', 'another transaction of the group failed', { cause: error }))
+      manager.txFailed(data.id)
       return false
     }
   }

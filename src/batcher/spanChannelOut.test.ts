@@ -17,6 +17,7 @@ import { SpanEncoding } from './spanEncoding.ts'
 import { blocksOfChannel } from './testUtils/l1Batches.ts'
 import { loadRecordedChain } from './testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
+import { takeTxData } from './testUtils/takeTxData.ts'
 
 const rollupConfig = loadRecordedChain('holocene-span-brotli-calldata').config
 const { genesis, blockTime, l2ChainId } = rollupConfig
@@ -171,7 +172,7 @@ describe('span channels', () => {
           for (let next = 0; next < blocks.length; l1Head++) {
             for (const end = next + (arrivals[l1Head % arrivals.length] ?? 0) + 1; next < end; next++) {
               const arrived = blocks[next]
-              if (arrived !== undefined) await manager.addBlock(arrived)
+              if (arrived !== undefined) manager.addBlock(arrived)
             }
             await takeAll(manager, l1Head, false)
           }
@@ -188,11 +189,31 @@ describe('span channels', () => {
   })
 })
 
+describe('a safe head inside an open span channel', () => {
+  it('goes on filling when the channel then gives back more blocks than are still held of it', async () => {
+    // What compresses well lets the channel take many blocks before it looks again at how full it is.
+    const blocks = blocksOf(
+      Array.from({ length: 90 }, (_, index) => (index < 8 ? { noise: 10, zeros: 3_000 } : { noise: 3_000, zeros: 10 })),
+    )
+    const config = configOf({ maxL1TxSizeBytes: 20_000, maxChannelDuration: 0 })
+    const manager = new ChannelManager({ logger: silentLogger, metrics: noBatcherMetrics }, { config, rollupConfig })
+    for (const next of blocks.slice(0, 50)) manager.addBlock(next)
+    await manager.fill(0, { deadlines: false })
+    expect(manager.channels.map((channel) => [channel.blocks.length, channel.isFull])).toEqual([[50, false]])
+    manager.prune(40)
+    for (const next of blocks.slice(50)) manager.addBlock(next)
+    await takeAll(manager, 1, true)
+    expect(manager.pendingBlockCount).toBe(0)
+    const covered = new Set(manager.channels.flatMap((channel) => channel.blocks.map(({ number }) => number)))
+    expect(blocks.filter(({ number }) => number > 40 && !covered.has(number))).toEqual([])
+  })
+})
+
 async function takeAll(manager: ChannelManager, l1Head: number, force: boolean): Promise<void> {
   for (;;) {
-    const data = await manager.nextTxData(l1Head, { force })
+    const data = await takeTxData(manager, l1Head, { force })
     if (data === undefined) return
-    await manager.txConfirmed(data.id, l1Head)
+    manager.txConfirmed(data.id, l1Head)
   }
 }
 

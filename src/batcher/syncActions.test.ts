@@ -34,56 +34,56 @@ describe('computeSyncActions', () => {
       status: status(5, 9),
       blocks: [],
       channels: [],
-      expected: { kind: 'continue', pruneBlocks: 0, pruneChannels: 0, load: { start: 6, end: 9 } },
+      expected: { kind: 'continue', load: { start: 6, end: 9 } },
     },
     {
       id: 'nothing held, nothing unsafe',
       status: status(9, 9),
       blocks: [],
       channels: [],
-      expected: { kind: 'continue', pruneBlocks: 0, pruneChannels: 0, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
     {
       id: 'new unsafe blocks',
       status: status(9, 14),
       blocks: blocks(10, 12),
       channels: [],
-      expected: { kind: 'continue', pruneBlocks: 0, pruneChannels: 0, load: { start: 13, end: 14 } },
+      expected: { kind: 'continue', load: { start: 13, end: 14 } },
     },
     {
       id: 'safe head moved',
       status: status(11, 12),
       blocks: blocks(10, 12),
       channels: [channel(11), channel(12)],
-      expected: { kind: 'continue', pruneBlocks: 2, pruneChannels: 1, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
     {
       id: 'everything is safe',
       status: status(12, 13),
       blocks: blocks(10, 12),
       channels: [channel(12, submitted)],
-      expected: { kind: 'continue', pruneBlocks: 3, pruneChannels: 1, load: { start: 13, end: 13 } },
+      expected: { kind: 'continue', load: { start: 13, end: 13 } },
     },
     {
       id: 'channel only partly safe',
       status: status(11, 12),
       blocks: blocks(10, 12),
       channels: [channel(12)],
-      expected: { kind: 'continue', pruneBlocks: 2, pruneChannels: 0, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
     {
       id: 'channel without blocks stays',
       status: status(11, 12),
       blocks: blocks(10, 12),
       channels: [channel(undefined)],
-      expected: { kind: 'continue', pruneBlocks: 2, pruneChannels: 0, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
     {
       id: 'submitted, but not yet derivable',
       status: status(9, 12, 99),
       blocks: blocks(10, 12),
       channels: [channel(12, submitted)],
-      expected: { kind: 'continue', pruneBlocks: 0, pruneChannels: 0, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
     {
       id: 'safe head fell below what is held',
@@ -141,7 +141,7 @@ describe('computeSyncActions', () => {
       status: status(9, 12),
       blocks: blocks(10, 12),
       channels: [channel(12, { ...submitted, isTimedOut: true })],
-      expected: { kind: 'continue', pruneBlocks: 0, pruneChannels: 0, load: undefined },
+      expected: { kind: 'continue', load: undefined },
     },
   ])('$id', ({ status: now, blocks: held, channels, expected }) => {
     expect(computeSyncActions(now, 99, held, channels)).toEqual(expected)
@@ -162,6 +162,11 @@ describe('parseSyncStatus', () => {
   it('takes the locally derived safe head, or the only one there is', () => {
     expect(parseSyncStatus(json)?.safeL2).toEqual({ hash: hashOf(5), number: 4, l1OriginNumber: 3 })
     expect(parseSyncStatus({ ...json, local_safe_l2: ref(5) })?.safeL2.number).toBe(5)
+  })
+
+  it('takes the safe head when the locally derived one is still empty, as nodes of 2024 say until their first block', () => {
+    const empty = { hash: hashOf(0), number: 0, l1origin: { hash: hashOf(0), number: 0 } }
+    expect(parseSyncStatus({ ...json, local_safe_l2: empty })?.safeL2).toMatchObject({ number: 4, l1OriginNumber: 3 })
   })
 
   it.each(['head_l1', 'current_l1', 'unsafe_l2', 'safe_l2'])('is not usable while %s is empty', (name) => {

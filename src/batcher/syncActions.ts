@@ -21,7 +21,8 @@ export type SyncActions =
   | { kind: 'outOfSync'; reason: string }
   /** All state is dropped; loading begins after the safe head. */
   | { kind: 'startAfresh'; reason: string; load: BlockRange | undefined }
-  | { kind: 'continue'; pruneBlocks: number; pruneChannels: number; load: BlockRange | undefined }
+  /** What is safe is dropped, and newer blocks are loaded. */
+  | { kind: 'continue'; load: BlockRange | undefined }
 
 /**
  * Compares what is held with where the rollup node stands. Pure, so that each case can be tested.
@@ -46,13 +47,12 @@ export function computeSyncActions(
   const oldest = blocks[0]
   const newest = blocks.at(-1)
   if (oldest === undefined || newest === undefined) {
-    const load = range(safe.number + 1, status.unsafeL2.number)
-    return { kind: 'continue', pruneBlocks: 0, pruneChannels: countSafe(channels, safe.number), load }
+    return { kind: 'continue', load: range(safe.number + 1, status.unsafeL2.number) }
   }
   if (safe.number + 1 < oldest.number) return afresh('next safe block is below oldest block in state')
-  const pruneBlocks = safe.number + 1 - oldest.number
-  if (pruneBlocks > blocks.length) return afresh('safe head above newest block in state')
-  const heldSafe = pruneBlocks > 0 ? blocks[pruneBlocks - 1] : undefined
+  const safeBlocks = safe.number + 1 - oldest.number
+  if (safeBlocks > blocks.length) return afresh('safe head above newest block in state')
+  const heldSafe = safeBlocks > 0 ? blocks[safeBlocks - 1] : undefined
   if (heldSafe !== undefined && heldSafe.hash !== safe.hash)
     return afresh('safe chain reorg: the safe block is not the one in state')
   const unsafeIndex = status.unsafeL2.number - oldest.number
@@ -71,17 +71,7 @@ export function computeSyncActions(
       return afresh('sequencer did not make expected progress')
     }
   }
-  return {
-    kind: 'continue',
-    pruneBlocks,
-    pruneChannels: countSafe(channels, safe.number),
-    load: range(newest.number + 1, status.unsafeL2.number),
-  }
-}
-
-function countSafe(channels: readonly ChannelProgress[], safeNumber: number): number {
-  const index = channels.findIndex(({ latestL2 }) => latestL2 === undefined || latestL2.number > safeNumber)
-  return index === -1 ? channels.length : index
+  return { kind: 'continue', load: range(newest.number + 1, status.unsafeL2.number) }
 }
 
 function range(start: number, end: number): BlockRange | undefined {

@@ -71,7 +71,10 @@ export function parseSyncStatus(json: unknown): BatcherSyncStatus | undefined {
   const status = record(json, 'sync status')
   const headL1 = blockId(status.head_l1, 'head_l1')
   const unsafeL2 = blockId(status.unsafe_l2, 'unsafe_l2')
-  const safeName = status.local_safe_l2 === undefined ? 'safe_l2' : 'local_safe_l2'
+  // Nodes of 2024 leave the locally derived one empty until they have derived their first block.
+  const hasLocal =
+    status.local_safe_l2 !== undefined && blockId(status.local_safe_l2, 'local_safe_l2').hash !== ZERO_HASH
+  const safeName = hasLocal ? 'local_safe_l2' : 'safe_l2'
   const safeL2 = blockId(status[safeName], safeName)
   // Empty during a reset of the node's derivation.
   const currentL1 = blockId(status.current_l1, 'current_l1')

@@ -97,7 +97,7 @@ export const batchSubmitterFlags = {
     TRANSACTIONS,
     'max-pending-tx',
     1,
-    'Transactions that wait for confirmation at a time; 0 = no limit',
+    'Transactions that wait for confirmation at a time; 0 = no limit. Those of one channel go together all the same',
   ),
   numConfirmations: flag.integer(TRANSACTIONS, 'num-confirmations', 10, 'L1 blocks until a transaction counts'),
   resubmissionTimeout: flag.durationMs(
@@ -215,6 +215,7 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
   const options: BatcherOptions = {
     pollIntervalMs: values.pollInterval,
     maxPendingTx: values.maxPendingTx,
+    numConfirmations: values.numConfirmations,
     maxChannelDuration: values.maxChannelDuration,
     subSafetyMargin: values.subSafetyMargin,
     maxL1TxSizeBytes: values.maxL1TxSizeBytes,

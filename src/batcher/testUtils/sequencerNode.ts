@@ -7,6 +7,8 @@ import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { readPostedBlocks } from './l1Batches.ts'
 import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
 
+const EMPTY_REF = { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
+
 /**
  * A rollup node and its execution client on one port, for the L2 side of tests: it serves a recorded chain, and its safe
  * head is what the real L1 holds of it. Faults are switched on by the test.
@@ -24,6 +26,8 @@ export class SequencerNode {
   currentL1: number | undefined
   syncStatusFault: 'none' | 'hang' | 'error' | 'empty' = 'none'
   syncStatusCalls = 0
+  /** As nodes of 2024 do until their first derived block. */
+  emptyLocalSafe = false
   blockFault = false
   private readonly l1: RpcClient
   private readonly sender: Hex
@@ -88,7 +92,7 @@ export class SequencerNode {
     const head = (await this.l1.request('eth_getBlockByNumber', ['latest', false])) as Record<string, string>
     const l1Ref =
       this.syncStatusFault === 'empty'
-        ? { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
+        ? EMPTY_REF
         : {
             hash: head.hash,
             number: Number(head.number),
@@ -100,7 +104,7 @@ export class SequencerNode {
       current_l1: this.currentL1 === undefined ? l1Ref : { ...l1Ref, number: this.currentL1 },
       head_l1: l1Ref,
       safe_l2: safe,
-      local_safe_l2: safe,
+      local_safe_l2: this.emptyLocalSafe ? { ...EMPTY_REF, l1origin: EMPTY_REF } : safe,
       unsafe_l2: this.l2Ref(this.unsafe),
     }
   }

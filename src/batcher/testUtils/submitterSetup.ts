@@ -20,6 +20,7 @@ export const BATCHER_KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   pollIntervalMs: 50,
   maxPendingTx: 1,
+  numConfirmations: 1,
   maxChannelDuration: 1,
   subSafetyMargin: 4,
   maxL1TxSizeBytes: 120_000,
@@ -121,7 +122,7 @@ export async function setUpSubmitter(
           metrics: noBatcherMetrics,
           onFatal: (error) => fatal.push(error),
         },
-        { ...TEST_BATCHER_OPTIONS, ...options },
+        { ...TEST_BATCHER_OPTIONS, numConfirmations: txOptions.numConfirmations ?? 1, ...options },
       )
       submitters.push(submitter)
       return submitter

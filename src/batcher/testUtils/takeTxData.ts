@@ -1,0 +1,13 @@
+import type { TxData } from '../channel.ts'
+import type { ChannelManager } from '../channelManager.ts'
+
+/** Fills channels, with all of what is held when forced, and takes the next data. */
+export async function takeTxData(
+  manager: ChannelManager,
+  l1Head: number,
+  { force }: { force: boolean },
+): Promise<TxData | undefined> {
+  if (force) manager.flush()
+  await manager.fill(l1Head, { deadlines: true })
+  return manager.nextTxData()
+}
