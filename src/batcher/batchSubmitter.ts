@@ -239,7 +239,7 @@ export class BatchSubmitter {
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,
-        framesInFlight: config.framesInFlight,
+        txsInFlight: config.txsInFlight,
         retryMs: this.options.pollIntervalMs,
       },
     )

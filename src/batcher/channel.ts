@@ -1,18 +1,11 @@
 import type { Hex } from '../lib/hex.ts'
-import { encodeFrames, FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../rollup/protocol/index.ts'
+import { FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../rollup/protocol/index.ts'
 import type { BlockId } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOut.ts'
 import type { BatcherBlock } from './l2Block.ts'
-
-/** The payload of one L1 transaction. */
-export interface TxData {
-  /** `<channel id>:<frame number>` */
-  id: string
-  channelId: Hex
-  frameNumber: number
-  calldata: Uint8Array
-}
+import type { TxData } from './txData.ts'
+import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
 
 const MAX_FRAME_NUMBER = 0xffff
 
@@ -32,7 +25,8 @@ export class Channel {
   private reason: ChannelFullReason | undefined
   /** L1 block number at which the channel must close, and why; only ever lowered. */
   private deadline: { l1Block: number; reason: ChannelFullReason } | undefined
-  private readonly pending = new Map<string, number>()
+  /** Frames of the transactions under way. */
+  private readonly pending = new Map<string, readonly Frame[]>()
   private readonly confirmed = new Set<number>()
   private minInclusion: number | undefined
   private maxInclusion = 0
@@ -97,12 +91,14 @@ export class Channel {
     return this.pending.size === 0 && this.confirmed.size === 0
   }
 
+  /** Blobs of a channel that is still open wait until they fill a transaction. */
   get hasTxData(): boolean {
-    return this.cursor < this.frames.length
+    const waiting = this.frames.length - this.cursor
+    return waiting >= (this.config.useBlobs && !this.closed ? this.config.targetNumFrames : 1)
   }
 
   get isFullySubmitted(): boolean {
-    return this.closed && !this.hasTxData && this.pending.size === 0
+    return this.closed && this.cursor === this.frames.length && this.pending.size === 0
   }
 
   /** L1 block of the latest confirmed frame. */
@@ -157,27 +153,28 @@ export class Channel {
     return true
   }
 
+  /** One frame, or with blobs as many as a transaction takes. Only when `hasTxData`. */
   nextTxData(): TxData {
-    const frame = this.frames[this.cursor]
-    if (frame === undefined) throw new RangeError(`channel ${this.id} has no frame to send`)
-    this.cursor++
-    const id = `${this.id.slice(2)}:${frame.number}`
-    this.pending.set(id, frame.number)
-    return { id, channelId: this.id, frameNumber: frame.number, calldata: encodeFrames([frame]) }
+    const { useBlobs } = this.config
+    const frames = this.frames.slice(this.cursor, this.cursor + (useBlobs ? MAX_BLOBS_PER_TX : 1))
+    this.cursor += frames.length
+    const id = `${this.id.slice(2)}:${frames.map(({ number }) => number).join('+')}`
+    this.pending.set(id, frames)
+    return { id, channelId: this.id, frames, asBlobs: useBlobs }
   }
 
   txFailed(id: string): void {
-    const frameNumber = this.pending.get(id)
-    if (frameNumber === undefined) return
+    const [first] = this.pending.get(id) ?? []
+    if (first === undefined) return
     this.pending.delete(id)
-    this.cursor = Math.min(this.cursor, frameNumber)
+    this.cursor = Math.min(this.cursor, first.number)
   }
 
   txConfirmed(id: string, inclusionBlock: number): void {
-    const frameNumber = this.pending.get(id)
-    if (frameNumber === undefined) return
+    const frames = this.pending.get(id)
+    if (frames === undefined) return
     this.pending.delete(id)
-    this.confirmed.add(frameNumber)
+    for (const { number } of frames) this.confirmed.add(number)
     this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)
     this.maxInclusion = Math.max(this.maxInclusion, inclusionBlock)
     this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')

@@ -17,14 +17,15 @@ describe('channels that cannot be on L1 in time', () => {
       '--target-num-frames 17 cannot be on L1 before a channel times out: with --num-confirmations 39 and 16 transactions at a time at most 16 frames can within 40 L1 blocks (channel timeout 50 less --sub-safety-margin 10)',
     )
     expect(configOf({ ...options, numConfirmations: 38 }).targetNumFrames).toBe(17)
-    expect(configOf({ ...options, maxPendingTx: 17 }).framesInFlight).toBe(17)
-    expect(configOf({ ...options, maxPendingTx: 0 }).framesInFlight).toBe(Number.POSITIVE_INFINITY)
+    expect(configOf({ ...options, maxPendingTx: 17 }).txsInFlight).toBe(17)
+    expect(configOf({ ...options, maxPendingTx: 0 }).txsInFlight).toBe(Number.POSITIVE_INFINITY)
   })
 
   it('are told by the groups of frames that can be confirmed one after the other', () => {
-    const sending = { channelTimeout: 50, framesInFlight: 16 }
+    const sending = { channelTimeout: 50, txsInFlight: 16, useBlobs: false }
     expect(framesInTime({ ...sending, numConfirmations: 10 })).toBe(5 * 16)
     expect(framesInTime({ ...sending, numConfirmations: 49 })).toBe(16)
     expect(framesInTime({ ...sending, numConfirmations: 1 })).toBe(25 * 16)
+    expect(framesInTime({ ...sending, numConfirmations: 10, useBlobs: true })).toBe(5 * 16 * 6)
   })
 })

@@ -3,12 +3,14 @@ import {
   channelTimeout,
   FRAME_ENCODING_OVERHEAD_BYTES,
   isForkActive,
+  MAX_BLOB_DATA_BYTES,
   MAX_FRAME_DATA_BYTES,
 } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { type CompressionAlgorithm, type CompressionAlgorithmName, compressionAlgorithm } from './compress/algorithm.ts'
 import type { CompressorKind } from './compress/channelCompressor.ts'
 import type { BatcherOptions } from './options.ts'
+import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
 
 /** How channels of one chain are built. Spans of blocks are L1 blocks. */
 export interface ChannelConfig {
@@ -21,6 +23,8 @@ export interface ChannelConfig {
   maxBlocksPerSpanBatch: number
   /** Frame with its 23 bytes of header. */
   maxFrameBytes: number
+  /** Frames leave in blobs, one in each. */
+  useBlobs: boolean
   targetNumFrames: number
   /** After its first frame is on L1, a channel must be complete within this. */
   channelTimeout: number
@@ -30,21 +34,21 @@ export interface ChannelConfig {
   /** L1 blocks until a transaction counts, its own included. */
   numConfirmations: number
   /** Transactions of one channel that may wait for confirmation together; Infinity = any number. */
-  framesInFlight: number
+  txsInFlight: number
 }
 
 /**
  * Transactions of one channel that go together, whatever `maxPendingTx` says: one at a time, a channel of some frames
  * would time out before its last one is sent. As many as geth's pools keep of one account in any case (`AccountSlots`).
  */
-const MIN_FRAMES_IN_FLIGHT = 16
+const MIN_TXS_IN_FLIGHT = 16
 
 /** Frames that can be on L1 before a channel times out, when each group of them waits for its confirmations. */
 export function framesInTime(
-  config: Pick<ChannelConfig, 'channelTimeout' | 'numConfirmations' | 'framesInFlight'>,
+  config: Pick<ChannelConfig, 'channelTimeout' | 'numConfirmations' | 'txsInFlight' | 'useBlobs'>,
 ): number {
   const groups = 1 + Math.floor((config.channelTimeout - 1) / (config.numConfirmations + 1))
-  return groups * config.framesInFlight
+  return groups * config.txsInFlight * (config.useBlobs ? MAX_BLOBS_PER_TX : 1)
 }
 
 /** Settings that follow from the operator's options and the chain. Throws UsageError where they contradict. */
@@ -52,9 +56,15 @@ export function createChannelConfig(
   options: BatcherOptions,
   rollupConfig: RollupConfig,
   nowSeconds: number,
+  { useBlobs }: { useBlobs: boolean } = { useBlobs: options.dataAvailability !== 'calldata' },
 ): ChannelConfig {
-  // One byte of the calldata is the derivation version. Frames beyond the derivation's own limit would be refused.
-  const maxFrameBytes = Math.min(options.maxL1TxSizeBytes - 1, MAX_FRAME_DATA_BYTES + FRAME_ENCODING_OVERHEAD_BYTES)
+  if (useBlobs && !isForkActive(rollupConfig, 'ecotone', nowSeconds))
+    throw new UsageError('cannot use Blobs before Ecotone (--data-availability-type)')
+  // One byte is the derivation version. Frames beyond the derivation's own limit would be refused.
+  const maxFrameBytes = Math.min(
+    (useBlobs ? MAX_BLOB_DATA_BYTES : options.maxL1TxSizeBytes) - 1,
+    MAX_FRAME_DATA_BYTES + FRAME_ENCODING_OVERHEAD_BYTES,
+  )
   if (maxFrameBytes <= FRAME_ENCODING_OVERHEAD_BYTES) {
     throw new UsageError(
       `--max-l1-tx-size-bytes ${options.maxL1TxSizeBytes} leaves no room for data beside a frame's ${FRAME_ENCODING_OVERHEAD_BYTES} bytes`,
@@ -71,13 +81,13 @@ export function createChannelConfig(
       `channel timeout is less than the safety margin: ${timeout} < ${options.subSafetyMargin} (--sub-safety-margin)`,
     )
   }
-  const framesInFlight =
-    options.maxPendingTx === 0 ? Number.POSITIVE_INFINITY : Math.max(options.maxPendingTx, MIN_FRAMES_IN_FLIGHT)
-  const sending = { channelTimeout: timeout - options.subSafetyMargin, framesInFlight }
+  const txsInFlight =
+    options.maxPendingTx === 0 ? Number.POSITIVE_INFINITY : Math.max(options.maxPendingTx, MIN_TXS_IN_FLIGHT)
+  const sending = { channelTimeout: timeout - options.subSafetyMargin, txsInFlight, useBlobs }
   const possible = framesInTime({ ...sending, numConfirmations: options.numConfirmations })
   if (options.targetNumFrames > possible) {
     throw new UsageError(
-      `--target-num-frames ${options.targetNumFrames} cannot be on L1 before a channel times out: with --num-confirmations ${options.numConfirmations} and ${framesInFlight} transactions at a time at most ${possible} frames can within ${sending.channelTimeout} L1 blocks (channel timeout ${timeout} less --sub-safety-margin ${options.subSafetyMargin})`,
+      `--target-num-frames ${options.targetNumFrames} cannot be on L1 before a channel times out: with --num-confirmations ${options.numConfirmations} and ${txsInFlight} transactions at a time at most ${possible} frames can within ${sending.channelTimeout} L1 blocks (channel timeout ${timeout} less --sub-safety-margin ${options.subSafetyMargin})`,
     )
   }
   return {
@@ -89,13 +99,14 @@ export function createChannelConfig(
     approxComprRatio: options.approxComprRatio,
     maxBlocksPerSpanBatch: options.maxBlocksPerSpanBatch,
     maxFrameBytes,
+    useBlobs,
     targetNumFrames: options.targetNumFrames,
     channelTimeout: timeout,
     seqWindowSize: rollupConfig.seqWindowSize,
     maxChannelDuration: options.maxChannelDuration,
     subSafetyMargin: options.subSafetyMargin,
     numConfirmations: options.numConfirmations,
-    framesInFlight,
+    txsInFlight,
   }
 }
 

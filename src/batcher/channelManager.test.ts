@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Hex, toHex } from '../lib/hex.ts'
 import { silentLogger } from '../lib/logger.ts'
-import { decodeFrames } from '../rollup/protocol/index.ts'
-import type { TxData } from './channel.ts'
+import { decodeBlob, decodeFrames } from '../rollup/protocol/index.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
@@ -16,6 +15,7 @@ import { createLogRecorder } from './testUtils/logRecorder.ts'
 import { batcherBlocks, loadRecordedChain } from './testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
 import { takeTxData } from './testUtils/takeTxData.ts'
+import { payloadOf, type TxData } from './txData.ts'
 
 const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)
@@ -43,9 +43,10 @@ async function takeAll(manager: ChannelManager, force = true): Promise<TxData[]>
 }
 
 function derive(taken: readonly TxData[]) {
-  const frames = taken.flatMap(({ calldata }) =>
-    decodeFrames(calldata).map((frame) => ({ ...frame, l1Block: 1, txSizeBytes: calldata.length })),
-  )
+  const frames = taken.flatMap((txData) => {
+    const { data } = payloadOf(txData)
+    return decodeFrames(data).map((frame) => ({ ...frame, l1Block: 1, txSizeBytes: data.length, txHash: '' }))
+  })
   return channelsOf(frames).flatMap(({ data }) => blocksOfChannel(data, rollupConfig))
 }
 
@@ -103,7 +104,7 @@ describe('what goes in comes out', () => {
           for (let turn = 0; ; turn++) {
             const data = await takeTxData(manager, 0, { force: true })
             if (data === undefined) break
-            expect(data.calldata.length).toBeLessThanOrEqual(options.maxL1TxSizeBytes)
+            expect(payloadOf(data).data.length).toBeLessThanOrEqual(options.maxL1TxSizeBytes)
             if (failures.includes(turn)) {
               manager.txFailed(data.id)
               continue
@@ -200,10 +201,51 @@ describe('channel size', () => {
     addAll(manager, sizedBlocks(1, 2_500))
     const first = await takeTxData(manager, 0, { force: false })
     const second = await takeTxData(manager, 0, { force: false })
-    expect([first?.frameNumber, second?.frameNumber]).toEqual([0, 1])
+    expect([first?.frames[0]?.number, second?.frames[0]?.number]).toEqual([0, 1])
     expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
     expect(manager.channels[0]?.isFull).toBe(false)
-    expect(first?.calldata.length).toBe(1_000)
+    expect(first && payloadOf(first).data.length).toBe(1_000)
+  })
+})
+
+describe('blobs', () => {
+  const blobOptions = { dataAvailability: 'blobs', targetNumFrames: 4 } as const
+
+  it('of one channel leave in one transaction, up to six', async () => {
+    const manager = createManager(blobOptions)
+    addAll(manager, sizedBlocks(20, 30_000))
+    const taken = await takeAll(manager)
+    const [first] = taken
+    expect(manager.channels[0]?.frameCount).toBe(4)
+    expect(first?.frames.map(({ number, isLast }) => [number, isLast])).toEqual([
+      [0, false],
+      [1, false],
+      [2, false],
+      [3, true],
+    ])
+    expect(first?.id).toBe(`${first?.channelId.slice(2)}:0+1+2+3`)
+    const { blobs = [] } = first === undefined ? {} : payloadOf(first)
+    expect(blobs.map((blob) => decodeFrames(decodeBlob(blob)))).toEqual(first?.frames.map((frame) => [frame]))
+    expect(blobs.map((blob) => decodeBlob(blob).length).slice(0, 3)).toEqual([130_044, 130_044, 130_044])
+  })
+
+  it('of a channel larger than a transaction leave in order, and come again after a failure', async () => {
+    const manager = createManager(blobOptions)
+    addAll(manager, sizedBlocks(1, 900_000))
+    const numbers = async () => (await takeTxData(manager, 0, { force: true }))?.frames.map(({ number }) => number)
+    expect(await numbers()).toEqual([0, 1, 2, 3, 4, 5])
+    const channel = manager.channels[0]
+    manager.txFailed(`${channel?.id.slice(2)}:0+1+2+3+4+5`)
+    expect(await numbers()).toEqual([0, 1, 2, 3, 4, 5])
+    expect(await numbers()).toEqual([6])
+    expect(await numbers()).toBeUndefined()
+  })
+
+  it('of an open channel wait until they fill a transaction', async () => {
+    const manager = createManager({ ...blobOptions, compressor: 'none' })
+    addAll(manager, sizedBlocks(12, 30_000))
+    expect(await takeTxData(manager, 0, { force: false })).toBeUndefined()
+    expect(manager.channels[0]?.frameCount).toBe(2)
   })
 })
 

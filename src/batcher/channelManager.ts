@@ -3,11 +3,12 @@ import { type Hex, toHex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { SerialLock } from '../lib/serialLock.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
-import { Channel, type TxData } from './channel.ts'
+import { Channel } from './channel.ts'
 import { type ChannelConfig, framesInTime } from './channelConfig.ts'
 import { CHANNEL_FULL_REASONS, type ChannelOut, createChannelOut } from './channelOut.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
+import type { TxData } from './txData.ts'
 
 export interface ChannelManagerModules {
   logger: Logger
@@ -269,7 +270,7 @@ export class ChannelManager {
       compression_algo: config.algorithmName,
       target_num_frames: config.targetNumFrames,
       max_frame_size: config.maxFrameBytes,
-      use_blobs: false,
+      use_blobs: config.useBlobs,
     })
     return channel
   }
@@ -294,13 +295,13 @@ export class ChannelManager {
         channel.fullReason === undefined ? undefined : `channel full: ${CHANNEL_FULL_REASONS[channel.fullReason]}`,
       compr_ratio: Number(ratio.toFixed(3)),
     })
-    const { config } = this.options
+    const { config } = channel
     if (channel.frameCount > framesInTime(config)) {
       this.modules.logger.warn('Channel has more frames than can be confirmed before it times out', {
         id: channel.id,
         num_frames: channel.frameCount,
         frames_in_time: framesInTime(config),
-        frames_in_flight: config.framesInFlight,
+        txs_in_flight: config.txsInFlight,
         num_confirmations: config.numConfirmations,
         channel_timeout: config.channelTimeout,
       })

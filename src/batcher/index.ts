@@ -6,7 +6,12 @@ export { COMPRESSOR_KINDS, type CompressorKind } from './compress/channelCompres
 export { createL1Endpoint, type L1Endpoint } from './l1Endpoint.ts'
 export { createL2Source, type L2Source } from './l2Source.ts'
 export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './metrics.ts'
-export { type BatcherOptions, checkBatcherOptions, MAX_CHECK_RECENT_TXS_DEPTH } from './options.ts'
+export {
+  type BatcherOptions,
+  checkBatcherOptions,
+  DATA_AVAILABILITY_TYPES,
+  MAX_CHECK_RECENT_TXS_DEPTH,
+} from './options.ts'
 export { createTxManagerMetrics, noTxManagerMetrics, type TxManagerMetrics } from './txmgr/metrics.ts'
 export { checkTxManagerOptions, type TxManagerOptions } from './txmgr/options.ts'
 export { createLocalSigner, DEFAULT_HD_PATH, type TxSigner } from './txmgr/signer.ts'

@@ -13,6 +13,15 @@ export interface TxReceipt {
   gasUsed: bigint
   /** Wei per gas. */
   effectiveGasPrice: bigint
+  /** Blob transactions only. */
+  blobGasUsed?: bigint
+  /** Wei per blob gas. */
+  blobGasPrice?: bigint
+}
+
+/** What the transaction cost, with its blobs. Wei. */
+export function feeOf({ gasUsed, effectiveGasPrice, blobGasUsed = 0n, blobGasPrice = 0n }: TxReceipt): bigint {
+  return gasUsed * effectiveGasPrice + blobGasUsed * blobGasPrice
 }
 
 /** What a transaction would be executed with; for `eth_call` and `eth_estimateGas`. */
@@ -27,7 +36,7 @@ export interface CallRequest {
 export interface L1Endpoint {
   chainId(signal?: AbortSignal): Promise<bigint>
   head(signal?: AbortSignal): Promise<L1BlockRef>
-  /** Tip and base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
+  /** Tip, base fee and blob base fee as the L1 gives them, and the outcome of executing `call` when one is given. */
   suggestFees(call: CallRequest | undefined, signal?: AbortSignal): Promise<FeeSuggestion>
   /** `pending`: with the transactions of the L1's pool that follow one another without a gap. */
   nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
@@ -63,9 +72,10 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       const calls = [
         { method: 'eth_maxPriorityFeePerGas', params: [] },
         { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        { method: 'eth_blobBaseFee', params: [] },
         ...(call === undefined ? [] : [{ method: 'eth_call', params: [callToJson(call), 'latest'] }]),
       ]
-      const [tip, block, executed] = await rpc.batch(calls, { signal, timeoutMs })
+      const [tip, block, blobBaseFee, executed] = await rpc.batch(calls, { signal, timeoutMs })
       for (const answer of [tip, block, executed]) if (answer instanceof JsonRpcError) throw answer
       const header = record(block, 'latest L1 block')
       if (header.baseFeePerGas === undefined || header.baseFeePerGas === null) {
@@ -77,6 +87,8 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       return {
         tip: quantityToBigInt(tip, 'eth_maxPriorityFeePerGas'),
         baseFee: quantityToBigInt(header.baseFeePerGas, 'L1 base fee'),
+        // An L1 without blobs does not know the method.
+        blobBaseFee: blobBaseFee instanceof JsonRpcError ? undefined : quantityToBigInt(blobBaseFee, 'eth_blobBaseFee'),
       }
     },
     async nonceAt(address, block, signal) {
@@ -126,7 +138,13 @@ function receiptFromJson(json: unknown): TxReceipt {
     blockNumber: quantityToNumber(receipt.blockNumber, 'receipt blockNumber'),
     gasUsed: quantityToBigInt(receipt.gasUsed, 'receipt gasUsed'),
     effectiveGasPrice: quantityToBigInt(receipt.effectiveGasPrice ?? '0x0', 'receipt effectiveGasPrice'),
+    ...(isQuantity(receipt.blobGasUsed) ? { blobGasUsed: BigInt(receipt.blobGasUsed) } : {}),
+    ...(isQuantity(receipt.blobGasPrice) ? { blobGasPrice: BigInt(receipt.blobGasPrice) } : {}),
   }
+}
+
+function isQuantity(value: unknown): value is string {
+  return typeof value === 'string' && /^0x[0-9a-f]{1,32}$/i.test(value)
 }
 
 /** A JSON object, or DecodeError naming `what`. */

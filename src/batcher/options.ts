@@ -1,6 +1,11 @@
 import { UsageError } from '../lib/errors.ts'
 import type { CompressionAlgorithmName } from './compress/algorithm.ts'
 import type { CompressorKind } from './compress/channelCompressor.ts'
+import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
+
+/** Where data are posted: `auto` takes what costs less. */
+export const DATA_AVAILABILITY_TYPES = ['calldata', 'blobs', 'auto'] as const
+export type DataAvailabilityType = (typeof DATA_AVAILABILITY_TYPES)[number]
 
 /** What an operator sets; the channel settings that follow from it and the chain are `ChannelConfig`. */
 export interface BatcherOptions {
@@ -17,6 +22,8 @@ export interface BatcherOptions {
   maxChannelDuration: number
   /** L1 blocks kept as reserve before the channel timeout and the end of the sequencing window. Default 10. */
   subSafetyMargin: number
+  /** Default calldata. */
+  dataAvailability: DataAvailabilityType
   /** Bytes of the calldata of one L1 transaction. Default 120,000. */
   maxL1TxSizeBytes: number
   /** 0 = no limit. Default 0. */
@@ -47,6 +54,11 @@ export function checkBatcherOptions(options: BatcherOptions): void {
   if (options.pollIntervalMs === 0) throw new UsageError('must set PollInterval (--poll-interval)')
   if (options.maxL1TxSizeBytes <= 1) throw new UsageError('MaxL1TxSize must be greater than 1 (--max-l1-tx-size-bytes)')
   if (options.targetNumFrames < 1) throw new UsageError('TargetNumFrames must be at least 1 (--target-num-frames)')
+  if (options.dataAvailability !== 'calldata' && options.targetNumFrames > MAX_BLOBS_PER_TX) {
+    throw new UsageError(
+      `too many frames for blob transactions, max ${MAX_BLOBS_PER_TX}: ${options.targetNumFrames} (--target-num-frames)`,
+    )
+  }
   if (options.compressor === 'ratio' && !(options.approxComprRatio > 0 && options.approxComprRatio <= 1)) {
     throw new UsageError(
       `invalid ApproxComprRatio ${options.approxComprRatio} for ratio compressor (--approx-compr-ratio)`,

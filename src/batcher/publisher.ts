@@ -3,16 +3,17 @@ import { DeviumError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
-import type { TxData } from './channel.ts'
+import { FRAME_ENCODING_OVERHEAD_BYTES } from '../rollup/protocol/index.ts'
 import type { ChannelManager } from './channelManager.ts'
-import type { L1Endpoint, TxReceipt } from './l1Endpoint.ts'
+import { feeOf, type L1Endpoint, type TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
+import { payloadOf, type TxData, type TxPayload } from './txData.ts'
 
 /** The part of the transaction manager that publishing needs. */
 export interface BatchSender {
   readonly isClosed: boolean
-  send(candidate: { to: Hex; data: Uint8Array }, signal: AbortSignal): Promise<TxReceipt>
+  send(candidate: TxPayload & { to: Hex }, signal: AbortSignal): Promise<TxReceipt>
 }
 
 export interface PublisherModules {
@@ -32,7 +33,7 @@ export interface PublisherOptions {
   /** 0 = unlimited. */
   maxPendingTx: number
   /** Transactions of one channel that may be in flight together, also beyond `maxPendingTx`. */
-  framesInFlight: number
+  txsInFlight: number
   /** Pause after a failure. */
   retryMs: number
 }
@@ -181,11 +182,9 @@ export class Publisher {
       if (this.inFlight.size > 0) return false
       this.group = new AbortController()
     }
-    const { maxPendingTx, framesInFlight } = this.options
+    const { maxPendingTx, txsInFlight } = this.options
     if (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) return true
-    return (
-      this.inFlight.size < framesInFlight && [...this.inFlight.values()].at(-1) === this.modules.manager.nextChannelId
-    )
+    return this.inFlight.size < txsInFlight && [...this.inFlight.values()].at(-1) === this.modules.manager.nextChannelId
   }
 
   /** A confirmation makes room for the next frame at once; after a failure there is a pause. */
@@ -201,16 +200,23 @@ export class Publisher {
   /** Whether the transaction was confirmed. */
   private async send(data: TxData, group: AbortController): Promise<boolean> {
     const { manager, sender, logger, metrics } = this.modules
-    logger.info('Building Calldata transaction candidate', { tx_id: data.id, size: data.calldata.length })
+    const payload = payloadOf(data)
+    const size = data.frames.reduce((sum, frame) => sum + FRAME_ENCODING_OVERHEAD_BYTES + frame.data.length, 1)
+    logger.info(`Building ${data.asBlobs ? 'Blob' : 'Calldata'} transaction candidate`, {
+      tx_id: data.id,
+      size,
+      ...(payload.blobs === undefined ? {} : { num_blobs: payload.blobs.length }),
+    })
     metrics.txSubmitted()
     const signal = AbortSignal.any([group.signal, this.kill.signal])
     try {
-      const receipt = await sender.send({ to: this.options.batchInbox, data: data.calldata }, signal)
+      const receipt = await sender.send({ to: this.options.batchInbox, ...payload }, signal)
       logger.info('Transaction confirmed', {
         tx_id: data.id,
         tx_hash: receipt.transactionHash,
         block: receipt.blockNumber,
-        size: data.calldata.length,
+        size,
+        cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       })
       manager.txConfirmed(data.id, receipt.blockNumber)
       return true

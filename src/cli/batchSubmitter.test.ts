@@ -195,7 +195,11 @@ describe('devium-batch-submitter', () => {
   })
 
   it.each([
-    { id: 'blobs', args: ['--data-availability-type=blobs'], problem: 'this version posts calldata' },
+    {
+      id: 'too many blobs',
+      args: ['--data-availability-type=blobs', '--target-num-frames=7'],
+      problem: 'too many frames for blob transactions, max 6: 7',
+    },
     { id: 'batch type', args: ['--batch-type=2'], problem: 'unknown batch type: 2' },
     { id: 'poll interval', args: ['--poll-interval=0'], problem: 'must set PollInterval' },
     { id: 'tx size', args: ['--max-l1-tx-size-bytes=1'], problem: 'MaxL1TxSize must be greater than 1' },

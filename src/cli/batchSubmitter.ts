@@ -18,6 +18,7 @@ import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
+import { createKzg } from '../lib/kzg/index.ts'
 import { retry } from '../lib/retry.ts'
 import {
   type BatchSubmitterValues,
@@ -50,12 +51,14 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const l1Rpc = createRpcClient({ url: endpoints.l1 })
   const l2Rpc = createRpcClient({ url: endpoints.l2 })
   const rollup = createRpcClient({ url: endpoints.rollup })
-  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close]
+  const kzg = createKzg({ clock, logger })
+  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close, kzg.close]
   try {
+    if (options.dataAvailability !== 'calldata') kzg.start()
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
     const chainId = await connectL1(l1, endpoints.l1, signal)
     const txManager = new TxManager(
-      { l1, signer, clock, logger: logger.child({ service: 'txmgr' }), metrics: txMetrics },
+      { l1, signer, kzg, clock, logger: logger.child({ service: 'txmgr' }), metrics: txMetrics },
       { ...txOptions, chainId },
     )
     const batcher = new BatchSubmitter(

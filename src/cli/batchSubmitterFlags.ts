@@ -4,6 +4,7 @@ import {
   COMPRESSOR_KINDS,
   checkBatcherOptions,
   checkTxManagerOptions,
+  DATA_AVAILABILITY_TYPES,
   DEFAULT_HD_PATH,
   MAX_CHECK_RECENT_TXS_DEPTH,
   type TxManagerOptions,
@@ -18,8 +19,6 @@ const ACCOUNT = 'Account'
 const TRANSACTIONS = 'Transactions'
 const RPC = 'RPC'
 const METRICS = 'Metrics'
-
-const DA_TYPES = ['calldata', 'blobs', 'auto'] as const
 
 /** op-batcher's flags as far as this submitter does what they say; names, defaults and variables are its own. */
 export const batchSubmitterFlags = {
@@ -81,9 +80,9 @@ export const batchSubmitterFlags = {
   dataAvailabilityType: flag.choice(
     BATCHES,
     'data-availability-type',
-    DA_TYPES,
+    DATA_AVAILABILITY_TYPES,
     'calldata',
-    'Where data are posted; this version posts calldata',
+    'Where data are posted; auto: wherever it costs less',
   ),
   waitNodeSync: flag.boolean(BATCHES, 'wait-node-sync', 'Wait until the rollup node has reached the L1 head'),
   checkRecentTxsDepth: flag.integer(
@@ -163,6 +162,15 @@ export const batchSubmitterFlags = {
   ),
   retryInterval: flag.durationMs(TRANSACTIONS, 'txmgr.retry-interval', 1_000, 'Time between attempts after an error'),
   maxRetries: flag.integer(TRANSACTIONS, 'txmgr.max-retries', 10, 'Attempts to create a transaction'),
+  cellProofTime: {
+    group: TRANSACTIONS,
+    name: 'txmgr.cell-proof-time',
+    description:
+      "Unix time of the L1's Osaka, from which blobs come with cell proofs; known of Ethereum and its testnets",
+    placeholder: '<seconds>',
+    default: undefined,
+    parse: parseUnixTime,
+  } satisfies FlagSpec<number | undefined>,
   alreadyPublishedErrors: flag.list(
     TRANSACTIONS,
     'txmgr.already-published-custom-errs',
@@ -206,11 +214,6 @@ export function endpointsOf(values: BatchSubmitterValues): { l1: string; l2: str
 
 /** Throws UsageError. */
 export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
-  if (values.dataAvailabilityType !== 'calldata') {
-    throw new UsageError(
-      `--data-availability-type=${values.dataAvailabilityType} is not supported: this version posts calldata (--data-availability-type=calldata)`,
-    )
-  }
   if (values.batchType > 1) throw new UsageError(`unknown batch type: ${values.batchType} (--batch-type takes 0 or 1)`)
   const options: BatcherOptions = {
     pollIntervalMs: values.pollInterval,
@@ -218,6 +221,7 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
     numConfirmations: values.numConfirmations,
     maxChannelDuration: values.maxChannelDuration,
     subSafetyMargin: values.subSafetyMargin,
+    dataAvailability: values.dataAvailabilityType,
     maxL1TxSizeBytes: values.maxL1TxSizeBytes,
     maxBlocksPerSpanBatch: values.maxBlocksPerSpanBatch,
     targetNumFrames: values.targetNumFrames,
@@ -252,10 +256,17 @@ export function txManagerOptionsOf(values: BatchSubmitterValues): TxManagerOptio
     rebroadcastIntervalMs: values.rebroadcastInterval,
     retryIntervalMs: values.retryInterval,
     maxRetries: values.maxRetries,
+    cellProofTime: values.cellProofTime,
     alreadyPublishedErrors: values.alreadyPublishedErrors,
   }
   checkTxManagerOptions(options)
   return options
+}
+
+/** op-batcher's "not set" is the greatest 64-bit number; what is that late never comes. */
+function parseUnixTime(text: string): number {
+  if (!/^\d{1,20}$/.test(text)) throw new UsageError(`expected a Unix time in seconds, got ${JSON.stringify(text)}`)
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }
 
 function gweiToWei(gwei: number, name: string): bigint {

@@ -21,6 +21,11 @@ function encodeBytes(bytes: Uint8Array): Uint8Array {
   return concatBytes(header(0x80, bytes.length), bytes)
 }
 
+/** What stands before the items of a list whose encodings have so many bytes together. */
+export function rlpListHeader(length: number): Uint8Array {
+  return header(0xc0, length)
+}
+
 function header(base: number, length: number): Uint8Array {
   if (length < 56) return Uint8Array.of(base + length)
   const lengthBytes = bigIntToMinimalBytes(length)

@@ -1,6 +1,6 @@
 import { fromHex, type Hex, quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
-import { decodeBatch, decodeFrames, type Frame, readChannelBatches } from '../../rollup/protocol/index.ts'
+import { decodeBatch, decodeBlob, decodeFrames, type Frame, readChannelBatches } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
 /** An L2 block as its batch on L1 says it. */
@@ -16,12 +16,29 @@ export interface PostedBlock {
 
 export interface PostedFrame extends Frame {
   l1Block: number
+  /** What the transaction carries in all. */
   txSizeBytes: number
+  txHash: string
 }
 
-/** Frames that `sender` posted to the inbox, in L1 order. */
+/** The blobs of these hashes, from Anvil's beacon endpoint; it looks at one hash in a request only. */
+export async function readBlobs(
+  l1Url: string,
+  l1Block: number,
+  versionedHashes: readonly string[],
+): Promise<Uint8Array[]> {
+  const read = async (hash: string) => {
+    const response = await fetch(`${l1Url}/eth/v1/beacon/blobs/${l1Block}?versioned_hashes=${hash}`)
+    const { data } = (await response.json()) as { data: string[] }
+    if (data[0] === undefined) throw new Error(`no blob ${hash} in L1 block ${l1Block}`)
+    return fromHex(data[0])
+  }
+  return Promise.all(versionedHashes.map(read))
+}
+
+/** Frames that `sender` posted to the inbox, in calldata or blobs, in L1 order. */
 export async function readPostedFrames(
-  l1: Pick<RpcClient, 'request'>,
+  l1: Pick<RpcClient, 'request' | 'url'>,
   config: RollupConfig,
   sender: Hex,
 ): Promise<PostedFrame[]> {
@@ -29,14 +46,19 @@ export async function readPostedFrames(
   const frames: PostedFrame[] = []
   for (let number = 0; number <= head; number++) {
     const block = (await l1.request('eth_getBlockByNumber', [toQuantity(number), true])) as {
-      transactions: { to: string | null; from: string; input: string }[]
+      transactions: { to: string | null; from: string; input: string; blobVersionedHashes?: string[]; hash: string }[]
     } | null
     // A reorg has shortened the chain since: what was read so far may be gone too.
     if (block === null) return readPostedFrames(l1, config, sender)
     for (const tx of block.transactions) {
       if (tx.to?.toLowerCase() !== config.batchInboxAddress || tx.from.toLowerCase() !== sender) continue
-      const input = fromHex(tx.input)
-      for (const frame of decodeFrames(input)) frames.push({ ...frame, l1Block: number, txSizeBytes: input.length })
+      const carried =
+        tx.blobVersionedHashes === undefined
+          ? [fromHex(tx.input)]
+          : (await readBlobs(l1.url, number, tx.blobVersionedHashes)).map(decodeBlob)
+      const txSizeBytes = carried.reduce((sum, { length }) => sum + length, 0)
+      for (const data of carried)
+        for (const frame of decodeFrames(data)) frames.push({ ...frame, l1Block: number, txSizeBytes, txHash: tx.hash })
     }
   }
   return frames
@@ -74,7 +96,7 @@ export function blocksOfChannel(data: Uint8Array, config: RollupConfig, l1Block 
 }
 
 export async function readPostedBlocks(
-  l1: Pick<RpcClient, 'request'>,
+  l1: Pick<RpcClient, 'request' | 'url'>,
   config: RollupConfig,
   sender: Hex,
 ): Promise<PostedBlock[]> {

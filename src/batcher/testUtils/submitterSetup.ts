@@ -1,6 +1,7 @@
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
+import { createKzg } from '../../lib/kzg/index.ts'
 import { BatchSubmitter } from '../batchSubmitter.ts'
 import { createL1Endpoint } from '../l1Endpoint.ts'
 import { createL2Source } from '../l2Source.ts'
@@ -23,6 +24,7 @@ export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   numConfirmations: 1,
   maxChannelDuration: 1,
   subSafetyMargin: 4,
+  dataAvailability: 'calldata',
   maxL1TxSizeBytes: 120_000,
   maxBlocksPerSpanBatch: 0,
   targetNumFrames: 1,
@@ -86,6 +88,7 @@ export async function setUpSubmitter(
   const log = createLogRecorder()
   const fatal: unknown[] = []
   const l2 = createRpcClient({ url: node.url })
+  const kzg = createKzg({ clock: systemClock, logger: log.logger })
   const submitters: BatchSubmitter[] = []
   const setup: SubmitterSetup = {
     anvil,
@@ -110,7 +113,7 @@ export async function setUpSubmitter(
       )
       const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
-        { ...modules, signer, metrics: noTxManagerMetrics },
+        { ...modules, signer, kzg, metrics: noTxManagerMetrics },
         { ...TEST_TX_OPTIONS, ...txOptions, chainId: 900n },
       )
       const submitter = new BatchSubmitter(
@@ -134,6 +137,7 @@ export async function setUpSubmitter(
       // Transactions that wait for a block would hold a shutdown up. A test may have ended the L1.
       await l1.request('evm_setAutomine', [true]).catch(() => {})
       await Promise.all(submitters.map((submitter) => submitter.shutdown()))
+      await kzg.close()
       await node.stop()
       await l2.close()
       await l1.close()

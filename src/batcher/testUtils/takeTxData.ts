@@ -1,5 +1,5 @@
-import type { TxData } from '../channel.ts'
 import type { ChannelManager } from '../channelManager.ts'
+import type { TxData } from '../txData.ts'
 
 /** Fills channels, with all of what is held when forced, and takes the next data. */
 export async function takeTxData(

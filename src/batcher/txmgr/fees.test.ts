@@ -18,6 +18,13 @@ describe('bumpFees', () => {
     expect(bumpFees({ tip: 1n, feeCap: 11n }, { tip: 0n, baseFee: 0n })).toEqual({ tip: 2n, feeCap: 13n })
   })
 
+  it('doubles all fees of a blob transaction', () => {
+    const blobTx = { ...old, blobFeeCap: 30n }
+    const bumped = { tip: 200n, feeCap: 2000n, blobFeeCap: 60n }
+    expect(bumpFees(blobTx, { tip: 100n, baseFee: 450n, blobBaseFee: 15n })).toEqual(bumped)
+    expect(bumpFees(blobTx, { tip: 100n, baseFee: 450n, blobBaseFee: 70n })).toEqual({ ...bumped, blobFeeCap: 70n })
+  })
+
   it('always satisfies the replacement rule of the transaction pool', () => {
     const wei = fc.bigInt({ min: 0n, max: 10n ** 15n })
     fc.assert(
@@ -41,6 +48,15 @@ describe('checkFeeLimits', () => {
   it('limits the tip', () => {
     expect(() => checkFeeLimits({ tip: 1000n, feeCap: 1100n }, suggestion, limits)).toThrow(
       'bumped tip cap 1000 is over 5x multiple of the suggested value',
+    )
+  })
+  it('limits the blob fee cap, never below five times the least one', () => {
+    const blobLimits = { ...limits, feeLimitThresholdWei: 1n }
+    const fees = { tip: 100n, feeCap: 1000n }
+    const least = { ...suggestion, blobBaseFee: 1n }
+    expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_000n }, least, blobLimits)).not.toThrow()
+    expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_001n }, least, blobLimits)).toThrow(
+      'bumped blob fee 5000000001 is over 5x multiple of the suggested value 1000000000: blob fee limit reached',
     )
   })
   it('limits the fee cap', () => {

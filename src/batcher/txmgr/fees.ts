@@ -4,12 +4,16 @@ import { DeviumError } from '../../lib/errors.ts'
 export interface FeeSuggestion {
   tip: bigint
   baseFee: bigint
+  /** undefined where the L1 has no blobs. */
+  blobBaseFee?: bigint | undefined
 }
 
 /** Fees of one published version. Wei per gas. */
 export interface FeeCaps {
   tip: bigint
   feeCap: bigint
+  /** Wei per blob gas; blob transactions only. */
+  blobFeeCap?: bigint | undefined
 }
 
 export interface FeeLimits {
@@ -20,23 +24,42 @@ export interface FeeLimits {
 
 /** geth's txpool replaces a pending transaction only when tip and fee cap both rise by 10 %. */
 const PRICE_BUMP_PERCENT = 10n
+/** geth's blob pool asks for twice the tip, the fee cap and the blob fee cap. */
+const BLOB_PRICE_BUMP_PERCENT = 100n
+/** Least blob fee cap: geth's pool takes no blob transaction with less. Wei per blob gas. */
+export const MIN_BLOB_FEE_CAP = 1_000_000_000n
 
 /** Room for six full blocks of rising base fee before the transaction becomes too cheap. */
 export function feeCapOf(suggestion: FeeSuggestion): bigint {
   return suggestion.tip + 2n * suggestion.baseFee
 }
 
-function replacementThreshold(old: bigint): bigint {
-  return (old * (100n + PRICE_BUMP_PERCENT) + 99n) / 100n
+/** Room for six blocks of rising blob base fee. */
+export function blobFeeCapOf(blobBaseFee: bigint): bigint {
+  return larger(2n * blobBaseFee, MIN_BLOB_FEE_CAP)
+}
+
+function replacementThreshold(old: bigint, bumpPercent: bigint): bigint {
+  return (old * (100n + bumpPercent) + 99n) / 100n
 }
 
 /**
  * Fees of the version that replaces `old`: at least the txpool's threshold in both values, more where the L1 now asks
- * for more. When only the fee cap rose past its threshold, it is computed anew from the raised tip.
+ * for more. When only the fee cap rose past its threshold, it is computed anew from the raised tip. A blob transaction's
+ * fees double.
  */
 export function bumpFees(old: FeeCaps, suggestion: FeeSuggestion): FeeCaps {
-  const tipThreshold = replacementThreshold(old.tip)
-  const capThreshold = replacementThreshold(old.feeCap)
+  const { blobFeeCap: oldBlobFeeCap } = old
+  const percent = oldBlobFeeCap === undefined ? PRICE_BUMP_PERCENT : BLOB_PRICE_BUMP_PERCENT
+  const bumped = bumpGasFees(old, suggestion, percent)
+  if (oldBlobFeeCap === undefined) return bumped
+  const blobFeeCap = larger(replacementThreshold(oldBlobFeeCap, percent), suggestion.blobBaseFee ?? 0n)
+  return { ...bumped, blobFeeCap }
+}
+
+function bumpGasFees(old: FeeCaps, suggestion: FeeSuggestion, percent: bigint): FeeCaps {
+  const tipThreshold = replacementThreshold(old.tip, percent)
+  const capThreshold = replacementThreshold(old.feeCap, percent)
   const suggestedCap = feeCapOf(suggestion)
   const tipIsEnough = suggestion.tip >= tipThreshold
   const capIsEnough = suggestedCap >= capThreshold
@@ -57,6 +80,13 @@ export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limit
   if (bumped.feeCap >= threshold && bumped.feeCap > capLimit) {
     throw new FeeLimitError(
       `bumped fee cap ${bumped.feeCap} is over ${multiplier}x multiple of the suggested value ${feeCapOf(suggestion)}`,
+    )
+  }
+  const blobSuggested = blobFeeCapOf(suggestion.blobBaseFee ?? 0n)
+  const { blobFeeCap = 0n } = bumped
+  if (blobFeeCap >= threshold && blobFeeCap > multiplier * blobSuggested) {
+    throw new FeeLimitError(
+      `bumped blob fee ${blobFeeCap} is over ${multiplier}x multiple of the suggested value ${blobSuggested}: blob fee limit reached`,
     )
   }
 }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { TxReceipt } from '../l1Endpoint.ts'
+import { feeOf, type TxReceipt } from '../l1Endpoint.ts'
 import type { FeeSuggestion } from './fees.ts'
 
 /** Events that the transaction manager counts. */
@@ -64,6 +64,8 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
   })
   const publishTotal = new Counter({ name: name('publish_total'), help: 'Transactions taken by the L1', registers })
   const baseFeeWei = gauge('basefee_wei', 'Base fee of the latest L1 block in wei')
+  const blobBaseFeeWei = gauge('blob_basefee_wei', 'Blob base fee of the next L1 block in wei')
+  const txType = gauge('tx_type', 'Type of the last confirmed transaction: 2, or 3 with blobs')
   const tipCapWei = gauge('tipcap_wei', 'Tip suggested by the L1 in wei')
   const rpcErrors = new Counter({ name: name('rpc_error_count'), help: 'Failed L1 requests', registers })
 
@@ -71,12 +73,14 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
     suggested(fees) {
       baseFeeWei.set(Number(fees.baseFee))
       tipCapWei.set(Number(fees.tip))
+      if (fees.blobBaseFee !== undefined) blobBaseFeeWei.set(Number(fees.blobBaseFee))
     },
     published: () => publishTotal.inc(),
     publishError: (label) => publishErrors.inc({ error: label }),
     bumped: (times) => gasBump.set(times),
     confirmed(receipt, latencyMs) {
-      const gwei = Number(receipt.gasUsed * receipt.effectiveGasPrice) / 1e9
+      const gwei = Number(feeOf(receipt)) / 1e9
+      txType.set(receipt.blobGasUsed === undefined ? 2 : 3)
       feeGwei.set(gwei)
       feeTotal.inc(gwei)
       feeHistogram.observe(gwei)

@@ -34,6 +34,8 @@ export interface TxManagerOptions {
   retryIntervalMs: number
   /** Default 10. */
   maxRetries: number
+  /** Unix seconds of the L1's Osaka, from which blobs come with cell proofs; undefined: known by the L1's chain id, or never. */
+  cellProofTime?: number | undefined
   /** Parts of error texts that mean "the L1 already has this transaction", besides the known ones. */
   alreadyPublishedErrors: readonly string[]
 }

@@ -4,11 +4,12 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { L1Endpoint, TxReceipt } from '../l1Endpoint.ts'
 import { classifyPublishError, type PublishProblem, TxError } from './errors.ts'
-import { bumpFees, checkFeeLimits, type FeeSuggestion, larger } from './fees.ts'
+import { bumpFees, checkFeeLimits, type FeeCaps, type FeeSuggestion, larger } from './fees.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
+import { type BlobSidecar, networkForm } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
-import type { DynamicFeeTx, SignedTx } from './transaction.ts'
+import type { L1Tx, SignedTx } from './transaction.ts'
 
 export interface SendLoopModules {
   l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas'>
@@ -20,6 +21,13 @@ export interface SendLoopModules {
   isClosed: () => boolean
   /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
+}
+
+/** A transaction ready to be published. */
+export interface CraftedTx {
+  tx: L1Tx
+  signed: SignedTx
+  sidecar?: BlobSidecar | undefined
 }
 
 const PROBLEM_LABELS: Record<PublishProblem, string> = {
@@ -40,8 +48,10 @@ const PROBLEM_LABELS: Record<PublishProblem, string> = {
 export class SendLoop {
   private readonly modules: SendLoopModules
   private readonly options: TxManagerOptions
-  private tx: DynamicFeeTx
+  private tx: L1Tx
   private signed: SignedTx
+  /** The same for all versions: a dearer one names the same blobs. */
+  private readonly sidecar: BlobSidecar | undefined
   private readonly versions: Hex[] = []
   private accepted = false
   /** L1 block number of the version that was included. */
@@ -54,11 +64,12 @@ export class SendLoop {
   private refusals = 0
   private readonly startedAtMs: number
 
-  constructor(modules: SendLoopModules, options: TxManagerOptions, tx: DynamicFeeTx, signed: SignedTx) {
+  constructor(modules: SendLoopModules, options: TxManagerOptions, crafted: CraftedTx) {
     this.modules = modules
     this.options = options
-    this.tx = tx
-    this.signed = signed
+    this.tx = crafted.tx
+    this.signed = crafted.signed
+    this.sidecar = crafted.sidecar
     this.startedAtMs = modules.clock.now()
   }
 
@@ -135,11 +146,14 @@ export class SendLoop {
         nonce: this.tx.nonce,
         gasTipCap: this.tx.maxPriorityFeePerGas,
         gasFeeCap: this.tx.maxFeePerGas,
+        ...(this.tx.blob === undefined
+          ? {}
+          : { blobs: this.tx.blob.versionedHashes.length, blobFeeCap: this.tx.blob.maxFeePerBlobGas }),
       }
       logger.info('Publishing transaction', fields)
       if (!this.versions.includes(this.signed.hash)) this.versions.push(this.signed.hash)
       try {
-        await l1.sendRawTransaction(this.signed.raw, signal)
+        await l1.sendRawTransaction(this.networkBytes(), signal)
         metrics.published()
         this.accepted = true
         logger.info('Transaction successfully published', fields)
@@ -157,6 +171,10 @@ export class SendLoop {
         return
       }
     }
+  }
+
+  private networkBytes(): Uint8Array {
+    return this.sidecar === undefined ? this.signed.raw : networkForm(this.signed.raw, this.sidecar)
   }
 
   private notePublishProblem(problem: PublishProblem, error: unknown): void {
@@ -189,18 +207,24 @@ export class SendLoop {
   /** Signs a version with higher fees; false when that is not possible now (the present version stays). */
   private async replace(signal: AbortSignal): Promise<boolean> {
     const { logger, metrics, signer } = this.modules
-    const old = { tip: this.tx.maxPriorityFeePerGas, feeCap: this.tx.maxFeePerGas }
+    const { blob } = this.tx
+    const old: FeeCaps = {
+      tip: this.tx.maxPriorityFeePerGas,
+      feeCap: this.tx.maxFeePerGas,
+      blobFeeCap: blob?.maxFeePerBlobGas,
+    }
     try {
       const suggestion = await this.modules.suggestFees(signal)
       const bumped = bumpFees(old, suggestion)
       checkFeeLimits(bumped, suggestion, this.options)
       const call = { from: signer.address, to: this.tx.to, data: this.tx.data }
       const estimated = await this.modules.l1.estimateGas(call, signal)
-      const tx: DynamicFeeTx = {
+      const tx: L1Tx = {
         ...this.tx,
         maxPriorityFeePerGas: bumped.tip,
         maxFeePerGas: bumped.feeCap,
         gasLimit: larger(estimated, this.tx.gasLimit),
+        ...(blob === undefined ? {} : { blob: { ...blob, maxFeePerBlobGas: bumped.blobFeeCap ?? 0n } }),
       }
       this.signed = await signer.signTransaction(tx)
       this.tx = tx
@@ -212,6 +236,7 @@ export class SendLoop {
         gasFeeCap: bumped.feeCap,
         old_gasTipCap: old.tip,
         old_gasFeeCap: old.feeCap,
+        ...(blob === undefined ? {} : { blobFeeCap: bumped.blobFeeCap, old_blobFeeCap: old.blobFeeCap }),
       })
       return true
     } catch (error) {

@@ -3,12 +3,12 @@ import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../lib/bytes.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { privateKeyToAddress, publicKeyOf, signHash } from '../../lib/secp256k1.ts'
-import { type DynamicFeeTx, dynamicFeeTxSigningHash, encodeSignedDynamicFeeTx, type SignedTx } from './transaction.ts'
+import { encodeSignedTx, type L1Tx, type SignedTx, signingHash } from './transaction.ts'
 
 /** Signs L1 transactions of one account. The key stays inside: it is no property and never logged. */
 export interface TxSigner {
   readonly address: Hex
-  signTransaction(tx: DynamicFeeTx): Promise<SignedTx>
+  signTransaction(tx: L1Tx): Promise<SignedTx>
 }
 
 /** BIP-44 path of the first account, as wallets and Anvil use it. */
@@ -37,7 +37,7 @@ export function createLocalSigner(source: SignerSource): TxSigner {
 function signerOf(key: Uint8Array): TxSigner {
   return {
     address: privateKeyToAddress(key),
-    signTransaction: async (tx) => encodeSignedDynamicFeeTx(tx, signHash(dynamicFeeTxSigningHash(tx), key)),
+    signTransaction: async (tx) => encodeSignedTx(tx, signHash(signingHash(tx), key)),
   }
 }
 

@@ -1,12 +1,15 @@
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { decodeRlp, encodeRlp, rlpList } from '../../lib/rlp.ts'
+import { networkForm, wantsCellProofs } from './sidecar.ts'
 import { createLocalSigner } from './signer.ts'
-import type { DynamicFeeTx } from './transaction.ts'
+import type { L1Tx } from './transaction.ts'
 
 const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
-const base: DynamicFeeTx = {
+const base: L1Tx = {
   chainId: 900n,
   nonce: 0,
   maxPriorityFeePerGas: 1_000_000_000n,
@@ -42,6 +45,60 @@ describe('signed transactions', () => {
     const serializedTransaction = toHex(signed.raw) as TransactionSerializedEIP1559
     expect(parseTransaction(serializedTransaction).nonce ?? 0).toBe(tx.nonce)
     expect(await recoverTransactionAddress({ serializedTransaction })).toBe(account.address)
+  })
+})
+
+describe('blob transactions', () => {
+  const blob = { maxFeePerBlobGas: 7n, versionedHashes: [`0x01${'ab'.repeat(31)}`, `0x01${'cd'.repeat(31)}`] } as const
+  const account = privateKeyToAccount(KEY)
+  const sidecar = {
+    blobs: [new Uint8Array(131_072).fill(1), new Uint8Array(131_072).fill(2)],
+    commitments: [new Uint8Array(48).fill(3), new Uint8Array(48).fill(4)],
+    versionedHashes: blob.versionedHashes,
+  }
+  const viemTx = {
+    type: 'eip4844' as const,
+    chainId: Number(base.chainId),
+    nonce: base.nonce,
+    to: base.to,
+    gas: base.gasLimit,
+    maxFeePerGas: base.maxFeePerGas,
+    maxPriorityFeePerGas: base.maxPriorityFeePerGas,
+    maxFeePerBlobGas: blob.maxFeePerBlobGas,
+    blobVersionedHashes: [...blob.versionedHashes],
+  }
+
+  it('are byte for byte those of another library, alone and with blobs and their proofs', async () => {
+    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction({ ...base, blob })
+    expect(toHex(signed.raw)).toBe(await account.signTransaction(viemTx))
+    const proofs = [new Uint8Array(48).fill(5), new Uint8Array(48).fill(6)]
+    const sidecars = sidecar.blobs.map((bytes, index) => ({
+      blob: toHex(bytes),
+      commitment: toHex(sidecar.commitments[index] ?? new Uint8Array()),
+      proof: toHex(proofs[index] ?? new Uint8Array()),
+    }))
+    expect(toHex(networkForm(signed.raw, { ...sidecar, version: 0, proofs }))).toBe(
+      await account.signTransaction({ ...viemTx, sidecars }),
+    )
+  })
+
+  it('have a version byte and one flat list of cell proofs for an L1 of Osaka', async () => {
+    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction({ ...base, blob })
+    const proofs = Array.from({ length: 256 }, (_, index) => new Uint8Array(48).fill(index))
+    const form = networkForm(signed.raw, { ...sidecar, version: 1, proofs })
+    expect(form[0]).toBe(3)
+    const [tx, version, blobs, commitments, cells] = rlpList(decodeRlp(form.subarray(1)), 'form', 5)
+    expect([version, commitments, cells]).toEqual([Uint8Array.of(1), sidecar.commitments, proofs])
+    expect(rlpList(blobs, 'blobs').length).toBe(2)
+    expect(toHex(concatBytes(Uint8Array.of(3), encodeRlp(tx ?? [])))).toBe(toHex(signed.raw))
+  })
+
+  it('come with cell proofs 12 s after Osaka, which is known of Ethereum or said by the operator', () => {
+    expect(wantsCellProofs(1n, undefined, 1_764_798_551 + 12)).toBe(false)
+    expect(wantsCellProofs(1n, undefined, 1_764_798_551 + 13)).toBe(true)
+    expect(wantsCellProofs(900n, undefined, 2 ** 40)).toBe(false)
+    expect(wantsCellProofs(900n, 0, 1_700_000_000)).toBe(true)
+    expect(wantsCellProofs(1n, Number.MAX_SAFE_INTEGER, 1_800_000_000)).toBe(false)
   })
 })
 

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type Hex, quantityToNumber, toHex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
-import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
+import { createKzg } from '../../lib/kzg/index.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
+import { createL1Endpoint, feeOf, type L1Endpoint } from '../l1Endpoint.ts'
+import { readBlobs } from '../testUtils/l1Batches.ts'
 import { createLogRecorder, type LogRecorder } from '../testUtils/logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
 import { L1_SILENCE_LIMIT_MS } from './l1Silence.ts'
@@ -17,6 +21,9 @@ import { TxManager } from './txManager.ts'
 const INBOX: Hex = '0xff00000000000000000000000000000000000901'
 const never = new AbortController().signal
 const signer = createLocalSigner({ privateKey: BATCHER_KEY })
+
+const kzg = createKzg({ clock: systemClock, logger: silentLogger })
+afterAll(() => kzg.close())
 
 let anvil: Anvil
 let rpc: RpcClient
@@ -38,7 +45,7 @@ afterEach(async () => {
 function createManager(options: Partial<TxManagerOptions> = {}, change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1) {
   const l1 = change(createL1Endpoint(rpc, 5_000))
   return new TxManager(
-    { l1, signer, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics },
+    { l1, signer, kzg, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },
   )
 }
@@ -236,6 +243,44 @@ describe('sending', () => {
     await expect(createManager({ sendTimeoutMs: 200 }).send(data(1), never)).rejects.toMatchObject({
       code: 'tx-timeout',
     })
+  })
+})
+
+describe('blobs', () => {
+  const blobOf = (text: string) => encodeBlob(new TextEncoder().encode(text))
+
+  async function postedBlobs(hash: string): Promise<string[]> {
+    const tx = (await rpc.request('eth_getTransactionByHash', [hash])) as {
+      blockNumber: string
+      blobVersionedHashes: string[]
+    }
+    const blobs = await readBlobs(anvil.url, Number(tx.blockNumber), tx.blobVersionedHashes)
+    return blobs.map((blob) => new TextDecoder().decode(decodeBlob(blob)))
+  }
+
+  it.each([
+    { id: 'with blob proofs', options: {} },
+    { id: 'with cell proofs', options: { cellProofTime: 1 } },
+  ])('go to the L1 in one transaction, up to six: $id', async ({ options }) => {
+    const texts = ['one', 'two', 'three', 'four', 'five', 'six']
+    const receipt = await createManager(options).send({ ...data(), blobs: texts.map(blobOf) }, never)
+    expect(await txByHash(receipt.transactionHash)).toMatchObject({ type: '0x3', to: INBOX, input: '0x' })
+    expect(await postedBlobs(receipt.transactionHash)).toEqual(texts)
+    expect(receipt.blobGasUsed).toBe(6n * 131_072n)
+    expect(feeOf(receipt)).toBeGreaterThan(receipt.gasUsed * receipt.effectiveGasPrice)
+  })
+
+  it('double all fees when nothing is mined for the resubmission time', async () => {
+    await automine(false)
+    const sending = createManager({ resubmissionTimeoutMs: 150 }).send({ ...data(), blobs: [blobOf('late')] }, never)
+    const bump = await log.seen('Bumping fees of transaction')
+    await log.seen('Transaction successfully published', 2)
+    await mine()
+    const tx = await txByHash((await sending).transactionHash)
+    expect(BigInt(tx.maxFeePerBlobGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
+    expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
+    expect(bump).toMatchObject({ blobFeeCap: '2000000000', old_blobFeeCap: '1000000000' })
+    expect(await postedBlobs(tx.hash ?? '')).toEqual(['late'])
   })
 })
 

@@ -1,27 +1,33 @@
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
 import { TxError } from './errors.ts'
-import { calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
+import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
 import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
-import { SendLoop } from './sendLoop.ts'
+import { type CraftedTx, SendLoop } from './sendLoop.ts'
+import { type BlobSidecar, createSidecar, wantsCellProofs } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
-import type { DynamicFeeTx, SignedTx } from './transaction.ts'
+import type { L1Tx } from './transaction.ts'
 
 /** What is to be on L1; fees, gas and nonce are the manager's. */
 export interface TxCandidate {
   to: Hex
   data: Uint8Array
+  /** Of 131,072 bytes each; the transaction is one of EIP-4844 when there are any. */
+  blobs?: readonly Uint8Array[]
 }
 
 export interface TxManagerModules {
   l1: L1Endpoint
   signer: TxSigner
+  /** Needed for candidates with blobs. */
+  kzg: Pick<Kzg, 'commitments' | 'blobProofs' | 'cellProofs'>
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
@@ -96,8 +102,8 @@ export class TxManager {
     this.modules.metrics.pending(++this.pendingCount)
     let nonce: number | undefined
     try {
-      const { tx, signed } = await this.craftInOrder(candidate, bounded)
-      nonce = tx.nonce
+      const crafted = await this.craftInOrder(candidate, bounded)
+      nonce = crafted.tx.nonce
       const loop = new SendLoop(
         {
           ...this.modules,
@@ -106,8 +112,7 @@ export class TxManager {
           missingNonceBelow: (ownNonce, gapSignal) => this.missingNonceBelow(ownNonce, gapSignal),
         },
         this.options,
-        tx,
-        signed,
+        crafted,
       )
       this.inFlight.set(nonce, loop)
       return await loop.run(bounded)
@@ -136,16 +141,31 @@ export class TxManager {
     this.giveUp.abort(new TxError('l1-silent', 'the L1 does not answer'))
   }
 
-  private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
-    const crafted = this.crafting.then(() => this.craft(candidate, signal))
+  private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<CraftedTx> {
+    // The proofs of several are computed beside each other, before each gets its nonce.
+    const sidecar = this.createSidecar(candidate)
+    sidecar.catch(() => {})
+    const crafted = this.crafting.then(() => this.craft(candidate, sidecar, signal))
     this.crafting = crafted.catch(() => {})
     return crafted
   }
 
-  private async craft(candidate: TxCandidate, signal: AbortSignal): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
+  private async createSidecar({ blobs = [] }: TxCandidate): Promise<BlobSidecar | undefined> {
+    if (blobs.length === 0) return undefined
+    const { kzg, clock } = this.modules
+    const cellProofs = wantsCellProofs(this.chainId, this.options.cellProofTime, unixSeconds(clock))
+    return createSidecar(kzg, blobs, { cellProofs })
+  }
+
+  private async craft(
+    candidate: TxCandidate,
+    sidecar: Promise<BlobSidecar | undefined>,
+    signal: AbortSignal,
+  ): Promise<CraftedTx> {
     const { clock, logger, metrics } = this.modules
     try {
-      return await retry(() => this.craftOnce(candidate, signal), {
+      const proven = await sidecar
+      return await retry(() => this.craftOnce(candidate, proven, signal), {
         clock,
         signal,
         tries: this.options.maxRetries,
@@ -163,29 +183,38 @@ export class TxManager {
   }
 
   private async craftOnce(
-    candidate: TxCandidate,
+    { to, data }: TxCandidate,
+    sidecar: BlobSidecar | undefined,
     signal: AbortSignal,
-  ): Promise<{ tx: DynamicFeeTx; signed: SignedTx }> {
+  ): Promise<CraftedTx> {
     const { l1, signer, metrics } = this.modules
-    const gasLimit = calldataGas(candidate.data)
-    const suggestion = await this.suggestFees({ ...candidate, from: signer.address, gasLimit }, signal)
+    const gasLimit = calldataGas(data)
+    const suggestion = await this.suggestFees({ to, data, from: signer.address, gasLimit }, signal)
+    const { blobBaseFee } = suggestion
+    if (sidecar !== undefined && blobBaseFee === undefined)
+      throw new L1UnsupportedError('l1-unsupported', 'the L1 takes no blobs: it does not know eth_blobBaseFee')
     const nonce = this.nextNonce ?? (await l1.nonceAt(signer.address, 'latest', signal))
-    const tx: DynamicFeeTx = {
+    const tx: L1Tx = {
       chainId: this.chainId,
       nonce,
       maxPriorityFeePerGas: suggestion.tip,
       maxFeePerGas: feeCapOf(suggestion),
       gasLimit,
-      to: candidate.to,
+      to,
       value: 0n,
-      data: candidate.data,
+      data,
+      ...(sidecar === undefined
+        ? {}
+        : {
+            blob: { maxFeePerBlobGas: blobFeeCapOf(blobBaseFee ?? 0n), versionedHashes: sidecar.versionedHashes },
+          }),
     }
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce up.
     this.nextNonce = nonce + 1
     this.inFlight.set(nonce, undefined)
     metrics.nonce(this.nextNonce)
-    return { tx, signed }
+    return { tx, signed, sidecar }
   }
 
   /**
@@ -213,6 +242,7 @@ export class TxManager {
     return {
       tip: larger(asked.tip, minTipCapWei),
       baseFee: larger(asked.baseFee, minBaseFeeWei),
+      blobBaseFee: asked.blobBaseFee,
     }
   }
 }
