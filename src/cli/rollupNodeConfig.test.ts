@@ -202,7 +202,9 @@ describe('loadRollupConfig', () => {
 
 describe('checkRollupNodeFlags', () => {
   it('names the endpoint and the secret', () => {
-    expect(checkRollupNodeFlags(values())).toEqual({ l2: 'http://127.0.0.1:8551', jwtPath: 'jwt.txt' })
+    const expected = { l2: 'http://127.0.0.1:8551', jwtPath: 'jwt.txt' }
+    expect(checkRollupNodeFlags(values())).toEqual(expected)
+    expect(checkRollupNodeFlags(values({ conductorEnabled: true, sequencerEnabled: true }))).toEqual(expected)
   })
 
   it.each<[Partial<Values>, string]>([
@@ -213,6 +215,12 @@ describe('checkRollupNodeFlags', () => {
     [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
     [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval must be at least'],
     [{ sequencerStopped: true }, '--sequencer.stopped has a meaning only'],
+    [{ conductorEnabled: true }, 'sequencer must be enabled when conductor is enabled'],
+    [
+      { conductorEnabled: true, sequencerEnabled: true, rpcAdminState: 'state.json' },
+      'config persistence must be disabled when conductor is enabled',
+    ],
+    [{ conductorEnabled: true, sequencerEnabled: true, conductorRpc: 'localhost:8547' }, '--conductor.rpc must be'],
   ])('refuses %j', (changes, expected) => {
     expect(() => checkRollupNodeFlags(values(changes))).toThrow(expected)
   })

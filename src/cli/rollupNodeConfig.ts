@@ -43,10 +43,22 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   ] as const) {
     if (intervalMs < MIN_POLL_MS) throw new UsageError(`--${name} must be at least ${MIN_POLL_MS}ms`)
   }
+  if (values.conductorEnabled) checkConductorFlags(values)
   if (values.sequencerStopped && !values.sequencerEnabled) {
     throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')
   }
   return { l2: values.l2, jwtPath: values.l2JwtSecret }
+}
+
+/** op-node's rules and words: the conductor alone decides who makes blocks, also after a restart. */
+function checkConductorFlags(values: Values): void {
+  if (values.rpcAdminState !== undefined) {
+    throw new UsageError('config persistence must be disabled when conductor is enabled (--rpc.admin-state)')
+  }
+  if (!values.sequencerEnabled) {
+    throw new UsageError('sequencer must be enabled when conductor is enabled (--sequencer.enabled)')
+  }
+  checkHttpUrl('--conductor.rpc', values.conductorRpc)
 }
 
 /** Below this, polling costs more than the news is worth. */

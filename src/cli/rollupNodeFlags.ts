@@ -138,6 +138,25 @@ export const rollupNodeFlags = {
     50,
     'Time before its timestamp at which a block is sealed',
   ),
+  sequencerRecover: flag.boolean(
+    SEQUENCER,
+    'sequencer.recover',
+    'Make blocks with forced transactions only, on the L1 origins that derivation would choose',
+  ),
+  conductorEnabled: flag.boolean(
+    SEQUENCER,
+    'conductor.enabled',
+    'Let an op-conductor decide when this node makes blocks',
+  ),
+  conductorRpc: flag.string(SEQUENCER, 'conductor.rpc', 'http://127.0.0.1:8547', "Address of the conductor's RPC", {
+    placeholder: '<url>',
+  }),
+  conductorRpcTimeout: flag.durationMs(
+    SEQUENCER,
+    'conductor.rpc-timeout',
+    1000,
+    'Time that a call of the conductor may take, its repetition included',
+  ),
 
   rpcAddr: flag.string(RPC, 'rpc.addr', '127.0.0.1', 'Address that RPC listens on', { placeholder: '<ip>' }),
   rpcPort: flag.port(RPC, 'rpc.port', 9545, 'Port that RPC listens on'),

@@ -21,6 +21,7 @@ import {
   type SequencingOptions,
 } from '../rollup/node/index.ts'
 import type { RollupConfig } from '../rollup/protocol/index.ts'
+import { ConductorClient } from '../rollup/sequencer/index.ts'
 import { createRollupRpc, createRpcMetrics } from '../rpc/index.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
@@ -111,6 +112,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       config,
     )
     const metrics = createNodeMetrics(registry)
+    const conductorRpc = values.conductorEnabled
+      ? createRpcClient({ url: values.conductorRpc, maxResponseBytes: 1024 * 1024, observer: observe('conductor') })
+      : undefined
+    if (conductorRpc !== undefined) opened.defer(() => conductorRpc.close())
     const node = createRollupNode(
       {
         l1,
@@ -118,6 +123,14 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         engine,
         pipeline,
         ...(sequencing === undefined ? {} : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
+        ...(conductorRpc === undefined
+          ? {}
+          : {
+              conductor: new ConductorClient(
+                { rpc: conductorRpc, clock, logger: logger.child({ module: 'conductor' }) },
+                { timeoutMs: values.conductorRpcTimeout },
+              ),
+            }),
         ...(p2p === undefined
           ? {}
           : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
@@ -194,7 +207,8 @@ async function checkEndpoints(
 
 async function readSequencing(values: RollupNodeValues, logger: Logger): Promise<SequencingOptions | undefined> {
   if (!values.sequencerEnabled) return undefined
-  let active = !values.sequencerStopped
+  // With a conductor, that one starts the sequencer.
+  let active = !values.sequencerStopped && !values.conductorEnabled
   const state = values.rpcAdminState === undefined ? undefined : createSequencerState(values.rpcAdminState)
   const recorded = await state?.read()
   if (recorded !== undefined && recorded !== active) {
@@ -204,11 +218,13 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
     })
     active = recorded
   }
+  await state?.write(active)
   return {
     active,
     confirmationDepth: values.sequencerL1Confs,
     maxSafeLag: values.sequencerMaxSafeLag,
     sealingMarginMs: values.sequencerSealingDuration,
+    recoverMode: values.sequencerRecover,
     ...(state === undefined ? {} : { onActiveChange: (isActive: boolean) => state.write(isActive) }),
   }
 }

@@ -5,6 +5,9 @@ import { defineMethod, type RpcMethod } from './method.ts'
 import { booleanParam, hashParam, objectParam, optionalParam, textParam } from './params.ts'
 import { payloadEnvelopeFromJson } from './payloadParam.ts'
 
+/** Names that op-node takes too. */
+const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
+
 /** `admin_*` of the rollup node: served only with `--rpc.enable-admin`. */
 export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>): RpcMethod[] {
   return [
@@ -79,7 +82,8 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       description: 'Least level of log lines written from now on',
       admin: true,
       handle: ([text]) => {
-        const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
+        const name = text.toLowerCase()
+        const level = LOG_LEVELS.find((known) => known === (SHORT_LEVELS[name] ?? name))
         if (level === undefined)
           throw new UsageError(`invalid argument 0: level should be one of ${LOG_LEVELS.join(', ')}`)
         logger.setLevel(level)

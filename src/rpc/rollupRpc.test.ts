@@ -233,6 +233,19 @@ describe('admin methods', () => {
     ])
     expect(await call('admin_stopSequencer')).toEqual({ result: hash('5') })
   })
+
+  it('tell of the conductor, and override it', async () => {
+    expect(await call('admin_conductorEnabled')).toEqual({ result: true })
+    expect(await call('admin_overrideLeader')).toEqual({ result: null })
+    expect(await call('admin_setRecoverMode', [true])).toEqual({ result: null })
+    expect(await call('admin_setRecoverMode', [])).toMatchObject({ error: { code: -32602 } })
+    expect(fixture.asked).toEqual([['overrideLeader'], ['setRecoverMode', true]])
+  })
+
+  it("take op-node's short names of log levels", async () => {
+    for (const level of ['trce', 'DBUG', 'info', 'warn', 'eror', 'crit'])
+      expect(await call('admin_setLogLevel', [level])).toEqual({ result: null })
+  })
 })
 
 describe('metrics', () => {

@@ -27,6 +27,7 @@ import {
   parseL1Info,
   type RollupConfig,
 } from '../../src/rollup/protocol/index.ts'
+import type { Conductor } from '../../src/rollup/sequencer/index.ts'
 import { FakeL1 } from './fakeL1.ts'
 
 const BATCHER: Hex = `0x${'ba'.repeat(20)}`
@@ -89,7 +90,9 @@ export class TestChain {
   }
 
   /** Starts a node; it has found its heads when this resolves. */
-  async addNode(options: { sequencing?: Partial<SequencingOptions>; engine?: FakeEngine } = {}): Promise<TestNode> {
+  async addNode(
+    options: { sequencing?: Partial<SequencingOptions>; engine?: FakeEngine; conductor?: Conductor } = {},
+  ): Promise<TestNode> {
     const engine = options.engine ?? this.createEngine()
     const p2p = new FakeP2p()
     const registry = new Registry()
@@ -104,6 +107,7 @@ export class TestChain {
         ...(options.sequencing === undefined
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
+        ...(options.conductor === undefined ? {} : { conductor: options.conductor }),
         p2p,
         metrics: createNodeMetrics(registry),
         clock,

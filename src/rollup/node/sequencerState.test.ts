@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -19,8 +19,29 @@ it('remembers the last state and leaves no temporary file', async () => {
   expect(readdirSync(folder)).toEqual(['state.json'])
 })
 
-it.each(['', '{}', '{"sequencerStarted":"yes"}', 'null', '[true]'])('names the file that holds %j', async (text) => {
+it('takes an empty object for no word, and keeps what else op-node writes', async () => {
+  const path = join(folder, 'state.json')
+  const state = createSequencerState(path)
+  writeFileSync(path, '{}')
+  expect(await state.read()).toBeUndefined()
+  writeFileSync(path, '{"sdmPostExecOptIn":true}')
+  expect(await state.read()).toBeUndefined()
+  await state.write(true)
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ sdmPostExecOptIn: true, sequencerStarted: true })
+})
+
+it.each([
+  ['', 'is not JSON'],
+  ['{"sequencerStarted":true', 'is not JSON'],
+  ['null', 'must hold a JSON object'],
+  ['[true]', 'must hold a JSON object'],
+  ['{"sequencerStarted":"yes"}', 'sequencerStarted must be true or false'],
+  ['{"sequencerStarted":true,"started":true}', 'has an unknown member: started'],
+])('refuses a file that holds %j, and does not overwrite it', async (text, problem) => {
   const path = join(folder, 'state.json')
   writeFileSync(path, text)
-  await expect(createSequencerState(path).read()).rejects.toThrow(`admin state file ${path} must hold`)
+  const state = createSequencerState(path)
+  await expect(state.read()).rejects.toThrow(problem)
+  await expect(state.write(true)).rejects.toThrow(`admin state file ${path}`)
+  expect(readFileSync(path, 'utf8')).toBe(text)
 })

@@ -1,40 +1,51 @@
 import { readFile } from 'node:fs/promises'
-import { describeError, UsageError } from '../../lib/errors.ts'
+import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 
 /** op-node's `rpc.admin-state` file: whether the sequencer was started when it was last changed. */
 export interface SequencerState {
-  /** Undefined when the file does not exist yet. */
+  /** Undefined when the file does not exist yet, or does not say. */
   read(): Promise<boolean | undefined>
   write(sequencerStarted: boolean): Promise<void>
 }
 
+/** Members that op-node knows, all of them optional booleans; the second one is kept, and means nothing here. */
+const MEMBERS = ['sequencerStarted', 'sdmPostExecOptIn'] as const
+type StateMembers = Partial<Record<(typeof MEMBERS)[number], boolean>>
+
 export function createSequencerState(path: string): SequencerState {
+  const readMembers = async (): Promise<StateMembers> => {
+    let text: string
+    try {
+      text = await readFile(path, 'utf8')
+    } catch (cause) {
+      if (isErrno(cause, 'ENOENT')) return {}
+      throw new UsageError(`cannot read admin state file ${path}: ${describeError(cause)}`, { cause })
+    }
+    return parseMembers(text, path)
+  }
   return {
-    async read() {
-      let text: string
-      try {
-        text = await readFile(path, 'utf8')
-      } catch (cause) {
-        if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-        throw new UsageError(`cannot read admin state file ${path}: ${describeError(cause)}`, { cause })
-      }
-      const started = parseStarted(text)
-      if (started === undefined) {
-        throw new UsageError(`admin state file ${path} must hold a JSON object with a boolean sequencerStarted`)
-      }
-      return started
-    },
-    write: (sequencerStarted) => writeWhole(path, JSON.stringify({ sequencerStarted })),
+    read: async () => (await readMembers()).sequencerStarted,
+    write: async (sequencerStarted) => writeWhole(path, JSON.stringify({ ...(await readMembers()), sequencerStarted })),
   }
 }
 
-function parseStarted(text: string): boolean | undefined {
+function parseMembers(text: string, path: string): StateMembers {
+  let state: unknown
   try {
-    const state: unknown = JSON.parse(text)
-    if (typeof state !== 'object' || state === null || !('sequencerStarted' in state)) return undefined
-    return typeof state.sequencerStarted === 'boolean' ? state.sequencerStarted : undefined
-  } catch {
-    return undefined
+    state = JSON.parse(text)
+  } catch (cause) {
+    throw new UsageError(`admin state file ${path} is not JSON: ${describeError(cause)}`, { cause })
   }
+  if (typeof state !== 'object' || state === null || Array.isArray(state)) {
+    throw new UsageError(`admin state file ${path} must hold a JSON object, such as {"sequencerStarted":true}`)
+  }
+  const members: StateMembers = {}
+  for (const [name, value] of Object.entries(state)) {
+    const known = MEMBERS.find((member) => member === name)
+    if (known === undefined) throw new UsageError(`admin state file ${path} has an unknown member: ${name}`)
+    if (typeof value !== 'boolean') throw new UsageError(`admin state file ${path}: ${name} must be true or false`)
+    members[known] = value
+  }
+  return members
 }

@@ -1,4 +1,5 @@
 export { type Conductor, noConductor } from './conductor.ts'
+export { ConductorClient, type ConductorClientOptions, ConductorError } from './conductorClient.ts'
 export { OriginError, OriginSelector, type OriginSelectorOptions, type OriginSource } from './originSelector.ts'
 export {
   Sequencer,

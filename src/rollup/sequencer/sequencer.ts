@@ -185,8 +185,14 @@ export class Sequencer {
     this.checkRunning()
     return this.commands.run(async () => {
       this.checkRunning()
-      await this.untilInserted(signal)
-      await this.modules.onActiveChange?.(false)
+      this.dispatch({ kind: 'stopping' })
+      try {
+        await this.untilInserted(signal)
+        await this.modules.onActiveChange?.(false)
+      } catch (error) {
+        this.dispatch({ kind: 'stop-cancelled' })
+        throw error
+      }
       this.dispatch({ kind: 'deactivated' })
       const head = this.modules.engine.heads.unsafe
       this.modules.logger.info('Stopped sequencer', { head: head.hash, number: head.number })

@@ -307,6 +307,16 @@ describe('start and stop', () => {
     expect(after(RESETTING, [{ kind: 'deactivated' }, { kind: 'activated' }]).phase.kind).toBe('resetting')
   })
 
+  it('begins nothing while a stop waits but to insert what is published, and goes on when the stop is cancelled', () => {
+    const stopping = (state: SequencerState) => due(after(state, [{ kind: 'stopping' }]))
+    expect([IDLE, OPEN, SEALED, INSERTED].map(stopping)).toEqual([undefined, undefined, undefined, undefined])
+    expect(stopping(PUBLISHED)).toEqual(['insert', 0])
+    const cancelled = after(OPEN, [{ kind: 'stopping' }, { kind: 'stop-cancelled' }])
+    expect(due(cancelled)).toEqual(due(OPEN))
+    const again = after(OPEN, [{ kind: 'stopping' }, { kind: 'deactivated' }, { kind: 'activated' }])
+    expect(due(again)).toEqual(['start', 20_000])
+  })
+
   it('waits with a stop for a block that others may know already', () => {
     expect([IDLE, STARTING, OPEN, SEALING, SEALED].map(isCommitted)).toEqual([false, false, false, false, false])
     expect([COMMITTING, PUBLISHED, INSERTING, INSERTED].map(isCommitted)).toEqual([true, true, true, false])

@@ -27,6 +27,8 @@ export type SequencerPhase =
 export interface SequencerState {
   /** Whether this node makes the blocks; only the operator or a conductor changes that. */
   readonly active: boolean
+  /** Somebody waits for the last published block to be the head: nothing else is begun. */
+  readonly stopping: boolean
   /** Undefined until the first reset has found them. */
   readonly heads: { readonly unsafe: L2BlockRef; readonly safe: L2BlockRef } | undefined
   readonly phase: SequencerPhase
@@ -51,6 +53,9 @@ export type SequencerFailure = 'temporary' | 'syncing' | 'invalid' | 'expired' |
 
 export type SequencerEvent =
   | { kind: 'activated' }
+  | { kind: 'stopping' }
+  /** Whoever wanted the stop is gone. */
+  | { kind: 'stop-cancelled' }
   | { kind: 'deactivated' }
   | { kind: 'heads'; unsafe: L2BlockRef; safe: L2BlockRef; movedBy: HeadsMovedBy }
   /** The action that was due is carried out now. */
@@ -83,6 +88,7 @@ const MAX_RESET_PAUSE_MS = 10_000
 export function initialState(active: boolean): SequencerState {
   return {
     active,
+    stopping: false,
     heads: undefined,
     phase: { kind: 'idle' },
     notBeforeMs: 0,
@@ -103,9 +109,13 @@ export function transition(
   switch (event.kind) {
     case 'activated':
       return { ...state, active: true, phase: settled(state), notBeforeMs: 0, failures: 0, resets: 0 }
+    case 'stopping':
+      return { ...state, stopping: true }
+    case 'stop-cancelled':
+      return { ...state, stopping: false }
     case 'deactivated':
       // What was published and is not the head reaches it by gossip or L1, if it is anybody's head.
-      return { ...state, active: false, phase: settled(state), published: [], mayRestore: false }
+      return { ...state, active: false, stopping: false, phase: settled(state), published: [], mayRestore: false }
     case 'heads':
       return onHeads(state, event, nowMs, rules)
     case 'begun':
@@ -133,8 +143,8 @@ export function dueAction(
   state: SequencerState,
   rules: SequencerRules,
 ): { action: SequencerAction; atMs: number } | undefined {
-  const { active, heads, phase, notBeforeMs } = state
-  if (!active || heads === undefined) return undefined
+  const { active, stopping, heads, phase, notBeforeMs } = state
+  if (!active || heads === undefined || (stopping && phase.kind !== 'idle')) return undefined
   if (phase.kind === 'sealed') return { action: { kind: 'commit', envelope: phase.envelope }, atMs: notBeforeMs }
   if (phase.kind === 'open') {
     const atMs = Math.max(notBeforeMs, phase.job.timestamp * 1000 - rules.sealingMarginMs)
@@ -145,7 +155,7 @@ export function dueAction(
   if (missing !== undefined) {
     return { action: { kind: 'insert', envelope: missing, isRestored: state.mayRestore }, atMs: notBeforeMs }
   }
-  if (lagsTooFar(state, rules)) return undefined
+  if (stopping || lagsTooFar(state, rules)) return undefined
   // A block is started when the one before it is due: the pool is then read as late as the block time allows.
   const atMs = Math.max(notBeforeMs, heads.unsafe.timestamp * 1000)
   return { action: { kind: 'start', parent: heads.unsafe }, atMs }

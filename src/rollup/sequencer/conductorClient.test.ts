@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { fakeGenesis } from '../engine/testUtils/fakeEngine.ts'
+import { ConductorClient } from './conductorClient.ts'
+import { type FakeConductor, startFakeConductor } from './testUtils/fakeConductor.ts'
+
+const BLOCK = fakeGenesis(100, 30_000_000n)
+const COMMIT = 'conductor_commitUnsafePayload'
+let conductor: FakeConductor
+let rpc: RpcClient
+let client: ConductorClient
+
+beforeEach(async () => {
+  conductor = await startFakeConductor()
+  rpc = createRpcClient({ url: conductor.url })
+  client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 1000 })
+})
+afterEach(async () => {
+  await rpc.close()
+  await conductor.close()
+})
+
+describe('ConductorClient', () => {
+  it('asks who leads', async () => {
+    expect(await client.isLeader()).toBe(true)
+    conductor.isLeader = false
+    expect(await client.isLeader()).toBe(false)
+    expect(client.enabled).toBe(true)
+  })
+
+  it('commits the whole block with its beacon root', async () => {
+    await client.commit(BLOCK)
+    expect(conductor.log.committed).toEqual([BLOCK])
+  })
+
+  it('tries twice, and passes on what the conductor says', async () => {
+    let failures = 1
+    conductor.fault = () => {
+      if (failures-- > 0) throw new JsonRpcError(-32000, 'raft is busy')
+    }
+    await client.commit(BLOCK)
+    expect(conductor.calls).toEqual([COMMIT, COMMIT])
+    conductor.isLeader = false
+    await expect(client.commit(BLOCK)).rejects.toMatchObject({
+      severity: 'temporary',
+      cause: { message: 'failed to apply payload envelope: node is not the leader' },
+    })
+    expect(conductor.calls).toHaveLength(4)
+  })
+
+  it('gives both tries together the time of one call', async () => {
+    const slow = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 80 })
+    const { promise: never, resolve } = Promise.withResolvers<void>()
+    conductor.fault = () => never
+    await expect(slow.isLeader()).rejects.toMatchObject({ severity: 'temporary', cause: { code: 'rpc-timeout' } })
+    expect(conductor.calls).toEqual(['conductor_leader'])
+    resolve()
+  })
+
+  it('does not take any other answer for true or false', async () => {
+    const odd = new ConductorClient(
+      { rpc: { request: async () => 'yes' }, clock: systemClock, logger: silentLogger },
+      { timeoutMs: 1000 },
+    )
+    await expect(odd.isLeader()).rejects.toThrow('neither true nor false')
+  })
+
+  it('asks nobody any more once it is overridden', async () => {
+    conductor.isLeader = false
+    client.overrideLeader()
+    expect(await client.isLeader()).toBe(true)
+    await client.commit(BLOCK)
+    expect(conductor.calls).toEqual([])
+  })
+})

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { ConductorClient } from '../../src/rollup/sequencer/index.ts'
+import {
+  createRaftLog,
+  type FakeConductor,
+  type RaftLog,
+  startFakeConductor,
+} from '../../src/rollup/sequencer/testUtils/fakeConductor.ts'
+import { settle, TestChain, type TestNode } from './harness.ts'
+
+const STOPPED = { active: false }
+
+/** The conductor answers over HTTP, which takes real time while the chain's clock stands still. */
+const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 10_000, interval: 1 })
+
+let chain: TestChain
+let log: RaftLog
+let opened: AsyncDisposableStack
+
+beforeEach(() => {
+  chain = new TestChain()
+  log = createRaftLog()
+  opened = new AsyncDisposableStack()
+  opened.defer(() => chain.close())
+})
+afterEach(() => opened.disposeAsync())
+
+/** A node that has a conductor of its own; all conductors of a test share the log. */
+async function addMember(isLeader: boolean): Promise<TestNode & { conductor: FakeConductor; rpc: RpcClient }> {
+  const conductor = await startFakeConductor(log, isLeader)
+  opened.defer(() => conductor.close())
+  const rpc = createRpcClient({ url: conductor.url })
+  opened.defer(() => rpc.close())
+  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 1000 })
+  const node = await chain.addNode({ sequencing: STOPPED, conductor: client })
+  return { ...node, conductor, rpc }
+}
+
+/** Moves time on to the next block, and waits for the answers of the conductor, which come over HTTP. */
+async function nextBlock(member: TestNode): Promise<void> {
+  const { number } = member.node.syncStatus().unsafeL2
+  await chain.advance(1)
+  await until(() => member.node.syncStatus().unsafeL2.number > number)
+}
+
+describe('sequencer with a conductor', () => {
+  it('starts as the leader only', async () => {
+    const { node, conductor } = await addMember(false)
+    expect(node.conductorEnabled()).toBe(true)
+    await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
+    conductor.fault = () => {
+      throw new JsonRpcError(-32000, 'no cluster')
+    }
+    await expect(node.startSequencer()).rejects.toThrow(/^sequencer leader check failed: .*no cluster/)
+    conductor.fault = undefined
+    conductor.isLeader = true
+    await node.startSequencer()
+    expect(node.sequencerActive()).toBe(true)
+    // Leadership is asked for before anything else, as op-node does.
+    conductor.isLeader = false
+    await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
+  })
+
+  it('commits each block before peers see it and before it becomes the head', async () => {
+    const member = await addMember(true)
+    const { node, engine, p2p, conductor } = member
+    const events: string[] = []
+    conductor.fault = (method) => void events.push(method)
+    const publish = p2p.publish.bind(p2p)
+    p2p.publish = async (envelope) => {
+      events.push('publish')
+      await publish(envelope)
+    }
+    engine.faults.newPayload = () => void events.push('insert')
+    await node.startSequencer()
+    events.length = 0
+    await nextBlock(member)
+    expect(events).toEqual(['conductor_commitUnsafePayload', 'publish', 'insert'])
+    await nextBlock(member)
+    expect(log.committed.map(({ payload }) => payload.blockNumber)).toEqual([1, 2])
+    expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
+  })
+
+  it('neither publishes nor inserts what is not committed, and commits the same block a second later', async () => {
+    const member = await addMember(true)
+    const { node, p2p, conductor, engine } = member
+    await node.startSequencer()
+    await nextBlock(member)
+    const commits = () => conductor.calls.filter((name) => name === 'conductor_commitUnsafePayload').length
+    conductor.isLeader = false
+    await chain.clock.advance(950)
+    await until(() => commits() === 3)
+    await settle()
+    await chain.clock.advance(999)
+    await settle()
+    expect(commits()).toBe(3)
+    expect(p2p.published).toHaveLength(1)
+    expect(node.syncStatus().unsafeL2.number).toBe(1)
+    const asked = engine.calls.filter((call) => call === 'forkchoice+').length
+    conductor.isLeader = true
+    await chain.clock.advance(1000)
+    await until(() => node.syncStatus().unsafeL2.number === 2)
+    // op-conductor may have stored the block although its answer said otherwise: it must stay the one of its height.
+    expect(engine.calls.filter((call) => call === 'forkchoice+').length).toBeLessThanOrEqual(asked + 1)
+    expect(log.head?.payload.blockHash).toBe(node.syncStatus().unsafeL2.hash)
+  })
+
+  it('stops without waiting for a block that the cluster may never accept from it', async () => {
+    const member = await addMember(true)
+    const { node, engine, conductor } = member
+    await node.startSequencer()
+    await nextBlock(member)
+    // The block is committed and published, and the engine takes it not.
+    engine.faults.newPayload = () => {
+      throw new Error('connection lost')
+    }
+    await chain.clock.advance(950)
+    await until(() => member.p2p.published.length === 2)
+    await settle()
+    const waiting = new AbortController()
+    const stopping = node.stopSequencer(waiting.signal)
+    await until(() => conductor.calls.at(-1) === 'conductor_leader')
+    await settle()
+    expect(node.sequencerActive()).toBe(true)
+    waiting.abort(new Error('caller is gone'))
+    await expect(stopping).rejects.toThrow('caller is gone')
+    conductor.isLeader = false
+    expect(await node.stopSequencer()).toBe(node.syncStatus().unsafeL2.hash)
+    await expect(node.stopSequencer()).rejects.toThrow('sequencer not running')
+  })
+
+  it('waits with a stop for the block that it has committed', async () => {
+    const member = await addMember(true)
+    const { node, engine } = member
+    await node.startSequencer()
+    await nextBlock(member)
+    let failures = 1
+    engine.faults.newPayload = () => {
+      if (failures-- > 0) throw new Error('connection lost')
+    }
+    await chain.clock.advance(950)
+    await until(() => member.p2p.published.length === 2)
+    await settle()
+    const stopping = node.stopSequencer()
+    await settle()
+    await chain.clock.advance(1000)
+    expect(await stopping).toBe(member.p2p.published[1]?.payload.blockHash)
+  })
+
+  it('hands over to another: it goes on from the last committed block, none is lost or doubled', async () => {
+    const first = await addMember(true)
+    const second = await addMember(false)
+    await first.node.startSequencer()
+    await nextBlock(first)
+    await nextBlock(first)
+    // The first one has committed block 3 and dies before anybody hears of it.
+    first.p2p.publish = async () => {}
+    await nextBlock(first)
+    for (const envelope of first.p2p.published) second.p2p.receive(envelope)
+    await until(() => second.node.syncStatus().unsafeL2.number === 2)
+    first.conductor.isLeader = false
+    second.conductor.isLeader = true
+    const head = log.head
+    if (head === undefined) throw new Error('nothing was committed')
+    // What op-conductor does for a new leader that lacks one block.
+    await expect(second.node.startSequencer(head.payload.blockHash)).rejects.toThrow('block hash does not match: head')
+    await second.node.postUnsafePayload(head)
+    await until(() => second.node.syncStatus().unsafeL2.number === 3)
+    await second.node.startSequencer(head.payload.blockHash)
+    await nextBlock(second)
+    await nextBlock(second)
+    // The first one still believes that it leads: nothing of it is accepted any more.
+    expect(log.committed.map(({ payload }) => payload.blockNumber)).toEqual([1, 2, 3, 4, 5])
+    expect(first.node.syncStatus().unsafeL2.number).toBe(3)
+  })
+
+  it('leads by command where the cluster has no leader', async () => {
+    const member = await addMember(false)
+    member.node.overrideLeader()
+    await member.node.startSequencer()
+    await nextBlock(member)
+    expect(member.conductor.calls).toEqual([])
+    expect(member.p2p.published).toHaveLength(1)
+  })
+})
+
+describe('without a conductor', () => {
+  it('a command to lead changes nothing, and is refused where there is no sequencer', async () => {
+    const { node } = await chain.addNode({ sequencing: {} })
+    expect(node.conductorEnabled()).toBe(false)
+    node.overrideLeader()
+    await chain.advance(1)
+    expect(node.syncStatus().unsafeL2.number).toBe(1)
+    const verifier = await chain.addNode()
+    expect(() => verifier.node.overrideLeader()).toThrow('sequencer is not enabled')
+    expect(verifier.node.conductorEnabled()).toBe(false)
+    verifier.node.setRecoverMode(true)
+  })
+})
+
+describe('recover mode', () => {
+  it('makes blocks without users, on the next origin as soon as their time allows it', async () => {
+    const engine = chain.createEngine()
+    engine.pool = [Uint8Array.of(2, 1)]
+    const { node, p2p } = await chain.addNode({ sequencing: { recoverMode: true }, engine })
+    await chain.advance(2)
+    expect(p2p.published.map(({ payload }) => payload.transactions.length)).toEqual([1, 1])
+    node.setRecoverMode(false)
+    await chain.advance(2)
+    expect(p2p.published.flatMap(({ payload }) => payload.transactions)).toContainEqual(Uint8Array.of(2, 1))
+  })
+})
