@@ -117,6 +117,7 @@ async function joinBy(net: Endpoints, name: string, staticPeer: string): Promise
     peerstore: join(dir, 'peerstore'),
     genesis: join(net.joinDir, 'genesis.json'),
     rollupConfig: join(net.joinDir, 'rollup.json'),
+    l1Config: join(net.joinDir, 'l1.json'),
   }
   writeFileSync(files.jwt, randomBytes(32).toString('hex'))
   const [ports] = (await findFreePorts(1, '127.0.0.1')).nodes

@@ -10,7 +10,7 @@ export const TESTNET_FORKS = ['ecotone', 'fjord', 'granite', 'holocene', 'isthmu
 export type TestnetFork = (typeof TESTNET_FORKS)[number]
 
 /** What OP Mainnet runs. */
-export const DEFAULT_FORK: TestnetFork = 'jovian'
+export const DEFAULT_FORK: TestnetFork = 'karst'
 
 /** Unix seconds of the activation; 0 where the genesis block has the fork. */
 export type ForkTimes = Partial<Record<Fork, number>>

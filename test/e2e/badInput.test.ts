@@ -67,6 +67,7 @@ function rollupNodeArgs(changes: Record<string, string>): string[] {
     l2: node?.engineRpc ?? '',
     'l2.jwt-secret': node?.jwt ?? '',
     'rollup.config': join(testnet.joinDir, 'rollup.json'),
+    'rollup.l1-chain-config': join(testnet.joinDir, 'l1.json'),
     'rpc.port': '0',
     'p2p.listen.tcp': '0',
     'p2p.priv.path': join(directory, 'key.txt'),
@@ -194,6 +195,15 @@ describe('the testnet runner refuses', () => {
   it('a number out of range, and flags that exclude each other', async () => {
     expect((await run(TESTNET, ['--nodes', '0'])).stderr).toMatch(/--nodes.*expected a whole number from 1/)
     expectRefusal(await run(TESTNET, ['--chain-id', '900']), /--chain-id and --l1-chain-id must differ/)
+  })
+
+  it('forks that it does not know, and those out of order', async () => {
+    const dir = join(directory, 'forks')
+    const refused = async (...args: string[]) =>
+      (await run(TESTNET, ['--dir', dir, '--base-port', '0', ...args])).stderr
+    expect(await refused('--fork', 'jovain')).toMatch(/--fork.*unknown fork "jovain", did you mean jovian\?/)
+    expect(await refused('--fork', 'isthmus', '--fork-at', 'karst:60')).toMatch(/jovian comes before it/)
+    expect(await refused('--fork-at', 'karst')).toMatch(/expected <fork>:<seconds>, for example karst:60/)
   })
 })
 

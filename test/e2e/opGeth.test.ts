@@ -48,6 +48,7 @@ async function joinWith(binary: string): Promise<RpcClient> {
     `--l2=${geth.engineUrl}`,
     `--l2.jwt-secret=${geth.jwtPath}`,
     `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
+    `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
     `--rpc.port=${rpc}`,
     `--p2p.priv.path=${join(directory, 'p2p-key.txt')}`,
     '--p2p.peerstore.path=memory',

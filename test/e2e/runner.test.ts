@@ -16,18 +16,24 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-async function start(): Promise<{ net: RunningTestnet; processes: number[] }> {
-  testnet = await startTestnet({ dir, nodes: 1 })
+async function start(args: string[] = []): Promise<{ net: RunningTestnet; processes: number[] }> {
+  testnet = await startTestnet({ dir, nodes: 1, args })
   const processes = descendantsOf(testnet.runner.pid ?? 0)
   // Anvil behind its leash, the node's two programs, the batch submitter.
   expect(processes.length).toBeGreaterThanOrEqual(5)
   return { net: testnet, processes }
 }
 
-async function safeBlock(net: RunningTestnet, number?: string): Promise<{ number: string; hash: string }> {
+interface Block {
+  number: string
+  hash: string
+  transactions: string[]
+}
+
+async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
   const client = createRpcClient({ url: net.nodes[0]?.ethRpc ?? '' })
   try {
-    return (await client.request('eth_getBlockByNumber', [number ?? 'safe', false])) as { number: string; hash: string }
+    return (await client.request('eth_getBlockByNumber', [number ?? 'safe', false])) as Block
   } finally {
     await client.close()
   }
@@ -38,10 +44,10 @@ const allGone = (processes: readonly number[]) =>
 
 // In this order on one directory: each start goes on with the chain that the mishap before it left.
 describe('the runner', () => {
-  let before: { number: string; hash: string }
+  let before: Block
 
   it('stops everything and tells why when a program crashes', async () => {
-    const { net, processes } = await start()
+    const { net, processes } = await start(['--fork', 'jovian'])
     before = await safeBlock(net)
     let stderr = ''
     net.runner.stderr?.on('data', (chunk) => {
@@ -56,15 +62,22 @@ describe('the runner', () => {
     await allGone(processes)
   })
 
-  it('takes all programs with it when it is killed', async () => {
-    const { net, processes } = await start()
+  it('adds a fork to a kept chain, and takes all programs with it when it is killed', async () => {
+    const { net, processes } = await start(['--fork-at', 'karst:2'])
     expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
+    const activation = () => net.events.flatMap((event) => (event.event === 'fork' ? [event] : []))
+    await expect.poll(activation, { timeout: 30_000 }).toMatchObject([{ fork: 'karst' }])
+    const number = `0x${activation()[0]?.block.toString(16)}`
+    const safe = async () => Number((await safeBlock(net)).number)
+    await expect.poll(safe, { timeout: 30_000 }).toBeGreaterThanOrEqual(Number(number))
+    expect((await safeBlock(net, number)).transactions).toHaveLength(1 + 31)
     net.runner.kill('SIGKILL')
     await allGone(processes)
   })
 
   it('ends at once at the second interrupt, and leaves nothing behind', async () => {
-    const { net, processes } = await start()
+    // The same command line again: the fork is set, and over.
+    const { net, processes } = await start(['--fork-at', 'karst:2'])
     expect((await safeBlock(net, before.number)).hash).toBe(before.hash)
     // It would hold up an orderly stop.
     const [geth] = processes.filter((pid) => commandOf(pid).includes('--authrpc.port'))

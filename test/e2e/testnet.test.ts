@@ -2,18 +2,43 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createPublicClient, createWalletClient, defineChain, http, type PublicClient, parseEther } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { chainConfig, getL2TransactionHashes, walletActionsL1 } from 'viem/op-stack'
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  type Hex,
+  http,
+  type PublicClient,
+  parseAbi,
+  parseEther,
+  zeroHash,
+} from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import {
+  chainConfig,
+  getL2TransactionHashes,
+  getWithdrawals,
+  publicActionsL1,
+  publicActionsL2,
+  walletActionsL1,
+  walletActionsL2,
+} from 'viem/op-stack'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
+import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 /** Longest time in which something that takes a few L1 blocks must have happened. */
 const SOON = { timeout: 40_000, interval: 200 }
+
+const OUTPUT_ORACLE = parseAbi([
+  'function nextBlockNumber() view returns (uint256)',
+  'function SUBMISSION_INTERVAL() view returns (uint256)',
+  'function proposeL2Output(bytes32 outputRoot, uint256 l2BlockNumber, bytes32 l1BlockHash, uint256 l1BlockNumber)',
+])
 
 const dir = mkdtempSync(join(tmpdir(), 'devium-e2e-'))
 let testnet: RunningTestnet
@@ -69,6 +94,8 @@ describe('a testnet', () => {
   it('is ready soon, with three nodes that know each other', async () => {
     expect(testnet.nodes.map(({ name }) => name)).toEqual(['sequencer', 'verifier1', 'verifier2'])
     expect(testnet.readySeconds).toBeLessThan(60)
+    // What OP Mainnet runs.
+    expect(testnet.l2.forks).toEqual({ genesis: 'karst', later: [] })
     for (const { rollupRpc } of testnet.nodes) await expect.poll(() => connected(rollupRpc), SOON).toBe(2)
     expect(await rpc(sequencer().rollupRpc, 'opp2p_self')).toMatchObject({ peerID: sequencer().peerId })
     const metrics = await (await fetch(sequencer().metrics)).text()
@@ -78,9 +105,10 @@ describe('a testnet', () => {
   })
 
   describe('for its users', () => {
-    const [alice, bob] = [
+    const [alice, bob, carol] = [
       privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'),
       privateKeyToAccount('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'),
+      privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'),
     ]
     const nobody = '0x00000000000000000000000000000000000d3110'
     const l1Chain = () =>
@@ -103,6 +131,7 @@ describe('a testnet', () => {
           ...chainConfig.contracts,
           portal: { [testnet.l1.chainId]: { address: testnet.l1.contracts.OptimismPortal } },
           l1StandardBridge: { [testnet.l1.chainId]: { address: testnet.l1.contracts.L1StandardBridge } },
+          l2OutputOracle: { [testnet.l1.chainId]: { address: testnet.l1.contracts.L2OutputOracle } },
         },
       })
     const l2Client = (url = sequencer().ethRpc) =>
@@ -114,11 +143,17 @@ describe('a testnet', () => {
       const hash = await wallet.sendTransaction({ to: nobody, value: parseEther('1.5') })
       const receipt = await l2Client().waitForTransactionReceipt({ hash, timeout: 30_000 })
       expect(receipt.status).toBe('success')
-      // The L1 data fee is paid from the first transaction on.
-      expect(receipt).toMatchObject({ l1Fee: expect.any(BigInt) })
       for (const { ethRpc } of testnet.nodes) {
         await expect.poll(() => l2Client(ethRpc).getBalance({ address: nobody }), SOON).toBe(parseEther('1.5'))
+        expect(await l2Client(ethRpc).getTransactionReceipt({ hash })).toEqual(receipt)
       }
+      // The L1 data fee is paid from the first transaction on; this SystemConfig sets no operator fee.
+      const { l1Fee, gasUsed, effectiveGasPrice, blockNumber } = receipt
+      if (typeof l1Fee !== 'bigint') throw new Error('the receipt has no L1 fee')
+      expect(l1Fee).toBeGreaterThan(0n)
+      const paid = parseEther('1.5') + gasUsed * effectiveGasPrice + l1Fee
+      const balanceAt = (blockNumber: bigint) => l2Client().getBalance({ address: alice.address, blockNumber })
+      expect((await balanceAt(blockNumber - 1n)) - (await balanceAt(blockNumber))).toBe(paid)
     })
 
     it('deploys and calls a contract', async () => {
@@ -148,6 +183,59 @@ describe('a testnet', () => {
       const l2Receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash, timeout: 30_000 })
       expect(l2Receipt.status).toBe('success')
       expect(await l2Client().getBalance({ address: recipient })).toBe(parseEther('2'))
+    })
+
+    it('pays out a withdrawal on L1, proven by an output root', async () => {
+      const l1Client = createPublicClient({ chain: l1Chain(), transport: http(), pollingInterval: 200 }).extend(
+        publicActionsL1(),
+      )
+      const l2 = l2Client().extend(publicActionsL2())
+      const l1WalletOf = (account: PrivateKeyAccount) =>
+        createWalletClient({ account, chain: l1Chain(), transport: http() }).extend(walletActionsL1())
+      const mined = async (hash: Hex) => {
+        const { status } = await l1Client.waitForTransactionReceipt({ hash, timeout: 30_000 })
+        expect(status).toBe('success')
+      }
+      const recipient = '0x0000000000000000000000000000000000d4a3a1'
+      const value = parseEther('0.5')
+      const l2Wallet = createWalletClient({ account: carol, chain: l2Chain(), transport: http() }).extend(
+        walletActionsL2(),
+      )
+      const initiation = await l2Wallet.initiateWithdrawal({ request: { gas: 21_000n, to: recipient, value } })
+      const receipt = await l2.waitForTransactionReceipt({ hash: initiation, timeout: 30_000 })
+      const [withdrawal] = getWithdrawals(receipt)
+      if (withdrawal === undefined) throw new Error('nothing was withdrawn')
+      // The portal holds what others have deposited; here nobody else may have.
+      await mined(await l1WalletOf(carol).sendTransaction({ to: testnet.l1.contracts.OptimismPortal, value }))
+
+      const oracle = { address: testnet.l1.contracts.L2OutputOracle, abi: OUTPUT_ORACLE } as const
+      const proposer = l1WalletOf(privateKeyToAccount(roles.proposer.privateKey))
+      const [next, interval] = await Promise.all([
+        l1Client.readContract({ ...oracle, functionName: 'nextBlockNumber' }),
+        l1Client.readContract({ ...oracle, functionName: 'SUBMISSION_INTERVAL' }),
+      ])
+      // The first output that has the withdrawal in it.
+      const steps = (receipt.blockNumber - next + interval - 1n) / interval
+      const last = next + (steps > 0n ? steps : 0n) * interval
+      await expect.poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number, SOON).toBeGreaterThan(last)
+      const proposals: Hex[] = []
+      for (let number = next; number <= last; number += interval) {
+        const hex = `0x${number.toString(16)}`
+        const { outputRoot } = await rpc<{ outputRoot: Hex }>(sequencer().rollupRpc, 'optimism_outputAtBlock', [hex])
+        const args = [outputRoot, number, zeroHash, 0n] as const
+        proposals.push(
+          await proposer.writeContract({ ...oracle, functionName: 'proposeL2Output', args, gas: 300_000n }),
+        )
+      }
+      await Promise.all(proposals.map(mined))
+      const { output } = await l1Client.waitToProve({ receipt, targetChain: l2.chain })
+      const proof = await l2.buildProveWithdrawal({ output, withdrawal })
+      await mined(await l1WalletOf(carol).proveWithdrawal({ ...proof, account: carol, targetChain: l2.chain }))
+      await l1Client.waitToFinalize({ withdrawalHash: withdrawal.withdrawalHash, targetChain: l2.chain })
+      // The wait goes by the machine's clock, the portal by that of the next block.
+      const finalized = () => l1WalletOf(carol).finalizeWithdrawal({ withdrawal, targetChain: l2.chain })
+      await mined(await vi.waitFor(finalized, SOON))
+      expect(await l1Client.getBalance({ address: recipient })).toBe(value)
     })
 
     it("knows L1's base fee in the gas price oracle", async () => {

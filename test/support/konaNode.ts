@@ -1,6 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpGeth } from './opGeth.ts'
-import { writeL1Config } from './opNode.ts'
 import { freePort, startProgram } from './programs.ts'
 import type { RunningTestnet } from './testnet.ts'
 
@@ -12,10 +12,11 @@ export async function startKonaNode(
   directory: string,
 ): Promise<string> {
   const [rpc, p2p] = [await freePort(), await freePort()]
-  const l1ConfigPath = writeL1Config(testnet.l1.chainId, directory, {
-    terminalTotalDifficultyPassed: true,
-    depositContractAddress: `0x${'0'.repeat(40)}`,
-  })
+  const l1ConfigPath = join(directory, 'l1.json')
+  const l1Config = JSON.parse(readFileSync(join(testnet.joinDir, 'l1.json'), 'utf8'))
+  // It asks for these as well.
+  const more = { terminalTotalDifficultyPassed: true, depositContractAddress: `0x${'0'.repeat(40)}` }
+  writeFileSync(l1ConfigPath, JSON.stringify({ ...l1Config, ...more }))
   startProgram(binary, [
     'node',
     `--l1-eth-rpc=${testnet.l1.rpc}`,

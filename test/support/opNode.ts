@@ -31,7 +31,7 @@ export async function startOpNode(
     '--l1.http-poll-interval=300ms',
     '--l1.epoch-poll-interval=1s',
     '--verifier.l1-confs=0',
-    ...(isOf2026 ? [`--rollup.l1-chain-config=${writeL1Config(rollup.l1_chain_id, directory)}`] : []),
+    ...(isOf2026 ? [`--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`] : []),
     `--l2=${geth.engineUrl}`,
     `--l2.jwt-secret=${geth.jwtPath}`,
     `--rollup.config=${rollupPath}`,
@@ -52,23 +52,4 @@ export async function startOpNode(
     `--p2p.static=${testnet.nodes[0]?.p2p}`,
   ])
   return `http://127.0.0.1:${rpc}`
-}
-
-/** The L1's forks in geth's form, and what else the reader of the file asks for. */
-export function writeL1Config(chainId: number, directory: string, more: object = {}): string {
-  const path = join(directory, 'l1.json')
-  const blocks = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul']
-  writeFileSync(
-    path,
-    JSON.stringify({
-      chainId,
-      ...Object.fromEntries([...blocks, 'berlin', 'london'].map((fork) => [`${fork}Block`, 0])),
-      terminalTotalDifficulty: 0,
-      shanghaiTime: 0,
-      cancunTime: 0,
-      blobSchedule: { cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 } },
-      ...more,
-    }),
-  )
-  return path
 }

@@ -43,14 +43,16 @@ const FINALITY_SECONDS = 15
 /** Room for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
 
+/** The newest fork whose header form every rollup node of Holocene's time knows. */
+export const L1_HARDFORK = 'cancun'
+
 export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }: AnvilOptions): string[] {
   return [
     '--quiet',
     ...['--host', host],
     ...['--port', String(port)],
     ...['--chain-id', String(chain.l1ChainId)],
-    // The newest fork whose header form every rollup node of Holocene's time knows.
-    ...['--hardfork', 'cancun'],
+    ...['--hardfork', L1_HARDFORK],
     ...['--slots-in-an-epoch', String(slotsInAnEpoch(chain.l1BlockTime))],
     ...['--dump-state', dumpTo],
     ...['--state-interval', String(STATE_INTERVAL_SECONDS)],

@@ -35,7 +35,7 @@ export interface Endpoints {
   nodes: NodeEndpoints[]
   batcher: { adminRpc: string; metrics: string; address: Hex }
   accounts: { name: string; address: Hex; privateKey: Hex }[]
-  /** What one more node needs: genesis.json, rollup.json, join.txt. */
+  /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt. */
   joinDir: string
 }
 

@@ -35,6 +35,8 @@ describe('joinText', () => {
   it('names the sequencer, L1, and ports that the testnet does not use', () => {
     expect(text).toContain('--p2p.static=/ip4/127.0.0.1/tcp/9514/p2p/16Uiu2HAm')
     expect(text).toContain('--l1=http://127.0.0.1:9500')
+    expect(text).toContain('--l1.beacon=http://127.0.0.1:9500')
+    expect(text).toContain('--rollup.l1-chain-config=l1.json')
     expect(text).toContain('--rollup.sequencerhttp=http://127.0.0.1:9511')
     const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))
     expect(listening.sort()).toEqual([9520, 9521, 9522, 9523, 9524])
@@ -50,6 +52,6 @@ describe('joinText', () => {
     expect(open).not.toContain('ssh -N')
     const lan = joinText(endpoints, layout, '192.168.1.5', ports.spare)
     expect(lan).not.toContain('ssh -N')
-    expect(open).toContain('in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp')
+    expect(open).toContain('in place of 127.0.0.1 in --l1, --l1.beacon, --p2p.static and --rollup.sequencerhttp')
   })
 })

@@ -6,7 +6,7 @@ import type { NodePorts } from './ports.ts'
 import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
 
 /**
- * The commands by which one more node joins by hand: `join.txt`, beside the two files they name. `ports` are those that
+ * The commands by which one more node joins by hand: `join.txt`, beside the files they name. `ports` are those that
  * a node beyond the testnet's own would have.
  */
 export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: string, ports: NodePorts): string {
@@ -21,6 +21,7 @@ export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: stri
     peerstore: `${name}/peerstore`,
     genesis: 'genesis.json',
     rollupConfig: 'rollup.json',
+    l1Config: 'l1.json',
   }
   const options = {
     files,
@@ -77,13 +78,13 @@ function otherMachine(endpoints: Endpoints, layout: TestnetLayout, host: string)
   const ports = [endpoints.l1.rpc, sequencer?.ethRpc ?? ''].map((url) => new URL(url).port)
   const p2pPort = /\/tcp\/(\d+)/.exec(sequencer?.p2p ?? '')?.[1] ?? ''
   const address = lanAddress() ?? 'THIS-MACHINE'
-  const copy = `Copy this directory (genesis.json and rollup.json are what is needed), install devium there and set DEVIUM to its bin:
+  const copy = `Copy this directory (genesis.json, rollup.json and l1.json are what is needed), install devium there and set DEVIUM to its bin:
 
     scp -r ${address}:${shellWord(layout.joinDir)} join && cd join
 `
   if (host === '0.0.0.0') {
     return `${copy}
-Then follow the steps above with ${address} in place of 127.0.0.1 in --l1, --p2p.static and --rollup.sequencerhttp.
+Then follow the steps above with ${address} in place of 127.0.0.1 in --l1, --l1.beacon, --p2p.static and --rollup.sequencerhttp.
 `
   }
   if (!host.startsWith('127.')) return `${copy}\nThen follow the steps above as they stand.\n`

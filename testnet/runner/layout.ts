@@ -10,6 +10,8 @@ export interface TestnetLayout {
   joinDir: string
   genesis: string
   rollupConfig: string
+  /** L1's forks and blob fee parameters. */
+  l1Config: string
   joinText: string
   /** Written by Anvil when it ends, and now and then. */
   l1StateNew: string
@@ -40,6 +42,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     joinDir,
     genesis: join(joinDir, 'genesis.json'),
     rollupConfig: join(joinDir, 'rollup.json'),
+    l1Config: join(joinDir, 'l1.json'),
     joinText: join(joinDir, 'join.txt'),
     l1StateNew: join(dir, 'l1', 'state.new.json'),
     l1State: join(dir, 'l1', 'state.json'),

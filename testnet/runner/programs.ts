@@ -15,6 +15,7 @@ export interface NodeFiles {
   peerstore: string
   genesis: string
   rollupConfig: string
+  l1Config: string
 }
 
 export interface NodeCallOptions {
@@ -61,7 +62,8 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallO
     program: 'devium--batcher',
     args: [
       `--l1=${l1Rpc}`,
-      // Batches are calldata on this testnet: no beacon node is needed.
+      // Anvil answers for its own blobs, but not which version it is, without which op-node would not start.
+      `--l1.beacon=${l1Rpc}`,
       '--l1.beacon.ignore',
       // The defaults (12 s, 6.4 min, 10 min) suit Ethereum's block time, not a testnet's.
       '--l1.http-poll-interval=500ms',
@@ -71,6 +73,7 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallO
       `--l2=http://127.0.0.1:${ports.engineRpc}`,
       `--l2.jwt-secret=${files.jwt}`,
       `--rollup.config=${files.rollupConfig}`,
+      `--rollup.l1-chain-config=${files.l1Config}`,
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.rollupRpc}`,
       '--rpc.enable-admin',

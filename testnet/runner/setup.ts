@@ -37,7 +37,7 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
     const peerId = peerIdOf(loadOrCreateSecret(node.p2pKey))
     const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
     const call: NodeCallOptions = {
-      files: { ...node, genesis: layout.genesis, rollupConfig: layout.rollupConfig },
+      files: { ...node, genesis: layout.genesis, rollupConfig: layout.rollupConfig, l1Config: layout.l1Config },
       ports: nodePorts,
       host,
       l1Rpc: `http://${to}:${ports.l1}`,

@@ -10,6 +10,7 @@ import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
 import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
+import { l1ChainConfig } from '../l1/chainConfig.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
@@ -101,6 +102,7 @@ export class Testnet {
     await chainFiles.finish?.()
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
+    await writeFile(setup.layout.l1Config, `${JSON.stringify(l1ChainConfig(setup.chain.l1ChainId), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     for (const node of this.nodes) node.rollupNode = this.launch(`${node.layout.name}-node`, this.rollupNodeCall(node))
 
