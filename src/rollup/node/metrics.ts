@@ -31,7 +31,6 @@ export function createNodeMetrics(registry: Registry) {
     'type',
   ])
   const sequencingErrors = event('sequencing_errors', 'Blocks of this sequencer that the engine refused or lost')
-  const publishingErrors = event('publishing_errors', 'Blocks of this sequencer that could not be published')
   const inconsistentOrigins = event(
     'sequencer_inconsistent_l1_origin',
     'L1 origins that were gone when a block was due',
@@ -74,7 +73,6 @@ export function createNodeMetrics(registry: Registry) {
       buildingDiff.observe(buildingDiffMs / 1000)
     },
     sequencingError: sequencingErrors,
-    publishingError: publishingErrors,
     inconsistentOrigin: inconsistentOrigins,
     sequencerReset: sequencerResets,
     watchSequencer: (isActive: () => boolean) =>

@@ -204,12 +204,7 @@ export function createRollupNode(
   async function publish(envelope: PayloadEnvelope): Promise<void> {
     // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
     if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
-    try {
-      await p2p?.publish(envelope)
-    } catch (error) {
-      metrics.publishingError()
-      throw error
-    }
+    await p2p?.publish(envelope)
   }
 
   function requireSequencer(): Sequencer {
