@@ -86,7 +86,7 @@ export function blocksOfChannel(data: Uint8Array, config: RollupConfig, l1Block 
     const batch = decodeBatch(bytes, config)
     if (batch.type === 'singular') {
       const { timestamp, epochNumber, transactions, parentHash } = batch
-      blocks.push({ timestamp, epochNumber, transactions, parentHash, l1Block })
+      blocks.push({ timestamp, epochNumber, transactions: transactions.slice(), parentHash, l1Block })
     } else {
       for (const { timestamp, epochNumber, transactions } of batch.elements)
         blocks.push({ timestamp, epochNumber, transactions, l1Block })

@@ -35,7 +35,8 @@ export class AttributesQueue {
     const derivedFrom = this.prev.origin
     const prepared = await this.builder.prepare(parent, { number: batch.epochNumber, hash: batch.epochHash })
     this.pending = undefined
-    const transactions = [...prepared.transactions, ...batch.transactions]
+    const room = roomFor(prepared.gasLimit)
+    const transactions = [...prepared.transactions, ...batch.transactions.slice(0, room)]
     return { attributes: { ...prepared, transactions }, parent, derivedFrom, isLastInSpan }
   }
 
@@ -43,4 +44,16 @@ export class AttributesQueue {
     this.pending = undefined
     this.prev.flushChannel()
   }
+}
+
+/** Least gas of a transaction. Those of Lagoon that need none are one a block. */
+const MIN_TRANSACTION_GAS = 21_000n
+const MANY_TRANSACTIONS = 1 << 17
+
+/**
+ * How many transactions of a batch are handed on: a block with more than its gas has room for is invalid anyway, and a batch may claim
+ * tens of millions.
+ */
+function roomFor(gasLimit: bigint): number {
+  return Math.max(MANY_TRANSACTIONS, Number(gasLimit / MIN_TRANSACTION_GAS) + 2)
 }

@@ -7,7 +7,7 @@ import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
 import type { L1Window } from './l1Window.ts'
 import { ReadySpan } from './readySpan.ts'
-import { checkSpanBatch, expandSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
+import { checkSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
 interface QueuedBatch {
@@ -63,7 +63,7 @@ export class BatchQueue implements BatchStageLike {
     const batch = await this.derive(parent, loaded === 'empty')
     if (batch === undefined) return loaded === 'empty' ? 'empty' : 'again'
     if (batch.type === 'singular') return { batch, isLastInSpan: true }
-    this.span.set(expandSpanBatch({ l1Blocks: window.blocks, parent }, batch) ?? [])
+    this.span.set(batch, { l1Blocks: window.blocks, safeHead: parent })
     const first = this.nextOfSpan(parent)
     if (first !== undefined) return first
     throw new DerivationError('derivation-invariant', 'critical', 'accepted span batch does not hold the next block')
@@ -105,8 +105,8 @@ export class BatchQueue implements BatchStageLike {
         this.queued = [...remaining, ...this.queued.slice(index)]
         return undefined
       }
-      if (verdict.kind === 'drop') this.logDrop(item, verdict.reason)
-      else remaining.push(item)
+      if (verdict.kind === 'future') remaining.push(item)
+      else this.logDrop(item, verdict.kind === 'drop' ? verdict.reason : PAST_REASON)
     }
     this.queued = remaining
     return nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })

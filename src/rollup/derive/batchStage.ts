@@ -6,7 +6,7 @@ import { type BatchContext, checkSingularBatch } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
 import { ReadySpan } from './readySpan.ts'
-import { checkSpanBatchHolocene, expandSpanBatch } from './spanBatchValidity.ts'
+import { checkSpanBatchHolocene } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
 /**
@@ -59,14 +59,12 @@ export class BatchStage implements BatchStageLike {
     switch (verdict.kind) {
       case 'accept':
         return { batch: candidate, isLastInSpan: true }
-      case 'past':
-        return 'again'
       case 'drop':
         this.drop('singular', verdict.reason)
         return 'again'
       default:
-        // With the next L1 block known and no batch kept for later neither can come up.
-        throw new DerivationError('derivation-invariant', 'critical', `batch is ${verdict.kind} under Holocene rules`)
+        // Past batches are left out; neither of the others can come up with the next L1 block known and no batch kept for later.
+        return 'again'
     }
   }
 
@@ -86,12 +84,10 @@ export class BatchStage implements BatchStageLike {
     if (verdict.kind === 'drop') this.drop('span', verdict.reason)
     if (verdict.kind === 'undecided') this.modules.logger.warn('Dropping span batch', { reason: verdict.reason })
     if (verdict.kind !== 'accept') return 'again'
-    const blocks = expandSpanBatch({ l1Blocks: this.modules.window.blocks, parent }, span)
-    if (blocks === undefined) {
+    if (!this.span.set(span, { l1Blocks: this.modules.window.blocks, safeHead: parent })) {
       this.drop('span', 'L1 origin of a block is not known')
       return 'again'
     }
-    this.span.set(blocks)
     return this.span.next(parent) ?? 'again'
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
 import type { Batch, SingularBatch } from '../protocol/index.ts'
+import { spanBatchOf } from '../protocol/testUtils/spanBatch.ts'
 import type { L2BlockRef } from '../protocol/types.ts'
 import { BatchQueue } from './batchQueue.ts'
 import { BatchStage } from './batchStage.ts'
@@ -32,18 +33,16 @@ function batchOf(number: number, change: Partial<SingularBatch> = {}): SingularB
 
 function spanOf(from: number, to: number, parent = from - 1): Batch {
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index)
-  return {
-    type: 'span',
+  return spanBatchOf({
     parentCheck: `0x${fakeHash('l2', parent).slice(2, 42)}`,
     l1OriginCheck: `0x${fakeHash('l1', originOf(to)).slice(2, 42)}`,
-    l1OriginNumber: BigInt(originOf(to)),
     elements: numbers.map((number) => ({
       timestamp: GENESIS_TIME + number * 2,
       epochNumber: originOf(number),
       originChanged: number % 3 === 0,
       transactions: [Uint8Array.of(2, number)],
     })),
-  }
+  })
 }
 
 const noLookups: L2Lookup = {

@@ -1,5 +1,11 @@
 import type { SingularBatch } from '../protocol/index.ts'
-import { DEPOSIT_TX_TYPE, isForkActivationBlock, isForkActive, maxSequencerDrift } from '../protocol/index.ts'
+import {
+  isForkActivationBlock,
+  isForkActive,
+  marksOf,
+  maxSequencerDrift,
+  type TransactionList,
+} from '../protocol/index.ts'
 import type { Fork, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 
 /**
@@ -24,7 +30,6 @@ export interface BatchContext {
   inclusion: L1BlockRef
 }
 
-const SET_CODE_TX_TYPE = 4
 /** Activation blocks that may hold nothing but deposits (specs: jovian/derivation). */
 const EMPTY_ACTIVATION_FORKS: readonly Fork[] = ['jovian', 'karst', 'lagoon']
 
@@ -115,14 +120,17 @@ export function checkOriginTime(check: OriginTimeCheck): BatchVerdict | undefine
 export function checkTransactions(
   config: RollupConfig,
   timestamp: number,
-  transactions: readonly Uint8Array[],
+  transactions: TransactionList,
 ): BatchVerdict | undefined {
-  const allowsSetCode = isForkActive(config, 'isthmus', timestamp)
-  for (const [index, transaction] of transactions.entries()) {
-    const [type] = transaction
-    if (type === undefined) return drop(`transaction ${index} is empty`)
-    if (type === DEPOSIT_TX_TYPE) return drop(`transaction ${index} is a deposit`)
-    if (type === SET_CODE_TX_TYPE && !allowsSetCode) return drop(`transaction ${index} is a set-code transaction`)
+  if (transactions.length === 0) return undefined
+  const { empty, deposit, setCode, postExec } = marksOf(transactions)
+  if (empty !== undefined) return drop(`transaction ${empty} is empty`)
+  if (deposit !== undefined) return drop(`transaction ${deposit} is a deposit`)
+  if (setCode !== undefined && !isForkActive(config, 'isthmus', timestamp)) {
+    return drop(`transaction ${setCode} is a set-code transaction, before Isthmus`)
+  }
+  if (postExec !== undefined && !isForkActive(config, 'lagoon', timestamp)) {
+    return drop(`transaction ${postExec} is of type 0x7d, before Lagoon`)
   }
   return undefined
 }

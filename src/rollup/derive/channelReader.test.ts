@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import { compressChannel, encodeSingularBatch, encodeSpanBatch } from '../protocol/index.ts'
@@ -36,6 +36,12 @@ function spanOf(number: number): Uint8Array {
   )
 }
 
+const HASH = new Uint8Array(32).fill(5)
+
+function singularWith(fields: Parameters<typeof encodeRlp>[0]): Uint8Array {
+  return concatBytes(Uint8Array.of(0), encodeRlp(fields))
+}
+
 function channelOf(...batches: Uint8Array[]): Uint8Array {
   return concatBytes(...batches.map((batch) => encodeRlp(batch)))
 }
@@ -46,7 +52,7 @@ async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
   const batches = await drain(new ChannelReader({ prev, logger: silentLogger }, testConfig(fork)))
   return batches
     .map((batch) => {
-      const timestamp = batch.type === 'span' ? batch.elements[0]?.timestamp : batch.timestamp
+      const timestamp = batch.type === 'span' ? batch.timestampAt(0) : batch.timestamp
       return `${((timestamp ?? 0) - GENESIS_TIME) / 2}${batch.type === 'span' ? 's' : ''}`
     })
     .join(' ')
@@ -54,6 +60,7 @@ async function read(fork: Fork, ...channels: Uint8Array[]): Promise<string> {
 
 describe('channel reader', () => {
   const brotli = compressChannel(channelOf(singular(7)), 'brotli-10')
+  const zlib7 = compressChannel(channelOf(singular(7)), 'zlib')
 
   it('reads all batches of a channel, then the next channel', async () => {
     const first = compressChannel(channelOf(singular(1), spanOf(2), singular(3)), 'zlib')
@@ -65,9 +72,65 @@ describe('channel reader', () => {
     expect(await read('canyon', channel)).toBe('1 3')
   })
 
-  it('drops malformed batches alone', async () => {
-    const channel = channelOf(singular(1), Uint8Array.of(0, 1, 2), Uint8Array.of(1), singular(2))
-    expect(await read('granite', compressChannel(channel, 'zlib'))).toBe('1 2')
+  /** A span of one block with one transaction of this type and data. */
+  const spanWith = (type: number, data: Uint8Array, prefix = Uint8Array.of(1, 0, 0)) => {
+    const columns = [new Uint8Array(40), Uint8Array.of(1, 0, 1), Uint8Array.of(0, 0), new Uint8Array(84)]
+    return concatBytes(prefix, ...columns, type < 0xc0 ? Uint8Array.of(type) : EMPTY_BYTES, data, Uint8Array.of(0, 0))
+  }
+
+  // Each stands between two sound batches.
+  it.each([
+    ['a singular batch with a field too many', singularWith([HASH, 0, HASH, 1, [], 1])],
+    ['a singular batch with a field too few', singularWith([HASH, 0, HASH, 1])],
+    ['a singular batch with a short hash', singularWith([new Uint8Array(31), 0, HASH, 1, []])],
+    ['a singular batch with a number that is not minimal', singularWith([HASH, Uint8Array.of(0, 1), HASH, 1, []])],
+    ['a singular batch with a number of 65 bits', singularWith([HASH, 2n ** 64n, HASH, 1, []])],
+    ['a singular batch with a transaction that is a list', singularWith([HASH, 0, HASH, 1, [[1]]])],
+    ['a singular batch that is a string', Uint8Array.of(0, 0x81, 0x90)],
+    ['a type byte alone', Uint8Array.of(0)],
+    ['a span without content', Uint8Array.of(1)],
+    ['a span without blocks', concatBytes(Uint8Array.of(1, 0, 0), new Uint8Array(41))],
+    ['a span whose first number has 65 bits', concatBytes(Uint8Array.of(1), new Uint8Array(9).fill(0xff), spanOf(2))],
+    [
+      'a span with an origin bit too many',
+      concatBytes(Uint8Array.of(1, 0, 0), new Uint8Array(40), Uint8Array.of(1, 2, 0)),
+    ],
+    ['a span with transaction data that are a string', spanWith(2, Uint8Array.of(0x80))],
+    ['a span with truncated columns', spanWith(2, Uint8Array.of(0xc1))],
+    ['an unknown batch type', Uint8Array.of(2, 1)],
+    ['an empty item', EMPTY_BYTES],
+  ])('leaves the channel at %s, whatever the fork', async (_, batch) => {
+    const channel = compressChannel(channelOf(singular(1), batch, singular(2)), 'zlib')
+    for (const fork of ['canyon', 'granite', 'holocene'] as const) expect(await read(fork, channel, zlib7)).toBe('1 7')
+  })
+
+  it.each([
+    ['type 3', spanWith(3, Uint8Array.of(0xc0))],
+    ['type 0', concatBytes(spanWith(0, Uint8Array.of(0xc0)), Uint8Array.of(0))],
+    ['a legacy type without fields', concatBytes(spanWith(0xc0, Uint8Array.of(0xc0)), Uint8Array.of(0))],
+    ['type 0x7d before Lagoon', spanWith(0x7d, Uint8Array.of(0xc0))],
+  ])('drops a span alone that has a transaction of %s', async (_, batch) => {
+    const channel = compressChannel(channelOf(singular(1), batch, singular(2)), 'zlib')
+    expect(await read('holocene', channel)).toBe('1 2')
+  })
+
+  it('takes type 0x7d from Lagoon on', async () => {
+    const channel = compressChannel(channelOf(spanWith(0x7d, Uint8Array.of(0xc1, 5))), 'zlib')
+    expect(await read('karst', channel)).toBe('')
+    expect(await read('lagoon', channel)).toBe('0s')
+  })
+
+  it('ignores bytes behind a batch within its item', async () => {
+    const more = Uint8Array.of(9, 9, 9)
+    const channel = channelOf(concatBytes(singular(1), more), concatBytes(spanOf(2), more), singular(3))
+    expect(await read('granite', compressChannel(channel, 'zlib'))).toBe('1 2s 3')
+  })
+
+  it('reads numbers up to 64 bits, which are for the rules to judge', async () => {
+    const prev = new ScriptedStage<Uint8Array>()
+    prev.push(compressChannel(channelOf(singularWith([HASH, 2n ** 64n - 1n, HASH, 2n ** 53n + 1n, []])), 'zlib'))
+    const [batch] = await drain(new ChannelReader({ prev, logger: silentLogger }, CONFIG))
+    expect(batch).toMatchObject({ epochNumber: 2 ** 64, timestamp: 2 ** 53 })
   })
 
   it('leaves a channel whose RLP breaks, keeping what came before', async () => {

@@ -1,13 +1,21 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type Batch, decodeBatch, isForkActive, maxRlpBytesPerChannel, readChannelBatches } from '../protocol/index.ts'
+import { runInTurns } from '../../lib/steps.ts'
+import {
+  type Batch,
+  buildSpanBatch,
+  isForkActive,
+  maxRlpBytesPerChannel,
+  openChannelBatches,
+  readBatch,
+} from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { ChannelStage } from './channelBank.ts'
 import type { Pull } from './types.ts'
 
 /**
- * Fifth stage: batches out of complete channels. A batch that is malformed, or a span batch before Delta, is dropped alone; a
- * fault of the compressed stream or of its RLP loses the rest of the channel.
+ * Fifth stage: batches out of complete channels. A fault of the compressed stream, of its RLP or of a batch's layout loses the rest of the channel; a
+ * span batch before Delta, and one whose columns make no transactions, is dropped alone.
  */
 export class ChannelReader {
   private readonly prev: ChannelStage
@@ -26,20 +34,25 @@ export class ChannelReader {
   }
 
   async next(): Promise<Pull<Batch>> {
+    let channel: Uint8Array | undefined
     if (this.reading === undefined) {
       const data = await this.prev.next()
       if (data === 'again' || data === 'empty') return data
-      const l1Time = this.origin.timestamp
-      const fjord = isForkActive(this.config, 'fjord', l1Time)
-      const maxRlpBytes = maxRlpBytesPerChannel(this.config, l1Time)
-      this.reading = readChannelBatches(data, { fjord, maxRlpBytes })[Symbol.iterator]()
+      channel = data
     }
-    const bytes = this.nextBytes(this.reading)
-    if (bytes === undefined) {
-      this.reading = undefined
-      return 'again'
+    try {
+      if (channel !== undefined) this.reading = await this.open(channel)
+      const item = this.reading?.next()
+      if (item?.done === false) return (await this.decode(item.value)) ?? 'again'
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      this.logger.warn('Leaving channel that does not decode', {
+        l1Block: this.origin.number,
+        err: describeError(error),
+      })
     }
-    return this.decode(bytes) ?? 'again'
+    this.reading = undefined
+    return 'again'
   }
 
   /** Leaves the channel that is being read, and the one being assembled. */
@@ -48,29 +61,27 @@ export class ChannelReader {
     this.prev.flushChannel()
   }
 
-  private nextBytes(reading: Iterator<Uint8Array>): Uint8Array | undefined {
-    try {
-      const { value, done } = reading.next()
-      return done ? undefined : value
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      this.logger.warn('Leaving channel that does not decode', {
-        l1Block: this.origin.number,
-        err: describeError(error),
-      })
-      return undefined
-    }
+  private open(data: Uint8Array): Promise<Iterator<Uint8Array>> {
+    const l1Time = this.origin.timestamp
+    const fjord = isForkActive(this.config, 'fjord', l1Time)
+    return openChannelBatches(data, { fjord, maxRlpBytes: maxRlpBytesPerChannel(this.config, l1Time) })
   }
 
-  private decode(bytes: Uint8Array): Batch | undefined {
+  /** undefined when this batch alone is lost. Throws DecodeError when the rest of the channel is. */
+  private async decode(bytes: Uint8Array): Promise<Batch | undefined> {
+    const read = await runInTurns(readBatch(bytes))
+    if (read.type === 'singular') return read
+    const l1Block = this.origin.number
+    if (!isForkActive(this.config, 'delta', this.origin.timestamp)) {
+      this.logger.warn('Dropping span batch before Delta', { l1Block })
+      return undefined
+    }
     try {
-      const batch = decodeBatch(bytes, this.config)
-      if (batch.type === 'singular' || isForkActive(this.config, 'delta', this.origin.timestamp)) return batch
-      this.logger.warn('Dropping span batch before Delta', { l1Block: this.origin.number })
+      return await runInTurns(buildSpanBatch(read, this.config))
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      this.logger.warn('Dropping malformed batch', { l1Block: this.origin.number, err: describeError(error) })
+      this.logger.warn('Dropping malformed span batch', { l1Block, err: describeError(error) })
+      return undefined
     }
-    return undefined
   }
 }

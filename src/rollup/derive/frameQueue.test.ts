@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
 import { encodeFrames } from '../protocol/index.ts'
 import { FrameQueue, pruneFrames } from './frameQueue.ts'
+import { testConfig } from './testUtils/config.ts'
 import { drain, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
 
 describe('frames dropped under Holocene rules', () => {
@@ -36,14 +37,14 @@ describe('frame queue', () => {
 
   it.each([false, true])('ignores data that do not parse (holocene: %s)', async (holocene) => {
     const prev = new ScriptedStage<Uint8Array>()
-    const queue = new FrameQueue({ prev, logger: silentLogger }, { holocene })
+    const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig(holocene ? 'holocene' : 'granite'))
     prev.push(...malformed, encodeFrames(frames('A0 A1')), ...malformed, encodeFrames(frames('A2!')))
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'A1', 'A2!'])
   })
 
   it('prunes within one transaction, not across', async () => {
     const prev = new ScriptedStage<Uint8Array>()
-    const queue = new FrameQueue({ prev, logger: silentLogger }, { holocene: true })
+    const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig('holocene'))
     prev.push(encodeFrames(frames('A0 A1 B0')), encodeFrames(frames('A1 A2!')))
     expect((await drain(queue)).map(nameOf)).toEqual(['B0', 'A1', 'A2!'])
     prev.at(2).push(encodeFrames(frames('A0 C1')), encodeFrames(frames('A0 A1!')))
@@ -52,7 +53,7 @@ describe('frame queue', () => {
 
   it('keeps everything before Holocene', async () => {
     const prev = new ScriptedStage<Uint8Array>()
-    const queue = new FrameQueue({ prev, logger: silentLogger }, { holocene: false })
+    const queue = new FrameQueue({ prev, logger: silentLogger }, testConfig('granite'))
     prev.push(encodeFrames(frames('A0 B0 A0 A7')), encodeFrames(frames('C1!')))
     expect((await drain(queue)).map(nameOf)).toEqual(['A0', 'B0', 'A0', 'A7', 'C1!'])
   })

@@ -1,7 +1,7 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { decodeFrames, type Frame } from '../protocol/index.ts'
-import type { L1BlockRef } from '../protocol/types.ts'
+import { decodeFrames, type Frame, isForkActive } from '../protocol/index.ts'
+import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { Pull } from './types.ts'
 
 /** Source of raw batcher data with the L1 block it comes from. */
@@ -11,19 +11,19 @@ export interface DataStage {
 }
 
 /**
- * Third stage: frames out of batcher data; whatever does not parse is ignored whole. With `holocene` the frames of each piece of
+ * Third stage: frames out of batcher data; whatever does not parse is ignored whole. In L1 blocks of Holocene the frames of each piece of
  * data (a transaction's or a blob's) are first rid of those that no channel can use (specs: holocene/derivation, "Frame Queue").
  */
 export class FrameQueue {
   private readonly prev: DataStage
   private readonly logger: Logger
-  private readonly holocene: boolean
+  private readonly config: RollupConfig
   private ready: Frame[] = []
 
-  constructor({ prev, logger }: { prev: DataStage; logger: Logger }, { holocene }: { holocene: boolean }) {
+  constructor({ prev, logger }: { prev: DataStage; logger: Logger }, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
-    this.holocene = holocene
+    this.config = config
   }
 
   get origin(): L1BlockRef {
@@ -43,7 +43,7 @@ export class FrameQueue {
   private parse(data: Uint8Array): Frame[] {
     try {
       const frames = decodeFrames(data)
-      return this.holocene ? pruneFrames(frames) : frames
+      return isForkActive(this.config, 'holocene', this.origin.timestamp) ? pruneFrames(frames) : frames
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       this.logger.warn('Ignoring batcher data without frames', {

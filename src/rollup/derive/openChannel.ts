@@ -44,7 +44,7 @@ export class OpenChannel {
     if (this.inOrder && frame.number !== this.frames.size) return 'frame out of order'
     if (frame.isLast) {
       this.endNumber = frame.number
-      for (const held of this.frames.values()) if (held.number > frame.number) this.remove(held)
+      this.prune(frame.number)
     }
     this.frames.set(frame.number, frame)
     this.accountedBytes += accounted(frame)
@@ -57,9 +57,15 @@ export class OpenChannel {
     return concatBytes(...parts)
   }
 
-  private remove(frame: Frame): void {
-    this.frames.delete(frame.number)
-    this.accountedBytes -= accounted(frame)
+  /**
+   * Drops what stands above the closing frame. The reference node takes all frames off the size then, those that it keeps
+   * too; the size decides which channels a full bank drops, so it has to be the same.
+   */
+  private prune(endNumber: number): void {
+    const beyond = [...this.frames.keys()].filter((number) => number > endNumber)
+    if (beyond.length === 0) return
+    for (const number of beyond) this.frames.delete(number)
+    this.accountedBytes = 0
   }
 }
 

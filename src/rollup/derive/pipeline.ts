@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { isForkActive } from '../protocol/index.ts'
-import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import { FORKS, type Fork, type L1BlockRef, type L2BlockRef, type RollupConfig } from '../protocol/types.ts'
 import { createAttributesBuilder } from './attributesBuilder.ts'
 import { AttributesQueue } from './attributesQueue.ts'
 import { BatchQueue } from './batchQueue.ts'
@@ -98,9 +98,10 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
       const pulled = await current.attributes.next(pendingSafe)
       if (pulled === 'again') return { kind: 'progress' }
       if (pulled !== 'empty') return { kind: 'attributes', derived: pulled }
+      const before = current.traversal.origin
       if (!(await current.traversal.advance())) return { kind: 'idle' }
       const { origin } = current.traversal
-      if (!current.holocene && isForkActive(config, 'holocene', origin.timestamp)) {
+      if (!current.holocene && firstForkBetween(config, before, origin) === 'holocene') {
         // What is held under the old rules is thrown away; the known L1 blocks stay (specs: holocene/derivation, "Activation").
         logger.info('Derivation changes to Holocene rules', { l1: origin.number })
         const attributes = upperStages(current, { holocene: true }, { l2, logger, builder, config })
@@ -115,13 +116,23 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
   }
 }
 
+/**
+ * The fork that changes the stages between two L1 blocks: the reference node looks at the first only, so that an earlier one that activates
+ * in the same gap hides Holocene's stages until the next reset.
+ */
+function firstForkBetween(config: RollupConfig, before: L1BlockRef, after: L1BlockRef): Fork | undefined {
+  return FORKS.find(
+    (fork) => isForkActive(config, fork, after.timestamp) && !isForkActive(config, fork, before.timestamp),
+  )
+}
+
 /** Everything above retrieval, under the rules before or from Holocene. */
 function upperStages(
   { retrieval, window }: Pick<Stages, 'retrieval' | 'window'>,
   { holocene }: { holocene: boolean },
   { l2, logger, builder, config }: { l2: L2Source; logger: Logger; builder: AttributesBuilder; config: RollupConfig },
 ): AttributesQueue {
-  const frames = new FrameQueue({ prev: retrieval, logger }, { holocene })
+  const frames = new FrameQueue({ prev: retrieval, logger }, config)
   const channels = holocene
     ? new ChannelAssembler({ prev: frames, logger }, config)
     : new ChannelBank({ prev: frames, logger }, config)

@@ -1,12 +1,14 @@
 import type { Logger } from '../../lib/logger.ts'
-import type { SingularBatch } from '../protocol/index.ts'
-import type { L2BlockRef } from '../protocol/types.ts'
+import type { SingularBatch, SpanBatch } from '../protocol/index.ts'
+import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
 /** What remains of the span batch that was accepted last, given out block by block. */
 export class ReadySpan {
   private readonly logger: Logger
   private readonly blockTimeS: number
-  private batches: SingularBatch[] = []
+  private batch: SpanBatch | undefined
+  private position = 0
+  private l1Blocks: readonly L1BlockRef[] = []
 
   constructor(logger: Logger, blockTimeS: number) {
     this.logger = logger
@@ -14,27 +16,55 @@ export class ReadySpan {
   }
 
   get isEmpty(): boolean {
-    return this.batches.length === 0
+    return this.batch === undefined
   }
 
-  set(batches: SingularBatch[]): void {
-    this.batches = batches
+  /**
+   * Takes the blocks above `safeHead`; their parent hashes are filled in as the chain grows. False when one names an L1 origin that is not among
+   * the known ones, which follow on each other.
+   */
+  set(batch: SpanBatch, { l1Blocks, safeHead }: { l1Blocks: readonly L1BlockRef[]; safeHead: L2BlockRef }): boolean {
+    const ahead = (safeHead.timestamp - batch.timestampAt(0)) / this.blockTimeS + 1
+    const first = Math.max(0, ahead)
+    // Origins only grow within an accepted batch, so the ends stand for all between them.
+    const isKnown = (index: number) => originOf(l1Blocks, batch.epochNumberAt(index)) !== undefined
+    if (!isKnown(first) || !isKnown(batch.blockCount - 1)) return false
+    this.batch = batch
+    this.position = first
+    this.l1Blocks = l1Blocks
+    return true
   }
 
   clear(): void {
-    this.batches = []
+    this.batch = undefined
+    this.l1Blocks = []
   }
 
   /** The batch due on `parent`; undefined when none is left, or the block made of the one before was not accepted. */
   next(parent: L2BlockRef): SingularBatch | undefined {
-    const [next] = this.batches
-    if (next === undefined) return undefined
-    if (next.timestamp !== parent.timestamp + this.blockTimeS) {
-      this.logger.warn('Dropping the rest of a span batch', { timestamp: next.timestamp, parent: parent.number })
+    const { batch, position } = this
+    if (batch === undefined) return undefined
+    const timestamp = batch.timestampAt(position)
+    const origin = originOf(this.l1Blocks, batch.epochNumberAt(position))
+    if (timestamp !== parent.timestamp + this.blockTimeS || origin === undefined) {
+      this.logger.warn('Dropping the rest of a span batch', { timestamp, parent: parent.number })
       this.clear()
       return undefined
     }
-    this.batches.shift()
-    return { ...next, parentHash: parent.hash }
+    const transactions = batch.transactionsAt(position)
+    this.position++
+    if (this.position === batch.blockCount) this.clear()
+    return {
+      type: 'singular',
+      parentHash: parent.hash,
+      epochNumber: origin.number,
+      epochHash: origin.hash,
+      timestamp,
+      transactions,
+    }
   }
+}
+
+function originOf(l1Blocks: readonly L1BlockRef[], epochNumber: number): L1BlockRef | undefined {
+  return l1Blocks[epochNumber - (l1Blocks[0]?.number ?? 0)]
 }

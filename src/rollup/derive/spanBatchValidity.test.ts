@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
 import { encodeDepositTx, l1InfoDepositTx, type SpanBatch, type SpanBatchElement } from '../protocol/index.ts'
-import type { Fork, L2BlockRef, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
+import { spanBatchOf } from '../protocol/testUtils/spanBatch.ts'
+import type { Fork, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
 import type { BatchContext, BatchVerdict } from './batchValidity.ts'
-import {
-  checkSpanBatch,
-  checkSpanBatchHolocene,
-  checkSpanBatchPrefix,
-  expandSpanBatch,
-  type L2Lookup,
-} from './spanBatchValidity.ts'
+import { ReadySpan } from './readySpan.ts'
+import { checkSpanBatch, checkSpanBatchHolocene, checkSpanBatchPrefix, type L2Lookup } from './spanBatchValidity.ts'
 import { fakeHash, GENESIS_TIME, l1Ref, l2Ref, testConfig } from './testUtils/config.ts'
 
 // L2: blocks 1 and 2 have L1 origin 0, 3 to 5 origin 1, and so on. The safe head is block 4 (time 8); L1 is known from
@@ -24,14 +21,12 @@ function element(number: number, epochNumber: number, transactions: Uint8Array[]
 
 function span(elements: Element[], change: Partial<SpanBatch> = {}, parent = 4): SpanBatch {
   const last = elements.at(-1)?.epochNumber ?? 0
-  return {
-    type: 'span',
+  return spanBatchOf({
     parentCheck: check20(fakeHash('l2', parent)),
     l1OriginCheck: check20(fakeHash('l1', last)),
-    l1OriginNumber: BigInt(last),
-    elements: elements.map((item) => ({ ...item, originChanged: false })),
+    elements,
     ...change,
-  }
+  })
 }
 
 function check20(hash: `0x${string}`): `0x${string}` {
@@ -89,7 +84,6 @@ const undecided: BatchVerdict = { kind: 'undecided', reason: expect.any(String) 
 const PREFIX_CASES: Case[] = [
   { id: 'continues the safe chain', batch: span(NEXT), expected: accept },
   { id: 'no L1 block known', batch: span(NEXT), context: { l1Blocks: [] }, expected: undecided },
-  { id: 'no blocks', batch: span([]), expected: dropped('without blocks') },
   {
     id: 'first epoch is the next one and not known',
     batch: span([element(6, 2)], {}, 5),
@@ -139,7 +133,7 @@ const PREFIX_CASES: Case[] = [
   {
     id: 'begins at genesis',
     batch: span([0, 1, 2, 3, 4, 5].map((number) => element(number, number < 3 ? 0 : 1))),
-    expected: dropped('genesis'),
+    expected: undecided,
   },
   {
     id: 'other parent',
@@ -165,7 +159,8 @@ const PREFIX_CASES: Case[] = [
     batch: span([...NEXT, element(8, 3), element(9, 3), element(10, 4)]),
     expected: undecided,
   },
-  { id: 'end older than the safe head', batch: span([element(5, 0)]), expected: dropped('older') },
+  { id: 'end older than the safe head', batch: span([element(5, 0)]), expected: undecided },
+  { id: 'first epoch below zero', batch: span([element(5, 2 ** 64), element(6, 0)]), expected: dropped('ahead') },
   {
     id: 'first epoch older than its parent',
     batch: span([element(5, 0), element(6, 1)]),
@@ -213,6 +208,7 @@ const BLOCK_CASES: Case[] = [
   { id: 'deposit', batch: span([element(5, 1), element(6, 2, [Uint8Array.of(0x7e)])]), expected: dropped('deposit') },
   { id: 'empty transaction', batch: span([element(5, 1, [new Uint8Array(0)])]), expected: dropped('is empty') },
   { id: 'set-code transaction', batch: span([element(5, 1, [Uint8Array.of(4)])]), expected: dropped('set-code') },
+  { id: 'type 0x7d', batch: span([element(5, 1, [Uint8Array.of(0x7d)])]), expected: dropped('before Lagoon') },
   {
     id: 'overlap with other transactions',
     batch: span([element(3, 1, [Uint8Array.of(0x02, 0xc1)]), element(4, 1), element(5, 1)], {}, 2),
@@ -276,17 +272,34 @@ describe('validity of span batches before Holocene', () => {
 
 describe('taking a span batch apart', () => {
   const l1Blocks = [l1Ref(1), l1Ref(2)]
+  const ready = () => new ReadySpan(silentLogger, 2)
 
-  it('gives the blocks after the parent with their epoch hashes', () => {
-    const parent: L2BlockRef = l2Ref(5, 1)
-    const blocks = expandSpanBatch({ l1Blocks, parent }, span(NEXT))
-    expect(blocks?.map(({ timestamp, epochHash }) => [timestamp, epochHash])).toEqual([
-      [GENESIS_TIME + 12, fakeHash('l1', 2)],
-      [GENESIS_TIME + 14, fakeHash('l1', 2)],
-    ])
+  it('gives the blocks after the parent with its hash and those of their epochs, one after the other', () => {
+    const rest = ready()
+    expect(rest.set(span(NEXT), { l1Blocks, safeHead: l2Ref(5, 1) })).toBe(true)
+    expect(rest.next(l2Ref(5, 1))).toMatchObject({
+      parentHash: fakeHash('l2', 5),
+      timestamp: GENESIS_TIME + 12,
+      epochNumber: 2,
+      epochHash: fakeHash('l1', 2),
+    })
+    expect(rest.isEmpty).toBe(false)
+    expect(rest.next(l2Ref(6, 2))).toMatchObject({ parentHash: fakeHash('l2', 6), timestamp: GENESIS_TIME + 14 })
+    expect(rest.isEmpty).toBe(true)
+    expect(rest.next(l2Ref(7, 2))).toBeUndefined()
   })
 
-  it('fails for a block whose origin is not known', () => {
-    expect(expandSpanBatch({ l1Blocks, parent: PARENT }, span([element(5, 1), element(6, 3)]))).toBeUndefined()
+  it('forgets the rest when the parent is not the block that it gave', () => {
+    const rest = ready()
+    rest.set(span(NEXT), { l1Blocks, safeHead: PARENT })
+    expect(rest.next(l2Ref(5, 1))).toBeUndefined()
+    expect(rest.isEmpty).toBe(true)
+  })
+
+  it.each([
+    ['last', [element(5, 1), element(6, 3)]],
+    ['first', [element(5, 0), element(6, 1)]],
+  ])('takes none whose %s origin is not known', (_, elements) => {
+    expect(ready().set(span(elements), { l1Blocks, safeHead: PARENT })).toBe(false)
   })
 })

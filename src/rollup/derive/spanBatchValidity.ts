@@ -1,11 +1,5 @@
 import { equalBytes } from '../../lib/bytes.ts'
-import {
-  isDepositTx,
-  isForkActive,
-  l1InfoOfTransactions,
-  type SingularBatch,
-  type SpanBatch,
-} from '../protocol/index.ts'
+import { isDepositTx, isForkActive, l1InfoOfTransactions, type SpanBatch } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 import {
   ACCEPT,
@@ -37,33 +31,32 @@ export async function checkSpanBatchPrefix(
 ): Promise<SpanPrefixVerdict> {
   const { config, l1Blocks, inclusion } = context
   const [epoch, nextEpoch] = l1Blocks
-  const first = batch.elements[0]
-  const last = batch.elements.at(-1)
   if (epoch === undefined) return { verdict: undecided('no L1 block is known') }
-  if (first === undefined || last === undefined) return { verdict: drop('span batch without blocks') }
+  const firstTimestamp = batch.timestampAt(0)
+  const firstEpoch = batch.epochNumberAt(0)
+  const lastEpoch = batch.epochNumberAt(batch.blockCount - 1)
 
   let origin = epoch
-  if (first.epochNumber === epoch.number + 1) {
+  if (firstEpoch === epoch.number + 1) {
     if (nextEpoch === undefined) return { verdict: undecided('the next L1 block is not known') }
     origin = nextEpoch
   }
   if (!isForkActive(config, 'delta', origin.timestamp)) return { verdict: drop('span batch before Delta') }
-  const timing = checkTimestamps(context, first.timestamp, last.timestamp)
+  const timing = checkTimestamps(context, firstTimestamp, batch.timestampAt(batch.blockCount - 1))
   if (timing !== undefined) return { verdict: timing }
 
-  const parent = await findParent(context, first.timestamp, l2)
+  const parent = await findParent(context, firstTimestamp, l2)
   if ('kind' in parent) return { verdict: parent }
   if (!parent.hash.startsWith(batch.parentCheck)) return { verdict: drop('parent check does not match') }
-  if (first.epochNumber + config.seqWindowSize < inclusion.number) {
+  if (firstEpoch + config.seqWindowSize < inclusion.number) {
     return { verdict: drop('included after the sequencing window') }
   }
-  if (first.epochNumber > parent.l1Origin.number + 1) return { verdict: drop('first epoch is more than one ahead') }
-  // An end that is older than what is known can never be checked: it would contradict the safe chain.
-  if (last.epochNumber < epoch.number) return { verdict: drop('last epoch is older than that of the safe head') }
-  const end = l1Blocks.find((block) => block.number === last.epochNumber)
+  if (firstEpoch > parent.l1Origin.number + 1) return { verdict: drop('first epoch is more than one ahead') }
+  // Also an end that is older than all that is known is undecided for the reference node, and can never be decided then.
+  const end = l1Blocks.find((block) => block.number === lastEpoch)
   if (end === undefined) return { verdict: undecided('the L1 origin of the last block is not known') }
   if (!end.hash.startsWith(batch.l1OriginCheck)) return { verdict: drop('L1 origin check does not match') }
-  if (first.epochNumber < parent.l1Origin.number) return { verdict: drop('first epoch is older than its parent') }
+  if (firstEpoch < parent.l1Origin.number) return { verdict: drop('first epoch is older than its parent') }
   return { verdict: ACCEPT, parentBlock: parent }
 }
 
@@ -89,26 +82,6 @@ export async function checkSpanBatchHolocene(
   return (await checkOverlap(context, batch, parentBlock, l2)) ?? ACCEPT
 }
 
-/**
- * The span's blocks after `parent` as singular batches; their parent hashes are to be filled in as the chain grows. undefined
- * when one names an L1 origin that is not among the known ones.
- */
-export function expandSpanBatch(
-  { l1Blocks, parent }: Pick<BatchContext, 'l1Blocks' | 'parent'>,
-  batch: SpanBatch,
-): SingularBatch[] | undefined {
-  const originByNumber = new Map(l1Blocks.map((block) => [block.number, block]))
-  const singular: SingularBatch[] = []
-  for (const { timestamp, epochNumber, transactions } of batch.elements) {
-    if (timestamp <= parent.timestamp) continue
-    const origin = originByNumber.get(epochNumber)
-    if (origin === undefined) return undefined
-    const epochHash = origin.hash
-    singular.push({ type: 'singular', parentHash: parent.hash, epochNumber, epochHash, timestamp, transactions })
-  }
-  return singular
-}
-
 /** The L2 block before the span: the safe head, or one further back where the span overlaps the safe chain. */
 async function findParent(
   { config, parent: safeHead }: BatchContext,
@@ -120,34 +93,39 @@ async function findParent(
   const overlapSeconds = safeHead.timestamp - firstTimestamp
   if (overlapSeconds % config.blockTime !== 0) return drop('timestamp does not meet the block time')
   const number = safeHead.number - overlapSeconds / config.blockTime - 1
-  if (number < config.genesis.l2.number) return drop('span batch begins at genesis')
+  // The reference node fails to look it up, and so comes to no decision.
+  if (number < config.genesis.l2.number) return undecided('span batch begins at genesis or before it')
   return (await l2.blockRefByNumber(number)) ?? missingL2Block(number)
 }
 
 function checkNewBlocks(context: BatchContext, batch: SpanBatch, parentBlock: L2BlockRef): BatchVerdict | undefined {
   const { config, l1Blocks, parent } = context
-  const indexByNumber = new Map(l1Blocks.map((block, index) => [block.number, index]))
-  let previousEpoch = parentBlock.l1Origin.number
-  for (const { timestamp, epochNumber, transactions } of batch.elements) {
-    const originAdvanced = epochNumber > previousEpoch
-    previousEpoch = epochNumber
-    if (timestamp <= parent.timestamp) continue
-    const index = indexByNumber.get(epochNumber)
-    const origin: L1BlockRef | undefined = index === undefined ? undefined : l1Blocks[index]
-    if (index === undefined || origin === undefined)
-      return drop(`epoch ${epochNumber} is not among the known L1 blocks`)
+  const [known] = l1Blocks
+  for (let i = firstBlockAfter(batch, parentBlock, parent); i < batch.blockCount; i++) {
+    const timestamp = batch.timestampAt(i)
+    const epochNumber = batch.epochNumberAt(i)
+    const previousEpoch = i === 0 ? parentBlock.l1Origin.number : batch.epochNumberAt(i - 1)
+    const index = epochNumber - (known?.number ?? 0)
+    const origin: L1BlockRef | undefined = l1Blocks[index]
+    if (origin === undefined) return drop(`epoch ${epochNumber} is not among the known L1 blocks`)
+    const transactions = batch.transactionsAt(i)
     const verdict =
       checkOriginTime({
         config,
         timestamp,
         origin,
         nextOrigin: l1Blocks[index + 1],
-        originAdvanced,
+        originAdvanced: epochNumber > previousEpoch,
         isEmpty: transactions.length === 0,
       }) ?? checkTransactions(config, timestamp, transactions)
     if (verdict !== undefined) return verdict
   }
   return undefined
+}
+
+/** Index of the span's first block above the safe head. */
+function firstBlockAfter(batch: SpanBatch, parentBlock: L2BlockRef, safeHead: L2BlockRef): number {
+  return Math.min(batch.blockCount, safeHead.number - parentBlock.number)
 }
 
 async function checkOverlap(
@@ -157,16 +135,16 @@ async function checkOverlap(
   l2: L2Lookup,
 ): Promise<BatchVerdict | undefined> {
   for (let number = parentBlock.number + 1; number <= safeHead.number; number++) {
-    const element = batch.elements[number - parentBlock.number - 1]
-    if (element === undefined) return drop('span batch ends before the safe head')
+    const index = number - parentBlock.number - 1
+    const transactions = batch.transactionsAt(index)
     const envelope = (await l2.payloadByNumber(number)) ?? missingL2Block(number)
     const existing = envelope.payload.transactions
     const sequenced = existing.filter((transaction) => !isDepositTx(transaction))
     const same =
-      sequenced.length === element.transactions.length &&
-      sequenced.every((transaction, index) => equalBytes(transaction, element.transactions[index] ?? NOTHING))
+      sequenced.length === transactions.length &&
+      sequenced.every((transaction, position) => equalBytes(transaction, transactions.at(position) ?? NOTHING))
     if (!same) return drop(`transactions differ from those of L2 block ${number}`)
-    if (l1InfoOfTransactions(existing).number !== element.epochNumber) {
+    if (l1InfoOfTransactions(existing).number !== batch.epochNumberAt(index)) {
       return drop(`L1 origin differs from that of L2 block ${number}`)
     }
   }

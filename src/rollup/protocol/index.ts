@@ -1,4 +1,4 @@
-export { type Batch, decodeBatch } from './batch.ts'
+export { type Batch, decodeBatch, readBatch } from './batch.ts'
 export { BLOB_BYTES, decodeBlob, encodeBlob, MAX_BLOB_DATA_BYTES } from './blob.ts'
 export { type BlobScheduleEntry, blobBaseFee, l1BlobBaseFee } from './blobFee.ts'
 export {
@@ -12,6 +12,7 @@ export {
   COMPRESSION_ALGORITHMS,
   type CompressionAlgorithm,
   compressChannel,
+  openChannelBatches,
   type ReadChannelOptions,
   readChannelBatches,
 } from './channel.ts'
@@ -138,7 +139,7 @@ export {
   upgradeSourceHash,
   userDepositSourceHash,
 } from './sourceHash.ts'
-export { decodeSpanBatch } from './spanBatch.ts'
+export { buildSpanBatch, decodeSpanBatch } from './spanBatch.ts'
 export { encodeDecodedSpanBatch, encodeSpanBatch, type SpanBatchBlock, SpanBatchEncoder } from './spanBatchEncoder.ts'
 export type { SpanBatch, SpanBatchElement } from './spanBatchTypes.ts'
 export {
@@ -155,6 +156,7 @@ export {
   CONFIG_UPDATE_TOPIC,
   systemConfigFromPayload,
 } from './systemConfig.ts'
+export { marksOf, type TransactionList } from './transactionList.ts'
 export {
   type AltDaConfig,
   type BlockId,

@@ -1,6 +1,9 @@
+import { runNow, type Steps } from '../../lib/steps.ts'
+
 // A decoder of zlib streams (RFC 1950 and 1951) that keeps what it has decoded when the data turn out to be corrupt or
 // too long: node:zlib throws all output away then, but batches that stand before a fault in a channel are valid. Only such
-// channels come here; the native decoder is several times faster on sound ones.
+// channels come here; the native decoder is several times faster on sound ones. It reads as Go's compress/zlib does, by which the
+// reference node does: that decides how much of a broken stream counts.
 
 const MAX_BITS = 15
 const LENGTH_BASE = [
@@ -26,9 +29,13 @@ export interface InflatedPrefix {
 
 /** Decodes a zlib stream up to `maxBytes` of output. Never throws. */
 export function inflatePrefix(data: Uint8Array, maxBytes: number): InflatedPrefix {
+  return runNow(inflatePrefixSteps(data, maxBytes))
+}
+
+export function* inflatePrefixSteps(data: Uint8Array, maxBytes: number): Steps<InflatedPrefix> {
   const state = new Inflater(data, maxBytes)
   try {
-    state.run()
+    yield* state.run()
   } catch (error) {
     if (!(error instanceof InflateFault)) throw error
     return { output: state.output(), fault: error.message }
@@ -42,46 +49,71 @@ class InflateFault extends Error {}
 interface HuffmanCode {
   counts: Uint16Array
   symbols: Uint16Array
+  /** Bits that must be there before a symbol is read, though it may have fewer. */
+  leastBits: number
 }
+
+interface BlockCodes {
+  literals: HuffmanCode
+  distances: HuffmanCode
+}
+
+const END_OF_BLOCK = 256
+/** Deflate makes at most 258 bytes of two bits. Pages that are not written to cost nothing, growing would copy. */
+const MAX_EXPANSION = 1032
+/** Output between two turns of the event loop. */
+const OUTPUT_PER_STEP = 32_768
 
 class Inflater {
   private readonly data: Uint8Array
-  private readonly maxBytes: number
   private position = 2
   private bits = 0
   private bitCount = 0
-  private buffer: Uint8Array<ArrayBuffer>
+  private readonly buffer: Uint8Array<ArrayBuffer>
   private length = 0
 
   constructor(data: Uint8Array, maxBytes: number) {
     this.data = data
-    this.maxBytes = maxBytes
-    this.buffer = new Uint8Array(Math.min(maxBytes, Math.max(1024, data.length * 4)))
+    this.buffer = new Uint8Array(Math.min(maxBytes, data.length * MAX_EXPANSION))
   }
 
   output(): Uint8Array {
     return this.buffer.subarray(0, this.length)
   }
 
-  run(): void {
+  *run(): Steps<void> {
     const method = this.data[0] ?? 0
     const flags = this.data[1] ?? 0
     const windowTooLarge = method >> 4 > 7
-    if ((method & 0x0f) !== 8 || windowTooLarge || ((method << 8) | flags) % 31 !== 0 || (flags & 0x20) !== 0) {
+    if ((method & 0x0f) !== 8 || windowTooLarge || ((method << 8) | flags) % 31 !== 0) {
       throw new InflateFault('bad zlib header')
     }
+    if ((flags & 0x20) !== 0) this.skipDictionaryId()
     let isLast = false
     while (!isLast) {
       isLast = this.readBits(1) === 1
       const type = this.readBits(2)
-      if (type === 0) this.storedBlock()
-      else if (type === 1) this.compressedBlock(FIXED_LENGTHS, FIXED_DISTANCES)
-      else if (type === 2) this.dynamicBlock()
-      else throw new InflateFault('bad block type')
+      if (type === 0) {
+        this.storedBlock()
+        yield
+        continue
+      }
+      if (type === 3) throw new InflateFault('bad block type')
+      const codes = type === 1 ? FIXED_CODES : this.readCodes()
+      while (!this.decodeSymbols(codes, this.length + OUTPUT_PER_STEP)) yield
     }
   }
 
-  private readBits(count: number): number {
+  /** A preset dictionary is none of ours, but an empty one, whose Adler-32 is 1, is none at all. */
+  private skipDictionaryId(): void {
+    const id = this.data.subarray(2, 6)
+    if (id.length < 4) throw new InflateFault('unexpected end of stream')
+    if (id[0] !== 0 || id[1] !== 0 || id[2] !== 0 || id[3] !== 1) throw new InflateFault('preset dictionary')
+    this.position = 6
+  }
+
+  /** Makes sure of so many bits, without taking them. */
+  private needBits(count: number): void {
     while (this.bitCount < count) {
       const byte = this.data[this.position]
       if (byte === undefined) throw new InflateFault('unexpected end of stream')
@@ -89,6 +121,10 @@ class Inflater {
       this.bits |= byte << this.bitCount
       this.bitCount += 8
     }
+  }
+
+  private readBits(count: number): number {
+    this.needBits(count)
     const value = this.bits & ((1 << count) - 1)
     this.bits >>>= count
     this.bitCount -= count
@@ -96,6 +132,7 @@ class Inflater {
   }
 
   private readSymbol(code: HuffmanCode): number {
+    this.needBits(code.leastBits)
     let value = 0
     let first = 0
     let index = 0
@@ -125,7 +162,7 @@ class Inflater {
     if (available < length) throw new InflateFault('unexpected end of stream')
   }
 
-  private dynamicBlock(): void {
+  private readCodes(): BlockCodes {
     const lengthCodes = this.readBits(5) + 257
     const distanceCodes = this.readBits(5) + 1
     const codeLengthCodes = this.readBits(4) + 4
@@ -147,13 +184,17 @@ class Inflater {
       lengths.fill(value, i, i + repeat)
       i += repeat
     }
-    this.compressedBlock(buildCode(lengths.subarray(0, lengthCodes)), buildCode(lengths.subarray(lengthCodes)))
+    const literals = buildCode(lengths.subarray(0, lengthCodes))
+    // Go reads as many bits as the end of the block has, since it has to come.
+    literals.leastBits = Math.max(literals.leastBits, lengths[END_OF_BLOCK] ?? 0)
+    return { literals, distances: buildCode(lengths.subarray(lengthCodes)) }
   }
 
-  private compressedBlock(lengthCode: HuffmanCode, distanceCode: HuffmanCode): void {
-    for (;;) {
-      const symbol = this.readSymbol(lengthCode)
-      if (symbol === 256) return
+  /** Decodes until the block ends or the output has this length; true at the end of the block. */
+  private decodeSymbols({ literals, distances }: BlockCodes, until: number): boolean {
+    while (this.length < until) {
+      const symbol = this.readSymbol(literals)
+      if (symbol === END_OF_BLOCK) return true
       if (symbol < 256) {
         if (this.reserve(1) === 0) throw new InflateFault('output limit')
         this.buffer[this.length++] = symbol
@@ -162,13 +203,14 @@ class Inflater {
       const base = LENGTH_BASE[symbol - 257]
       if (base === undefined) throw new InflateFault('bad length')
       const length = base + this.readBits(LENGTH_EXTRA[symbol - 257] ?? 0)
-      const distanceSymbol = this.readSymbol(distanceCode)
+      const distanceSymbol = this.readSymbol(distances)
       const distanceBase = DISTANCE_BASE[distanceSymbol]
       if (distanceBase === undefined) throw new InflateFault('bad distance')
       const distance = distanceBase + this.readBits(DISTANCE_EXTRA[distanceSymbol] ?? 0)
       if (distance > this.length) throw new InflateFault('distance before the start')
       this.copy(length, distance)
     }
+    return false
   }
 
   private copy(length: number, distance: number): void {
@@ -178,15 +220,9 @@ class Inflater {
     if (taken < length) throw new InflateFault('output limit')
   }
 
-  /** Makes room for `wanted` bytes and returns how many of them the limit allows. */
+  /** How many of so many bytes the limit allows. */
   private reserve(wanted: number): number {
-    const allowed = Math.min(wanted, this.maxBytes - this.length)
-    if (this.length + allowed > this.buffer.length) {
-      const grown = new Uint8Array(Math.min(this.maxBytes, Math.max(this.length + allowed, this.buffer.length * 2)))
-      grown.set(this.output())
-      this.buffer = grown
-    }
-    return allowed
+    return Math.min(wanted, this.buffer.length - this.length)
   }
 }
 
@@ -217,7 +253,11 @@ function buildCode(lengths: Uint8Array): HuffmanCode {
     symbols[offset] = symbol
     offsets[length] = offset + 1
   })
-  return { counts, symbols }
+  const leastBits = Math.max(
+    0,
+    counts.findIndex((count) => count > 0),
+  )
+  return { counts, symbols, leastBits }
 }
 
 const FIXED_LENGTHS = buildCode(
@@ -226,4 +266,6 @@ const FIXED_LENGTHS = buildCode(
 const FIXED_DISTANCES: HuffmanCode = {
   counts: Uint16Array.from({ length: MAX_BITS + 1 }, (_, length) => (length === 5 ? 30 : 0)),
   symbols: Uint16Array.from({ length: 30 }, (_, symbol) => symbol),
+  leastBits: 5,
 }
+const FIXED_CODES: BlockCodes = { literals: FIXED_LENGTHS, distances: FIXED_DISTANCES }

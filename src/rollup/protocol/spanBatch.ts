@@ -1,196 +1,145 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { toHex } from '../../lib/hex.ts'
-import { BitList } from './bitList.ts'
-import { MAX_SPAN_BATCH_ELEMENTS } from './constants.ts'
-import { RlpCursor } from './rlpCursor.ts'
-import { rebuildTransactions, type SpanTransactions } from './spanBatchTransactions.ts'
-import { SPAN_BATCH_TYPE, type SpanBatch, type SpanBatchElement, TX_TYPE, TYPED_ZERO } from './spanBatchTypes.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { runNow, type Steps } from '../../lib/steps.ts'
+import type { BitList } from './bitList.ts'
+import { isForkActive } from './forks.ts'
+import { readSpanBatchLayout, type SpanBatchLayout } from './spanBatchLayout.ts'
+import { type RebuiltTransactions, rebuildTransactions } from './spanBatchTransactions.ts'
+import { type SpanBatch, type SpanBatchElement, TX_TYPE } from './spanBatchTypes.ts'
+import { type MarkedTransactions, marksOf, markTransaction, noMarks, PackedTransactions } from './transactionList.ts'
 import type { RollupConfig } from './types.ts'
 
-/** More RLP than this of one transaction is refused, as the reference node does. */
-const MAX_TX_DATA_BYTES = 10_000_000
+/** Elements between two turns of the event loop. */
+const ELEMENTS_PER_STEP = 200_000
+const TWO_POW_64 = 2 ** 64
 
-/**
- * Decodes type byte and content; bytes after the batch are ignored, as the reference node does. Takes linear time; all
- * transactions are views into one new buffer. Throws DecodeError: with `details.leavesChannel` where the layout is broken, so that the reference node
- * gives up the channel, and without where only this batch is lost.
- */
+class DecodedSpanBatch implements SpanBatch {
+  readonly type = 'span'
+  readonly parentCheck: Hex
+  readonly l1OriginCheck: Hex
+  readonly l1OriginNumber: bigint
+  readonly blockCount: number
+  private readonly firstTimestamp: number
+  private readonly blockTimeS: number
+  private readonly originBits: BitList
+  /** Origin changes after each block. */
+  private readonly changesAfter: Uint32Array
+  /** Index of each block's first transaction, and the number of all. */
+  private readonly txStarts: Uint32Array
+  private readonly rebuilt: RebuiltTransactions
+
+  constructor(
+    layout: SpanBatchLayout,
+    parts: { changesAfter: Uint32Array; txStarts: Uint32Array; rebuilt: RebuiltTransactions },
+    config: Pick<RollupConfig, 'genesis' | 'blockTime'>,
+  ) {
+    this.parentCheck = layout.parentCheck
+    this.l1OriginCheck = layout.l1OriginCheck
+    this.l1OriginNumber = layout.l1OriginNumber
+    this.blockCount = layout.blockCount
+    this.firstTimestamp = Number(BigInt.asUintN(64, BigInt(config.genesis.l2Time) + layout.relTimestamp))
+    this.blockTimeS = config.blockTime
+    this.originBits = layout.originBits
+    this.changesAfter = parts.changesAfter
+    this.txStarts = parts.txStarts
+    this.rebuilt = parts.rebuilt
+  }
+
+  timestampAt(index: number): number {
+    const timestamp = this.firstTimestamp + index * this.blockTimeS
+    return timestamp < TWO_POW_64 ? timestamp : timestamp - TWO_POW_64
+  }
+
+  epochNumberAt(index: number): number {
+    const epoch = Number(this.l1OriginNumber) - (this.changesAfter[index] ?? 0)
+    return epoch < 0 ? epoch + TWO_POW_64 : epoch
+  }
+
+  originChangedAt(index: number): boolean {
+    return this.originBits.has(index)
+  }
+
+  transactionsAt(index: number): PackedTransactions {
+    return new SpanBlockTransactions(this.rebuilt, this.txStarts[index] ?? 0, this.txStarts[index + 1] ?? 0)
+  }
+
+  get elements(): SpanBatchElement[] {
+    return Array.from({ length: this.blockCount }, (_, index) => ({
+      timestamp: this.timestampAt(index),
+      epochNumber: this.epochNumberAt(index),
+      originChanged: this.originChangedAt(index),
+      transactions: this.transactionsAt(index).slice(),
+    }))
+  }
+}
+
+/** Both halves at once. Throws DecodeError. */
 export function decodeSpanBatch(bytes: Uint8Array, config: RollupConfig): SpanBatch {
-  if (bytes[0] !== SPAN_BATCH_TYPE) throw layoutFault(`type byte is ${bytes[0]}`)
-  const reader = new SpanReader(bytes, 1)
-  const relTimestamp = reader.uvarint()
-  const l1OriginNumber = reader.uvarint64()
-  const parentCheck = toHex(reader.take(20))
-  const l1OriginCheck = toHex(reader.take(20))
-  const blockCount = reader.count()
-  if (blockCount === 0) throw layoutFault('no blocks')
-  const originBits = reader.bits(blockCount)
-  const txCounts = new Uint32Array(blockCount)
-  let total = 0
-  for (let i = 0; i < blockCount; i++) {
-    const count = reader.count()
-    txCounts[i] = count
-    total += count
-  }
-  if (total > MAX_SPAN_BATCH_ELEMENTS) throw layoutFault(`${total} transactions`)
-  const transactions = rebuildTransactions(readTransactions(reader, total), config.l2ChainId)
+  return runNow(buildSpanBatch(runNow(readSpanBatchLayout(bytes)), config))
+}
 
-  const firstTimestamp = config.genesis.l2Time + relTimestamp
-  if (!Number.isSafeInteger(firstTimestamp + blockCount * config.blockTime)) {
-    throw new DecodeError(`span batch: time ${firstTimestamp} is too large`)
-  }
-  const epochs = new Float64Array(blockCount)
-  let epoch = Number(l1OriginNumber)
+/** Takes linear time. Throws DecodeError where the reference node drops this batch alone. */
+export function* buildSpanBatch(layout: SpanBatchLayout, config: RollupConfig): Steps<SpanBatch> {
+  const { blockCount, originBits, txCounts, transactions } = layout
+  const rebuilt = yield* rebuildTransactions(transactions, config.l2ChainId)
+  const changesAfter = new Uint32Array(blockCount)
+  let changes = 0
   for (let i = blockCount - 1; i >= 0; i--) {
-    epochs[i] = epoch
-    if (originBits.has(i)) epoch--
+    changesAfter[i] = changes
+    if (originBits.has(i)) changes++
+    if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
-  const elements: SpanBatchElement[] = []
+  const txStarts = new Uint32Array(blockCount + 1)
   let next = 0
   for (let i = 0; i < blockCount; i++) {
-    const end = next + (txCounts[i] ?? 0)
-    elements.push({
-      timestamp: firstTimestamp + i * config.blockTime,
-      epochNumber: epochs[i] ?? 0,
-      originChanged: originBits.has(i),
-      transactions: transactions.slice(next, end),
-    })
-    next = end
+    txStarts[i] = next
+    next += txCounts[i] ?? 0
+    if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
-  return { type: 'span', parentCheck, l1OriginCheck, l1OriginNumber, elements }
+  txStarts[blockCount] = next
+  const batch = new DecodedSpanBatch(layout, { changesAfter, txStarts, rebuilt }, config)
+  if (transactions.types.includes(TX_TYPE.postExec)) yield* checkPostExec(batch, config)
+  return batch
 }
 
-function readTransactions(reader: SpanReader, count: number): SpanTransactions {
-  const creationBits = reader.bits(count)
-  const parityBits = reader.bits(count)
-  const signatures = reader.take(count * 64)
-  let recipientCount = 0
-  for (let i = 0; i < count; i++) if (!creationBits.has(i)) recipientCount++
-  const recipients = reader.take(recipientCount * 20)
-  const types = new Uint8Array(count)
-  const dataStarts = new Uint32Array(count)
-  const dataEnds = new Uint32Array(count)
-  let legacyCount = 0
-  for (let i = 0; i < count; i++) {
-    const type = reader.txData()
-    types[i] = type
-    dataStarts[i] = reader.itemStart
-    dataEnds[i] = reader.offset
-    if (type === TX_TYPE.legacy || type === TYPED_ZERO) legacyCount++
-  }
-  const nonceStart = reader.offset
-  reader.skipUvarints(count)
-  const gasStart = reader.offset
-  reader.skipUvarints(count)
-  const protectedBits = reader.bits(legacyCount)
-  const { bytes } = reader
-  return {
-    bytes,
-    count,
-    creationBits,
-    parityBits,
-    signatures,
-    recipients,
-    types,
-    dataStarts,
-    dataEnds,
-    nonceStart,
-    gasStart,
-    protectedBits,
+/** The synthetic transactions of Lagoon may stand in its blocks only. */
+function* checkPostExec(batch: SpanBatch, config: RollupConfig): Steps<void> {
+  for (let i = 0; i < batch.blockCount; i++) {
+    const timestamp = batch.timestampAt(i)
+    if (isForkActive(config, 'lagoon', timestamp)) continue
+    if (marksOf(batch.transactionsAt(i)).postExec !== undefined) {
+      throw new DecodeError(`span batch: transaction of type 0x7d at time ${timestamp}, before Lagoon`)
+    }
+    if (i % 10_000 === 9_999) yield
   }
 }
 
-/** Sequential reading; every fault leaves the channel. */
-class SpanReader {
-  readonly bytes: Uint8Array
-  offset: number
-  /** Where the RLP list of the transaction read last begins. */
-  itemStart = 0
-  private readonly cursor: RlpCursor
+class SpanBlockTransactions extends PackedTransactions {
+  private readonly rebuilt: RebuiltTransactions
+  private readonly first: number
+  readonly length: number
 
-  constructor(bytes: Uint8Array, offset: number) {
-    this.bytes = bytes
-    this.offset = offset
-    this.cursor = new RlpCursor(bytes)
+  constructor(rebuilt: RebuiltTransactions, first: number, end: number) {
+    super()
+    this.rebuilt = rebuilt
+    this.first = first
+    this.length = end - first
   }
 
-  take(length: number): Uint8Array {
-    const end = this.offset + length
-    if (end > this.bytes.length) throw layoutFault('truncated')
-    const part = this.bytes.subarray(this.offset, end)
-    this.offset = end
-    return part
+  at(index: number): Uint8Array | undefined {
+    if (index < 0 || index >= this.length) return undefined
+    const { bytes, ends } = this.rebuilt
+    const position = this.first + index
+    return bytes.subarray(position === 0 ? 0 : ends[position - 1], ends[position])
   }
 
-  bits(count: number): BitList {
-    const part = this.take((count + 7) >>> 3)
-    try {
-      return new BitList(part, count)
-    } catch (cause) {
-      throw layoutFault('bit list is too long', cause)
+  marks(): MarkedTransactions {
+    const marks = noMarks()
+    const { bytes, ends } = this.rebuilt
+    for (let index = 0; index < this.length; index++) {
+      const position = this.first + index
+      markTransaction(marks, index, bytes[position === 0 ? 0 : (ends[position - 1] ?? 0)])
     }
+    return marks
   }
-
-  /** A number of blocks or transactions. */
-  count(): number {
-    const value = this.uvarint()
-    if (value > MAX_SPAN_BATCH_ELEMENTS) throw layoutFault(`${value} elements`)
-    return value
-  }
-
-  /** Little-endian base-128 integer. Beyond 2^53 it is rounded: callers refuse such values. */
-  uvarint(): number {
-    const start = this.offset
-    this.skipUvarints(1)
-    let value = 0
-    for (let i = this.offset - 1; i >= start; i--) value = value * 128 + ((this.bytes[i] ?? 0) & 0x7f)
-    return value
-  }
-
-  /** As uvarint, exact. */
-  uvarint64(): bigint {
-    const start = this.offset
-    this.skipUvarints(1)
-    let value = 0n
-    for (let i = this.offset - 1; i >= start; i--) value = (value << 7n) | BigInt((this.bytes[i] ?? 0) & 0x7f)
-    return value
-  }
-
-  /** Steps over integers of at most 64 bits. */
-  skipUvarints(count: number): void {
-    const { bytes } = this
-    let { offset } = this
-    for (let i = 0; i < count; i++) {
-      const limit = offset + 10
-      while ((bytes[offset] ?? 0) >= 0x80) {
-        offset++
-        if (offset === limit) throw layoutFault('integer has more than 64 bits')
-      }
-      if (offset >= bytes.length) throw layoutFault('truncated')
-      if (offset === limit - 1 && (bytes[offset] ?? 0) > 1) throw layoutFault('integer has more than 64 bits')
-      offset++
-    }
-    this.offset = offset
-  }
-
-  /** Steps over the data of a transaction and returns its type: 0 for a bare list, TYPED_ZERO for a type byte of 0. */
-  txData(): number {
-    const first = this.bytes[this.offset]
-    if (first === undefined) throw layoutFault('truncated')
-    const isTyped = first <= 0x7f
-    this.itemStart = isTyped ? this.offset + 1 : this.offset
-    try {
-      this.cursor.readList(this.itemStart, this.bytes.length)
-    } catch (cause) {
-      throw layoutFault('transaction data', cause)
-    }
-    if (this.cursor.end - this.itemStart > MAX_TX_DATA_BYTES) throw layoutFault('transaction data are too long')
-    this.offset = this.cursor.end
-    if (!isTyped) return TX_TYPE.legacy
-    return first === 0 ? TYPED_ZERO : first
-  }
-}
-
-function layoutFault(reason: string, cause?: unknown): DecodeError {
-  return new DecodeError(`span batch: ${reason}`, { cause, details: { leavesChannel: true } })
 }

@@ -5,7 +5,7 @@ import { BitListWriter } from './bitList.ts'
 import { ByteWriter } from './byteWriter.ts'
 import { RlpCursor } from './rlpCursor.ts'
 import {
-  isSpanTxType,
+  isSignedTxType,
   SPAN_BATCH_TYPE,
   type SpanBatch,
   type SpanBatchElement,
@@ -139,7 +139,11 @@ export class SpanBatchEncoder {
     const first = tx[0] ?? 0
     const isLegacy = first >= 0xc0
     const type = isLegacy ? TX_TYPE.legacy : first
-    if (!isSpanTxType(type) || (type === TX_TYPE.legacy && !isLegacy)) {
+    if (type === TX_TYPE.postExec) {
+      this.addPostExec(tx)
+      return
+    }
+    if (!isSignedTxType(type) || (type === TX_TYPE.legacy && !isLegacy)) {
       throw new DecodeError(`transaction: type ${type} cannot be in a batch`)
     }
     const { length } = tx
@@ -179,6 +183,19 @@ export class SpanBatchEncoder {
     if (cursor.end !== length) throw new DecodeError('transaction: more fields than its type has')
   }
 
+  /** Its data are all of it; it fills the other columns with nothing. */
+  private addPostExec(tx: Uint8Array): void {
+    const cursor = new RlpCursor(tx)
+    cursor.readList(1, tx.length)
+    if (cursor.end !== tx.length) throw new DecodeError('transaction: bytes after its end')
+    this.datas.bytes(tx)
+    this.creationBits.push(true)
+    this.parityBits.push(false)
+    this.signatures.bytes(NO_SIGNATURE)
+    this.nonces.byte(0)
+    this.gases.byte(0)
+  }
+
   private addRecipient({ data, start, end }: RlpCursor, type: number): void {
     const length = end - start
     if (length !== 0 && length !== 20) throw new DecodeError(`transaction: recipient of ${length} bytes`)
@@ -211,6 +228,8 @@ export class SpanBatchEncoder {
     if (!isEqual) throw new DecodeError(`transaction: chain id is not ${this.config.l2ChainId}`)
   }
 }
+
+const NO_SIGNATURE = new Uint8Array(64)
 
 /** Big-endian integer of at most 64 bits as uvarint. */
 function writeUvarint(out: ByteWriter, integer: RlpCursor): void {

@@ -1,9 +1,10 @@
 import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
+import type { Steps } from '../../lib/steps.ts'
 import type { BitList } from './bitList.ts'
 import { ByteWriter } from './byteWriter.ts'
 import { RlpCursor } from './rlpCursor.ts'
-import { isSpanTxType, type SpanTxType, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
+import { isSignedTxType, type SignedTxType, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
 
 /** The columns of a span batch from which its transactions are put together. */
 export interface SpanTransactions {
@@ -30,11 +31,22 @@ export interface SpanTransactions {
 /** Greatest integer that an EIP-7702 transaction may hold in its fields. Older types know no limit. */
 const UINT256_BYTES = 32
 
+/** Transactions one behind the other in `bytes`, and where each ends. */
+export interface RebuiltTransactions {
+  bytes: Uint8Array
+  ends: Uint32Array
+}
+
+/** Transactions between two turns of the event loop. */
+const TRANSACTIONS_PER_STEP = 2000
+/** What a transaction takes besides its data, recipient and signature: its type, headers, chain id, nonce, gas and v. */
+const MAX_OVERHEAD_BYTES = 64
+
 /**
- * The EIP-2718 encodings, byte for byte as they were signed, as views into one buffer. Throws DecodeError for a type that batches do not
- * carry and for malformed fields.
+ * The EIP-2718 encodings, byte for byte as they were signed. Throws DecodeError for a type that batches do not carry and for malformed
+ * fields.
  */
-export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): Uint8Array[] {
+export function rebuildTransactions(columns: SpanTransactions, chainId: bigint): Steps<RebuiltTransactions> {
   return new TransactionBuilder(columns, chainId).build()
 }
 
@@ -61,27 +73,21 @@ class TransactionBuilder {
     this.nonceOffset = columns.nonceStart
     this.gasOffset = columns.gasStart
     const dataBytes = columns.count === 0 ? 0 : columns.nonceStart - (columns.dataStarts[0] ?? 0)
+    // Enough for all: a buffer of a hundred megabytes is not to be copied because it has to grow.
     this.out = new ByteWriter(
-      64 + columns.signatures.length + columns.recipients.length + dataBytes + columns.count * 24,
+      columns.signatures.length + columns.recipients.length + dataBytes + columns.count * MAX_OVERHEAD_BYTES,
     )
   }
 
-  build(): Uint8Array[] {
+  *build(): Steps<RebuiltTransactions> {
     const { count } = this.columns
-    const ends = new Float64Array(count)
+    const ends = new Uint32Array(count)
     for (let i = 0; i < count; i++) {
       this.writeTransaction(i)
       ends[i] = this.out.length
+      if (i % TRANSACTIONS_PER_STEP === TRANSACTIONS_PER_STEP - 1) yield
     }
-    const all = this.out.view()
-    const transactions: Uint8Array[] = []
-    let start = 0
-    for (let i = 0; i < count; i++) {
-      const end = ends[i] ?? 0
-      transactions.push(all.subarray(start, end))
-      start = end
-    }
-    return transactions
+    return { bytes: this.out.view(), ends }
   }
 
   private writeTransaction(index: number): void {
@@ -89,7 +95,11 @@ class TransactionBuilder {
     const { out } = this
     const type = types[index] ?? 0
     const dataStart = dataStarts[index] ?? 0
-    if (!isSpanTxType(type)) throw new DecodeError(`span batch: transaction type ${type} is not supported`)
+    if (type === TX_TYPE.postExec) {
+      this.writePostExec(index)
+      return
+    }
+    if (!isSignedTxType(type)) throw new DecodeError(`span batch: transaction type ${type} is not supported`)
     const fields = this.readFields(type, dataStart, dataEnds[index] ?? 0)
     const isCreation = creationBits.has(index)
     if (isCreation && type === TX_TYPE.setCode) throw new DecodeError('span batch: type 4 needs a recipient')
@@ -137,8 +147,18 @@ class TransactionBuilder {
     out.rlpString(s)
   }
 
+  /** Its data are all of it; what stands for it in the other columns says nothing. */
+  private writePostExec(index: number): void {
+    const { bytes, creationBits, dataStarts, dataEnds } = this.columns
+    this.nonceOffset = this.readUvarint(this.nonceOffset)
+    this.gasOffset = this.readUvarint(this.gasOffset)
+    if (!creationBits.has(index)) this.recipientOffset += 20
+    this.out.byte(TX_TYPE.postExec)
+    this.out.bytes(bytes.subarray(dataStarts[index], dataEnds[index]))
+  }
+
   /** Splits `rlp[value, prices…, data, lists…]` and checks each field as a decoder of transactions would. */
-  private readFields(type: SpanTxType, listStart: number, listEnd: number): TxFields {
+  private readFields(type: SignedTxType, listStart: number, listEnd: number): TxFields {
     const { cursor } = this
     const maxIntegerBytes = type === TX_TYPE.setCode ? UINT256_BYTES : Number.POSITIVE_INFINITY
     cursor.readList(listStart, listEnd)
@@ -159,7 +179,7 @@ class TransactionBuilder {
     return { valueStart, valueEnd, pricesStart: valueEnd, pricesEnd, dataStart: pricesEnd, dataEnd: listEnd }
   }
 
-  private legacyV(type: SpanTxType, parity: boolean): Uint8Array {
+  private legacyV(type: SignedTxType, parity: boolean): Uint8Array {
     if (type !== TX_TYPE.legacy) return NO_BYTES
     const isProtected = this.columns.protectedBits.has(this.legacyIndex++)
     if (isProtected) return this.protectedV[parity ? 1 : 0]

@@ -1,0 +1,36 @@
+// How the reference node takes in a brotli stream. An error of its decoder loses what the step with the error has given so far, but
+// for windows that were filled up: those it had to hand on.
+
+/** Its buffer in front of the decoder; the version byte has been taken from it. */
+const FIRST_STEP_BYTES = 4096 - 1
+const STEP_BYTES = 32 * 1024
+
+/** Where each step ends. */
+export function brotliSteps(length: number): number[] {
+  const ends: number[] = []
+  for (let end = FIRST_STEP_BYTES; end < length; end += STEP_BYTES) ends.push(end)
+  ends.push(length)
+  return ends
+}
+
+/** Size of the window that the stream's first byte declares (RFC 7932, 9.1). */
+export function brotliWindowBytes(data: Uint8Array): number {
+  const first = data[0] ?? 0
+  const short = (first >> 1) & 7
+  const long = (first >> 4) & 7
+  if ((first & 1) === 0) return 2 ** 16
+  if (short !== 0) return 2 ** (17 + short)
+  return long === 0 ? 2 ** 17 : 2 ** (8 + long)
+}
+
+/** The greatest number up to `last` where the test holds; it holds at 0, and for all below one where it does. */
+export function greatestWhere(last: number, test: (value: number) => boolean): number {
+  let low = 0
+  let high = last + 1
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if (test(middle)) low = middle
+    else high = middle
+  }
+  return low
+}

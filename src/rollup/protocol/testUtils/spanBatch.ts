@@ -1,0 +1,27 @@
+import type { SpanBatch, SpanBatchElement } from '../spanBatchTypes.ts'
+
+type Given = Partial<Pick<SpanBatch, 'parentCheck' | 'l1OriginCheck'>> & {
+  elements: readonly (Omit<SpanBatchElement, 'originChanged'> & { originChanged?: boolean })[]
+}
+
+/** A span batch of these blocks, as if it had been decoded. */
+export function spanBatchOf({ elements, parentCheck, l1OriginCheck }: Given): SpanBatch {
+  const all = elements.map((element) => ({ originChanged: false, ...element }))
+  const at = (index: number) => {
+    const element = all[index]
+    if (element === undefined) throw new RangeError(`no block ${index} in the span`)
+    return element
+  }
+  return {
+    type: 'span',
+    parentCheck: parentCheck ?? `0x${'00'.repeat(20)}`,
+    l1OriginCheck: l1OriginCheck ?? `0x${'00'.repeat(20)}`,
+    l1OriginNumber: BigInt(all.at(-1)?.epochNumber ?? 0),
+    blockCount: all.length,
+    timestampAt: (index) => at(index).timestamp,
+    epochNumberAt: (index) => at(index).epochNumber,
+    originChangedAt: (index) => at(index).originChanged,
+    transactionsAt: (index) => at(index).transactions,
+    elements: all,
+  }
+}

@@ -1,0 +1,57 @@
+/** Encoded transactions that need not be arrays of views: a batch may claim tens of millions of them. An array is one, too. */
+export interface TransactionList {
+  readonly length: number
+  at(index: number): Uint8Array | undefined
+  slice(start?: number, end?: number): Uint8Array[]
+}
+
+/** Where the first transaction with each first byte that batches are judged by stands; undefined where there is none. */
+export interface MarkedTransactions {
+  empty: number | undefined
+  deposit: number | undefined
+  setCode: number | undefined
+  postExec: number | undefined
+}
+
+export const DEPOSIT_TYPE_BYTE = 0x7e
+export const SET_CODE_TYPE_BYTE = 4
+/** Lagoon's synthetic transaction at the end of a block. */
+export const POST_EXEC_TYPE_BYTE = 0x7d
+
+/** Notes what is to be known of the transaction at `index`, which begins with `first`; undefined = it is empty. */
+export function markTransaction(marks: MarkedTransactions, index: number, first: number | undefined): void {
+  if (first === undefined) marks.empty ??= index
+  else if (first === DEPOSIT_TYPE_BYTE) marks.deposit ??= index
+  else if (first === SET_CODE_TYPE_BYTE) marks.setCode ??= index
+  else if (first === POST_EXEC_TYPE_BYTE) marks.postExec ??= index
+}
+
+export function noMarks(): MarkedTransactions {
+  return { empty: undefined, deposit: undefined, setCode: undefined, postExec: undefined }
+}
+
+/** Transactions that lie in one buffer, given out as views when they are asked for. */
+export abstract class PackedTransactions implements TransactionList {
+  abstract readonly length: number
+  abstract at(index: number): Uint8Array | undefined
+  abstract marks(): MarkedTransactions
+
+  slice(start = 0, end = this.length): Uint8Array[] {
+    const views: Uint8Array[] = []
+    for (let index = start; index < Math.min(end, this.length); index++) views.push(this.at(index) ?? NOTHING)
+    return views
+  }
+
+  *[Symbol.iterator](): Generator<Uint8Array> {
+    for (let index = 0; index < this.length; index++) yield this.at(index) ?? NOTHING
+  }
+}
+
+export function marksOf(transactions: TransactionList): MarkedTransactions {
+  if (transactions instanceof PackedTransactions) return transactions.marks()
+  const marks = noMarks()
+  for (let index = 0; index < transactions.length; index++) markTransaction(marks, index, transactions.at(index)?.[0])
+  return marks
+}
+
+const NOTHING = new Uint8Array(0)
