@@ -1,4 +1,4 @@
-import { isSpanTxType, TX_SHAPE } from '../../rollup/protocol/spanBatchTypes.ts'
+import { isSignedTxType, TX_SHAPE } from '../../rollup/protocol/spanBatchTypes.ts'
 import { MalformedError } from './fault.ts'
 import { readInteger, readList, readString } from './rlpItem.ts'
 
@@ -130,11 +130,11 @@ class SpanWalk {
     const list = readList(bytes, at, bytes.length, what)
     this.offset = list.end
     const type = isTyped ? first : 0
-    if (isTyped && (type === 0 || !isSpanTxType(type))) {
+    if (isTyped && (type === 0 || !isSignedTxType(type))) {
       if (type === 0x7d) return false
       throw new MalformedError(at - 1, `transaction ${index} has type ${type}, which batches do not carry`)
     }
-    if (!isSpanTxType(type)) return false
+    if (!isSignedTxType(type)) return false
     const shape = TX_SHAPE[type]
     let field = readInteger(
       bytes,

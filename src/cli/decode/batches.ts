@@ -68,7 +68,7 @@ export function describeBatch(bytes: Uint8Array, options: BatchOptions): BatchJs
     batch = decodeBatch(bytes, options.config ?? CONFIG_OF_NO_CHAIN)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    return { ...base, fault: faultOf(error, { in: 'batch', effect: error.details.leavesChannel ? LOST : ALONE }) }
+    return { ...base, fault: faultOf(error, { in: 'batch', effect: type === 'singular' ? LOST : ALONE }) }
   }
   const blocks = blocksOf(batch, options)
   return {
@@ -106,7 +106,7 @@ function blocksOf(batch: Batch, { config, listTransactions }: BatchOptions): Blo
       : {}),
   })
   if (batch.type === 'singular') {
-    return [block(batch.timestamp, { number: batch.epochNumber, hash: batch.epochHash }, batch.transactions)]
+    return [block(batch.timestamp, { number: batch.epochNumber, hash: batch.epochHash }, batch.transactions.slice())]
   }
   return batch.elements.map((element) =>
     block(element.timestamp, { number: element.epochNumber }, element.transactions),
