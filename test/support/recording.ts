@@ -21,6 +21,8 @@ export type RecordingName =
   | 'holocene-span-brotli-calldata'
   | '2026-holocene-isthmus-jovian-calldata'
   | '2026-holocene-to-karst-blobs'
+  | '2026-holocene-isthmus-jovian-calldata'
+  | '2026-holocene-to-karst-blobs'
 
 /** JSON of a transaction, receipt or block as JSON-RPC gives it. */
 type Json = { [key: string]: JsonValue }
@@ -35,15 +37,25 @@ export interface Recording {
 
 interface RawRecording {
   rollup: unknown
+  genesis: Json
   l1: Recording['l1']
   l2: (Json & { hash: Hex; transactions: Json[] })[]
   l2RawTransactions: (Hex | null)[][]
   safeHeadAtL1: Recording['safeHeadAtL1']
 }
 
-export function loadRecording(name: RecordingName): Recording {
+function loadRaw(name: RecordingName): RawRecording {
   const url = new URL(`../vectors/data/op-node-${name}.json.gz`, import.meta.url)
-  const raw: RawRecording = JSON.parse(gunzipSync(readFileSync(url)).toString())
+  return JSON.parse(gunzipSync(readFileSync(url)).toString())
+}
+
+/** geth's genesis file of the recorded chain. */
+export function loadGenesis(name: RecordingName): Json {
+  return loadRaw(name).genesis
+}
+
+export function loadRecording(name: RecordingName): Recording {
+  const raw = loadRaw(name)
   return {
     config: parseRollupConfig(raw.rollup),
     l1: raw.l1,
@@ -53,7 +65,10 @@ export function loadRecording(name: RecordingName): Recording {
 }
 
 /** An L1 endpoint that knows what was recorded, up to block `head()`. */
-export function recordedL1Rpc(recording: Recording, head: () => number = () => recording.l1.length - 1) {
+export function recordedL1Rpc(
+  recording: Pick<Recording, 'config' | 'l1'>,
+  head: () => number = () => recording.l1.length - 1,
+) {
   const known = (hash: unknown) => recording.l1.find((block) => block.hash === hash && numberOf(block) <= head())
   const answer = (method: string, [id, full]: readonly unknown[]): JsonValue => {
     switch (method) {
@@ -142,6 +157,9 @@ function payloadFromBlock(block: RawRecording['l2'][number], raw: (Hex | null)[]
   }
   // Before Isthmus the header's root stands for the withdrawals, of which there are none.
   if (header.requestsHash !== undefined && header.withdrawalsRoot !== undefined) {
+    envelope.payload.withdrawalsRoot = header.withdrawalsRoot
+  }
+  if (header.withdrawalsRoot !== undefined && header.requestsHash !== undefined) {
     envelope.payload.withdrawalsRoot = header.withdrawalsRoot
   }
   if (header.parentBeaconBlockRoot !== undefined) envelope.parentBeaconBlockRoot = header.parentBeaconBlockRoot

@@ -1,0 +1,79 @@
+import { Registry } from 'prom-client'
+import { startExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
+import { createL1Client } from '../../src/l1/index.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { type BlobSource, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
+import { createEngineClient } from '../../src/rollup/engine/index.ts'
+import { createNodeMetrics, createRollupNode } from '../../src/rollup/node/index.ts'
+import type { L2BlockRef } from '../../src/rollup/protocol/types.ts'
+import { type Recording, recordedL1Rpc } from './recording.ts'
+
+export interface DerivedChain {
+  /** Where the safe head stood after each L1 block was read to its end. */
+  safeAt: Map<number, L2BlockRef>
+  /** The safe head when all of L1 was read. */
+  safe: L2BlockRef
+}
+
+/**
+ * Runs a verifier on the recorded L1, which it trusts, with this project's execution client as its engine, until derivation has
+ * nothing more to do.
+ */
+export async function deriveOnEngine(
+  recording: Pick<Recording, 'config' | 'l1'>,
+  genesis: unknown,
+  { blobs, signal }: { blobs?: BlobSource; signal?: AbortSignal } = {},
+): Promise<DerivedChain> {
+  const { config } = recording
+  const logger = silentLogger
+  const clock = systemClock
+  const execution = await startExecutionNode(genesis)
+  try {
+    const engine = createEngineClient({ rpc: execution.engine }, config)
+    const l1 = createL1Client({ rpc: recordedL1Rpc(recording), logger, clock }, { trustRpc: true })
+    const stop = new AbortController()
+    const idle = Promise.withResolvers<void>()
+    const metrics = createNodeMetrics(new Registry())
+    const pipeline = createDerivationPipeline({ l1, l2: engine, logger, clock, ...(blobs ? { blobs } : {}) }, config)
+    const safeAt = new Map<number, L2BlockRef>()
+    const node = createRollupNode(
+      {
+        l1,
+        l1Heads: { onHead: () => () => {}, onSafe: () => () => {}, onFinalized: () => () => {} },
+        engine,
+        pipeline: {
+          get origin() {
+            return pipeline.origin
+          },
+          reset: (safeHead, abort) => pipeline.reset(safeHead, abort),
+          flushChannel: () => pipeline.flushChannel(),
+          async step(pendingSafe, abort) {
+            const before = pipeline.origin.number
+            const result = await pipeline.step(pendingSafe, abort)
+            if (result.kind === 'origin' || result.kind === 'idle') safeAt.set(before, node.syncStatus().safeL2)
+            return result
+          },
+        },
+        metrics: {
+          ...metrics,
+          derivationIdle(isIdle) {
+            metrics.derivationIdle(isIdle)
+            if (isIdle) idle.resolve()
+          },
+        },
+        clock,
+        logger,
+      },
+      config,
+    )
+    const running = node.run(signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]))
+    await Promise.race([idle.promise, running])
+    const safe = node.syncStatus().safeL2
+    stop.abort()
+    await running
+    return { safeAt, safe }
+  } finally {
+    await execution.close()
+  }
+}
