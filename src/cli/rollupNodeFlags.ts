@@ -1,5 +1,6 @@
 import { L1_RPC_KINDS } from '../l1/index.ts'
 import { UsageError } from '../lib/errors.ts'
+import { SYNC_MODES } from '../rollup/engine/elSync.ts'
 import { DEFAULT_MAX_REORG_WINDOWS } from '../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../rollup/protocol/index.ts'
 import { type FlagSpec, flag } from './flags.ts'
@@ -74,7 +75,7 @@ export const rollupNodeFlags = {
     env: 'L2_ENGINE_AUTH',
     placeholder: '<file>',
   }),
-  l2EngineKind: flag.choice(L2, 'l2.enginekind', ['geth', 'reth', 'erigon'], 'geth', 'Kind of execution client', {
+  l2EngineKind: flag.choice(L2, 'l2.enginekind', ['geth', 'reth', 'erigon'], 'reth', 'Kind of execution client', {
     env: 'L2_ENGINE_KIND',
   }),
   l2EngineRpcTimeout: flag.durationMs(L2, 'l2.engine-rpc-timeout', 10_000, 'Time that a call of the engine may take'),
@@ -83,7 +84,25 @@ export const rollupNodeFlags = {
     'l2.skip-sync-start-check',
     'At the start, believe the blocks between the safe head and the first one whose L1 origin is canonical',
   ),
-  syncMode: flag.choice(ROLLUP, 'syncmode', ['consensus-layer'], 'consensus-layer', 'How the node catches up'),
+  syncMode: flag.choice(
+    ROLLUP,
+    'syncmode',
+    SYNC_MODES,
+    'consensus-layer',
+    'Who catches up: this node by L1 and its peers, or first the engine by its own network',
+  ),
+  syncModeReqResp: flag.boolean(
+    ROLLUP,
+    'syncmode.req-resp',
+    'Ask peers for missing unsafe blocks; off: the engine closes gaps by its own network',
+    { default: true },
+  ),
+  syncModeOffsetElSafe: flag.durationMs(
+    ROLLUP,
+    'syncmode.offset-el-safe',
+    43_200_000,
+    'After a sync of the engine: time that safe and finalized head are left behind its tip',
+  ),
 
   network: flag.optional(ROLLUP, 'network', 'Network of the built-in registry', { placeholder: '<name>' }),
   rollupConfig: flag.optional(ROLLUP, 'rollup.config', 'File with the rollup config', { placeholder: '<file>' }),

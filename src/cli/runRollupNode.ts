@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDepth } from '../l1/index.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -31,6 +32,7 @@ import { createProgramLogger, type RunContext } from './program.ts'
 import { checkEngine, checkL1, type Endpoint, waitForEndpoint } from './rollupNodeChecks.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { syncOptionsFromFlags } from './syncOptions.ts'
 import { VERSION } from './version.ts'
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
@@ -42,7 +44,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const logger = createProgramLogger(values)
   for (const warning of context.warnings) logger.warn(warning)
   const endpoints = checkRollupNodeFlags(values)
-  const jwtSecret = loadJwtSecret(endpoints.jwtPath, { create: false })
+  const hadSecret = existsSync(endpoints.jwtPath)
+  const jwtSecret = loadJwtSecret(endpoints.jwtPath, { create: true })
+  if (!hadSecret)
+    logger.warn('JWT secret file did not exist: created one, for the engine too', { file: endpoints.jwtPath })
   const config = await loadRollupConfig(values, logger)
   const beaconOptions = beaconOptionsFromFlags(values, config)
   const sequencing = await readSequencing(values, logger)
@@ -116,6 +121,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       ? createRpcClient({ url: values.conductorRpc, maxResponseBytes: 1024 * 1024, observer: observe('conductor') })
       : undefined
     if (conductorRpc !== undefined) opened.defer(() => conductorRpc.close())
+    const sync = syncOptionsFromFlags(values, config, logger)
     const node = createRollupNode(
       {
         l1,
@@ -142,7 +148,12 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       {
         ...(sequencing === undefined ? {} : { sequencing }),
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
-        startHeads: { maxReorgWindows: values.rollupMaxReorgWindows, skipCheck: values.l2SkipSyncStartCheck },
+        sync,
+        startHeads: {
+          maxReorgWindows: values.rollupMaxReorgWindows,
+          skipCheck: values.l2SkipSyncStartCheck,
+          offsetBlocks: sync.offsetBlocks,
+        },
       },
     )
 

@@ -1,6 +1,8 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { checkJwt, createJwt, loadJwtSecret } from './jwt.ts'
 
@@ -37,6 +39,17 @@ describe('loadJwtSecret', () => {
     const secret = loadJwtSecret(path, { create: true })
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(loadJwtSecret(path, { create: false })).toEqual(secret)
+  })
+
+  it('leaves one secret when two programs create it at once, and nothing beside it', async () => {
+    const path = join(folder, 'both', 'jwt.txt')
+    const script = `import { loadJwtSecret } from ${JSON.stringify(new URL('./jwt.ts', import.meta.url).href)}
+      process.stdout.write(Buffer.from(loadJwtSecret(process.argv[1], { create: true })).toString('hex'))`
+    const run = promisify(execFile)
+    const options = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, path]
+    const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, options)))
+    expect(new Set(outputs.map(({ stdout }) => stdout)).size).toBe(1)
+    expect(readdirSync(join(folder, 'both'))).toEqual(['jwt.txt'])
   })
 
   it('names the file, never its content', () => {

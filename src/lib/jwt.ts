@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeError, isErrno, UsageError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
@@ -33,6 +33,23 @@ export function checkJwt(secret: Uint8Array, token: string, nowSeconds: number):
   return undefined
 }
 
+/** Appears with its whole content, and once only: the engine and the rollup node may both be starting. */
+function createSecretFile(path: string): string {
+  mkdirSync(dirname(path), { recursive: true })
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const text = toHex(new Uint8Array(randomBytes(32)))
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+    linkSync(temporary, path)
+    return text
+  } catch (cause) {
+    if (isErrno(cause, 'EEXIST')) return readFileSync(path, 'utf8')
+    throw new UsageError(`cannot create JWT secret file ${path}: ${describeError(cause)}`, { cause })
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
 /**
  * Reads 32 bytes of hex from `path` (0x and white space around it allowed). With `create`, a missing file is written
  * with a new secret, readable by its owner only. Throws UsageError naming the file.
@@ -45,10 +62,7 @@ export function loadJwtSecret(path: string, options: { create: boolean }): Uint8
     if (!isErrno(cause, 'ENOENT') || !options.create) {
       throw new UsageError(`cannot read JWT secret file ${path}: ${describeError(cause)}`, { cause })
     }
-    const secret = new Uint8Array(randomBytes(32))
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, toHex(secret), { mode: 0o600 })
-    return secret
+    text = createSecretFile(path)
   }
   try {
     return fromHex(text.trim(), 32, 'JWT secret')

@@ -37,11 +37,11 @@ export function deviumSyncStatus(status: SyncStatus) {
   }
 }
 
-/** optimism_syncStatus; outside interop the cross-chain heads equal the local ones. */
+/** optimism_syncStatus; outside interop the local safe head is the safe one. */
 export function optimismSyncStatus(status: SyncStatus) {
   return {
     ...commonStatus(status),
-    cross_unsafe_l2: l2RefToJson(status.unsafeL2),
+    cross_unsafe_l2: l2RefToJson(status.crossUnsafeL2),
     local_safe_l2: l2RefToJson(status.safeL2),
   }
 }

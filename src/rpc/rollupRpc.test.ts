@@ -67,7 +67,7 @@ describe('rollup methods', () => {
 
   it("optimism_syncStatus has op-node's eleven members", async () => {
     expect(await call('optimism_syncStatus')).toEqual({
-      result: { ...shared, cross_unsafe_l2: ref2('5', 5), local_safe_l2: ref2('6', 6) },
+      result: { ...shared, cross_unsafe_l2: ref2('b', 11), local_safe_l2: ref2('6', 6) },
     })
   })
 

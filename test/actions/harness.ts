@@ -8,6 +8,7 @@ import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import type { HeadNews } from '../../src/p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
+import type { SyncOptions } from '../../src/rollup/engine/index.ts'
 import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import {
   createNodeMetrics,
@@ -89,9 +90,14 @@ export class TestChain {
     return new FakeEngine(this.config, this.genesis)
   }
 
-  /** Starts a node; it has found its heads when this resolves. */
+  /** Starts a node; it has found its heads when this resolves, except with execution-layer sync. */
   async addNode(
-    options: { sequencing?: Partial<SequencingOptions>; engine?: FakeEngine; conductor?: Conductor } = {},
+    options: {
+      sequencing?: Partial<SequencingOptions>
+      engine?: FakeEngine
+      conductor?: Conductor
+      sync?: SyncOptions
+    } = {},
   ): Promise<TestNode> {
     const engine = options.engine ?? this.createEngine()
     const p2p = new FakeP2p()
@@ -114,15 +120,19 @@ export class TestChain {
         logger,
       },
       config,
-      options.sequencing === undefined
-        ? {}
-        : { sequencing: { active: true, confirmationDepth: 0, maxSafeLag: 0, ...options.sequencing } },
+      {
+        ...(options.sequencing === undefined
+          ? {}
+          : { sequencing: { active: true, confirmationDepth: 0, maxSafeLag: 0, ...options.sequencing } }),
+        ...(options.sync === undefined ? {} : { sync: options.sync }),
+      },
     )
     const testNode: TestNode = { node, engine, p2p, registry, failure: undefined }
     const running = node.run(this.stop.signal).catch((error: unknown) => {
       testNode.failure = error
     })
     this.running.push(running)
+    if (options.sync?.mode === 'execution-layer') return testNode
     await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined)
     return testNode
   }

@@ -355,6 +355,142 @@ describe('consolidation', () => {
   })
 })
 
+describe('building from L1', () => {
+  it('takes three engine calls a block where the next attributes are at hand', async () => {
+    const { verifier, blocks } = await startBoth(20)
+    verifier.engine.calls.length = 0
+    const disagreements: string[] = []
+    const { engine, node } = verifier
+    const compare = () => {
+      // What the node says of its heads, the engine was told.
+      const { unsafeL2 } = node.syncStatus()
+      if (engine.label('latest') !== unsafeL2.hash) disagreements.push(`${unsafeL2.number}`)
+    }
+    engine.faults.getPayload = () => void compare()
+    chain.l1.mine([chain.batchOf(blocks)])
+    await until(() => node.syncStatus().safeL2.number === 20)
+    expect(node.syncStatus().safeL2.hash).toBe(at(blocks, 20).payload.blockHash)
+    const built = engine.calls.filter((call) => call === 'getPayload').length
+    expect(built).toBe(20)
+    // One more to make the last one the head, and one or two for a new origin.
+    expect(engine.calls.length).toBeLessThanOrEqual(3 * built + 3)
+    expect(disagreements).toEqual([])
+    compare()
+    expect(disagreements).toEqual([])
+  })
+
+  it('loses no block when the engine does not take the next one with the head', async () => {
+    const { verifier, blocks } = await startBoth(12)
+    let started = 0
+    verifier.engine.faults.forkchoiceUpdated = (_state, attributes) => {
+      if (attributes !== undefined && started++ % 3 === 1) throw new Error('ECONNRESET')
+      return undefined
+    }
+    chain.l1.mine([chain.batchOf(blocks)])
+    await settle()
+    await chain.clock.advance(20_000)
+    await until(() => verifier.node.syncStatus().safeL2.number === 12)
+    expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 12).payload.blockHash)
+  })
+
+  it('builds a block again, and the next ones on it, when neither of the calls that make it the head arrives', async () => {
+    const { verifier, blocks } = await startBoth(12)
+    let calls = 0
+    verifier.engine.faults.forkchoiceUpdated = (state) => {
+      const isOnBlock5 = state.headBlockHash === at(blocks, 5).payload.blockHash
+      if (isOnBlock5 && calls++ < 4) throw new Error('ECONNRESET')
+      return undefined
+    }
+    chain.l1.mine([chain.batchOf(blocks)])
+    await settle()
+    expect(verifier.node.syncStatus().safeL2.number).toBe(4)
+    expect(verifier.engine.label('latest')).toBe(at(blocks, 4).payload.blockHash)
+    await chain.clock.advance(20_000)
+    await until(() => verifier.node.syncStatus().safeL2.number === 12)
+    expect(calls).toBeGreaterThan(4)
+    expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 12).payload.blockHash)
+  })
+
+  it('lets gossiped blocks and finality in between', async () => {
+    const { verifier, blocks } = await startBoth(30)
+    let inserted: number | undefined
+    verifier.engine.faults.getPayload = () => {
+      if (inserted === undefined && verifier.node.syncStatus().safeL2.number === 5) {
+        // Stands on nothing of this node: it is looked at, and waits.
+        verifier.p2p.receive(at(blocks, 30))
+        inserted = 5
+      }
+    }
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 29))])
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 30)
+    expect(verifier.node.syncStatus().safeL2.number).toBe(29)
+  })
+})
+
+describe('execution-layer sync', () => {
+  const sync = { mode: 'execution-layer', reqResp: true, offsetBlocks: 4, resyncs: true } as const
+
+  it('derives nothing until the engine has synced towards gossiped blocks, then goes on from behind its tip', async () => {
+    const { sequencer, blocks } = await startBoth(14)
+    chain.l1.mine([chain.batchOf(blocks.slice(0, 12))])
+    await until(() => sequencer.node.syncStatus().safeL2.number === 12)
+    const { node, engine, p2p } = await chain.addNode({ sync })
+    await settle()
+    expect(engine.calls).toEqual([])
+    engine.faults.newPayload = () => ({ status: 'SYNCING' })
+    engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
+    p2p.receive(at(blocks, 10))
+    await until(() => node.syncStatus().unsafeL2.number === 10)
+    expect(node.syncStatus()).toMatchObject({
+      engineSyncTarget: { number: 10 },
+      safeL2: { number: 0 },
+      currentL1: { number: 0 },
+    })
+    await node.resetDerivationPipeline()
+    engine.faults.newPayload = () => undefined
+    engine.faults.forkchoiceUpdated = () => undefined
+    for (const block of blocks.slice(0, 10)) await engine.newPayload(block)
+    p2p.receive(at(blocks, 11))
+    await until(() => node.syncStatus().safeL2.number === 12)
+    // Finalized was told with safe, four blocks behind the tip.
+    expect(node.syncStatus().finalizedL2.number).toBe(7)
+    for (const number of [13, 14]) p2p.receive(at(blocks, number))
+    await until(() => node.syncStatus().unsafeL2.number === 14)
+    expect(node.syncStatus().unsafeL2.hash).toBe(at(blocks, 14).payload.blockHash)
+  })
+
+  it('is over at once where the engine has a finalized block and its kind syncs but once', async () => {
+    const { sequencer, blocks } = await startBoth(6)
+    const engine = sequencer.engine.clone()
+    const second = at(blocks, 2).payload.blockHash
+    await engine.forkchoiceUpdated({
+      headBlockHash: at(blocks, 6).payload.blockHash,
+      safeBlockHash: second,
+      finalizedBlockHash: second,
+    })
+    const { node, p2p } = await chain.addNode({ sync: { ...sync, resyncs: false }, engine })
+    p2p.receive(at(blocks, 6))
+    await until(() => node.syncStatus().unsafeL2.number === 6)
+    expect(node.syncStatus().finalizedL2.number).toBe(2)
+  })
+
+  it('lets the engine close a gap when peers are not asked, after two block times', async () => {
+    const { blocks } = await startBoth(6)
+    const { node, engine, p2p } = await chain.addNode({ sync: { ...sync, mode: 'consensus-layer', reqResp: false } })
+    engine.calls.length = 0
+    p2p.receive(at(blocks, 5))
+    await settle()
+    expect(engine.calls).toEqual([])
+    expect(p2p.requested).toEqual([])
+    await chain.clock.advance(2000)
+    await settle()
+    expect(engine.calls).toEqual(['newPayload', 'forkchoice'])
+    for (const block of blocks.slice(0, 4)) await engine.newPayload(block)
+    await chain.clock.advance(2000)
+    await until(() => node.syncStatus().unsafeL2.number === 5)
+  })
+})
+
 describe('invalid blocks', () => {
   it('replaces one by its deposits from Holocene on, and reads on', async () => {
     const { verifier, sequencer, blocks } = await startBoth(3)

@@ -78,6 +78,8 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
     {
       engine: {
         ready: true,
+        takesAnyBlock: false,
+        closesGaps: false,
         get heads() {
           return heads()
         },
@@ -90,6 +92,7 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
           append(envelope)
           return 'inserted'
         },
+        insertDirectly: async () => 'unconnected',
       },
       requestRange: started.node.requestRange,
       requestReset: async () => {},

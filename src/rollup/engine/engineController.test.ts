@@ -1,49 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import {
-  encodeDepositTx,
-  l1InfoDepositTx,
-  payloadToL2BlockRef,
-  SEQUENCER_FEE_VAULT_ADDRESS,
-} from '../protocol/index.ts'
-import {
-  type L2BlockRef,
-  type PayloadAttributes,
-  type PayloadEnvelope,
-  type RollupConfig,
-  ZERO_HASH,
-} from '../protocol/types.ts'
+import type { L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 import { EngineController } from './engineController.ts'
 import { FakeEngine, fakeGenesis } from './testUtils/fakeEngine.ts'
+import { attributesOn, refOf, TEST_L1, testEngineConfig } from './testUtils/testChain.ts'
 import type { DerivedAttributes, PayloadStatus } from './types.ts'
 
 const GENESIS = fakeGenesis(1000, 30_000_000n)
-const L1 = { hash: `0x${'a1'.repeat(32)}`, number: 0, parentHash: ZERO_HASH, timestamp: 1000 } as const
 /** Granite: spans become safe as a whole, and an invalid block drops its batch. */
-const CONFIG: RollupConfig = {
-  genesis: {
-    l1: L1,
-    l2: { hash: GENESIS.payload.blockHash, number: 0 },
-    l2Time: 1000,
-    systemConfig: {
-      batcherAddress: `0x${'ba'.repeat(20)}`,
-      overhead: ZERO_HASH,
-      scalar: `0x01${'00'.repeat(31)}`,
-      gasLimit: 30_000_000n,
-    },
-  },
-  blockTime: 1,
-  maxSequencerDrift: 600,
-  seqWindowSize: 10,
-  channelTimeout: 10,
-  l1ChainId: 1n,
-  l2ChainId: 2n,
-  forks: { regolith: 0, canyon: 0, delta: 0, ecotone: 0, fjord: 0, granite: 0, holocene: 5000 },
-  batchInboxAddress: `0x${'00'.repeat(20)}`,
-  depositContractAddress: `0x${'00'.repeat(20)}`,
-  l1SystemConfigAddress: `0x${'00'.repeat(20)}`,
-}
+const CONFIG = testEngineConfig(GENESIS)
 const BAD = Uint8Array.of(2, 77)
 
 let engine: FakeEngine
@@ -52,36 +18,18 @@ let controller: EngineController
 beforeEach(async () => {
   engine = new FakeEngine(CONFIG, GENESIS)
   controller = new EngineController({ engine, logger: silentLogger }, CONFIG)
-  const genesis = refOf(GENESIS)
+  const genesis = refOf(CONFIG, GENESIS)
   await controller.reset(async () => ({ unsafe: genesis, safe: genesis, finalized: genesis }))
 })
 
-function refOf(envelope: PayloadEnvelope): L2BlockRef {
-  return payloadToL2BlockRef(envelope.payload, CONFIG)
-}
-
-function attributes(parent: L2BlockRef, extra: Uint8Array[] = []): PayloadAttributes {
-  const info = { ...L1, mixHash: ZERO_HASH, baseFeePerGas: 1n, excessBlobGas: 0n }
-  const timestamp = parent.timestamp + 1
-  const deposit = l1InfoDepositTx(CONFIG, CONFIG.genesis.systemConfig, parent.sequenceNumber + 1, info, timestamp)
-  return {
-    timestamp,
-    prevRandao: ZERO_HASH,
-    suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
-    transactions: [encodeDepositTx(deposit), ...extra],
-    noTxPool: true,
-    gasLimit: 30_000_000n,
-    withdrawals: [],
-    parentBeaconBlockRoot: ZERO_HASH,
-  }
-}
+const attributes = (parent: L2BlockRef, extra: Uint8Array[] = []) => attributesOn(CONFIG, parent, extra)
 
 function derived(
   parent: L2BlockRef,
   options: { extra?: Uint8Array[]; isLastInSpan?: boolean; l1Time?: number } = {},
 ): DerivedAttributes {
   const { extra = [], isLastInSpan = true, l1Time = 1000 } = options
-  return { attributes: attributes(parent, extra), parent, derivedFrom: { ...L1, timestamp: l1Time }, isLastInSpan }
+  return { attributes: attributes(parent, extra), parent, derivedFrom: { ...TEST_L1, timestamp: l1Time }, isLastInSpan }
 }
 
 /** Unsafe blocks on the head, each with one transaction that names its number. */
@@ -291,7 +239,7 @@ describe('before the first reset', () => {
 
   it('a reset that fails leaves the controller not ready', async () => {
     engine.faults.forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' } })
-    const genesis = refOf(GENESIS)
+    const genesis = refOf(CONFIG, GENESIS)
     await expect(
       controller.reset(async () => ({ unsafe: genesis, safe: genesis, finalized: genesis })),
     ).rejects.toMatchObject({ severity: 'reset' })

@@ -1,26 +1,22 @@
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { isForkActive, payloadToL2BlockRef } from '../protocol/index.ts'
 import {
-  type BlockId,
   type L2BlockRef,
   type PayloadAttributes,
   type PayloadEnvelope,
   type RollupConfig,
   ZERO_L2_REF,
 } from '../protocol/types.ts'
-import {
-  type BuildJob,
-  checkTransactionOrder,
-  fetchBlock,
-  isDepositsOnly,
-  startBlock,
-  withDepositsOnly,
-} from './blockBuilding.ts'
-import { EngineError, forkchoiceError, isAboutBlock } from './engineErrors.ts'
+import { type BuildJob, fetchBlock, isDepositsOnly, withDepositsOnly } from './blockBuilding.ts'
+import { CONSENSUS_LAYER_SYNC, ElSync, type SafeHeadHistory, type SyncOptions } from './elSync.ts'
+import { EngineCalls } from './engineCalls.ts'
+import { EngineError, isAboutBlock } from './engineErrors.ts'
 import { findMismatch } from './matchAttributes.ts'
-import type { DerivedAttributes, Engine, EngineHeads, ForkchoiceState } from './types.ts'
+import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
+import { UnsafeBlocks } from './unsafeBlocks.ts'
 
 /** What became of derived attributes. */
 export type AttributesOutcome =
@@ -40,8 +36,24 @@ export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
 
 type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
 
-/** `unconnected`: the block's parent is not the unsafe head. */
-export type InsertOutcome = 'inserted' | 'unconnected' | 'invalid'
+/** `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine needs no block that stands alone. */
+export type InsertOutcome = 'inserted' | 'unconnected' | 'skipped' | 'invalid'
+
+/** Whoever hands attributes over goes on with the next ones while the engine still works on their block. */
+export interface AttributesFlow {
+  /** Attributes on a block that is about to become safe, if they are at hand: it must not wait for anything. */
+  next(block: L2BlockRef): Promise<DerivedAttributes | undefined>
+  /** The heads have moved as the outcome says; what `next` returned last is processed now. */
+  settled(outcome: AttributesOutcome): void
+}
+
+export interface EngineControllerModules {
+  engine: Engine
+  /** For going on where derivation had come, after a sync of the engine's own. */
+  history?: SafeHeadHistory | undefined
+  clock?: Clock
+  logger: Logger
+}
 
 /**
  * The only place that moves a head. Operations that change the engine run one after the other; each leaves heads and
@@ -49,6 +61,9 @@ export type InsertOutcome = 'inserted' | 'unconnected' | 'invalid'
  */
 export class EngineController {
   private readonly engine: Engine
+  private readonly calls: EngineCalls
+  private readonly elSync: ElSync
+  private readonly unsafeBlocks: UnsafeBlocks
   private readonly logger: Logger
   private readonly config: RollupConfig
   private readonly lock = new SerialLock()
@@ -62,13 +77,15 @@ export class EngineController {
   private isReady = false
   /** The unsafe head before L1 data replaced part of its chain (pre-Holocene: restored if the span proves invalid). */
   private backupUnsafe: L2BlockRef | undefined
-  /** Forkchoice state that the engine accepted last. */
-  private accepted: string | undefined
 
-  constructor(modules: { engine: Engine; logger: Logger }, config: RollupConfig) {
-    this.engine = modules.engine
-    this.logger = modules.logger
+  constructor(modules: EngineControllerModules, config: RollupConfig, sync: SyncOptions = CONSENSUS_LAYER_SYNC) {
+    const { engine, history, clock = systemClock, logger } = modules
+    this.engine = engine
+    this.logger = logger
     this.config = config
+    this.elSync = new ElSync({ engine, history, clock, logger }, config, sync)
+    this.calls = new EngineCalls({ engine, elSync: this.elSync, logger }, config)
+    this.unsafeBlocks = new UnsafeBlocks(engine)
   }
 
   /** False until the first reset has set the heads, and after a reset that failed. */
@@ -76,7 +93,22 @@ export class EngineController {
     return this.isReady
   }
 
-  /** Zero references while not ready. */
+  /** The engine's first sync by its own network is not over: nothing is derived, and `ready` is false. */
+  get syncing(): boolean {
+    return this.elSync.isInitial
+  }
+
+  /** Blocks are to be given to the engine as they come, by `insertDirectly`. */
+  get takesAnyBlock(): boolean {
+    return this.elSync.takesAnyBlock
+  }
+
+  /** A gap of the unsafe chain is closed by the engine, which is given the block above it by `insertDirectly`. */
+  get closesGaps(): boolean {
+    return this.elSync.closesGaps
+  }
+
+  /** Zero references before the first reset; during a sync of the engine's own, `unsafe` is its target. */
   get heads(): EngineHeads {
     return this.current
   }
@@ -93,9 +125,9 @@ export class EngineController {
       this.isReady = false
       const { unsafe, safe, finalized } = await find()
       this.backupUnsafe = undefined
-      this.accepted = undefined
+      this.calls.forget()
       const heads = { unsafe, safe, pendingSafe: safe, finalized }
-      await this.sendForkchoice(heads)
+      await this.calls.sendForkchoice(heads)
       this.isReady = true
       this.move(heads, 'reset')
       return heads
@@ -110,26 +142,58 @@ export class EngineController {
       let block: L2BlockRef
       try {
         block = payloadToL2BlockRef(envelope.payload, this.config)
-        if (!(await this.executePayload(envelope))) return 'invalid'
+        if (!(await this.calls.executePayload(envelope, 'child'))) return 'invalid'
       } catch (error) {
-        // Kept, it would be tried again and again, and the sequencer's other block of this height never.
-        if (!isAboutBlock(error)) throw error
-        const { blockHash, blockNumber } = envelope.payload
-        this.logger.warn('Refused block', { block: blockHash, number: blockNumber, problem: describeError(error) })
-        return 'invalid'
+        return this.refuseBlock(error, envelope)
       }
-      await this.sendForkchoice({ ...this.current, unsafe: block })
+      try {
+        await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
+      } catch (error) {
+        // An engine that closes gaps takes blocks without knowing their parent, and says only now that it lost it.
+        if (error instanceof EngineError && error.code === 'engine-syncing')
+          await this.calls.checkHas(this.current.unsafe)
+        throw error
+      }
+      this.unsafeBlocks.add(envelope)
       this.move({ unsafe: block }, 'payload')
       return 'inserted'
     })
   }
 
-  /** Consolidates derived attributes with the unsafe chain, or builds their block on the pending safe head. */
-  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome> {
+  /**
+   * Gives the engine a block above its unsafe head, whatever is between: the engine syncs towards it. With
+   * execution-layer sync this begins and ends the engine's first sync, after which heads are to be found by a reset.
+   */
+  insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome> {
+    return this.lock.run(async () => {
+      if (!this.syncing) this.checkReady()
+      if (envelope.payload.blockNumber <= this.current.unsafe.number) return 'unconnected'
+      if (!(await this.beginSync())) return 'skipped'
+      let block: L2BlockRef
+      try {
+        block = payloadToL2BlockRef(envelope.payload, this.config)
+        if (!(await this.calls.executePayload(envelope, 'distant'))) return 'invalid'
+      } catch (error) {
+        return this.refuseBlock(error, envelope)
+      }
+      await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
+      // The answer to either call may say that the engine has come to the block: only now are its numbers those of its chain.
+      if (this.elSync.isFinishing) await this.finishSync(block)
+      else this.move({ unsafe: block }, 'payload')
+      return 'inserted'
+    })
+  }
+
+  /**
+   * Consolidates derived attributes with the unsafe chain, or builds their block on the pending safe head. With a flow,
+   * building goes on as long as the next attributes are at hand and nobody else waits for the engine: the call that
+   * makes a block the engine's head then starts the next one.
+   */
+  processAttributes(derived: DerivedAttributes, flow?: AttributesFlow): Promise<AttributesOutcome> {
     return this.lock.run(async () => {
       this.checkReady()
       const { pendingSafe, unsafe } = this.current
-      if (derived.parent.number !== pendingSafe.number) return { kind: 'stale' }
+      if (derived.parent.number !== pendingSafe.number) return settle({ kind: 'stale' })
       if (derived.parent.hash !== pendingSafe.hash) {
         throw new EngineError(
           'engine-state',
@@ -137,13 +201,13 @@ export class EngineController {
           { severity: 'reset' },
         )
       }
-      if (unsafe.number <= pendingSafe.number) return this.buildDerived(derived, false)
-      const existing = await this.readUnsafeBlock(pendingSafe.number + 1)
+      if (unsafe.number <= pendingSafe.number) return this.buildDerived(derived, false, flow)
+      const existing = await this.unsafeBlocks.read(pendingSafe.number + 1, unsafe.number)
       const mismatch = findMismatch(derived.attributes, pendingSafe.hash, existing, this.config)
       if (mismatch === undefined) {
         const block = payloadToL2BlockRef(existing.payload, this.config)
         this.advanceSafe(block, derived.isLastInSpan)
-        return { kind: 'consolidated', block }
+        return settle({ kind: 'consolidated', block })
       }
       this.logger.warn('L2 reorg: existing unsafe block does not match derived attributes from L1', {
         mismatch,
@@ -152,15 +216,20 @@ export class EngineController {
         unsafe: unsafe.number,
       })
       this.backupUnsafe = unsafe
-      return this.buildDerived(derived, true)
+      return this.buildDerived(derived, true, flow)
     })
+
+    function settle(outcome: AttributesOutcome): AttributesOutcome {
+      flow?.settled(outcome)
+      return outcome
+    }
   }
 
   /** Tells the engine where the heads are, if anything changed since it last heard. */
   updateForkchoice(): Promise<void> {
     return this.lock.run(async () => {
-      if (!this.isReady || forkchoiceKey(this.current) === this.accepted) return
-      await this.sendForkchoice(this.current)
+      if (!this.isReady || this.calls.knows(this.current)) return
+      await this.calls.sendForkchoice(this.current)
     })
   }
 
@@ -183,9 +252,7 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       this.checkParent(parent.hash)
-      const job = await this.startOn(parent, this.current, attributes)
-      this.accepted = forkchoiceKey(this.current)
-      return job
+      return this.calls.startBlock(parent, this.current, attributes)
     })
   }
 
@@ -200,44 +267,115 @@ export class EngineController {
       this.checkReady()
       this.checkParent(envelope.payload.parentHash)
       const block = payloadToL2BlockRef(envelope.payload, this.config)
-      const valid = await this.executePayload(envelope)
+      const valid = await this.calls.executePayload(envelope, 'own')
       if (!valid) throw new EngineError('invalid-payload', `engine refuses the block ${block.hash} that it built`)
-      await this.sendForkchoice({ ...this.current, unsafe: block })
+      await this.calls.sendForkchoice({ ...this.current, unsafe: block })
+      this.unsafeBlocks.add(envelope)
       this.move({ unsafe: block }, 'sequencer')
       return block
     })
   }
 
-  private async buildDerived(derived: DerivedAttributes, reorged: boolean): Promise<AttributesOutcome> {
+  /** True when blocks may be given to the engine for a sync; the first one begins it. */
+  private async beginSync(): Promise<boolean> {
+    let goesOn: boolean
     try {
-      const block = await this.buildBlock(derived, derived.attributes)
-      return { kind: 'built', block, reorged }
+      goesOn = await this.elSync.begin()
+    } catch (cause) {
+      throw new EngineError('engine-call', 'reading the finalized block failed', { cause, severity: 'temporary' })
+    }
+    // Derivation waits for the end of the sync, and is told by a move of the heads.
+    if (!goesOn) this.move({}, 'reset')
+    return goesOn
+  }
+
+  private async finishSync(unsafe: L2BlockRef): Promise<void> {
+    const { safe, finalized } = await this.elSync.headsAfter(unsafe)
+    await this.calls.sendForkchoice({ unsafe, safe, pendingSafe: safe, finalized }, 'temporary')
+    this.elSync.finish(unsafe, safe)
+    this.move({ unsafe, safe, pendingSafe: safe, finalized }, 'payload')
+  }
+
+  /** Kept, it would be tried again and again, and the sequencer's other block of this height never. */
+  private refuseBlock(error: unknown, { payload }: PayloadEnvelope): 'invalid' {
+    if (!isAboutBlock(error)) throw error
+    const { blockHash, blockNumber } = payload
+    this.logger.warn('Refused block', { block: blockHash, number: blockNumber, problem: describeError(error) })
+    return 'invalid'
+  }
+
+  /** Resolves with the outcome of the first block; those that the flow adds are settled one by one. */
+  private async buildDerived(
+    derived: DerivedAttributes,
+    reorged: boolean,
+    flow: AttributesFlow | undefined,
+  ): Promise<AttributesOutcome> {
+    let first: AttributesOutcome | undefined
+    let current = derived
+    let job: BuildJob | undefined
+    for (;;) {
+      const step = await this.buildNext(current, job, first === undefined && reorged, flow)
+      first ??= step.outcome
+      flow?.settled(step.outcome)
+      if (step.following === undefined) return first
+      current = step.following.derived
+      job = step.following.job
+    }
+  }
+
+  private async buildNext(
+    derived: DerivedAttributes,
+    started: BuildJob | undefined,
+    reorged: boolean,
+    flow: AttributesFlow | undefined,
+  ): Promise<{ outcome: AttributesOutcome; following?: { derived: DerivedAttributes; job: BuildJob } }> {
+    try {
+      const job = started ?? (await this.startOnParent(derived, derived.attributes))
+      const block = await this.calls.finishBlock(job)
+      const heads = { ...safeHeadsAfter(this.current, block, derived.isLastInSpan), unsafe: block }
+      const next = this.lock.isWaitedFor ? undefined : await flow?.next(block)
+      const nextJob = next && (await this.tryStart(block, heads, next.attributes))
+      if (nextJob === undefined) await this.calls.sendForkchoice(heads)
+      this.moveSafe(heads, derived.isLastInSpan)
+      const outcome: AttributesOutcome = { kind: 'built', block, reorged }
+      return next === undefined || nextJob === undefined
+        ? { outcome }
+        : { outcome, following: { derived: next, job: nextJob } }
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'invalid-payload') throw error
-      const { parent, derivedFrom, attributes } = derived
-      const fields = { parent: parent.hash, number: parent.number + 1, derivedFrom: derivedFrom.number, err: error }
-      if (isDepositsOnly(attributes)) {
-        throw new EngineError(
-          'invalid-payload',
-          `engine refuses block ${parent.number + 1} although it has deposits only`,
-          { cause: error, severity: 'critical' },
-        )
-      }
-      if (isForkActive(this.config, 'holocene', derivedFrom.timestamp)) {
-        this.logger.warn('Derived block is invalid: replaced by one with only its deposits', fields)
-        const block = await this.buildDepositsOnly(derived)
-        return { kind: 'replaced', block }
-      }
-      this.logger.warn('Derived block is invalid: batch dropped', fields)
-      this.move({ pendingSafe: this.current.safe }, 'derivation')
-      await this.restoreBackupUnsafe()
-      return { kind: 'dropped' }
+      return { outcome: await this.replaceInvalid(derived, error) }
     }
+  }
+
+  private async replaceInvalid(derived: DerivedAttributes, error: EngineError): Promise<AttributesOutcome> {
+    const { parent, derivedFrom, attributes } = derived
+    const fields = { parent: parent.hash, number: parent.number + 1, derivedFrom: derivedFrom.number, err: error }
+    if (isDepositsOnly(attributes)) {
+      throw new EngineError(
+        'invalid-payload',
+        `engine refuses block ${parent.number + 1} although it has deposits only`,
+        { cause: error, severity: 'critical' },
+      )
+    }
+    if (isForkActive(this.config, 'holocene', derivedFrom.timestamp)) {
+      this.logger.warn('Derived block is invalid: replaced by one with only its deposits', fields)
+      const block = await this.buildDepositsOnly(derived)
+      return { kind: 'replaced', block }
+    }
+    this.logger.warn('Derived block is invalid: batch dropped', fields)
+    this.move({ pendingSafe: this.current.safe }, 'derivation')
+    await this.restoreBackupUnsafe()
+    return { kind: 'dropped' }
   }
 
   private async buildDepositsOnly(derived: DerivedAttributes): Promise<L2BlockRef> {
     try {
-      return await this.buildBlock(derived, withDepositsOnly(derived.attributes))
+      const job = await this.startOnParent(derived, withDepositsOnly(derived.attributes))
+      const block = await this.calls.finishBlock(job)
+      const heads = { ...safeHeadsAfter(this.current, block, derived.isLastInSpan), unsafe: block }
+      await this.calls.sendForkchoice(heads)
+      this.moveSafe(heads, derived.isLastInSpan)
+      return block
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'invalid-payload') throw error
       throw new EngineError(
@@ -248,27 +386,33 @@ export class EngineController {
     }
   }
 
-  private async buildBlock(derived: DerivedAttributes, attributes: PayloadAttributes): Promise<L2BlockRef> {
-    const { parent } = derived
-    const onParent = { ...this.current, unsafe: parent }
-    const job = await this.startOn(parent, onParent, attributes)
+  private async startOnParent({ parent }: DerivedAttributes, attributes: PayloadAttributes): Promise<BuildJob> {
+    const job = await this.calls.startBlock(parent, { ...this.current, unsafe: parent }, attributes)
     // From here on the engine's head is the parent, whatever becomes of the block.
-    this.accepted = forkchoiceKey(onParent)
     if (this.current.unsafe.hash !== parent.hash) this.move({ unsafe: parent }, 'derivation')
-    const envelope = await fetchBlock(this.engine, job)
-    const valid = await this.executePayload(envelope)
-    if (!valid)
-      throw new EngineError('invalid-payload', `engine refuses the block ${envelope.payload.blockHash} that it built`)
-    const block = payloadToL2BlockRef(envelope.payload, this.config)
-    const heads = safeHeadsAfter(this.current, block, derived.isLastInSpan)
-    await this.sendForkchoice({ ...heads, unsafe: block })
-    this.move({ ...heads, unsafe: block }, 'derivation')
-    if (derived.isLastInSpan) this.backupUnsafe = undefined
-    return block
+    return job
+  }
+
+  /** Undefined when it did not work, for whatever reason: the attributes are then processed by themselves. */
+  private async tryStart(
+    parent: L2BlockRef,
+    heads: EngineHeads,
+    attributes: PayloadAttributes,
+  ): Promise<BuildJob | undefined> {
+    try {
+      return await this.calls.startBlock(parent, heads, attributes)
+    } catch (error) {
+      this.logger.debug('Could not start the next block with the head', { number: parent.number + 1, err: error })
+      return undefined
+    }
   }
 
   private advanceSafe(block: L2BlockRef, isLastInSpan: boolean): void {
-    this.move(safeHeadsAfter(this.current, block, isLastInSpan), 'derivation')
+    this.moveSafe(safeHeadsAfter(this.current, block, isLastInSpan), isLastInSpan)
+  }
+
+  private moveSafe(heads: EngineHeads, isLastInSpan: boolean): void {
+    this.move(heads, 'derivation')
     if (isLastInSpan) this.backupUnsafe = undefined
   }
 
@@ -277,94 +421,8 @@ export class EngineController {
     this.backupUnsafe = undefined
     if (backup === undefined || backup.hash === this.current.unsafe.hash) return
     this.logger.warn('Restoring the unsafe chain that the dropped batch had replaced', { unsafe: backup.number })
-    await this.sendForkchoice({ ...this.current, unsafe: backup })
+    await this.calls.sendForkchoice({ ...this.current, unsafe: backup })
     this.move({ unsafe: backup }, 'derivation')
-  }
-
-  private async readUnsafeBlock(number: number): Promise<PayloadEnvelope> {
-    const block = await this.engine.payloadByNumber(number)
-    if (block === undefined) {
-      throw new EngineError('engine-state', `engine does not have block ${number} of its unsafe chain`, {
-        severity: 'reset',
-      })
-    }
-    return block
-  }
-
-  /** False when the engine finds the block invalid. */
-  private async executePayload(envelope: PayloadEnvelope): Promise<boolean> {
-    const problem = checkTransactionOrder(envelope.payload.transactions)
-    if (problem !== undefined) {
-      this.logger.warn('Refused block', {
-        block: envelope.payload.blockHash,
-        number: envelope.payload.blockNumber,
-        problem,
-      })
-      return false
-    }
-    let status: Awaited<ReturnType<Engine['newPayload']>>
-    try {
-      status = await this.engine.newPayload(envelope)
-    } catch (cause) {
-      throw new EngineError('engine-call', 'inserting a block failed', { cause, severity: 'temporary' })
-    }
-    if (status.status === 'VALID') return true
-    const fields = { block: envelope.payload.blockHash, number: envelope.payload.blockNumber, status: status.status }
-    if (status.status === 'INVALID' || status.status === 'INVALID_BLOCK_HASH') {
-      this.logger.warn('Engine refuses block', { ...fields, problem: status.validationError })
-      return false
-    }
-    const { parentHash, blockNumber } = envelope.payload
-    await this.checkHasParent({ hash: parentHash, number: blockNumber - 1 })
-    throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${blockNumber}`, {
-      severity: 'temporary',
-      details: fields,
-    })
-  }
-
-  private async startOn(parent: L2BlockRef, heads: EngineHeads, attributes: PayloadAttributes): Promise<BuildJob> {
-    try {
-      return await startBlock(this.engine, forkchoiceState(heads), parent, attributes)
-    } catch (error) {
-      if (error instanceof EngineError && error.code === 'engine-syncing') await this.checkHasParent(parent)
-      throw error
-    }
-  }
-
-  /**
-   * An engine that says SYNCING to a child of a head of ours is busy, or has lost that head in a restart. Only then are
-   * the heads to be looked up again: a reset would not help an engine that is busy.
-   */
-  private async checkHasParent(parent: BlockId): Promise<void> {
-    let found: L2BlockRef | undefined
-    try {
-      found = await this.engine.blockRefByNumber(parent.number)
-    } catch (cause) {
-      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause, severity: 'temporary' })
-    }
-    if (found?.hash === parent.hash) return
-    throw new EngineError(
-      'engine-state',
-      `engine has lost block ${parent.number} (${parent.hash}), on which the next one is to stand`,
-      { severity: 'reset', details: { found: found?.hash ?? 'none' } },
-    )
-  }
-
-  private async sendForkchoice(heads: EngineHeads): Promise<void> {
-    let status: Awaited<ReturnType<Engine['forkchoiceUpdated']>>['payloadStatus']
-    try {
-      status = (await this.engine.forkchoiceUpdated(forkchoiceState(heads))).payloadStatus
-    } catch (error) {
-      throw forkchoiceError(error)
-    }
-    if (status.status !== 'VALID') {
-      throw new EngineError(
-        'engine-state',
-        `engine answers ${status.status} to unsafe head ${heads.unsafe.number}${status.validationError === undefined ? '' : `: ${status.validationError}`}`,
-        { severity: 'reset' },
-      )
-    }
-    this.accepted = forkchoiceKey(heads)
   }
 
   private checkReady(): void {
@@ -381,23 +439,15 @@ export class EngineController {
   }
 
   private move(changes: Partial<EngineHeads>, movedBy: HeadsMovedBy): void {
+    const previous = this.current.unsafe
     this.current = { ...this.current, ...changes }
+    const { unsafe } = this.current
+    // What was read of the unsafe chain holds as long as blocks are only added to it.
+    if (unsafe.hash !== previous.hash && unsafe.parentHash !== previous.hash) this.unsafeBlocks.clear()
     for (const listener of this.listeners) listener(this.current, movedBy)
   }
 }
 
 function safeHeadsAfter(heads: EngineHeads, block: L2BlockRef, isLastInSpan: boolean): EngineHeads {
   return { ...heads, pendingSafe: block, ...(isLastInSpan ? { safe: block } : {}) }
-}
-
-function forkchoiceState(heads: EngineHeads): ForkchoiceState {
-  return {
-    headBlockHash: heads.unsafe.hash,
-    safeBlockHash: heads.safe.hash,
-    finalizedBlockHash: heads.finalized.hash,
-  }
-}
-
-function forkchoiceKey(heads: EngineHeads): string {
-  return `${heads.unsafe.hash} ${heads.safe.hash} ${heads.finalized.hash}`
 }

@@ -1,6 +1,13 @@
 export type { BuildJob } from './blockBuilding.ts'
+export { CONSENSUS_LAYER_SYNC, type SafeHeadHistory, SYNC_MODES, type SyncMode, type SyncOptions } from './elSync.ts'
 export { createEngineClient, type EngineClient, type EngineClientOptions } from './engineClient.ts'
-export { type AttributesOutcome, EngineController, type HeadsMovedBy, type InsertOutcome } from './engineController.ts'
+export {
+  type AttributesFlow,
+  type AttributesOutcome,
+  EngineController,
+  type HeadsMovedBy,
+  type InsertOutcome,
+} from './engineController.ts'
 export { EngineError, type EngineErrorCode } from './engineErrors.ts'
 export {
   DEFAULT_MAX_REORG_WINDOWS,

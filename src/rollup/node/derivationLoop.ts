@@ -5,6 +5,7 @@ import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import {
+  type AttributesFlow,
   type AttributesOutcome,
   type DerivedAttributes,
   type Engine,
@@ -36,9 +37,10 @@ export type PipelineStep =
 
 export interface DerivationEngine {
   readonly ready: boolean
+  readonly syncing: boolean
   readonly heads: EngineHeads
   reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
-  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome>
+  processAttributes(derived: DerivedAttributes, flow: AttributesFlow): Promise<AttributesOutcome>
   updateForkchoice(): Promise<void>
   setFinalized(block: L2BlockRef): void
 }
@@ -58,6 +60,8 @@ export interface DerivationModules {
 const backoff = exponentialBackoff(1000, 10_000, 250)
 /** Failures one after the other between two lines of the log: five minutes at the longest back-off. */
 const FAILURES_PER_LINE = 32
+/** Steps of the pipeline that are taken while the engine waits for the next attributes. */
+const STEPS_AHEAD = 32
 /** Time after which a busy loop lets other events of the process run. */
 const YIELD_AFTER_MS = 10
 
@@ -83,6 +87,10 @@ export class DerivationLoop {
   private readonly wakeUp: WakeUp
   private resetRequest: ResetRequest | undefined
   private derived: DerivedAttributes | undefined
+  /** Attributes on the block that `derived` gives. */
+  private following: DerivedAttributes | undefined
+  /** A step of the pipeline that was begun ahead of time, on the block that `derived` gives. */
+  private stepAhead: Promise<PipelineStep> | undefined
   private loggedSafe = 0
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
@@ -105,6 +113,11 @@ export class DerivationLoop {
   }
 
   onL1Head(): void {
+    this.wakeUp.wake()
+  }
+
+  /** The engine's own sync is over: heads are looked up, and derivation begins. */
+  onEngineSynced(): void {
     this.wakeUp.wake()
   }
 
@@ -220,12 +233,16 @@ export class DerivationLoop {
   /** `idle`: nothing can be done before L1 has a new block. */
   private async step(signal: AbortSignal): Promise<'reset' | 'worked' | 'idle'> {
     const { pipeline, controller, finality } = this.modules
-    if (this.resetRequest !== undefined) {
+    if (this.resetRequest !== undefined && !controller.syncing) {
       await this.reset(this.resetRequest, signal)
       return 'reset'
     }
+    // The engine syncs by its own network: there is nothing to derive on.
+    if (controller.syncing) return 'idle'
     if (this.derived === undefined) {
-      const result = await pipeline.step(controller.heads.pendingSafe, signal)
+      const result = await (this.stepAhead ?? pipeline.step(controller.heads.pendingSafe, signal)).finally(() => {
+        this.stepAhead = undefined
+      })
       if (result.kind === 'attributes') this.derived = result.derived
       if (result.kind === 'origin' || result.kind === 'idle') {
         await controller.updateForkchoice()
@@ -237,11 +254,40 @@ export class DerivationLoop {
       if (result.kind === 'idle') return 'idle'
     }
     if (this.derived !== undefined) {
-      const outcome = await controller.processAttributes(this.derived)
-      this.handleOutcome(outcome, this.derived)
-      this.derived = undefined
+      await controller.processAttributes(this.derived, {
+        next: (block) => this.nextAtHand(block, signal),
+        settled: (outcome) => this.settle(outcome),
+      })
     }
     return 'worked'
+  }
+
+  /** Attributes on a block that is about to become safe, unless the pipeline has to wait for them. */
+  private async nextAtHand(block: L2BlockRef, signal: AbortSignal): Promise<DerivedAttributes | undefined> {
+    // The same block is built again when the engine did not take it as its head.
+    if (this.following?.parent.hash === block.hash) return this.following
+    this.following = undefined
+    await this.yieldWhenDue()
+    if (this.resetRequest !== undefined) return undefined
+    for (let steps = 0; steps < STEPS_AHEAD; steps++) {
+      this.stepAhead ??= this.modules.pipeline.step(block, signal)
+      const step = this.stepAhead
+      const result = await Promise.race([step, nextTurn()]).catch(() => undefined)
+      // What takes longer, fails, or is more than a step on the way is for the loop to see.
+      if (result === undefined || result.kind === 'origin' || result.kind === 'idle') return undefined
+      this.stepAhead = undefined
+      if (result.kind === 'attributes') {
+        this.following = result.derived
+        return this.following
+      }
+    }
+    return undefined
+  }
+
+  private settle(outcome: AttributesOutcome): void {
+    if (this.derived !== undefined) this.handleOutcome(outcome, this.derived)
+    this.derived = this.following
+    this.following = undefined
   }
 
   private handleOutcome(outcome: AttributesOutcome, derived: DerivedAttributes): void {
@@ -264,6 +310,10 @@ export class DerivationLoop {
     const { pipeline, controller, engine, l1, finality, metrics, clock, logger } = this.modules
     this.isPipelineReady = false
     this.derived = undefined
+    this.following = undefined
+    // The pipeline does one thing at a time.
+    await this.stepAhead?.catch(() => undefined)
+    this.stepAhead = undefined
     const options = { ...this.startOptions, signal }
     const heads = await controller.reset(() => findStartHeads({ engine, l1, clock, logger }, this.config, options))
     finality.reset()

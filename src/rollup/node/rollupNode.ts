@@ -2,7 +2,7 @@ import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type EngineClient, EngineController, type StartHeadsOptions } from '../engine/index.ts'
+import { type EngineClient, EngineController, type StartHeadsOptions, type SyncOptions } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
 import {
   type L1BlockRef,
@@ -65,6 +65,8 @@ export interface SequencingOptions {
 export interface RollupNodeOptions {
   /** Absent: a verifier. */
   sequencing?: SequencingOptions
+  /** How the unsafe chain is followed; default consensus-layer sync. */
+  sync?: SyncOptions
   /** How heads are found at the start and after a reset. */
   startHeads?: Omit<StartHeadsOptions, 'signal'>
   /** Reads the message passer's storage root by eth_getProof also after Isthmus. */
@@ -90,7 +92,11 @@ export function createRollupNode(
   options: RollupNodeOptions = {},
 ): RollupNode {
   const { l1, l1Heads, engine, p2p, metrics, clock, logger } = modules
-  const controller = new EngineController({ engine, logger: logger.child({ module: 'engine' }) }, config)
+  const controller = new EngineController(
+    { engine, clock, logger: logger.child({ module: 'engine' }) },
+    config,
+    options.sync,
+  )
   const finality = new FinalityTracker({ l1 })
   const derivation = new DerivationLoop(
     {
@@ -142,7 +148,10 @@ export function createRollupNode(
       )
     },
 
-    resetDerivationPipeline: requestReset,
+    // During a sync of the engine's own there is nothing to reset, and its end is followed by one.
+    resetDerivationPipeline: async () => {
+      if (!controller.syncing) await requestReset()
+    },
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
     stopSequencer: async (signal) => requireSequencer().stop(signal),
     sequencerActive: () => sequencing?.sequencer.active ?? false,
@@ -235,7 +244,12 @@ export function createRollupNode(
       void derivation.tryFinalize()
     })
     let unsafe = controller.heads.unsafe.hash
+    let isSyncing = controller.syncing
     controller.subscribe((heads, movedBy) => {
+      if (isSyncing && !controller.syncing) {
+        isSyncing = false
+        derivation.onEngineSynced()
+      }
       if (heads.unsafe.hash !== unsafe) {
         unsafe = heads.unsafe.hash
         p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
@@ -247,21 +261,24 @@ export function createRollupNode(
     })
   }
 
-  /** While a reset is under way the heads are not known: consumers take zero references for "ask again". */
+  /** As op-node: while a reset is under way unsafe and safe are zero ("ask again"), the others as last known. */
   function syncStatus(): SyncStatus {
     const { unsafe, safe, pendingSafe, finalized } = controller.heads
     const isReady = controller.ready
+    // Its own sync has a target, and no other head.
+    const target = isReady || controller.syncing ? unsafe : ZERO_L2_REF
     return {
       currentL1: derivation.currentL1 ?? ZERO_L1_REF,
       headL1: l1Refs.head,
       safeL1: l1Refs.safe,
       finalizedL1: l1Refs.finalized,
-      unsafeL2: isReady ? unsafe : ZERO_L2_REF,
+      unsafeL2: target,
+      crossUnsafeL2: unsafe,
       safeL2: isReady ? safe : ZERO_L2_REF,
       finalizedL2: finalized,
-      pendingSafeL2: isReady ? pendingSafe : ZERO_L2_REF,
+      pendingSafeL2: pendingSafe,
       queuedUnsafeL2: unsafeChain.lowestQueued,
-      engineSyncTarget: isReady ? unsafe : ZERO_L2_REF,
+      engineSyncTarget: target,
     }
   }
 }

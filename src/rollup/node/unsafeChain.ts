@@ -14,8 +14,13 @@ export interface UnsafeChainModules {
   engine: {
     readonly ready: boolean
     readonly heads: EngineHeads
+    /** Blocks go to the engine as they come; a gap is for it to close. */
+    readonly takesAnyBlock: boolean
+    /** The engine closes gaps when it is given the block above them. */
+    readonly closesGaps: boolean
     subscribe(listener: (heads: EngineHeads) => void): () => void
     insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
+    insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
   }
   /** Asks peers for the ancestors of `above` from start (inclusive) to end (exclusive); absent where there is no such way. */
   requestRange?: ((start: number, end: number, above: PayloadEnvelope) => void) | undefined
@@ -41,6 +46,9 @@ export class UnsafeChain {
   private failures = 0
   /** The block that the engine did not take, the head that it was to stand on, and when it is tried again. */
   private failed: { block: Hex; unsafe: Hex; untilMs: number } | undefined
+
+  /** The head above which blocks are missing, and since when. */
+  private gap: { unsafe: Hex; sinceMs: number } | undefined
 
   constructor(modules: UnsafeChainModules, config: RollupConfig) {
     this.modules = modules
@@ -85,7 +93,7 @@ export class UnsafeChain {
   private async advance(): Promise<number | undefined> {
     const { engine, logger } = this.modules
     const lowest = this.queue.peek()
-    if (lowest === undefined || !engine.ready) return undefined
+    if (lowest === undefined || !(engine.ready || engine.takesAnyBlock)) return undefined
     const { blockNumber, blockHash, parentHash } = lowest.payload
     const { unsafe } = engine.heads
     if (blockNumber <= unsafe.number) {
@@ -93,7 +101,14 @@ export class UnsafeChain {
         logger.debug('Dropped block at or below the unsafe head', { number: blockNumber, block: blockHash })
       return this.drop()
     }
-    if (blockNumber > unsafe.number + 1) return this.requestMissing(unsafe.number + 1, lowest)
+    if (engine.takesAnyBlock) {
+      const waitMs = await this.insert(lowest, () => engine.insertDirectly(lowest))
+      // The next block will do as well: no block waits for this one.
+      return waitMs === 0 ? 0 : this.drop()
+    }
+    if (blockNumber > unsafe.number + 1) {
+      return engine.closesGaps ? this.leaveGapToEngine(lowest) : this.requestMissing(unsafe.number + 1, lowest)
+    }
     if (parentHash !== unsafe.hash) {
       logger.info('Dropped block that does not extend the unsafe head', {
         number: blockNumber,
@@ -103,12 +118,19 @@ export class UnsafeChain {
       })
       return this.drop()
     }
+    return this.insert(lowest, () => engine.insertUnsafePayload(lowest))
+  }
+
+  private async insert(envelope: PayloadEnvelope, give: () => Promise<InsertOutcome>): Promise<number> {
+    const { engine, clock, logger } = this.modules
+    const { blockNumber, blockHash } = envelope.payload
+    const { unsafe } = engine.heads
     const isSame = this.failed?.block === blockHash && this.failed.unsafe === unsafe.hash
-    const waitMs = isSame ? (this.failed?.untilMs ?? 0) - this.modules.clock.now() : 0
+    const waitMs = isSame ? (this.failed?.untilMs ?? 0) - clock.now() : 0
     // Heads that were only looked up again are no reason to try at once.
     if (waitMs > 0) return waitMs
     try {
-      const outcome = await engine.insertUnsafePayload(lowest)
+      const outcome = await give()
       this.failed = undefined
       if (this.failures > 0) logger.info('Inserting unsafe blocks again', { failures: this.failures })
       this.failures = 0
@@ -118,7 +140,7 @@ export class UnsafeChain {
         logger.info('Inserted new L2 unsafe block', {
           number: blockNumber,
           hash: blockHash,
-          txs: transactionTotals(lowest.payload).count,
+          txs: transactionTotals(envelope.payload).count,
           origin: engine.heads.unsafe.l1Origin.number,
         })
       }
@@ -131,9 +153,18 @@ export class UnsafeChain {
       // Not waited for: while it is under way the engine is not ready, and its end moves the heads.
       if (severity === 'reset') this.modules.requestReset().catch(() => undefined)
       const delayMs = backoff(this.failures)
-      this.failed = { block: blockHash, unsafe: unsafe.hash, untilMs: this.modules.clock.now() + delayMs }
+      this.failed = { block: blockHash, unsafe: unsafe.hash, untilMs: clock.now() + delayMs }
       return delayMs
     }
+  }
+
+  /** After op-node's interval, two block times without a move of the head, the engine is pointed at the block above the gap. */
+  private async leaveGapToEngine(above: PayloadEnvelope): Promise<number> {
+    const { engine, clock } = this.modules
+    const { hash } = engine.heads.unsafe
+    if (this.gap?.unsafe !== hash) this.gap = { unsafe: hash, sinceMs: clock.now() }
+    const waitMs = this.gap.sinceMs + 2000 * this.config.blockTime - clock.now()
+    return waitMs > 0 ? waitMs : this.insert(above, () => engine.insertDirectly(above))
   }
 
   private drop(): 0 {

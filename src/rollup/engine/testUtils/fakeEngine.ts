@@ -83,7 +83,13 @@ export class FakeEngine implements EngineClient {
         throw new JsonRpcError(-38002, 'Invalid forkchoice state')
       }
     }
-    this.labels = { latest: state.headBlockHash, safe: state.safeBlockHash, finalized: state.finalizedBlockHash }
+    const { safe, finalized } = this.labels
+    // Zero leaves a label as it is.
+    this.labels = {
+      latest: state.headBlockHash,
+      safe: state.safeBlockHash === ZERO_HASH ? safe : state.safeBlockHash,
+      finalized: state.finalizedBlockHash === ZERO_HASH ? finalized : state.finalizedBlockHash,
+    }
     if (attributes === undefined) return { payloadStatus: { status: 'VALID' } }
     const payloadId: Hex = `0x${(this.nextJob++).toString(16).padStart(16, '0')}`
     this.jobs.set(payloadId, this.build(this.require(state.headBlockHash), attributes))
