@@ -116,6 +116,8 @@ export class Sequencer {
   private readonly stateWaiters = new Set<() => void>()
   private state: SequencerState
   private recoverMode: boolean
+  /** Of the block under way: how long sealing took, and when it went out, counted from its timestamp. */
+  private timing = { sealingMs: 0, publishedAfterMs: 0 }
 
   constructor(modules: SequencerModules, config: RollupConfig, options: SequencerOptions) {
     this.modules = { ...modules, conductor: modules.conductor ?? noConductor }
@@ -310,7 +312,8 @@ export class Sequencer {
     const sealingAtMs = clock.now()
     const envelope = await engine.sealBuild(job)
     const nowMs = clock.now()
-    metrics.sealed(envelope, nowMs - sealingAtMs, nowMs - startedAtMs - this.rules.blockTimeMs)
+    this.timing.sealingMs = nowMs - sealingAtMs
+    metrics.sealed(envelope, this.timing.sealingMs, nowMs - startedAtMs - this.rules.blockTimeMs)
     this.dispatch({ kind: 'sealed', envelope })
   }
 
@@ -318,6 +321,7 @@ export class Sequencer {
     await this.modules.conductor.commit(envelope)
     this.dispatch({ kind: 'committed' })
     if (!this.state.published.includes(envelope)) return
+    this.timing.publishedAfterMs = this.modules.clock.now() - envelope.payload.timestamp * 1000
     // Gossip goes first: peers then execute the block while this node does.
     this.modules.publish(envelope).catch((error) => {
       this.modules.logger.warn('Could not publish block', { number: envelope.payload.blockNumber, err: error })
@@ -341,6 +345,7 @@ export class Sequencer {
       txs: envelope.payload.transactions.length,
       gasUsed: envelope.payload.gasUsed,
       origin: block.l1Origin.number,
+      ...(isRestored ? {} : this.timing),
     })
     if (this.state.failures > 0) logger.info('Building blocks again', { failures: this.state.failures })
     this.dispatch({ kind: 'inserted' })

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
+import { l2BlockTime } from '../../src/rollup/protocol/index.ts'
+
+export interface SealedBlock {
+  timestamp: number
+  transactions: number
+  sealingMs: number
+  /** Before the timestamp when negative. */
+  publishedAfterMs: number
+}
+
+/** What the sequencer's log says of its blocks. */
+export function sealedBlocks(logDirectory: string, config: RollupConfig): SealedBlock[] {
+  return readdirSync(logDirectory).flatMap((name) =>
+    readFileSync(join(logDirectory, name), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('msg="Sequenced block"'))
+      .map((line) => ({
+        timestamp: l2BlockTime(config, field(line, 'number')),
+        transactions: field(line, 'txs'),
+        sealingMs: field(line, 'sealingMs'),
+        publishedAfterMs: field(line, 'publishedAfterMs'),
+      })),
+  )
+}
+
+function field(line: string, name: string): number {
+  const value = new RegExp(` ${name}=(-?\\d+)`).exec(line)?.[1]
+  if (value === undefined) throw new Error(`no ${name} in: ${line}`)
+  return Number(value)
+}
+
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+export function summary(values: readonly number[]): string {
+  const at = (part: number) => quantile(values, part)
+  return `${values.length} blocks: p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms (${at(0)} to ${at(1)})`
+}
