@@ -14,6 +14,10 @@ export interface ChainParameters {
   forks: ForkTimes
 }
 
+/** Where a batch submitter posts (`--data-availability-type`). */
+export const DATA_AVAILABILITY = ['calldata', 'blobs', 'auto'] as const
+export type DataAvailability = (typeof DATA_AVAILABILITY)[number]
+
 /** L2 gas limit that SystemConfig and the genesis block start with (the range allowed is 21 to 200 million). */
 export const L2_GAS_LIMIT = 60_000_000
 

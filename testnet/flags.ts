@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { type FlagValues, flag } from '../src/cli/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
+import { DATA_AVAILABILITY } from './chainParameters.ts'
 import {
   DEFAULT_FORK,
   type ForkActivation,
@@ -37,6 +38,13 @@ export const testnetFlags = {
     default: [] as ForkActivation[],
     parse: parseForkActivations,
   },
+  da: flag.choice(
+    'Testnet',
+    'da',
+    DATA_AVAILABILITY,
+    'calldata',
+    'Where the batch submitter posts; auto: wherever it costs less',
+  ),
   dir: {
     ...flag.string('Data', 'dir', 'devnet', 'Where everything is kept; a second start goes on with the same chain'),
     placeholder: '<path>',

@@ -32,7 +32,7 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   // Before --reset deletes anything.
   const ports = await choosePorts(options)
   const { chain, resumed } = openChain(layout, options, given)
-  const setup = { layout, ports, host: options.host, chain, resumed }
+  const setup = { layout, ports, host: options.host, chain, resumed, da: options.da }
 
   const view = createView(options)
   let isReady = false

@@ -7,7 +7,7 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// A chain that goes from Holocene to Karst while it runs, on three nodes.
+// A chain that goes from Holocene to Karst while it runs, on three nodes, with its batches in blobs.
 
 const SOON = { timeout: 90_000, interval: 200 }
 /** L2 blocks have a second each: these are also the blocks that activate. */
@@ -24,7 +24,7 @@ interface Block {
   timestamp: string
   extraData: string
   gasLimit: string
-  transactions: { type: string; hash: string }[]
+  transactions: { type: string; from: string; blobVersionedHashes?: string[] }[]
   withdrawalsRoot: string
   requestsHash?: string
 }
@@ -45,7 +45,7 @@ async function oracle(selector: string, number: number): Promise<unknown> {
 describe('a testnet that is upgraded while it runs', () => {
   beforeAll(async () => {
     const plan = Object.entries(ACTIVATIONS).map(([fork, seconds]) => `${fork}:${seconds}`)
-    testnet = await startTestnet({ args: ['--fork-at', plan.join()] })
+    testnet = await startTestnet({ args: ['--da', 'blobs', '--fork-at', plan.join()] })
     eth = testnet.nodes.map(({ ethRpc }) => connectTo(ethRpc))
     rollup = testnet.nodes.map(({ rollupRpc }) => connectTo(rollupRpc))
   })
@@ -72,6 +72,18 @@ describe('a testnet that is upgraded while it runs', () => {
     for (let number = 0; number <= LAST + 3; number++) {
       const [first, ...others] = await Promise.all(eth.map((rpc) => block(rpc, number)))
       for (const other of others) expect(other).toEqual(first)
+    }
+  })
+
+  it('has its batches in blobs, all of them', async () => {
+    const l1 = connectTo(testnet.l1.rpc)
+    const blocks = Array.from({ length: Number(await l1.request('eth_blockNumber', [])) }, (_, index) => index + 1)
+    const transactions = await Promise.all(blocks.map(async (number) => (await block(l1, number)).transactions))
+    const batches = transactions.flat().filter(({ from }) => from === testnet.batcher.address)
+    expect(batches.length).toBeGreaterThan(3)
+    for (const { type, blobVersionedHashes } of batches) {
+      expect(type).toBe('0x3')
+      expect(blobVersionedHashes).toHaveLength(1)
     }
   })
 

@@ -1,3 +1,4 @@
+import type { DataAvailability } from '../chainParameters.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
 
 /** A program by its command name, with its flags: what the runner starts, and what the join text tells to type. */
@@ -104,7 +105,7 @@ export function batchSubmitter(
   ports: TestnetPorts,
   host: string,
   batcherKey: string,
-  { resumed }: { resumed: boolean },
+  { resumed, da }: { resumed: boolean; da: DataAvailability },
 ): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
@@ -126,7 +127,9 @@ export function batchSubmitter(
       '--sub-safety-margin=4',
       '--batch-type=1',
       '--compression-algo=brotli',
-      '--data-availability-type=calldata',
+      `--data-availability-type=${da}`,
+      // Channels wait while KZG is loaded for the first blob; one at a time, they would never be made up for.
+      ...(da === 'calldata' ? [] : ['--max-pending-tx=4']),
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.batcherAdmin}`,
       '--rpc.enable-admin',

@@ -1,5 +1,5 @@
 import { devAccounts, roles } from '../accounts.ts'
-import type { ChainParameters } from '../chainParameters.ts'
+import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import { type Endpoints, forkPlan } from './events.ts'
 import { loadOrCreateSecret, peerIdOf } from './identity.ts'
@@ -12,6 +12,8 @@ export interface TestnetSetup {
   ports: TestnetPorts
   host: string
   chain: ChainParameters
+  /** Where the batch submitter posts. */
+  da: DataAvailability
   /** The chain was made by an earlier start. */
   resumed: boolean
 }

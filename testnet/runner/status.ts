@@ -26,7 +26,9 @@ export interface Submission {
   /** Unix seconds. */
   timestamp: number
   transactionHash: Hex
+  /** Of calldata. */
   bytes: number
+  blobs: number
 }
 
 export interface TestnetStatus {
@@ -98,6 +100,7 @@ export class StatusReader {
         timestamp: reader.quantityNumber('timestamp'),
         transactionHash: fields.hex('hash', 32),
         bytes: fromHex(String(fields.raw('input'))).length,
+        blobs: fields.has('blobVersionedHashes') ? fields.array('blobVersionedHashes').length : 0,
       }
     }
     return found

@@ -110,8 +110,8 @@ export class Testnet {
     if (first === undefined) throw new RangeError('a testnet has a sequencer')
     await this.waitFor(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
-    const { ports, host, resumed } = setup
-    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed })
+    const { ports, host, resumed, da } = setup
+    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da })
     this.batcher = this.launch('batcher', submitter)
     await this.waitUntilReady(signal)
   }

@@ -97,8 +97,9 @@ function cut(line: string, columns: number): string {
 
 function submissionText({ status: { lastSubmission }, nowSeconds }: ScreenState): string {
   if (lastSubmission === undefined) return 'none yet'
-  const { l1Block, bytes, timestamp, transactionHash } = lastSubmission
-  return `in L1 block ${l1Block}, ${Math.max(0, nowSeconds - timestamp)} s ago, ${bytes} bytes, ${transactionHash}`
+  const { l1Block, bytes, blobs, timestamp, transactionHash } = lastSubmission
+  const size = blobs === 0 ? `${bytes} bytes` : blobs === 1 ? '1 blob' : `${blobs} blobs`
+  return `in L1 block ${l1Block}, ${Math.max(0, nowSeconds - timestamp)} s ago, ${size}, ${transactionHash}`
 }
 
 function duration(seconds: number): string {

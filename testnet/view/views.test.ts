@@ -50,7 +50,7 @@ const status: TestnetStatus = {
     },
     { name: 'verifier1' },
   ],
-  lastSubmission: { l1Block: 41, timestamp: 1_000, transactionHash: hash, bytes: 1_234 },
+  lastSubmission: { l1Block: 41, timestamp: 1_000, transactionHash: hash, bytes: 1_234, blobs: 0 },
 }
 const ready: TestnetEvent = {
   event: 'ready',
@@ -94,6 +94,13 @@ describe('screen', () => {
     expect(text).toContain(`in L1 block 41, 3 s ago, 1234 bytes, ${hash}`)
     expect(text).toMatch(
       /sequencer +80 +76 +60 +2 +1 +http:\/\/127.0.0.1:9511 +http:\/\/127.0.0.1:9510 +http:\/\/127.0.0.1:9513\/metrics/,
+    )
+    const blobs = {
+      ...status,
+      lastSubmission: { l1Block: 41, timestamp: 1_000, transactionHash: hash, bytes: 0, blobs: 2 },
+    }
+    expect(renderScreen({ ...state, status: blobs }, { columns: 200, rows: 50 }).join('\n')).toContain(
+      'ago, 2 blobs, 0x',
     )
     expect(text).toMatch(/verifier1 +no answer +- +- +- +-/)
     for (const { address, privateKey } of devAccounts) expect(text).toContain(`${address} key ${privateKey}`)
