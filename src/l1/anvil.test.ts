@@ -134,6 +134,11 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
     ]) {
       await expect(lying(lie)).rejects.toMatchObject({ code: 'l1-bad-answer' })
     }
+    // A block that came in between: the next answer is right.
+    let lies = 1
+    const newer = (answer: Answer) =>
+      lies-- > 0 ? { ...answer, storageHash: `0x${'11'.repeat(32)}` as const } : answer
+    expect(await lying(newer)).toMatch(/^0x0{24}/)
   })
 })
 

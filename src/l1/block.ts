@@ -10,7 +10,6 @@ export interface ParsedBlock {
   transactionsRoot: Hex
   receiptsRoot: Hex
   stateRoot: Hex
-  logsBloom: Hex
   /** Hashes or whole transactions, as asked for. */
   transactions: readonly unknown[]
 }
@@ -39,7 +38,6 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     transactionsRoot: header.transactionsRoot,
     receiptsRoot: header.receiptsRoot,
     stateRoot: header.stateRoot,
-    logsBloom: header.logsBloom,
     transactions: asArray(object.transactions, 'block transactions'),
   }
 }
