@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { TestChain, until } from './harness.ts'
 
@@ -101,6 +102,71 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     delete engine.faults.forkchoiceUpdated
     await chain.advance(31)
     expect(node.syncStatus().unsafeL2.number).toBe(154)
+  })
+})
+
+describe('sequencer on an engine that refuses', () => {
+  it('its own block: builds another one after a block time', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(2)
+    engine.faults.newPayload = () => {
+      delete engine.faults.newPayload
+      return { status: 'INVALID', validationError: 'out of memory' }
+    }
+    await chain.advance(4)
+    expect(node.syncStatus().unsafeL2.number).toBe(6)
+  })
+
+  it('the attributes of a block: sends them again after a block time', async () => {
+    chain = new TestChain()
+    const { node, engine } = await chain.addNode({ sequencing: {} })
+    await chain.advance(2)
+    let refusals = 2
+    engine.faults.forkchoiceUpdated = (_, attributes) => {
+      if (attributes === undefined || refusals-- <= 0) return undefined
+      throw new JsonRpcError(-38003, 'Invalid payload attributes')
+    }
+    await chain.advance(6)
+    expect(refusals).toBeLessThan(0)
+    expect(node.syncStatus().unsafeL2.number).toBe(8)
+  })
+})
+
+describe('sequencer on an L1', () => {
+  it.each([1, 10, 64])('that replaces %i blocks: moves to the new ones within seconds', async (depth) => {
+    chain = new TestChain()
+    const { node, engine, failure } = await chain.addNode({ sequencing: {} })
+    await chain.advance(2 * (depth + 4))
+    const top = chain.l1.head.number
+    const before = node.syncStatus().unsafeL2.number
+    const kept = await engine.blockRefByNumber(2 * (top - depth))
+    chain.l1.rewind(top - depth)
+    for (let mined = 0; mined < depth + 1; mined++) chain.l1.mine()
+    await chain.advance(8)
+    const { unsafeL2 } = node.syncStatus()
+    await until(() => node.syncStatus().unsafeL2.number >= before + 7)
+    expect(unsafeL2.l1Origin.hash).toBe(chain.l1.at(unsafeL2.l1Origin.number).hash)
+    // Blocks whose origins are still there stay.
+    expect((await engine.blockRefByNumber(kept?.number ?? 0))?.hash).toBe(kept?.hash)
+    expect(failure).toBeUndefined()
+  })
+
+  it('that is away for a while: goes on with the origin that it has', async () => {
+    chain = new TestChain()
+    const { node } = await chain.addNode({ sequencing: {} })
+    await chain.advance(4)
+    const readHash = chain.l1.blockInfoByHash.bind(chain.l1)
+    const readNumber = chain.l1.blockInfoByNumber.bind(chain.l1)
+    chain.l1.blockInfoByNumber = () => Promise.reject(new Error('no connection'))
+    await chain.advance(20)
+    expect(node.syncStatus().unsafeL2.number).toBeGreaterThanOrEqual(23)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBeLessThanOrEqual(3)
+    chain.l1.blockInfoByHash = readHash
+    chain.l1.blockInfoByNumber = readNumber
+    await chain.advance(30)
+    expect(node.syncStatus().unsafeL2.number).toBe(54)
+    expect(node.syncStatus().unsafeL2.l1Origin.number).toBeGreaterThan(20)
   })
 })
 

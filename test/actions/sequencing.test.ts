@@ -82,6 +82,22 @@ describe('sequencer', () => {
     expect(events).toEqual(['publish at 950', 'insert'])
   })
 
+  it.each([
+    [120, 880],
+    // op-node takes nothing for its default.
+    [0, 950],
+  ])('seals as long before the timestamp as is asked for: %i ms', async (sealingMarginMs, sealedAt) => {
+    chain = new TestChain()
+    const { engine } = await chain.addNode({ sequencing: { sealingMarginMs } })
+    await settle()
+    await chain.clock.advance(sealedAt - 1)
+    await settle()
+    expect(engine.calls).not.toContain('getPayload')
+    await chain.clock.advance(1)
+    await settle()
+    expect(engine.calls).toContain('getPayload')
+  })
+
   it('includes transactions of the pool', async () => {
     chain = new TestChain()
     const engine = chain.createEngine()

@@ -3,6 +3,7 @@ import { DeviumError } from '../../lib/errors.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { payloadEnvelopeToJson } from '../protocol/index.ts'
+import type { PayloadEnvelope } from '../protocol/types.ts'
 import type { Conductor } from './conductor.ts'
 
 /** Always temporary: the conductor did not answer, or refuses because it is not the leader. */
@@ -13,6 +14,8 @@ export class ConductorError extends DeviumError<'conductor-call'> {
 /** op-node: both tries share one time limit. */
 const TRIES = 2
 const RETRY_MS = 50
+/** op-node gives a commit no more than this, whatever the flag says. */
+const MAX_COMMIT_MS = 30_000
 
 export interface ConductorClientOptions {
   /** For a call and its repetition together (op-node's `conductor.rpc-timeout`). */
@@ -40,7 +43,7 @@ export class ConductorClient implements Conductor {
 
   async isLeader(): Promise<boolean> {
     if (this.isOverridden) return true
-    const answer = await this.call('conductor_leader', [])
+    const answer = await this.call('conductor_leader', [], this.timeoutMs)
     if (typeof answer !== 'boolean') {
       throw new ConductorError('conductor-call', 'conductor_leader answered neither true nor false', {
         severity: 'temporary',
@@ -49,9 +52,10 @@ export class ConductorClient implements Conductor {
     return answer
   }
 
-  async commit(envelope: Parameters<Conductor['commit']>[0]): Promise<void> {
+  async commit(envelope: PayloadEnvelope): Promise<void> {
     if (this.isOverridden) return
-    await this.call('conductor_commitUnsafePayload', [payloadEnvelopeToJson(envelope)])
+    const timeoutMs = Math.min(this.timeoutMs, MAX_COMMIT_MS)
+    await this.call('conductor_commitUnsafePayload', [payloadEnvelopeToJson(envelope)], timeoutMs)
   }
 
   overrideLeader(): void {
@@ -59,14 +63,14 @@ export class ConductorClient implements Conductor {
     this.logger.warn('Conductor is overridden: this sequencer leads until the process ends, and commits no blocks')
   }
 
-  private async call(method: string, params: readonly unknown[]): Promise<unknown> {
+  private async call(method: string, params: readonly unknown[], timeoutMs: number): Promise<unknown> {
     const startMs = this.clock.now()
     for (let attempt = 1; ; attempt++) {
-      const leftMs = this.timeoutMs - (this.clock.now() - startMs)
+      const leftMs = timeoutMs - (this.clock.now() - startMs)
       try {
         return await this.rpc.request(method, params, { timeoutMs: Math.max(1, leftMs) })
       } catch (cause) {
-        const isTimeOver = this.clock.now() - startMs + RETRY_MS >= this.timeoutMs
+        const isTimeOver = this.clock.now() - startMs + RETRY_MS >= timeoutMs
         if (attempt === TRIES || isTimeOver) {
           throw new ConductorError('conductor-call', `the conductor did not accept ${method}`, {
             cause,

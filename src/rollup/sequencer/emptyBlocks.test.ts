@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { FORKS, type Fork, type L1BlockRef, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
+import { mustBeEmpty } from './emptyBlocks.ts'
+
+const ACTIVATION = 1000
+const origin = (timestamp: number): L1BlockRef => ({ hash: ZERO_HASH, number: 1, parentHash: ZERO_HASH, timestamp })
+
+/** A chain on which this fork is activated alone, after those before it. */
+function chainWith(fork: Fork): RollupConfig {
+  const earlier = FORKS.slice(0, FORKS.indexOf(fork))
+  const forks = { ...Object.fromEntries(earlier.map((name) => [name, 0])), [fork]: ACTIVATION }
+  return { blockTime: 2, maxSequencerDrift: 600, forks } as RollupConfig
+}
+
+describe('mustBeEmpty', () => {
+  it.each(['ecotone', 'fjord', 'isthmus', 'jovian', 'karst', 'lagoon'] as const)('the first block of %s', (fork) => {
+    const config = chainWith(fork)
+    const at = (time: number) => mustBeEmpty(config, time, origin(time - 10))
+    expect([at(ACTIVATION - 2), at(ACTIVATION), at(ACTIVATION + 2)]).toEqual([false, true, false])
+    // Between two blocks: the one after it is the first.
+    expect(
+      mustBeEmpty({ ...config, forks: { ...config.forks, [fork]: ACTIVATION - 1 } }, ACTIVATION, origin(990)),
+    ).toBe(true)
+  })
+
+  it.each(['regolith', 'canyon', 'delta', 'granite', 'holocene'] as const)('but not that of %s', (fork) => {
+    expect(mustBeEmpty(chainWith(fork), ACTIVATION, origin(990))).toBe(false)
+  })
+
+  it('a block that is too far from its origin', () => {
+    const before = chainWith('ecotone')
+    expect(mustBeEmpty(before, 700, origin(100))).toBe(false)
+    expect(mustBeEmpty(before, 702, origin(100))).toBe(true)
+    // 1800 s from Fjord on, by the time of the origin.
+    const fjord = chainWith('granite')
+    expect(mustBeEmpty(fjord, 2900, origin(1100))).toBe(false)
+    expect(mustBeEmpty(fjord, 2902, origin(1100))).toBe(true)
+  })
+})
