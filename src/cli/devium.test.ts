@@ -5,6 +5,7 @@ import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/ht
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { formatStatus } from './nodeViews.ts'
+import { derivationAnswer } from './testUtils/derivationAnswer.ts'
 import { scoreReport } from './testUtils/peerAnswers.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
@@ -60,6 +61,7 @@ async function startServer(): Promise<HttpServerHandle> {
   const handlers: [string, RpcHandler][] = [
     ['devium_version', answer('devium_version', 'v9.9.9')],
     ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
+    ['devium_derivationStatus', answer('devium_derivationStatus', derivationAnswer())],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
     ['deviump2p_self', answer('deviump2p_self', { peerID: OWN })],
     [
@@ -110,6 +112,14 @@ describe('devium', () => {
     expect(stdout).toContain('devium v9.9.9\npeers: p2p is disabled')
     expect(stdout).toMatch(/L2 unsafe\s+20\s+0xabab…abab/)
     expect(stdout).toMatch(/L2 finalized\s+-\s+not seen yet/)
+  })
+
+  it('derive status says in one sentence why the safe head stands where it does', async () => {
+    const { stdout, code } = await devium('derive', 'status')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^derivation: batches-dropped\nThe safe head does not move because /)
+    expect(JSON.parse((await devium('derive', 'status', '--json')).stdout)).toEqual(derivationAnswer())
+    expect((await devium('status')).stdout).toContain('derivation: batches-dropped: The safe head does not move')
   })
 
   it('status --json prints the raw answer', async () => {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import { addDecode } from './decode/decodeCommand.ts'
+import { addDeriveCommands } from './deriveCommand.ts'
 import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
 import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
@@ -22,16 +23,18 @@ function createDeviumCommand(): Command {
       await withNode(options.rpc, async (node) => {
         const status = await node.request('devium_syncStatus', [])
         if (options.json) return printJson(status)
-        const [version, peers, health] = await Promise.all([
+        const [version, peers, health, derivation] = await Promise.all([
           node.request('devium_version', []),
           ifServed(node, 'deviump2p_peerStats', []),
           ifServed(node, 'deviump2p_health', []),
+          ifServed(node, 'devium_derivationStatus', []),
         ])
-        console.log(formatStatus({ status, version: String(version), stats: peers, health }))
+        console.log(formatStatus({ status, version: String(version), stats: peers, health, derivation }))
       })
     })
 
   addP2pCommands(program)
+  addDeriveCommands(program)
   addDecode(program)
 
   nodeCommand(

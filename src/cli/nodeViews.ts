@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { derivationNote } from './deriveView.ts'
 import { healthNote } from './healthView.ts'
 import { formatTable, shortHash } from './table.ts'
 
@@ -23,6 +24,8 @@ export interface StatusAnswers {
   version: string
   stats: unknown
   health: unknown
+  /** Undefined from a node that does not tell. */
+  derivation?: unknown
 }
 
 /** devium_syncStatus for people, with what is to be said of peers. */
@@ -59,6 +62,8 @@ export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Dat
   }
   const trouble = healthNote(answers.health)
   if (trouble !== undefined) notes.push(trouble)
+  const standstill = derivationNote(answers.derivation)
+  if (standstill !== undefined) notes.push(standstill)
   if (!/^0x0*$/.test(status.queued_unsafe_l2.hash))
     notes.push(`waiting in the queue from L2 block ${status.queued_unsafe_l2.number} on`)
   return `${notes.join('\n')}\n\n${table}`

@@ -4,6 +4,7 @@ import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDep
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
+import { createEndpointWatch } from '../lib/jsonRpc/endpointWatch.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
@@ -17,6 +18,7 @@ import {
   createNodeMetrics,
   createRollupNode,
   createSequencerState,
+  DerivationRecorder,
   type P2pPort,
   RuntimeConfig,
   type SequencingOptions,
@@ -60,13 +62,15 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const opened = new AsyncDisposableStack()
   try {
     const observe = createRpcClientMetrics(registry, 'op_node_default')
-    const l1Rpc = createRpcClient({ url: values.l1, observer: observe('l1') })
+    const l1Watch = createEndpointWatch({ url: values.l1, clock }, observe('l1'))
+    const l1Rpc = createRpcClient({ url: values.l1, observer: l1Watch.observer })
     opened.defer(() => l1Rpc.close())
+    const engineWatch = createEndpointWatch({ url: endpoints.l2, clock }, observe('engine-api'))
     const engineRpc = createRpcClient({
       url: endpoints.l2,
       jwtSecret,
       timeoutMs: values.l2EngineRpcTimeout,
-      observer: observe('engine-api'),
+      observer: engineWatch.observer,
     })
     opened.defer(() => engineRpc.close())
     const l1 = createL1Client(
@@ -106,12 +110,14 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       l1HeadNumber = head.number
     })
     const confirmedL1 = withConfirmationDepth(l1, values.verifierL1Confs, () => l1HeadNumber)
+    const recorder = new DerivationRecorder({ clock })
     const pipeline = createDerivationPipeline(
       {
         l1: confirmedL1,
         l2: engine,
         ...(blobs === undefined ? {} : { blobs }),
         logger: logger.child({ module: 'derivation' }),
+        listener: recorder.listen,
         clock,
       },
       config,
@@ -140,6 +146,13 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         ...(p2p === undefined
           ? {}
           : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
+        insight: {
+          recorder,
+          l1Endpoint: l1Watch.state,
+          engineEndpoint: engineWatch.state,
+          awaitedBlobs: () => blobs?.status().waiting,
+          confirmations: values.verifierL1Confs,
+        },
         metrics,
         clock,
         logger,

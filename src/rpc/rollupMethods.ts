@@ -1,6 +1,7 @@
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
+import { derivationStatusToJson } from './derivationJson.ts'
 import { deviumSyncStatus, l2RefToJson, optimismSyncStatus } from './json.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
@@ -24,6 +25,13 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
       result: 'object of L1 and L2 block references',
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => deviumSyncStatus(node.syncStatus()),
+    }),
+    defineMethod({
+      name: 'devium_derivationStatus',
+      params: [],
+      result: 'object: state, ok, text (one sentence), and what they are judged from',
+      description: 'Why the safe head stands where it does',
+      handle: () => derivationStatusToJson(node.derivationStatus()),
     }),
     defineMethod({
       name: 'devium_rollupConfig',

@@ -59,6 +59,31 @@ describe('rollup methods', () => {
     pending_safe_l2: ref2('8', 8),
   }
 
+  it('devium_derivationStatus begins with one sentence, and has null for what is not known', async () => {
+    expect(await call('devium_derivationStatus')).toMatchObject({
+      result: {
+        state: 'up-to-date',
+        ok: true,
+        text: expect.stringMatching(/^Every block that this node knows is safe: .*\.$/),
+        l1: {
+          head: ref('2', 2),
+          headSeenAtMs: 9_000,
+          derivedTo: ref('1', 1),
+          endpoint: { url: 'http://l1', failures: 0 },
+        },
+        l2: { safe: ref2('6', 6), safeMovedAtMs: null, windowEndsAtL1Block: 3601 },
+        ...{
+          engine: { isSyncing: false, endpoint: null },
+          blobs: null,
+          channels: [],
+          lastBatch: null,
+          droppedBatches: [],
+          reset: null,
+        },
+      },
+    })
+  })
+
   it('devium_syncStatus has exactly the members of the document', async () => {
     expect(await call('devium_syncStatus')).toEqual({
       result: { ...shared, queued_unsafe_l2: ref2('9', 9), engine_sync_target: ref2('a', 10) },

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
+import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import type { HeadNews } from '../../src/p2p/index.ts'
@@ -13,6 +13,7 @@ import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeE
 import {
   createNodeMetrics,
   createRollupNode,
+  DerivationRecorder,
   type P2pPort,
   type RollupNode,
   type SequencingOptions,
@@ -97,24 +98,27 @@ export class TestChain {
       engine?: FakeEngine
       conductor?: Conductor
       sync?: SyncOptions
+      logger?: RootLogger
     } = {},
   ): Promise<TestNode> {
     const engine = options.engine ?? this.createEngine()
     const p2p = new FakeP2p()
     const registry = new Registry()
     const { l1, clock, config } = this
-    const logger = silentLogger
+    const logger = options.logger ?? silentLogger
+    const recorder = new DerivationRecorder({ clock })
     const node = createRollupNode(
       {
         l1,
         l1Heads: l1,
         engine,
-        pipeline: createDerivationPipeline({ l1, l2: engine, logger, clock }, config),
+        pipeline: createDerivationPipeline({ l1, l2: engine, logger, clock, listener: recorder.listen }, config),
         ...(options.sequencing === undefined
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(options.conductor === undefined ? {} : { conductor: options.conductor }),
         p2p,
+        insight: { recorder },
         metrics: createNodeMetrics(registry),
         clock,
         logger,

@@ -5,6 +5,7 @@ import type { BatchSource, BatchStageLike, NextBatch } from './batchStages.ts'
 import { type BatchContext, type BatchVerdict, checkSingularBatch, PAST_REASON } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
+import type { DerivationListener } from './events.ts'
 import type { L1Window } from './l1Window.ts'
 import { ReadySpan } from './readySpan.ts'
 import { checkSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
@@ -21,6 +22,7 @@ export interface BatchStageModules {
   l2: L2Lookup
   window: L1Window
   logger: Logger
+  tell?: DerivationListener
 }
 
 /**
@@ -109,7 +111,11 @@ export class BatchQueue implements BatchStageLike {
       else this.logDrop(item, verdict.kind === 'drop' ? verdict.reason : PAST_REASON)
     }
     this.queued = remaining
-    return nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })
+    const empty = nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })
+    if (empty !== undefined) {
+      this.modules.tell?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: empty.timestamp })
+    }
+    return empty
   }
 
   private async check({ batch, inclusion }: QueuedBatch, parent: L2BlockRef): Promise<BatchVerdict> {
@@ -122,5 +128,8 @@ export class BatchQueue implements BatchStageLike {
     // Batches of blocks that are there already come by the dozen after each reset.
     const level = reason === PAST_REASON ? 'debug' : 'warn'
     this.modules.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
+    if (reason === PAST_REASON) return
+    const dropped = { l1Block: inclusion.number, type: batch.type, reason, losesChannel: false }
+    this.modules.tell?.({ kind: 'batch-dropped', ...dropped })
   }
 }

@@ -5,6 +5,7 @@ import type { BatchStageLike, NextBatch } from './batchStages.ts'
 import { type BatchContext, checkSingularBatch } from './batchValidity.ts'
 import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
+import type { BatchType } from './events.ts'
 import { ReadySpan } from './readySpan.ts'
 import { checkSpanBatchHolocene } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
@@ -53,7 +54,9 @@ export class BatchStage implements BatchStageLike {
     if (candidate === 'again') return 'again'
     if (candidate === 'empty') {
       const batch = nextEmptyBatch(window, parent, { config: this.config, outOfData: true })
-      return batch === undefined ? 'empty' : { batch, isLastInSpan: true }
+      if (batch === undefined) return 'empty'
+      this.modules.tell?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: batch.timestamp })
+      return { batch, isLastInSpan: true }
     }
     const verdict = checkSingularBatch(this.context(parent), candidate)
     switch (verdict.kind) {
@@ -82,7 +85,10 @@ export class BatchStage implements BatchStageLike {
     // reference node: no batch can rightly name an L1 origin newer than its own inclusion.
     this.incoming = undefined
     if (verdict.kind === 'drop') this.drop('span', verdict.reason)
-    if (verdict.kind === 'undecided') this.modules.logger.warn('Dropping span batch', { reason: verdict.reason })
+    if (verdict.kind === 'undecided') {
+      this.modules.logger.warn('Dropping span batch', { reason: verdict.reason })
+      this.tellDropped('span', verdict.reason, false)
+    }
     if (verdict.kind !== 'accept') return 'again'
     if (!this.span.set(span, { l1Blocks: this.modules.window.blocks, safeHead: parent })) {
       this.drop('span', 'L1 origin of a block is not known')
@@ -91,9 +97,14 @@ export class BatchStage implements BatchStageLike {
     return this.span.next(parent) ?? 'again'
   }
 
-  private drop(type: string, reason: string): void {
+  private drop(type: BatchType, reason: string): void {
     this.modules.logger.warn('Dropping batch and its channel', { type, l1Block: this.origin.number, reason })
+    this.tellDropped(type, reason, true)
     this.flushChannel()
+  }
+
+  private tellDropped(type: BatchType, reason: string, losesChannel: boolean): void {
+    this.modules.tell?.({ kind: 'batch-dropped', l1Block: this.origin.number, type, reason, losesChannel })
   }
 
   private context(parent: L2BlockRef): BatchContext {

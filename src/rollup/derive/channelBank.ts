@@ -2,12 +2,20 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { channelTimeout, type Frame, isForkActive, maxChannelBankSize } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
+import { type DerivationListener, unheard } from './events.ts'
 import { OpenChannel } from './openChannel.ts'
 import type { Pull } from './types.ts'
 
 export interface FrameStage {
   readonly origin: L1BlockRef
   next(): Promise<Pull<Frame>>
+}
+
+/** What the stages between frames and channels are made of. */
+export interface FrameConsumerModules {
+  prev: FrameStage
+  logger: Logger
+  tell?: DerivationListener
 }
 
 /** A stage whose items are the data of complete channels. */
@@ -22,13 +30,15 @@ export interface ChannelStage {
 export class ChannelBank implements ChannelStage {
   private readonly prev: FrameStage
   private readonly logger: Logger
+  private readonly tell: DerivationListener
   private readonly config: RollupConfig
   /** In order of their first frame. */
   private readonly channels = new Map<Hex, OpenChannel>()
 
-  constructor({ prev, logger }: { prev: FrameStage; logger: Logger }, config: RollupConfig) {
+  constructor({ prev, logger, tell = unheard }: FrameConsumerModules, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
+    this.tell = tell
     this.config = config
   }
 
@@ -53,11 +63,11 @@ export class ChannelBank implements ChannelStage {
     for (const channel of this.channels.values()) {
       if (this.isTimedOut(channel)) {
         this.logger.info('Channel timed out', { channel: channel.id, openBlock: channel.openBlock })
-        this.channels.delete(channel.id)
+        this.remove(channel, 'timed-out')
         continue
       }
       if (channel.isReady) {
-        this.channels.delete(channel.id)
+        this.remove(channel, 'read')
         return channel.data()
       }
       if (onlyFirst) return undefined
@@ -70,12 +80,17 @@ export class ChannelBank implements ChannelStage {
     if (channel === undefined) {
       channel = new OpenChannel(frame.channelId, this.origin.number, { inOrder: false })
       this.channels.set(channel.id, channel)
+      if (this.channels.size === 1) this.tell({ kind: 'channel-first', channel: channel.id })
     }
     const refusal = this.isTimedOut(channel) ? 'channel timed out' : channel.add(frame)
     if (refusal !== undefined) {
       this.logger.info('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
+      const ignored = { channel: channel.id, frame: frame.number, reason: refusal }
+      this.tell({ kind: 'frame-ignored', l1Block: this.origin.number, ...ignored })
       return
     }
+    const snapshot = channel.snapshot(channelTimeout(this.config, this.origin.timestamp))
+    this.tell({ kind: 'frame-added', l1Block: this.origin.number, channel: snapshot, frame: frame.number })
     this.prune()
   }
 
@@ -86,9 +101,18 @@ export class ChannelBank implements ChannelStage {
     for (const channel of this.channels.values()) {
       if (total <= limit) return
       this.logger.warn('Channel bank is full, dropping its oldest channel', { channel: channel.id })
-      this.channels.delete(channel.id)
+      this.remove(channel, 'dropped', 'the channel bank is full')
       total -= channel.size
     }
+  }
+
+  private remove({ id }: OpenChannel, how: 'read' | 'timed-out' | 'dropped', reason?: string): void {
+    const [before] = this.channels.keys()
+    this.channels.delete(id)
+    const why = reason === undefined ? {} : { reason }
+    this.tell({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, ...why })
+    const [first] = this.channels.keys()
+    if (first !== undefined && first !== before) this.tell({ kind: 'channel-first', channel: first })
   }
 
   private isTimedOut(channel: OpenChannel): boolean {

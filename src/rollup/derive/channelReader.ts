@@ -11,7 +11,14 @@ import {
 } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { ChannelStage } from './channelBank.ts'
+import { type DerivationListener, unheard } from './events.ts'
 import type { Pull } from './types.ts'
+
+interface ChannelReaderModules {
+  prev: ChannelStage
+  logger: Logger
+  tell?: DerivationListener
+}
 
 /**
  * Fifth stage: batches out of complete channels. A fault of the compressed stream, of its RLP or of a batch's layout loses the rest of the channel; a
@@ -20,12 +27,14 @@ import type { Pull } from './types.ts'
 export class ChannelReader {
   private readonly prev: ChannelStage
   private readonly logger: Logger
+  private readonly tell: DerivationListener
   private readonly config: RollupConfig
   private reading: Iterator<Uint8Array> | undefined
 
-  constructor({ prev, logger }: { prev: ChannelStage; logger: Logger }, config: RollupConfig) {
+  constructor({ prev, logger, tell = unheard }: ChannelReaderModules, config: RollupConfig) {
     this.prev = prev
     this.logger = logger
+    this.tell = tell
     this.config = config
   }
 
@@ -39,6 +48,7 @@ export class ChannelReader {
       const data = await this.prev.next()
       if (data === 'again' || data === 'empty') return data
       channel = data
+      this.tell({ kind: 'channel-read', l1Block: this.origin.number, bytes: data.length })
     }
     try {
       if (channel !== undefined) this.reading = await this.open(channel)
@@ -46,10 +56,9 @@ export class ChannelReader {
       if (item?.done === false) return (await this.decode(item.value)) ?? 'again'
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      this.logger.warn('Leaving channel that does not decode', {
-        l1Block: this.origin.number,
-        err: describeError(error),
-      })
+      const l1Block = this.origin.number
+      this.logger.warn('Leaving channel that does not decode', { l1Block, err: describeError(error) })
+      this.tell({ kind: 'channel-left', l1Block, reason: describeError(error) })
     }
     this.reading = undefined
     return 'again'
@@ -70,18 +79,29 @@ export class ChannelReader {
   /** undefined when this batch alone is lost. Throws DecodeError when the rest of the channel is. */
   private async decode(bytes: Uint8Array): Promise<Batch | undefined> {
     const read = await runInTurns(readBatch(bytes))
-    if (read.type === 'singular') return read
     const l1Block = this.origin.number
+    if (read.type === 'singular') {
+      this.tell({ kind: 'batch-read', l1Block, type: 'singular' })
+      return read
+    }
     if (!isForkActive(this.config, 'delta', this.origin.timestamp)) {
       this.logger.warn('Dropping span batch before Delta', { l1Block })
+      this.tellDropped('span batch before Delta')
       return undefined
     }
     try {
-      return await runInTurns(buildSpanBatch(read, this.config))
+      const batch = await runInTurns(buildSpanBatch(read, this.config))
+      this.tell({ kind: 'batch-read', l1Block, type: 'span' })
+      return batch
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       this.logger.warn('Dropping malformed span batch', { l1Block, err: describeError(error) })
+      this.tellDropped(describeError(error))
       return undefined
     }
+  }
+
+  private tellDropped(reason: string): void {
+    this.tell({ kind: 'batch-dropped', l1Block: this.origin.number, type: 'span', reason, losesChannel: false })
   }
 }

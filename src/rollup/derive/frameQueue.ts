@@ -2,6 +2,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { decodeFrames, type Frame, isForkActive } from '../protocol/index.ts'
 import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
+import { type DerivationListener, unheard } from './events.ts'
 import type { Pull } from './types.ts'
 
 /** Source of raw batcher data with the L1 block it comes from. */
@@ -17,12 +18,17 @@ export interface DataStage {
 export class FrameQueue {
   private readonly prev: DataStage
   private readonly logger: Logger
+  private readonly tell: DerivationListener
   private readonly config: RollupConfig
   private ready: Frame[] = []
 
-  constructor({ prev, logger }: { prev: DataStage; logger: Logger }, config: RollupConfig) {
+  constructor(
+    { prev, logger, tell = unheard }: { prev: DataStage; logger: Logger; tell?: DerivationListener },
+    config: RollupConfig,
+  ) {
     this.prev = prev
     this.logger = logger
+    this.tell = tell
     this.config = config
   }
 
@@ -43,7 +49,10 @@ export class FrameQueue {
   private parse(data: Uint8Array): Frame[] {
     try {
       const frames = decodeFrames(data)
-      return isForkActive(this.config, 'holocene', this.origin.timestamp) ? pruneFrames(frames) : frames
+      if (!isForkActive(this.config, 'holocene', this.origin.timestamp)) return frames
+      const kept = pruneFrames(frames)
+      if (kept.length < frames.length) this.tellPruned(frames, new Set(kept))
+      return kept
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       this.logger.warn('Ignoring batcher data without frames', {
@@ -51,7 +60,18 @@ export class FrameQueue {
         bytes: data.length,
         err: describeError(error),
       })
+      const reason = describeError(error)
+      this.tell({ kind: 'data-ignored', l1Block: this.origin.number, what: 'frames', reason })
       return []
+    }
+  }
+
+  private tellPruned(frames: readonly Frame[], kept: ReadonlySet<Frame>): void {
+    const l1Block = this.origin.number
+    for (const frame of frames) {
+      if (kept.has(frame)) continue
+      const reason = 'out of order among the frames of its transaction'
+      this.tell({ kind: 'frame-ignored', l1Block, channel: frame.channelId, frame: frame.number, reason })
     }
   }
 }

@@ -5,6 +5,7 @@ import { decodeBlob } from '../protocol/index.ts'
 import type { L1BlockRef, L1Transaction, RollupConfig } from '../protocol/types.ts'
 import { type BatcherData, batcherDataOf } from './batcherTransactions.ts'
 import { DerivationError } from './errors.ts'
+import type { DerivationListener } from './events.ts'
 import type { L1Traversal } from './l1Traversal.ts'
 import type { BlobSource, L1Source, Pull } from './types.ts'
 
@@ -13,6 +14,7 @@ export interface L1RetrievalModules {
   l1: Pick<L1Source, 'transactions'>
   blobs: BlobSource | undefined
   logger: Logger
+  tell?: DerivationListener
 }
 
 /** Second stage: the data of batcher transactions and blobs, one piece a call. */
@@ -83,6 +85,8 @@ export class L1Retrieval {
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error
         logger.warn('Ignoring malformed blob', { l1Block: origin.number, err: describeError(error) })
+        const reason = describeError(error)
+        this.modules.tell?.({ kind: 'data-ignored', l1Block: origin.number, what: 'blob', reason })
       }
     }
     return pieces

@@ -1,6 +1,7 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { FRAME_ACCOUNTING_OVERHEAD_BYTES, type Frame } from '../protocol/index.ts'
+import type { ChannelSnapshot } from './events.ts'
 
 /** Why a frame was not taken; undefined when it was. */
 export type FrameRefusal = 'duplicate frame' | 'second closing frame' | 'frame after the end' | 'frame out of order'
@@ -14,6 +15,7 @@ export class OpenChannel {
   private readonly frames = new Map<number, Frame>()
   private endNumber: number | undefined
   private accountedBytes = 0
+  private dataBytes = 0
 
   /** `inOrder` (Holocene): each frame must be the next one. */
   constructor(id: Hex, openBlock: number, { inOrder }: { inOrder: boolean }) {
@@ -33,6 +35,18 @@ export class OpenChannel {
     return this.endNumber !== undefined && this.frames.size === this.endNumber + 1
   }
 
+  /** As of now, for those who watch. */
+  snapshot(timeout: number): ChannelSnapshot {
+    return {
+      id: this.id,
+      openBlock: this.openBlock,
+      lastBlock: this.openBlock + timeout,
+      frames: this.frames.size,
+      bytes: this.dataBytes,
+      expectedFrames: this.endNumber === undefined ? undefined : this.endNumber + 1,
+    }
+  }
+
   isTimedOut(l1Block: number, timeout: number): boolean {
     return this.openBlock + timeout < l1Block
   }
@@ -48,6 +62,7 @@ export class OpenChannel {
     }
     this.frames.set(frame.number, frame)
     this.accountedBytes += accounted(frame)
+    this.dataBytes += frame.data.length
     return undefined
   }
 
@@ -64,7 +79,10 @@ export class OpenChannel {
   private prune(endNumber: number): void {
     const beyond = [...this.frames.keys()].filter((number) => number > endNumber)
     if (beyond.length === 0) return
-    for (const number of beyond) this.frames.delete(number)
+    for (const number of beyond) {
+      this.dataBytes -= this.frames.get(number)?.data.length ?? 0
+      this.frames.delete(number)
+    }
     this.accountedBytes = 0
   }
 }

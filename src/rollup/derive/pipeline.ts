@@ -11,6 +11,7 @@ import { ChannelAssembler } from './channelAssembler.ts'
 import { ChannelBank } from './channelBank.ts'
 import { ChannelReader } from './channelReader.ts'
 import { DerivationError } from './errors.ts'
+import { type DerivationListener, unheard } from './events.ts'
 import { FrameQueue } from './frameQueue.ts'
 import { L1Retrieval } from './l1Retrieval.ts'
 import { L1Traversal } from './l1Traversal.ts'
@@ -25,6 +26,8 @@ export interface DerivationModules {
   clock?: Clock
   /** Without it a blob transaction of the batcher is a critical error. */
   blobs?: BlobSource
+  /** Hears what the stages do. */
+  listener?: DerivationListener
 }
 
 /**
@@ -58,8 +61,9 @@ interface Stages {
 }
 
 export function createDerivationPipeline(modules: DerivationModules, config: RollupConfig): DerivationPipeline {
-  const { l1, l2, logger, clock = systemClock } = modules
+  const { l1, l2, logger, clock = systemClock, listener: tell = unheard } = modules
   const builder = createAttributesBuilder({ l1, l2 }, config)
+  const upper = { l2, logger, builder, tell, config }
   let stages: Stages | undefined
   let yieldedAt = clock.now()
 
@@ -84,10 +88,11 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
       stages = undefined
       const { origin, systemConfig } = await findResetPoint({ l1, l2 }, { config, safeHead, signal })
       const traversal = new L1Traversal(l1, { config, origin, systemConfig })
-      const retrieval = new L1Retrieval({ prev: traversal, l1, blobs: modules.blobs, logger }, config)
+      const retrieval = new L1Retrieval({ prev: traversal, l1, blobs: modules.blobs, logger, tell }, config)
       const lower = { traversal, retrieval, window: new L1Window(origin) }
       const holocene = isForkActive(config, 'holocene', origin.timestamp)
-      stages = { ...lower, attributes: upperStages(lower, { holocene }, { l2, logger, builder, config }), holocene }
+      stages = { ...lower, attributes: upperStages(lower, { holocene }, upper), holocene }
+      tell({ kind: 'started', l1Block: origin.number })
       logger.info('Derivation starts', { l1: origin.number, l1Hash: origin.hash, safe: safeHead.number })
     },
 
@@ -104,7 +109,8 @@ export function createDerivationPipeline(modules: DerivationModules, config: Rol
       if (!current.holocene && firstForkBetween(config, before, origin) === 'holocene') {
         // What is held under the old rules is thrown away; the known L1 blocks stay (specs: holocene/derivation, "Activation").
         logger.info('Derivation changes to Holocene rules', { l1: origin.number })
-        const attributes = upperStages(current, { holocene: true }, { l2, logger, builder, config })
+        const attributes = upperStages(current, { holocene: true }, upper)
+        tell({ kind: 'started', l1Block: origin.number })
         stages = { ...current, attributes, holocene: true }
       }
       return { kind: 'origin', origin }
@@ -126,18 +132,26 @@ function firstForkBetween(config: RollupConfig, before: L1BlockRef, after: L1Blo
   )
 }
 
+interface UpperModules {
+  l2: L2Source
+  logger: Logger
+  builder: AttributesBuilder
+  tell: DerivationListener
+  config: RollupConfig
+}
+
 /** Everything above retrieval, under the rules before or from Holocene. */
 function upperStages(
   { retrieval, window }: Pick<Stages, 'retrieval' | 'window'>,
   { holocene }: { holocene: boolean },
-  { l2, logger, builder, config }: { l2: L2Source; logger: Logger; builder: AttributesBuilder; config: RollupConfig },
+  { l2, logger, builder, tell, config }: UpperModules,
 ): AttributesQueue {
-  const frames = new FrameQueue({ prev: retrieval, logger }, config)
+  const frames = new FrameQueue({ prev: retrieval, logger, tell }, config)
   const channels = holocene
-    ? new ChannelAssembler({ prev: frames, logger }, config)
-    : new ChannelBank({ prev: frames, logger }, config)
-  const reader = new ChannelReader({ prev: channels, logger }, config)
-  const modules = { prev: reader, l2, window, logger }
+    ? new ChannelAssembler({ prev: frames, logger, tell }, config)
+    : new ChannelBank({ prev: frames, logger, tell }, config)
+  const reader = new ChannelReader({ prev: channels, logger, tell }, config)
+  const modules = { prev: reader, l2, window, logger, tell }
   const batches = holocene ? new BatchStage(modules, config) : new BatchQueue(modules, config)
   return new AttributesQueue({ prev: batches, builder }, config)
 }

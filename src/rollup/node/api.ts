@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { HeadNews } from '../../p2p/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
+import type { DerivationStatus } from './derivationStatus.ts'
 
 /**
  * What a running rollup node answers and lets an operator do: the only view that the RPC server has of it. Failures
@@ -14,6 +15,8 @@ export interface RollupNodeApi {
   outputAtBlock(number: number): Promise<OutputAtBlock>
   /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */
   safeHeadAtL1Block(l1BlockNumber: number): Promise<SafeHeadAtL1Block>
+  /** Why the safe head stands where it does. */
+  derivationStatus(): DerivationStatus
   /** Resolves when the reset has been carried out. */
   resetDerivationPipeline(): Promise<void>
   /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
@@ -65,3 +68,4 @@ export interface P2pPort {
   /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
   headMoved?(news: HeadNews): void
 }
+export type { DerivationStatus } from './derivationStatus.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, severityOf } from '../../lib/errors.ts'
+import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
@@ -17,6 +17,8 @@ import {
   type StartHeadsOptions,
 } from '../engine/index.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { DerivationRecorder } from './derivationRecorder.ts'
+import { STARTING } from './explainDerivation.ts'
 import type { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
 
@@ -52,6 +54,7 @@ export interface DerivationModules {
   l1: L1Lookup
   finality: FinalityTracker
   metrics: NodeMetrics
+  recorder: DerivationRecorder
   clock: Clock
   logger: Logger
 }
@@ -123,15 +126,16 @@ export class DerivationLoop {
 
   /**
    * Has heads and pipeline found anew; resolves when that has succeeded, and rejects when the node stops before.
-   * Requests that come while one is open share its reset.
+   * Requests that come while one is open share its reset. `reason` completes a sentence: "because …".
    */
-  requestReset(): Promise<void> {
+  requestReset(reason: string): Promise<void> {
     if (this.hasStopped) return Promise.reject(new DerivationStopped())
     if (this.resetRequest === undefined) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       // Whoever does not wait for the reset need not handle its end.
       promise.catch(() => undefined)
       this.resetRequest = { promise, resolve, reject }
+      this.modules.recorder.resetAsked(reason)
       this.wakeUp.wake()
     }
     return this.resetRequest.promise
@@ -149,13 +153,13 @@ export class DerivationLoop {
       logger.info('Finalized L2 block', { number: block.number, hash: block.hash })
     } catch (error) {
       logger.warn('Could not finalize', { err: error })
-      if (severityOf(error) === 'reset') this.askForReset()
+      if (severityOf(error) === 'reset') this.askForReset(describeError(error))
     }
   }
 
   /** Runs until the signal aborts; rejects with an error of critical severity. */
   async run(signal: AbortSignal): Promise<void> {
-    this.askForReset()
+    this.askForReset(STARTING)
     try {
       await this.loop(signal)
     } finally {
@@ -165,17 +169,19 @@ export class DerivationLoop {
   }
 
   private async loop(signal: AbortSignal): Promise<void> {
-    const { metrics } = this.modules
+    const { metrics, recorder } = this.modules
     while (!signal.aborted) {
       try {
         const progress = await this.step(signal)
         if (this.hasRecovered(progress)) this.reportRecovery()
         metrics.derivationIdle(progress === 'idle')
+        recorder.stepped(progress === 'idle')
         if (progress === 'idle') await this.wakeUp.wait(signal)
         else await this.yieldWhenDue()
       } catch (error) {
         if (signal.aborted) return
         metrics.derivationError()
+        recorder.failed(error)
         this.failures++
         const isNewReset = this.handleError(error)
         // A first reset comes at once; an engine or L1 that keeps asking for one is given time.
@@ -208,7 +214,7 @@ export class DerivationLoop {
         : 'Could not find the heads to start from'
     if (isNewReset) {
       this.failedAt = Math.max(this.failedAt ?? 0, controller.heads.pendingSafe.number)
-      this.askForReset()
+      this.askForReset(describeError(error))
     }
     // One line an outage, and one now and then while it lasts: the last is written when it is over.
     if (failures % FAILURES_PER_LINE === 1) {
@@ -220,14 +226,15 @@ export class DerivationLoop {
     return isNewReset
   }
 
-  private askForReset(): void {
-    this.requestReset().catch(() => undefined)
+  private askForReset(reason: string): void {
+    this.requestReset(reason).catch(() => undefined)
   }
 
   private reportRecovery(): void {
     this.modules.logger.info('Derivation goes on', { failures: this.failures })
     this.failures = 0
     this.failedAt = undefined
+    this.modules.recorder.recovered()
   }
 
   /** `idle`: nothing can be done before L1 has a new block. */
@@ -307,7 +314,7 @@ export class DerivationLoop {
   }
 
   private async reset(request: ResetRequest, signal: AbortSignal): Promise<void> {
-    const { pipeline, controller, engine, l1, finality, metrics, clock, logger } = this.modules
+    const { pipeline, controller, engine, l1, finality, metrics, recorder, clock, logger } = this.modules
     this.isPipelineReady = false
     this.derived = undefined
     this.following = undefined
@@ -326,6 +333,7 @@ export class DerivationLoop {
     this.isPipelineReady = true
     this.loggedSafe = heads.safe.number
     metrics.pipelineReset()
+    recorder.resetDone()
     // Requests that came while this one was carried out are answered by it.
     this.resetRequest = undefined
     request.resolve()

@@ -1,4 +1,6 @@
 export type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+export { DerivationRecorder } from './derivationRecorder.ts'
+export type { DerivationState, DerivationStatus } from './derivationStatus.ts'
 export { createNodeMetrics, type NodeMetrics } from './metrics.ts'
 export {
   createRollupNode,

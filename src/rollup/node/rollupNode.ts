@@ -1,6 +1,8 @@
+import type { AwaitedBlobs } from '../../l1/index.ts'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type EngineClient, EngineController, type StartHeadsOptions, type SyncOptions } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
@@ -15,6 +17,9 @@ import {
 import { type Conductor, OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
 import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
 import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
+import { DerivationRecorder } from './derivationRecorder.ts'
+import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
+import { DerivationWatch } from './derivationWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { createOutputReader } from './outputAtBlock.ts'
@@ -44,9 +49,22 @@ export interface RollupNodeModules {
   conductor?: Conductor
   /** Absent with p2p disabled. */
   p2p?: P2pPort
+  /** What is known beside the node of why derivation may wait. */
+  insight?: NodeInsight
   metrics: NodeMetrics
   clock: Clock
   logger: Logger
+}
+
+/** Where the reasons for a safe head that stands still are found; each part may be absent. */
+export interface NodeInsight {
+  /** The one that listens to the pipeline. */
+  recorder?: DerivationRecorder
+  l1Endpoint?: () => EndpointState
+  engineEndpoint?: () => EndpointState
+  awaitedBlobs?: () => AwaitedBlobs | undefined
+  /** L1 blocks that must stand on top of one that derivation reads. */
+  confirmations?: number
 }
 
 export interface SequencingOptions {
@@ -91,7 +109,8 @@ export function createRollupNode(
   config: RollupConfig,
   options: RollupNodeOptions = {},
 ): RollupNode {
-  const { l1, l1Heads, engine, p2p, metrics, clock, logger } = modules
+  const { l1, l1Heads, engine, p2p, metrics, clock, logger, insight = {} } = modules
+  const recorder = insight.recorder ?? new DerivationRecorder({ clock })
   const controller = new EngineController(
     { engine, clock, logger: logger.child({ module: 'engine' }) },
     config,
@@ -106,18 +125,19 @@ export function createRollupNode(
       l1,
       finality,
       metrics,
+      recorder,
       clock,
       logger: logger.child({ module: 'derivation' }),
     },
     config,
     options.startHeads,
   )
-  const requestReset = () => derivation.requestReset()
+  const resetFor = (reason: string) => () => derivation.requestReset(reason)
   const unsafeChain = new UnsafeChain(
     {
       engine: controller,
       requestRange: p2p?.requestRange?.bind(p2p),
-      requestReset,
+      requestReset: resetFor('the engine does not have the block that a new one builds on'),
       metrics,
       clock,
       logger: logger.child({ module: 'unsafe' }),
@@ -129,6 +149,8 @@ export function createRollupNode(
   })
   const sequencing = createSequencing()
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
+  let l1HeadAtMs: number | undefined
+  let safeMovedAtMs: number | undefined
   const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
   listen()
 
@@ -148,9 +170,10 @@ export function createRollupNode(
       )
     },
 
+    derivationStatus: whySafeHead,
     // During a sync of the engine's own there is nothing to reset, and its end is followed by one.
     resetDerivationPipeline: async () => {
-      if (!controller.syncing) await requestReset()
+      if (!controller.syncing) await derivation.requestReset('an operator asked for it')
     },
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
     stopSequencer: async (signal) => requireSequencer().stop(signal),
@@ -174,6 +197,7 @@ export function createRollupNode(
       const tasks = [
         derivation.run(loops),
         unsafeChain.run(loops),
+        new DerivationWatch({ status: whySafeHead, clock, logger }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {
@@ -198,7 +222,7 @@ export function createRollupNode(
         origins,
         ...(modules.conductor === undefined ? {} : { conductor: modules.conductor }),
         publish,
-        requestReset,
+        requestReset: resetFor('the sequencer found that its heads are no longer right'),
         ...(onActiveChange === undefined ? {} : { onActiveChange }),
         metrics,
         clock,
@@ -229,6 +253,7 @@ export function createRollupNode(
     p2p?.onPayload(receivePayload)
     l1Heads.onHead((ref) => {
       l1Refs.head = ref
+      l1HeadAtMs = clock.now()
       metrics.l1Ref('l1_head', ref)
       sequencing?.origins.onL1Head(ref)
       derivation.onL1Head()
@@ -245,10 +270,15 @@ export function createRollupNode(
     })
     let unsafe = controller.heads.unsafe.hash
     let isSyncing = controller.syncing
+    let safe = controller.heads.safe.hash
     controller.subscribe((heads, movedBy) => {
       if (isSyncing && !controller.syncing) {
         isSyncing = false
         derivation.onEngineSynced()
+      }
+      if (heads.safe.hash !== safe) {
+        safe = heads.safe.hash
+        safeMovedAtMs = clock.now()
       }
       if (heads.unsafe.hash !== unsafe) {
         unsafe = heads.unsafe.hash
@@ -258,6 +288,26 @@ export function createRollupNode(
       metrics.l2Ref('l2_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
       metrics.l2Ref('l2_finalized', heads.finalized)
+    })
+  }
+
+  function whySafeHead(): DerivationStatus {
+    const heads = controller.ready ? controller.heads : undefined
+    return derivationStatus({
+      nowMs: clock.now(),
+      l1Head: l1HeadAtMs === undefined ? undefined : l1Refs.head,
+      l1HeadAtMs,
+      currentL1: derivation.currentL1,
+      confirmations: insight.confirmations ?? 0,
+      safe: heads?.safe,
+      safeMovedAtMs,
+      unsafe: heads?.unsafe,
+      l1Endpoint: insight.l1Endpoint?.(),
+      engineEndpoint: insight.engineEndpoint?.(),
+      engineIsSyncing: controller.syncing,
+      blobs: insight.awaitedBlobs?.(),
+      record: recorder.record(),
+      config,
     })
   }
 

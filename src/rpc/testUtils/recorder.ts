@@ -3,6 +3,8 @@ import type { Hex } from '../../lib/hex.ts'
 import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/api.ts'
 import { ZERO_SCORES } from '../../p2p/peerRecords.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
+import { DerivationRecorder } from '../../rollup/node/derivationRecorder.ts'
+import { derivationStatus } from '../../rollup/node/derivationStatus.ts'
 import { parseRollupConfig } from '../../rollup/protocol/index.ts'
 import type { SyncStatus } from '../../rollup/protocol/types.ts'
 
@@ -93,6 +95,23 @@ export function recorder() {
   const node: RollupNodeApi = {
     rollupConfig: parseRollupConfig(CONFIG_JSON),
     syncStatus: () => STATUS,
+    derivationStatus: () =>
+      derivationStatus({
+        nowMs: 10_000,
+        l1Head: STATUS.headL1,
+        l1HeadAtMs: 9_000,
+        currentL1: STATUS.currentL1,
+        confirmations: 0,
+        safe: STATUS.safeL2,
+        safeMovedAtMs: undefined,
+        unsafe: STATUS.safeL2,
+        l1Endpoint: { url: 'http://l1', answeredAtMs: 9_000, silentSinceMs: undefined, failures: 0 },
+        engineEndpoint: undefined,
+        engineIsSyncing: false,
+        blobs: undefined,
+        record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
+        config: { seqWindowSize: 3600 },
+      }),
     outputAtBlock: note('outputAtBlock', {
       version: hash('0'),
       outputRoot: hash('b'),

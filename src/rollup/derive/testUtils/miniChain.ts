@@ -28,6 +28,7 @@ import type {
   RollupConfig,
 } from '../../protocol/types.ts'
 import { createAttributesBuilder } from '../attributesBuilder.ts'
+import type { DerivationEvent } from '../events.ts'
 import { createDerivationPipeline, type DerivationPipeline } from '../pipeline.ts'
 import type { DerivedAttributes, L1Source, L2Source } from '../types.ts'
 import { BATCHER, fakeHash, GENESIS_TIME, INBOX, L1_BLOCK_TIME } from './config.ts'
@@ -235,11 +236,15 @@ export class MiniChain {
   readonly sequenced: FakeL2
   readonly pipeline: DerivationPipeline
   readonly derived: DerivedAttributes[] = []
+  /** What the stages told. */
+  readonly events: DerivationEvent[] = []
 
   constructor(config: RollupConfig) {
     this.l2 = new FakeL2(config)
     this.sequenced = new FakeL2(config)
-    this.pipeline = createDerivationPipeline({ l1: this.l1, l2: this.l2, logger: silentLogger }, this.l2.config)
+    const listener = (event: DerivationEvent) => void this.events.push(event)
+    const modules = { l1: this.l1, l2: this.l2, logger: silentLogger, listener }
+    this.pipeline = createDerivationPipeline(modules, this.l2.config)
   }
 
   get config(): RollupConfig {

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { createEndpointWatch } from './endpointWatch.ts'
+
+it('knows since when an endpoint answers nothing, and passes on what it hears', () => {
+  let nowMs = 1_000
+  const heard: string[] = []
+  const { observer, state } = createEndpointWatch(
+    { url: 'http://user:secret@l1:8545/key', clock: { now: () => nowMs, setTimeout: () => () => {} } },
+    { onRequest: (method) => void heard.push(`> ${method}`), onEnd: (method) => void heard.push(`< ${method}`) },
+  )
+  expect(state()).toMatchObject({ silentSinceMs: undefined, answeredAtMs: undefined, failures: 0 })
+  expect(state().url).not.toContain('secret')
+  expect(state().url).not.toContain('key')
+  const call = (answer: Parameters<typeof observer.onEnd>[2]) => {
+    observer.onRequest('eth_x', 2)
+    observer.onEnd('eth_x', 0.1, answer)
+  }
+  call({ resultBytes: 4 })
+  expect(state()).toMatchObject({ answeredAtMs: 1_000, failures: 0 })
+  nowMs = 2_000
+  call(undefined)
+  nowMs = 3_000
+  call(undefined)
+  expect(state()).toMatchObject({ answeredAtMs: 1_000, silentSinceMs: 2_000, failures: 2 })
+  // Also an error is an answer.
+  call({ errorCode: -32000 })
+  expect(state()).toMatchObject({ answeredAtMs: 3_000, silentSinceMs: undefined, failures: 0 })
+  expect(heard.slice(0, 2)).toEqual(['> eth_x', '< eth_x'])
+})

@@ -1,0 +1,80 @@
+import type { AwaitedBlobs } from '../../l1/index.ts'
+import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { DerivationRecord } from './derivationRecorder.ts'
+import { explainDerivation } from './explainDerivation.ts'
+
+/** In the order in which they are looked for: the first that holds is the state. */
+export const DERIVATION_STATES = [
+  /** Heads are being looked for, at the start. */
+  'starting',
+  /** Heads are being looked for again. */
+  'resetting',
+  'l1-down',
+  'waiting-for-blobs',
+  'engine-down',
+  'engine-syncing',
+  /** A step fails again and again for another reason. */
+  'failing',
+  /** L1 holds more to read. */
+  'catching-up',
+  /** Batches ran out long ago: empty blocks are derived in their place. */
+  'window-expired',
+  /** What the batcher posted last was dropped. */
+  'batches-dropped',
+  /** Empty blocks come if no batch does soon. */
+  'window-expiring',
+  /** A channel is there in part. */
+  'waiting-for-channel',
+  /** No batch for long. */
+  'no-batches',
+  /** Read is what there is; the batcher posts now and then. */
+  'waiting-for-batches',
+  /** Every block that is known is safe. */
+  'up-to-date',
+] as const
+export type DerivationState = (typeof DERIVATION_STATES)[number]
+
+/** States in which nobody need do anything. */
+const GOOD_STATES: ReadonlySet<DerivationState> = new Set([
+  ...(['starting', 'catching-up', 'waiting-for-channel', 'waiting-for-batches', 'up-to-date'] as const),
+])
+
+/** What a state is judged from. Moments are Unix milliseconds. */
+export interface DerivationFacts {
+  nowMs: number
+  /** Undefined until L1 told of it. */
+  l1Head: L1BlockRef | undefined
+  l1HeadAtMs: number | undefined
+  /** Where derivation reads; undefined while there is a reset. */
+  currentL1: L1BlockRef | undefined
+  /** L1 blocks that must stand on top of one that is read. */
+  confirmations: number
+  safe: L2BlockRef | undefined
+  safeMovedAtMs: number | undefined
+  unsafe: L2BlockRef | undefined
+  l1Endpoint: EndpointState | undefined
+  engineEndpoint: EndpointState | undefined
+  /** Whether the engine gets the chain by a sync of its own, before derivation begins. */
+  engineIsSyncing: boolean
+  blobs: AwaitedBlobs | undefined
+  record: DerivationRecord
+  config: Pick<RollupConfig, 'seqWindowSize'>
+}
+
+/** Why the safe head stands where it does. */
+export interface DerivationStatus extends Omit<DerivationFacts, 'config'> {
+  state: DerivationState
+  ok: boolean
+  /** One sentence. */
+  text: string
+  /** The last L1 block that may hold the batch of the block after the safe head; undefined before that is known. */
+  windowEndsAt: number | undefined
+}
+
+export function derivationStatus(facts: DerivationFacts): DerivationStatus {
+  const { config, ...rest } = facts
+  const { state, text } = explainDerivation(facts)
+  const windowEndsAt = facts.safe === undefined ? undefined : facts.safe.l1Origin.number + config.seqWindowSize
+  return { ...rest, state, ok: GOOD_STATES.has(state), text, windowEndsAt }
+}

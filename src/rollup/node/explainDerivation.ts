@@ -1,0 +1,215 @@
+import { blockPhrase, countOf, sinceText } from '../../lib/phrases.ts'
+import type { ChannelSnapshot } from '../derive/index.ts'
+import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
+
+/** Without a batch for this long there is probably no batcher. */
+const NO_BATCHES_MS = 600_000
+/** An endpoint that has not answered for this long is down; a single call may be lost. */
+const SILENT_MS = 5_000
+/** L1 blocks behind the last readable one at which derivation counts as catching up. */
+const BEHIND_L1_BLOCKS = 3
+/** The part of the sequencing window that is left when it is said to end soon. */
+const WINDOW_ENDS_SOON = 0.1
+
+interface Explanation {
+  state: DerivationState
+  text: string
+}
+
+/**
+ * Why the safe head stands where it does, in one sentence. Each rule below looks for one reason; the first that finds it
+ * speaks, so that a cause comes before what follows from it.
+ */
+export function explainDerivation(facts: DerivationFacts): Explanation {
+  for (const rule of RULES) {
+    const found = rule(facts)
+    if (found !== undefined) return found
+  }
+  const { safe } = facts
+  return {
+    state: 'up-to-date',
+    text: `Every block that this node knows is safe: the safe head is ${safe === undefined ? 'not known yet' : blockPhrase(safe)}.`,
+  }
+}
+
+type Rule = (facts: DerivationFacts) => Explanation | undefined
+
+const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
+  const since = l1Endpoint?.silentSinceMs
+  if (l1Endpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
+  const known = l1Head === undefined ? 'no L1 block is known' : `the last L1 block known is ${l1Head.number}`
+  return {
+    state: 'l1-down',
+    text: `The safe head waits for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)} (${countOf(l1Endpoint.failures, 'call')}), and ${known}.`,
+  }
+}
+
+const blobsMissing: Rule = ({ blobs, nowMs }) => {
+  if (blobs === undefined) return undefined
+  const { l1Block, versionedHashes, answers } = blobs
+  const from = answers.map(({ url, problem }) => `${url} (${problem})`).join(', ')
+  const asked = from === '' ? 'a beacon endpoint' : from
+  return {
+    state: 'waiting-for-blobs',
+    text: `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}, asked of ${asked} for ${sinceText(nowMs - blobs.sinceMs)}.`,
+  }
+}
+
+const engineDown: Rule = ({ engineEndpoint, nowMs }) => {
+  const since = engineEndpoint?.silentSinceMs
+  if (engineEndpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
+  return {
+    state: 'engine-down',
+    text: `The safe head waits for the execution client: ${engineEndpoint.url} has answered no call for ${sinceText(nowMs - since)}.`,
+  }
+}
+
+const engineSyncing: Rule = ({ engineIsSyncing, record: { failure, startedAtMs }, unsafe, nowMs }) => {
+  if (engineIsSyncing) {
+    const head = unsafe === undefined ? '' : `, so far to block ${unsafe.number}`
+    return {
+      state: 'engine-syncing',
+      text: `Derivation begins when the execution client has synced the chain by itself, which it has been doing for ${sinceText(nowMs - startedAtMs)}${head}.`,
+    }
+  }
+  if (failure?.code !== 'engine-syncing') return undefined
+  return {
+    state: 'engine-syncing',
+    text: `The safe head waits for the execution client, which has been syncing for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
+  }
+}
+
+const searching: Rule = ({ record: { lastReset, failure }, currentL1, nowMs }) => {
+  if (currentL1 !== undefined) return undefined
+  const because = failure === undefined ? '' : `; the last try failed: ${failure.message}`
+  if (lastReset === undefined || lastReset.reason === STARTING) {
+    return { state: 'starting', text: `The node is looking for the heads to start from${because}.` }
+  }
+  const since = sinceText(nowMs - lastReset.atMs)
+  return {
+    state: 'resetting',
+    text: `Derivation starts over since ${since} ago, because ${lastReset.reason}${because}.`,
+  }
+}
+
+const failing: Rule = ({ record: { failure }, nowMs }) => {
+  if (failure === undefined) return undefined
+  const times =
+    failure.count === 1 ? 'failed' : `has failed ${failure.count} times in ${sinceText(nowMs - failure.sinceMs)}`
+  return {
+    state: 'failing',
+    text: `The safe head does not move because a step of derivation ${times}: ${failure.message}.`,
+  }
+}
+
+const catchingUp: Rule = ({ l1Head, currentL1, confirmations, record, safe }) => {
+  if (l1Head === undefined || currentL1 === undefined || record.isIdle) return undefined
+  const readable = l1Head.number - confirmations
+  const behind = readable - currentL1.number
+  if (behind < BEHIND_L1_BLOCKS) return undefined
+  const head = safe === undefined ? '' : `; the safe head is ${blockPhrase(safe)}`
+  return {
+    state: 'catching-up',
+    text: `Derivation is catching up: it reads L1 block ${currentL1.number} of ${readable}, ${behind} behind${head}.`,
+  }
+}
+
+const windowExpired: Rule = ({ record: { emptyBatches, lastBatch }, nowMs }) => {
+  if (emptyBatches === undefined || (lastBatch !== undefined && lastBatch.atMs >= emptyBatches.lastAtMs))
+    return undefined
+  const last = lastBatch === undefined ? 'no batch was read since this node started' : lastBatchPhrase(lastBatch, nowMs)
+  return {
+    state: 'window-expired',
+    text: `The sequencing window has passed without a batch, so that empty blocks are derived (${emptyBatches.count} of them, the last at L1 block ${emptyBatches.l1Block}); ${last}.`,
+  }
+}
+
+const batchesDropped: Rule = ({ record: { droppedBatches, lastBatch }, safeMovedAtMs, safe, unsafe }) => {
+  const dropped = droppedBatches.at(-1)
+  if (dropped === undefined || !isBehind(safe, unsafe)) return undefined
+  // What came after it moved the safe head: the chain goes on without it.
+  if (safeMovedAtMs !== undefined && safeMovedAtMs > dropped.atMs) return undefined
+  if (lastBatch !== undefined && lastBatch.l1Block > dropped.l1Block) return undefined
+  const rest = dropped.losesChannel ? ' and the rest of its channel with it' : ''
+  return {
+    state: 'batches-dropped',
+    text: `The safe head does not move because the last ${dropped.type} batch, read at L1 block ${dropped.l1Block}, was dropped${rest}: ${dropped.reason}.`,
+  }
+}
+
+const windowEnding: Rule = ({ safe, unsafe, currentL1, config }) => {
+  if (safe === undefined || currentL1 === undefined || !isBehind(safe, unsafe)) return undefined
+  const endsAt = safe.l1Origin.number + config.seqWindowSize
+  const left = endsAt - currentL1.number
+  if (left > config.seqWindowSize * WINDOW_ENDS_SOON) return undefined
+  return {
+    state: 'window-expiring',
+    text: `The sequencing window of L2 block ${safe.number + 1} ends in ${countOf(Math.max(left, 0), 'L1 block')}, at ${endsAt}: without a batch until then empty blocks replace the unsafe ones.`,
+  }
+}
+
+const channelOpen: Rule = ({ record: { channels }, currentL1, nowMs, record, safe, unsafe }) => {
+  const [channel, ...others] = channels
+  if (channel === undefined || currentL1 === undefined || !isBehind(safe, unsafe)) return undefined
+  const left = channel.lastBlock - currentL1.number
+  const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other channel')})`
+  const batch = record.lastBatch === undefined ? '' : `; ${lastBatchPhrase(record.lastBatch, nowMs)}`
+  return {
+    state: 'waiting-for-channel',
+    text: `The safe head waits for the rest of channel ${shortId(channel)}${more}: ${framesPhrase(channel)} since L1 block ${channel.openBlock}, it times out in ${countOf(Math.max(left, 0), 'L1 block')}${batch}.`,
+  }
+}
+
+const waitingForBatches: Rule = ({ record, nowMs, safe, unsafe, currentL1, l1Head, confirmations }) => {
+  if (!isBehind(safe, unsafe) || safe === undefined || unsafe === undefined || currentL1 === undefined) return undefined
+  const { lastBatch, startedAtMs } = record
+  const quietMs = nowMs - (lastBatch?.atMs ?? startedAtMs)
+  const gap = `${countOf(unsafe.number - safe.number, 'block')} of ${unsafe.number} ${unsafe.number - safe.number === 1 ? 'is' : 'are'} not safe yet`
+  const last =
+    lastBatch === undefined
+      ? `none came since this node started ${sinceText(quietMs)} ago`
+      : lastBatchPhrase(lastBatch, nowMs)
+  const confirming =
+    confirmations === 0
+      ? ''
+      : ` (the head is ${l1Head?.number ?? 'not known'}, ${countOf(confirmations, 'confirmation')} are waited for)`
+  const read = `L1 is read up to block ${currentL1.number}${confirming}`
+  return quietMs < NO_BATCHES_MS
+    ? { state: 'waiting-for-batches', text: `The safe head waits for the next batch: ${read}, ${last}, and ${gap}.` }
+    : { state: 'no-batches', text: `No batch has come for ${sinceText(quietMs)}: ${read}, ${last}, and ${gap}.` }
+}
+
+/** As the loop calls the reset that every start begins with. */
+export const STARTING = 'the node starts'
+
+const RULES: readonly Rule[] = [
+  l1Down,
+  blobsMissing,
+  engineDown,
+  engineSyncing,
+  searching,
+  failing,
+  catchingUp,
+  windowExpired,
+  batchesDropped,
+  windowEnding,
+  channelOpen,
+  waitingForBatches,
+]
+
+function isBehind(safe: { number: number } | undefined, unsafe: { number: number } | undefined): boolean {
+  return safe !== undefined && unsafe !== undefined && safe.number < unsafe.number
+}
+
+function lastBatchPhrase({ l1Block, atMs }: { l1Block: number; atMs: number }, nowMs: number): string {
+  return `the last came ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
+}
+
+function framesPhrase({ frames, bytes, expectedFrames }: ChannelSnapshot): string {
+  const of = expectedFrames === undefined ? '' : ` of ${expectedFrames}`
+  return `${frames}${of} ${frames === 1 && expectedFrames === undefined ? 'frame' : 'frames'} with ${bytes} bytes are there`
+}
+
+function shortId({ id }: ChannelSnapshot): string {
+  return `${id.slice(0, 10)}…`
+}

@@ -1,0 +1,44 @@
+import type { DerivationStatus } from '../rollup/node/api.ts'
+import { l1RefToJson, l2RefToJson } from './json.ts'
+
+/** devium_derivationStatus: what is not known is null; moments are Unix milliseconds. */
+export function derivationStatusToJson(status: DerivationStatus) {
+  const { record, blobs, l1Head, currentL1, safe, unsafe } = status
+  return {
+    state: status.state,
+    ok: status.ok,
+    text: status.text,
+    l1: {
+      head: l1Head === undefined ? null : l1RefToJson(l1Head),
+      headSeenAtMs: status.l1HeadAtMs ?? null,
+      derivedTo: currentL1 === undefined ? null : l1RefToJson(currentL1),
+      confirmations: status.confirmations,
+      endpoint: endpointToJson(status.l1Endpoint),
+    },
+    l2: {
+      safe: safe === undefined ? null : l2RefToJson(safe),
+      safeMovedAtMs: status.safeMovedAtMs ?? null,
+      unsafe: unsafe === undefined ? null : l2RefToJson(unsafe),
+      windowEndsAtL1Block: status.windowEndsAt ?? null,
+    },
+    engine: { isSyncing: status.engineIsSyncing, endpoint: endpointToJson(status.engineEndpoint) },
+    blobs: blobs === undefined ? null : { ...blobs, slot: blobs.slot ?? null },
+    channels: record.channels.map((channel) => ({
+      ...channel,
+      expectedFrames: channel.expectedFrames ?? null,
+      l1BlocksLeft: currentL1 === undefined ? null : Math.max(0, channel.lastBlock - currentL1.number),
+    })),
+    lastBatch: record.lastBatch ?? null,
+    droppedBatches: record.droppedBatches,
+    lostData: record.lostData,
+    emptyBatches: record.emptyBatches ?? null,
+    failure: record.failure ?? null,
+    reset: record.lastReset === undefined ? null : { ...record.lastReset, doneAtMs: record.lastReset.doneAtMs ?? null },
+  }
+}
+
+function endpointToJson(endpoint: DerivationStatus['l1Endpoint']) {
+  if (endpoint === undefined) return null
+  const { answeredAtMs, silentSinceMs, ...rest } = endpoint
+  return { ...rest, answeredAtMs: answeredAtMs ?? null, silentSinceMs: silentSinceMs ?? null }
+}

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLogger } from '../../src/lib/logger.ts'
+import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
+import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
+
+let chain: TestChain
+afterEach(() => chain.close())
+
+/** A verifier that has the blocks of a sequencer by gossip, and nothing from L1. */
+async function startVerifier(seconds: number, options: TestChainOptions = {}) {
+  chain = new TestChain(options)
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
+  const sequencer = await chain.addNode({ sequencing: {} })
+  const verifier = await chain.addNode({ logger })
+  await chain.advance(seconds)
+  const blocks = sequencer.p2p.published
+  for (const block of blocks) verifier.p2p.receive(block)
+  await until(() => verifier.node.syncStatus().unsafeL2.number === blocks.length)
+  return { verifier, blocks, lines }
+}
+
+async function post(blocks: readonly PayloadEnvelope[]): Promise<void> {
+  chain.l1.mine([chain.batchOf(blocks)])
+  await settle()
+}
+
+const stateOf = ({ node }: TestNode) => node.derivationStatus().state
+
+describe('why the safe head does not move', () => {
+  it('waits for batches, then none came for long, until one comes', async () => {
+    const { verifier, blocks, lines } = await startVerifier(6)
+    expect(verifier.node.derivationStatus()).toMatchObject({ state: 'waiting-for-batches', ok: true })
+    await post(blocks.slice(0, 3))
+    await until(() => verifier.node.syncStatus().safeL2.number === 3)
+    expect(verifier.node.derivationStatus().text).toMatch(
+      /^The safe head waits for the next batch: .* 3 blocks of 6 are not safe yet\.$/,
+    )
+    // Time passes, and no L1 block comes.
+    await chain.clock.advance(11 * 60_000)
+    expect(verifier.node.derivationStatus()).toMatchObject({ state: 'no-batches', ok: false })
+    await chain.clock.advance(2 * 60_000)
+    expect(lines.filter((line) => line.includes('Safe head stands still'))).toHaveLength(1)
+    await post(blocks.slice(3))
+    await until(() => stateOf(verifier) === 'up-to-date')
+    await chain.clock.advance(30_000)
+    expect(lines.filter((line) => line.includes('Safe head is well again'))).toHaveLength(1)
+  })
+
+  it('says which rule dropped the last batch', async () => {
+    const { verifier, blocks } = await startVerifier(6)
+    await post(blocks.slice(2, 4))
+    expect(verifier.node.derivationStatus()).toMatchObject({
+      state: 'batches-dropped',
+      text: expect.stringMatching(
+        /the last singular batch, read at L1 block \d+, was dropped and the rest of its channel with it: timestamp is in the future\.$/,
+      ),
+    })
+    await post(blocks)
+    await until(() => stateOf(verifier) === 'up-to-date')
+  })
+
+  it('knows the channel that it waits for', async () => {
+    const { verifier, blocks } = await startVerifier(6)
+    const { from, to, input } = chain.batchOf(blocks)
+    const [whole] = decodeFrames(input)
+    if (whole === undefined) throw new Error('no frame')
+    const half = { ...whole, data: whole.data.subarray(0, 40), isLast: false }
+    const rest = { ...whole, number: 1, data: whole.data.subarray(40) }
+    chain.l1.mine([{ from, to, input: encodeFrames([half]) }])
+    await settle()
+    const status = verifier.node.derivationStatus()
+    expect(status).toMatchObject({ state: 'waiting-for-channel', ok: true })
+    expect(status.text).toContain(
+      `channel ${whole.channelId.slice(0, 10)}…: 1 frame with 40 bytes are there since L1 block`,
+    )
+    expect(status.record.channels).toMatchObject([{ id: whole.channelId, frames: 1, bytes: 40 }])
+    chain.l1.mine([{ from, to, input: encodeFrames([rest]) }])
+    await until(() => stateOf(verifier) === 'up-to-date')
+    expect(verifier.node.derivationStatus().record.channels).toEqual([])
+  })
+
+  it('warns before the sequencing window ends, and says when it has', async () => {
+    const { verifier } = await startVerifier(40, { seqWindowSize: 22 })
+    await until(() => stateOf(verifier) === 'window-expiring')
+    expect(verifier.node.derivationStatus().text).toMatch(
+      /^The sequencing window of L2 block 1 ends in \d L1 blocks?, at 22/,
+    )
+    await chain.advance(8)
+    await until(() => stateOf(verifier) === 'window-expired')
+    expect(verifier.node.derivationStatus().text).toContain('so that empty blocks are derived')
+  })
+
+  it('names the error of an L1 that fails, and the reason of a reset', async () => {
+    const { verifier, blocks } = await startVerifier(8)
+    chain.l1.failure = new Error('L1 is out of order')
+    chain.l1.mine()
+    await until(() => stateOf(verifier) === 'failing')
+    expect(verifier.node.derivationStatus().text).toContain('L1 is out of order')
+    chain.l1.failure = undefined
+    await chain.clock.advance(15_000)
+    await until(() => stateOf(verifier) !== 'failing')
+    await post(blocks.slice(0, 2))
+    await until(() => verifier.node.syncStatus().safeL2.number === 2)
+    chain.l1.rewind(2)
+    for (let i = 0; i < 6; i++) chain.l1.mine()
+    await settle()
+    await until(() => verifier.node.derivationStatus().record.lastReset?.doneAtMs !== undefined)
+    expect(verifier.node.derivationStatus().record.lastReset?.reason).toContain('detected L1 reorg')
+    await verifier.node.resetDerivationPipeline()
+    expect(verifier.node.derivationStatus().record.lastReset?.reason).toBe('an operator asked for it')
+  })
+})
