@@ -56,10 +56,7 @@ describe('devium decode', () => {
   })
 
   it('joins files', async () => {
-    writeFileSync(
-      join(folder, 'a.bin'),
-      fromHex('0102030405060708090a0b0c0d0e0f10000000000002686500'),
-    )
+    writeFileSync(join(folder, 'a.bin'), fromHex('0102030405060708090a0b0c0d0e0f10000000000002686500'))
     const { stdout, code } = await decode([join(folder, 'a.bin'), '0x0102030405060708090a0b0c0d0e0f10000100000001ff01'])
     expect(JSON.parse(stdout)).toMatchObject({ channels: [{ frames: [0, 1], isComplete: true, fault: { byte: 0 } }] })
     expect(code).toBe(2)
