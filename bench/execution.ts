@@ -17,9 +17,11 @@ import {
   SEQUENCER_FEE_VAULT_ADDRESS,
 } from '../src/rollup/protocol/index.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
+import { benchWorstBlocks } from './worstBlocks.ts'
 
 // What devium-geth does in a second of processor time: whole blocks, built and imported on a real database (what a
-// sequencer and a verifier do), and single EVM programs, beside EthereumJS's own opcode loop. Run: node bench/execution.ts
+// sequencer and a verifier do), single EVM programs, beside EthereumJS's own opcode loop, and blocks of nothing but calls
+// of one precompile. Run: node bench/execution.ts [--worst-blocks]; exit code 1 when such a block takes longer than 2 s.
 
 const EMPTY_BLOCKS = 300
 const TRANSFER_BLOCKS = 8
@@ -163,5 +165,8 @@ async function benchPrograms(): Promise<void> {
 }
 
 console.log('per second of processor time, one process')
-await benchBlocks()
-await benchPrograms()
+if (!process.argv.includes('--worst-blocks')) {
+  await benchBlocks()
+  await benchPrograms()
+}
+if (!(await benchWorstBlocks())) process.exitCode = 1

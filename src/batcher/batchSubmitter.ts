@@ -6,6 +6,7 @@ import { checkRollupConfig, parseRollupConfig } from '../rollup/protocol/index.t
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
+import { CheapestChoice, type DaChoice, fixedChoice } from './daChoice.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
 import type { L2Source } from './l2Source.ts'
 import type { BatcherMetrics } from './metrics.ts'
@@ -21,7 +22,7 @@ export interface BatchSubmitterModules {
   rollup: Pick<RpcClient, 'request'>
   l1: L1Endpoint
   l2: L2Source
-  sender: BatchSender & Pick<TxManager, 'from' | 'close'>
+  sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
@@ -232,14 +233,14 @@ export class BatchSubmitter {
     const { clock, l1, logger, metrics, sender } = this.modules
     this.rollupConfig ??= await this.fetchRollupConfig(signal)
     const rollupConfig = this.rollupConfig
-    const config = createChannelConfig(this.options, rollupConfig, unixSeconds(clock))
-    const manager = new ChannelManager({ logger, metrics }, { config, rollupConfig })
+    const da = this.createDaChoice(rollupConfig)
+    const manager = new ChannelManager({ logger, metrics }, { da, rollupConfig })
     const publisher = new Publisher(
-      { manager, sender, l1, clock, logger, metrics },
+      { manager, sender, l1, da, clock, logger, metrics },
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,
-        txsInFlight: config.txsInFlight,
+        txsInFlight: da.config.txsInFlight,
         retryMs: this.options.pollIntervalMs,
       },
     )
@@ -250,6 +251,22 @@ export class BatchSubmitter {
     })
     run.publishing = publisher.run(run.stopPublishing.signal)
     return { manager, publisher }
+  }
+
+  /** Throws UsageError where options and chain contradict. */
+  private createDaChoice(rollupConfig: RollupConfig): DaChoice {
+    const { clock, l1, logger, sender } = this.modules
+    const now = unixSeconds(clock)
+    const { dataAvailability } = this.options
+    if (dataAvailability !== 'auto') return fixedChoice(createChannelConfig(this.options, rollupConfig, now))
+    const configs = {
+      blobs: createChannelConfig(this.options, rollupConfig, now, { useBlobs: true }),
+      calldata: createChannelConfig(this.options, rollupConfig, now, { useBlobs: false }),
+    }
+    return new CheapestChoice({ l1, clock, logger }, configs, {
+      minTipWei: () => sender.tunables.minTipCapWei,
+      maxPriceAgeMs: this.options.pollIntervalMs,
+    })
   }
 
   /** Throws UsageError when L1 and L2 are not those of the rollup node. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPostedBlocks } from './testUtils/l1Batches.ts'
+import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { until } from './testUtils/until.ts'
@@ -21,6 +21,33 @@ describe('posting in blobs', () => {
       Array.from({ length: 32 }, (_, index) => batchTransactions(chain, index + 1)),
     )
     expect(log.of('Building Blob transaction candidate').length).toBeGreaterThan(1)
+    expect(log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
+  })
+})
+
+describe('posting wherever it costs less', () => {
+  it('takes blobs while they are cheap, calldata when they are dear, and blobs again', async () => {
+    const setup = await submitterInTest('holocene-span-brotli-calldata', { hardfork: 'prague' })
+    const { node, l1, sender, chain, log } = setup
+    const post = async (unsafe: number) => {
+      node.unsafe = unsafe
+      await until(async () => (await node.safeNumber()) === unsafe)
+      const frames = await readPostedFrames(l1, chain.config, sender)
+      const tx = await l1.request('eth_getTransactionByHash', [frames.at(-1)?.txHash])
+      return (tx as { type: string }).type
+    }
+    setup.create({ dataAvailability: 'auto', batchType: 'span', maxChannelDuration: 1 }).start()
+    expect(await post(8)).toBe('0x3')
+    setup.blobBaseFee = 1_000_000_000_000n
+    await log.seen('Channel is fully submitted')
+    expect(await post(16)).toBe('0x2')
+    setup.blobBaseFee = 1n
+    await log.seen('Channel is fully submitted', 2)
+    expect(await post(24)).toBe('0x3')
+    expect(log.of('Channel is fully submitted')[0]).toMatchObject({
+      cost_gwei: expect.any(Number),
+      saved_against_calldata_gwei: expect.any(Number),
+    })
     expect(log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
   })
 })

@@ -1,13 +1,25 @@
+import { concatBytes } from '../lib/bytes.ts'
 import type { Hex } from '../lib/hex.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../rollup/protocol/index.ts'
 import type { BlockId } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { AddBlockOutcome, ChannelFullReason, ChannelOut } from './channelOut.ts'
+import { calldataCost } from './daChoice.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import type { TxData } from './txData.ts'
 import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
 
+/** What a confirmed transaction cost. */
+export interface TxCost {
+  feeWei: bigint
+  /** Wei per gas. */
+  gasPriceWei: bigint
+}
+
+const NO_COST: TxCost = { feeWei: 0n, gasPriceWei: 0n }
 const MAX_FRAME_NUMBER = 0xffff
+/** What geth's pool takes at most, less what is no data. */
+const MAX_CALLDATA_FRAME_BYTES = 120_000
 
 /**
  * One channel from its first block to its last confirmation. Frames are handed out in order through a cursor; when a
@@ -16,7 +28,7 @@ const MAX_FRAME_NUMBER = 0xffff
  */
 export class Channel {
   readonly id: Hex
-  readonly config: ChannelConfig
+  private sentAs: ChannelConfig
   readonly blocks: BatcherBlock[] = []
   private readonly out: ChannelOut
   private readonly frames: Frame[] = []
@@ -31,15 +43,23 @@ export class Channel {
   private minInclusion: number | undefined
   private maxInclusion = 0
   private outputLength = 0
+  /** Of the confirmed transactions. */
+  costWei = 0n
+  /** What the same data would have cost as calldata. */
+  calldataCostWei = 0n
   private isBusy = false
   private isDestroyed = false
 
   /** `durationFrom`: the L1 origin that the maximal duration counts from. */
   constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
     this.id = id
-    this.config = config
+    this.sentAs = config
     this.out = out
     if (config.maxChannelDuration !== 0) this.lowerDeadline(durationFrom + config.maxChannelDuration, 'duration')
+  }
+
+  get config(): ChannelConfig {
+    return this.sentAs
   }
 
   get fullReason(): ChannelFullReason | undefined {
@@ -76,6 +96,11 @@ export class Channel {
   /** Bytes in frames so far. */
   get outputBytes(): number {
     return this.outputLength
+  }
+
+  /** Output for each byte of input, to three digits. */
+  get comprRatio(): number {
+    return this.inputBytes === 0 ? 0 : Number((this.outputBytes / this.inputBytes).toFixed(3))
   }
 
   get readyBytes(): number {
@@ -153,6 +178,22 @@ export class Channel {
     return true
   }
 
+  /** Cuts the frames anew for another kind of transaction. Only while nothing was submitted of a closed channel. */
+  repack(config: ChannelConfig): void {
+    if (config === this.sentAs) return
+    this.sentAs = config
+    const data = concatBytes(...this.frames.map((frame) => frame.data))
+    this.frames.length = 0
+    this.outputLength = 0
+    const maxData = config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
+    let start = 0
+    do {
+      const end = Math.min(start + maxData, data.length)
+      this.pushFrame(data.subarray(start, end), end === data.length)
+      start = end
+    } while (start < data.length)
+  }
+
   /** One frame, or with blobs as many as a transaction takes. Only when `hasTxData`. */
   nextTxData(): TxData {
     const { useBlobs } = this.config
@@ -170,9 +211,13 @@ export class Channel {
     this.cursor = Math.min(this.cursor, first.number)
   }
 
-  txConfirmed(id: string, inclusionBlock: number): void {
+  txConfirmed(id: string, inclusionBlock: number, cost: TxCost = NO_COST): void {
     const frames = this.pending.get(id)
     if (frames === undefined) return
+    this.costWei += cost.feeWei
+    const bytes = frames.reduce((sum, { data }) => sum + data.length + FRAME_ENCODING_OVERHEAD_BYTES, 1)
+    const asCalldata = { baseFee: cost.gasPriceWei, tip: 0n }
+    this.calldataCostWei += calldataCost(bytes, MAX_CALLDATA_FRAME_BYTES, asCalldata)
     this.pending.delete(id)
     for (const { number } of frames) this.confirmed.add(number)
     this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)

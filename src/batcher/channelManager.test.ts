@@ -7,6 +7,7 @@ import { decodeBlob, decodeFrames } from '../rollup/protocol/index.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
+import { fixedChoice } from './daChoice.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import { noBatcherMetrics } from './metrics.ts'
 import type { BatcherOptions } from './options.ts'
@@ -24,7 +25,7 @@ const NOW = rollupConfig.genesis.l2Time + 100
 
 function createManager(options: Partial<BatcherOptions> = {}, logger = silentLogger): ChannelManager {
   const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, maxChannelDuration: 0, ...options }, rollupConfig, NOW)
-  return new ChannelManager({ logger, metrics: noBatcherMetrics }, { config, rollupConfig })
+  return new ChannelManager({ logger, metrics: noBatcherMetrics }, { da: fixedChoice(config), rollupConfig })
 }
 
 function addAll(manager: ChannelManager, blocks: readonly BatcherBlock[]): void {

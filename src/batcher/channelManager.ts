@@ -3,9 +3,10 @@ import { type Hex, toHex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { SerialLock } from '../lib/serialLock.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
-import { Channel } from './channel.ts'
-import { type ChannelConfig, framesInTime } from './channelConfig.ts'
-import { CHANNEL_FULL_REASONS, type ChannelOut, createChannelOut } from './channelOut.ts'
+import { Channel, type TxCost } from './channel.ts'
+import { framesInTime } from './channelConfig.ts'
+import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
+import type { DaChoice } from './daChoice.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import type { TxData } from './txData.ts'
@@ -15,11 +16,11 @@ export interface ChannelManagerModules {
   metrics: BatcherMetrics
   /** 16 random bytes for each new channel. */
   createChannelId?: () => Hex
-  createOut?: (config: ChannelConfig, rollupConfig: RollupConfig) => ChannelOut
+  createOut?: typeof createChannelOut
 }
 
 export interface ChannelManagerOptions {
-  config: ChannelConfig
+  da: DaChoice
   rollupConfig: RollupConfig
 }
 
@@ -91,9 +92,11 @@ export class ChannelManager {
     return saved === undefined ? this.blockAt(this.nextNumber) : this.blockAt(Math.max(saved + 1, this.nextNumber))
   }
 
-  /** The channel whose data leave next. */
-  get nextChannelId(): Hex | undefined {
-    return this.queue.find((channel) => channel.hasTxData)?.id
+  /** The channel whose data leave next. What it is sent as is settled with its first transaction. */
+  next(): Channel | undefined {
+    const channel = this.queue.find((candidate) => candidate.hasTxData)
+    if (channel?.isClosed && channel.noneSubmitted) channel.repack(this.options.da.configFor(channel.outputBytes))
+    return channel
   }
 
   /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
@@ -156,7 +159,7 @@ export class ChannelManager {
 
   /** The next data to send, or undefined when there are none yet. */
   nextTxData(): TxData | undefined {
-    const channel = this.queue.find((candidate) => candidate.hasTxData)
+    const channel = this.next()
     if (channel === undefined) return undefined
     const data = channel.nextTxData()
     this.txChannels.set(data.id, channel)
@@ -170,13 +173,13 @@ export class ChannelManager {
     channel?.txFailed(id)
   }
 
-  txConfirmed(id: string, inclusionBlock: number): void {
+  txConfirmed(id: string, inclusionBlock: number, cost?: TxCost): void {
     const channel = this.txChannels.get(id)
     this.txChannels.delete(id)
     this.modules.metrics.txConfirmed()
     // A channel that was dropped meanwhile: its data may be on L1, which does no harm.
     if (channel === undefined) return
-    channel.txConfirmed(id, inclusionBlock)
+    channel.txConfirmed(id, inclusionBlock, cost)
     if (channel.isTimedOut) {
       this.modules.metrics.channel('timed_out')
       this.modules.logger.warn('Channel timed out', { id: channel.id, frames: channel.frameCount })
@@ -187,6 +190,11 @@ export class ChannelManager {
         id: channel.id,
         frames: channel.frameCount,
         latest_l2: channel.latestL2?.number,
+        input_bytes: channel.inputBytes,
+        output_bytes: channel.outputBytes,
+        compr_ratio: channel.comprRatio,
+        cost_gwei: gwei(channel.costWei),
+        saved_against_calldata_gwei: gwei(channel.calldataCostWei - channel.costWei),
       })
     }
   }
@@ -256,7 +264,8 @@ export class ChannelManager {
   private openChannel(l1Head: number): Channel {
     const { open } = this
     if (open !== undefined) return open
-    const { config, rollupConfig } = this.options
+    const { da, rollupConfig } = this.options
+    const { config } = da
     const { createChannelId, createOut = createChannelOut } = this.modules
     const id = createChannelId?.() ?? toHex(randomBytes(16))
     const channel = new Channel(id, config, createOut(config, rollupConfig), this.durationFrom)
@@ -278,7 +287,6 @@ export class ChannelManager {
   private noteClosed(channel: Channel): void {
     const first = channel.blocks[0]
     const last = channel.latestL2
-    const ratio = channel.inputBytes === 0 ? 0 : channel.outputBytes / channel.inputBytes
     this.modules.metrics.channel('closed')
     this.modules.metrics.channelClosed(channel.frameCount, channel.inputBytes, channel.outputBytes)
     this.modules.logger.info('Channel closed', {
@@ -293,7 +301,7 @@ export class ChannelManager {
       latest_l2: last?.number,
       full_reason:
         channel.fullReason === undefined ? undefined : `channel full: ${CHANNEL_FULL_REASONS[channel.fullReason]}`,
-      compr_ratio: Number(ratio.toFixed(3)),
+      compr_ratio: channel.comprRatio,
     })
     const { config } = channel
     if (channel.frameCount > framesInTime(config)) {
@@ -333,4 +341,8 @@ export class ChannelManager {
       channels: this.queue.length,
     })
   }
+}
+
+function gwei(wei: bigint): number {
+  return Number(wei) / 1e9
 }

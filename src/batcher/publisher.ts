@@ -5,6 +5,7 @@ import type { Logger } from '../lib/logger.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES } from '../rollup/protocol/index.ts'
 import type { ChannelManager } from './channelManager.ts'
+import type { DaChoice } from './daChoice.ts'
 import { feeOf, type L1Endpoint, type TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
@@ -17,12 +18,10 @@ export interface BatchSender {
 }
 
 export interface PublisherModules {
-  manager: Pick<
-    ChannelManager,
-    'fill' | 'flush' | 'nextTxData' | 'nextChannelId' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'
-  >
+  manager: Pick<ChannelManager, 'fill' | 'flush' | 'next' | 'nextTxData' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'>
   sender: BatchSender
   l1: Pick<L1Endpoint, 'head'>
+  da: Pick<DaChoice, 'refresh'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
@@ -48,7 +47,7 @@ export class Publisher {
   private readonly modules: PublisherModules
   private readonly options: PublisherOptions
   /** The sends under way, and the channels that they belong to. */
-  private readonly inFlight = new Map<Promise<void>, Hex>()
+  private readonly inFlight = new Map<Promise<void>, Pick<TxData, 'channelId' | 'asBlobs'>>()
   /** Cancels the sends that go together. */
   private group = new AbortController()
   private deadlinesNext = false
@@ -128,7 +127,7 @@ export class Publisher {
     const deadlines = this.deadlinesNext
     this.deadlinesNext = false
     const signal = AbortSignal.any([this.kill.signal, stop])
-    const knowsHead = await this.readL1Head(signal)
+    const [knowsHead] = await Promise.all([this.readL1Head(signal), this.modules.da.refresh(signal)])
     try {
       // A flush and full channels need no L1; a deadline does.
       await manager.fill(this.lastL1Head, {
@@ -170,7 +169,7 @@ export class Publisher {
       }
       const data = manager.nextTxData()
       if (data === undefined) return
-      this.track(data.channelId, this.send(data, this.group))
+      this.track(data, this.send(data, this.group))
       // There may be room for another channel to be built.
       this.buildWakeUp.wake()
     }
@@ -182,19 +181,25 @@ export class Publisher {
       if (this.inFlight.size > 0) return false
       this.group = new AbortController()
     }
+    const newest = [...this.inFlight.values()].at(-1)
+    if (newest === undefined) return true
+    const next = this.modules.manager.next()
+    if (next === undefined) return false
+    // L1 pools take transactions of one kind only from one account at a time.
+    if (next.config.useBlobs !== newest.asBlobs) return false
     const { maxPendingTx, txsInFlight } = this.options
     if (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) return true
-    return this.inFlight.size < txsInFlight && [...this.inFlight.values()].at(-1) === this.modules.manager.nextChannelId
+    return this.inFlight.size < txsInFlight && newest.channelId === next.id
   }
 
   /** A confirmation makes room for the next frame at once; after a failure there is a pause. */
-  private track(channelId: Hex, sending: Promise<boolean>): void {
+  private track(data: TxData, sending: Promise<boolean>): void {
     const ended = sending.then((confirmed) => {
       this.inFlight.delete(ended)
       if (confirmed) this.request()
       else this.requestLater(true)
     })
-    this.inFlight.set(ended, channelId)
+    this.inFlight.set(ended, data)
   }
 
   /** Whether the transaction was confirmed. */
@@ -218,7 +223,10 @@ export class Publisher {
         size,
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       })
-      manager.txConfirmed(data.id, receipt.blockNumber)
+      manager.txConfirmed(data.id, receipt.blockNumber, {
+        feeWei: feeOf(receipt),
+        gasPriceWei: receipt.effectiveGasPrice,
+      })
       return true
     } catch (error) {
       if (!signal.aborted && !sender.isClosed) logger.warn('Transaction failed to send', { tx_id: data.id, err: error })

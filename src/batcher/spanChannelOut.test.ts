@@ -9,6 +9,7 @@ import { encodeSpanBatch } from '../rollup/protocol/index.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
 import { compressAll } from './compress/algorithm.ts'
+import { fixedChoice } from './daChoice.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import { noBatcherMetrics } from './metrics.ts'
 import type { BatcherOptions } from './options.ts'
@@ -165,7 +166,7 @@ describe('span channels', () => {
           })
           const manager = new ChannelManager(
             { logger: silentLogger, metrics: noBatcherMetrics },
-            { config, rollupConfig },
+            { da: fixedChoice(config), rollupConfig },
           )
           // From L1 block 3 on a channel closes for its age with whatever blocks came meanwhile.
           let l1Head = 1
@@ -196,7 +197,10 @@ describe('a safe head inside an open span channel', () => {
       Array.from({ length: 90 }, (_, index) => (index < 8 ? { noise: 10, zeros: 3_000 } : { noise: 3_000, zeros: 10 })),
     )
     const config = configOf({ maxL1TxSizeBytes: 20_000, maxChannelDuration: 0 })
-    const manager = new ChannelManager({ logger: silentLogger, metrics: noBatcherMetrics }, { config, rollupConfig })
+    const manager = new ChannelManager(
+      { logger: silentLogger, metrics: noBatcherMetrics },
+      { da: fixedChoice(config), rollupConfig },
+    )
     for (const next of blocks.slice(0, 50)) manager.addBlock(next)
     await manager.fill(0, { deadlines: false })
     expect(manager.channels.map((channel) => [channel.blocks.length, channel.isFull])).toEqual([[50, false]])

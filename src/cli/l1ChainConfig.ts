@@ -16,6 +16,8 @@ export function readL1BlobSchedule(path: string, l1ChainId: bigint): BlobSchedul
     const chainId = config.bigint('chainId')
     if (chainId !== l1ChainId) throw new UsageError(`L1 chain config is of chain ${chainId}, expected ${l1ChainId}`)
     const schedule = config.optionalObject('blobSchedule')
+    // An OP Stack chain as L1 takes no blobs: their fee stays at its least.
+    if (schedule === undefined && config.has('optimism')) return []
     if (schedule === undefined) throw new UsageError('L1 chain config does not have a blob schedule config')
     return BLOB_FORKS.flatMap((fork) => {
       const time = config.optionalInteger(`${fork}Time`)

@@ -31,7 +31,19 @@ function values(changes: Partial<Values> = {}): Values {
   return { ...(defaults as Values), l2: 'http://127.0.0.1:8551', l2JwtSecret: 'jwt.txt', ...changes }
 }
 
-const load = (changes: Partial<Values>) => loadRollupConfig(values(changes), silentLogger)
+/** Of the recorded chain. */
+const L1_CHAIN = {
+  chainId: 900,
+  cancunTime: 0,
+  pragueTime: 50,
+  blobSchedule: {
+    cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3338477 },
+    prague: { target: 6, max: 9, baseFeeUpdateFraction: 5007716 },
+  },
+}
+
+const load = (changes: Partial<Values>) =>
+  loadRollupConfig(values({ l1ChainConfig: file('l1-of-900.json', L1_CHAIN), ...changes }), silentLogger)
 
 describe('loadRollupConfig', () => {
   it('reads a file and replaces fork times by flags', async () => {
@@ -57,23 +69,32 @@ describe('loadRollupConfig', () => {
 
   it('reads the blob schedule of an unknown L1', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
-    const chain = {
-      chainId: 900,
-      cancunTime: 0,
-      pragueTime: 50,
-      blobSchedule: {
-        cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3338477 },
-        prague: { target: 6, max: 9, baseFeeUpdateFraction: 5007716 },
-      },
-    }
     const expected = [
       { time: 0, updateFraction: 3338477n },
       { time: 50, updateFraction: 5007716n },
     ]
-    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', chain) })).l1BlobSchedule).toEqual(expected)
-    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', { config: chain }) })).l1BlobSchedule).toEqual(
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toEqual(expected)
+    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', { config: L1_CHAIN }) })).l1BlobSchedule).toEqual(
       expected,
     )
+  })
+
+  it('needs it of an L1 that is no public network, unless the chain never reads blob fees', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
+      '--rollup.l1-chain-config is required: L1 chain 900 is no public network whose blob fee parameters are known',
+    )
+    const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
+    const beforeEcotone = file('early.json', early)
+    expect((await load({ rollupConfig: beforeEcotone, l1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
+    // An OP Stack chain as L1.
+    const l3 = file('l3.json', { chainId: 900, optimism: {} })
+    expect((await load({ rollupConfig, l1ChainConfig: l3 })).l1BlobSchedule).toEqual([])
+  })
+
+  it('ignores it where the parameters are built in', async () => {
+    const network = 'op-mainnet'
+    expect((await load({ network, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
   })
 
   // The twelve that the registry calls alt-da; eight of them with the settings of a challenge contract.

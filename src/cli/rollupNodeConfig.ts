@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
-import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../rollup/protocol/index.ts'
+import {
+  checkRollupConfig,
+  hasKnownBlobSchedule,
+  isForkActive,
+  parseRollupConfig,
+  type RollupConfig,
+} from '../rollup/protocol/index.ts'
 import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import type { FlagValues } from './flags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
@@ -26,7 +32,8 @@ export async function loadRollupConfig(values: ConfigValues, logger: Logger): Pr
   refuseAltDa(chosen)
   const config = withOverrides(chosen.config, values)
   checkRollupConfig(config)
-  return checkChain({ ...chosen, config }, values, logger)
+  const checked = checkChain({ ...chosen, config }, values, logger)
+  return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
 }
 
 /** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
@@ -98,16 +105,24 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
     const time = values[key as keyof typeof FORK_OVERRIDES]
     if (time !== undefined) forks[fork] = time
   }
-  const {
-    overridePectraBlobSchedule: pectra,
-    overrideKeepKarstUpgradeGas: keepKarstUpgradeGas,
-    l1ChainConfig: path,
-  } = values
+  const { overridePectraBlobSchedule: pectra, overrideKeepKarstUpgradeGas: keepKarstUpgradeGas } = values
   return {
     ...config,
     forks,
     ...(pectra === undefined ? {} : { pectraBlobScheduleTime: pectra }),
     ...(keepKarstUpgradeGas === undefined ? {} : { keepKarstUpgradeGas }),
-    ...(path === undefined ? {} : { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }),
   }
+}
+
+/**
+ * Blob fee parameters of an L1 that is no public network: guessed wrongly, each L2 block that is derived would be another.
+ * Only a chain that never reaches Ecotone does not read them.
+ */
+function l1BlobScheduleOf(path: string | undefined, config: RollupConfig): Pick<RollupConfig, 'l1BlobSchedule'> {
+  if (hasKnownBlobSchedule(config.l1ChainId)) return {}
+  if (path !== undefined) return { l1BlobSchedule: readL1BlobSchedule(path, config.l1ChainId) }
+  if (!isForkActive(config, 'ecotone', Number.MAX_SAFE_INTEGER)) return {}
+  throw new UsageError(
+    `--rollup.l1-chain-config is required: L1 chain ${config.l1ChainId} is no public network whose blob fee parameters are known`,
+  )
 }

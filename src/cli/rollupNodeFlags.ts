@@ -28,7 +28,13 @@ export const rollupNodeFlags = {
   l1MaxConcurrency: flag.integer(L1, 'l1.max-concurrency', 10, 'Requests to L1 under way at once', { min: 1 }),
   l1RpcRateLimit: flag.number(L1, 'l1.rpc-rate-limit', 0, 'Requests to L1 per second; 0 = no limit'),
   l1RpcMaxBatchSize: flag.integer(L1, 'l1.rpc-max-batch-size', 20, 'Requests in one batch', { min: 1, max: 500 }),
-  l1CacheSize: flag.integer(L1, 'l1.cache-size', 900, 'L1 blocks kept in memory', { min: 1, max: 1_000_000 }),
+  l1CacheSize: flag.integer(
+    L1,
+    'l1.cache-size',
+    900,
+    'L1 headers kept in memory; by default more than a sequencing window',
+    { min: 1, max: 1_000_000 },
+  ),
   l1HttpPollInterval: flag.durationMs(L1, 'l1.http-poll-interval', 12_000, 'Time between looks at the L1 head'),
   l1EpochPollInterval: flag.durationMs(
     L1,

@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { createL1Client, createL1HeadTracker, type L1Client, withConfirmationDepth } from '../l1/index.ts'
+import {
+  createBlobsAhead,
+  createL1Client,
+  createL1HeadTracker,
+  createReadAhead,
+  type L1Client,
+  withConfirmationDepth,
+} from '../l1/index.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
@@ -36,6 +43,9 @@ import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 import { VERSION } from './version.ts'
+
+/** L1 headers kept by default, at most: some 20 MB. */
+const MAX_L1_HEADERS = 20_000
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
 
@@ -81,9 +91,12 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         maxBatchSize: values.l1RpcMaxBatchSize,
         maxConcurrency: values.l1MaxConcurrency,
         rateLimitPerSecond: values.l1RpcRateLimit,
-        cacheSize: values.l1CacheSize,
+        cacheSize: context.given.has('l1.cache-size')
+          ? values.l1CacheSize
+          : Math.max(values.l1CacheSize, Math.min(MAX_L1_HEADERS, Math.ceil(config.seqWindowSize * 1.5))),
         // Deposits and system config updates are all that this node reads of receipts.
         logAddresses: [config.depositContractAddress, config.l1SystemConfigAddress],
+        transactionsTo: [config.batchInboxAddress],
       },
     )
     const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
@@ -105,17 +118,21 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       { client: l1, clock, logger: logger.child({ module: 'l1' }) },
       { pollIntervalMs: values.l1HttpPollInterval, epochPollIntervalMs: values.l1EpochPollInterval },
     )
+    const blobsAhead =
+      blobs === undefined ? undefined : createBlobsAhead(blobs, { batchInbox: config.batchInboxAddress })
+    const l1Ahead = createReadAhead(l1, blobsAhead?.onBlock)
     let l1HeadNumber: number | undefined
     l1Heads.onHead((head) => {
       l1HeadNumber = head.number
+      l1Ahead.onHead(head)
     })
-    const confirmedL1 = withConfirmationDepth(l1, values.verifierL1Confs, () => l1HeadNumber)
+    const confirmedL1 = withConfirmationDepth(l1Ahead, values.verifierL1Confs, () => l1HeadNumber)
     const recorder = new DerivationRecorder({ clock })
     const pipeline = createDerivationPipeline(
       {
         l1: confirmedL1,
         l2: engine,
-        ...(blobs === undefined ? {} : { blobs }),
+        ...(blobsAhead === undefined ? {} : { blobs: blobsAhead }),
         logger: logger.child({ module: 'derivation' }),
         listener: recorder.listen,
         clock,

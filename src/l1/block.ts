@@ -10,6 +10,7 @@ export interface ParsedBlock {
   transactionsRoot: Hex
   receiptsRoot: Hex
   stateRoot: Hex
+  logsBloom: Hex
   /** Hashes or whole transactions, as asked for. */
   transactions: readonly unknown[]
 }
@@ -38,6 +39,7 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     transactionsRoot: header.transactionsRoot,
     receiptsRoot: header.receiptsRoot,
     stateRoot: header.stateRoot,
+    logsBloom: header.logsBloom,
     transactions: asArray(object.transactions, 'block transactions'),
   }
 }

@@ -6,6 +6,7 @@ export {
   type BeaconOptions,
   type BeaconStatus,
   createBeacon,
+  createBlobsAhead,
 } from './beacon/index.ts'
 export { withConfirmationDepth } from './confirmationDepth.ts'
 export { L1Error } from './errors.ts'
@@ -16,4 +17,5 @@ export {
   type L1HeadTrackerOptions,
 } from './headTracker.ts'
 export { createL1Client, type L1ClientModules, type L1ClientOptions } from './l1Client.ts'
+export { createReadAhead, type ReadAhead } from './readAhead.ts'
 export { L1_RPC_KINDS, type L1BlockLabel, type L1Client, type L1RpcKind } from './types.ts'

@@ -13,8 +13,10 @@ import {
 } from '../rollup/protocol/index.ts'
 import type { L1BlockInfo, L1Receipt, L1Transaction } from '../rollup/protocol/types.ts'
 import { type ParsedBlock, parseBlock } from './block.ts'
+import { type CoalescedRpc, createCoalescedRpc } from './coalescedRpc.ts'
 import { badAnswer, L1Error } from './errors.ts'
 import { createLimitedRpc, type LimitedRpc } from './limitedRpc.ts'
+import { createBloomTest } from './logsBloom.ts'
 import { PromiseCache } from './promiseCache.ts'
 import type { ParsedReceipt } from './receipt.ts'
 import { createReceiptsFetcher } from './receiptsFetcher.ts'
@@ -40,31 +42,50 @@ export interface L1ClientOptions {
   rateLimitPerSecond?: number
   /** Block infos kept (`--l1.cache-size`). Default 900. */
   cacheSize?: number
-  /** Blocks whose transactions are kept; derivation reads each once. Default 16. */
+  /** Blocks whose transactions are kept; derivation reads each once, but they are fetched ahead. Default 320. */
   transactionsCacheSize?: number
-  /** Blocks whose receipts are kept; traversal, attributes and sequencer read them. Default 128. */
+  /** Blocks whose receipts are kept; traversal, attributes and sequencer read them. Default 320. */
   receiptsCacheSize?: number
-  /** Contracts whose logs are kept in receipts (after verification). Default: all. */
+  /**
+   * Contracts whose logs are kept in receipts (after verification). Default: all. Where the block's bloom filter says that
+   * they have none, its receipts are not fetched at all, and none are given; a trusted endpoint's filter is not believed.
+   */
   logAddresses?: readonly Hex[]
+  /** Recipients whose transactions are kept (after verification). Default: all. */
+  transactionsTo?: readonly Hex[]
 }
+
+/** Transactions whose JSON takes as much as a header. */
+const TRANSACTIONS_OF_WEIGHT_1 = 15
 
 /** An L1 endpoint over JSON-RPC: verified, cached by block hash, within the endpoint's limits. */
 export function createL1Client(modules: L1ClientModules, options: L1ClientOptions = {}): L1Client {
   const { clock, logger } = modules
   const trust = options.trustRpc ?? false
-  const rpc = createLimitedRpc(modules.rpc, clock, {
+  const maxBatchSize = options.maxBatchSize ?? 20
+  const limited = createLimitedRpc(modules.rpc, clock, {
     maxConcurrency: options.maxConcurrency ?? 10,
-    maxBatchSize: options.maxBatchSize ?? 20,
+    maxBatchSize,
     rateLimitPerSecond: options.rateLimitPerSecond ?? 0,
   })
+  const rpc = createCoalescedRpc(limited, { clock, logger }, { maxWeight: maxBatchSize })
   const fetchReceipts = createReceiptsFetcher({ rpc, clock, logger }, options.rpcKind ?? 'standard')
-  const blocks = new PromiseCache<ParsedBlock | undefined>(options.cacheSize ?? 900)
-  const transactionsCache = new PromiseCache<BlockTransactions>(options.transactionsCacheSize ?? 16)
-  const receiptsCache = new PromiseCache<BlockReceipts>(options.receiptsCacheSize ?? 128)
-  const keepLog = logFilter(options.logAddresses)
+  const headers = new PromiseCache<L1Header | undefined>(options.cacheSize ?? 900)
+  const receiptsCacheSize = options.receiptsCacheSize ?? 320
+  const transactionHashes = new PromiseCache<readonly Hex[]>(receiptsCacheSize)
+  const transactionsCache = new PromiseCache<BlockTransactions>(options.transactionsCacheSize ?? 320)
+  const receiptsCache = new PromiseCache<BlockReceipts>(receiptsCacheSize)
+  const { logAddresses, transactionsTo } = options
+  const keepLog = addressFilter(logAddresses)
+  const keepRecipient = addressFilter(transactionsTo)
+  const mayHaveLogs = trust || logAddresses === undefined ? () => true : createBloomTest(logAddresses)
+  /** Transactions of a block, of late. */
+  let usualTransactions = 0
+
+  const blockWeight = (): number => 1 + usualTransactions / TRANSACTIONS_OF_WEIGHT_1
 
   const block = async (method: string, id: string, full: boolean): Promise<ParsedBlock | undefined> => {
-    const json = await requestBlock(rpc, method, id, full)
+    const json = await requestBlock(rpc, method, id, full, full ? blockWeight() : 1)
     return json === null ? undefined : checked(`${method}(${id})`, () => parseBlock(json, trust))
   }
 
@@ -76,31 +97,86 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     return parsed
   }
 
-  const header = (hash: Hex) => blocks.get(hash, () => blockByHash(hash, false))
+  /** Keeps what is small: there are many of them. */
+  const headerOf = ({ info, transactionsRoot, receiptsRoot, stateRoot, logsBloom }: ParsedBlock): L1Header => ({
+    info,
+    transactionsRoot,
+    receiptsRoot,
+    stateRoot,
+    mayHaveLogs: mayHaveLogs(logsBloom),
+  })
+  const rememberHashes = ({ info, transactions }: ParsedBlock): readonly Hex[] => {
+    const hashes = transactions.map((value) => normalizeHex(value, 32, 'transaction hash'))
+    transactionHashes.put(info.hash, Promise.resolve(hashes))
+    return hashes
+  }
+  const rememberHeader = (parsed: ParsedBlock): L1BlockInfo => {
+    rememberHashes(parsed)
+    headers.put(parsed.info.hash, Promise.resolve(headerOf(parsed)))
+    return parsed.info
+  }
+  /** A block with whole transactions. */
+  const rememberBlock = (parsed: ParsedBlock): BlockTransactions => {
+    const { info } = parsed
+    const all = readTransactions(parsed, trust)
+    usualTransactions += (all.length - usualTransactions) / 8
+    const hashes = all.map(({ hash }) => hash)
+    const result = { info, transactions: all.filter(({ to }) => keepRecipient(to)) }
+    headers.put(info.hash, Promise.resolve(headerOf(parsed)))
+    transactionHashes.put(info.hash, Promise.resolve(hashes))
+    return result
+  }
 
-  const headerOrThrow = async (hash: Hex): Promise<ParsedBlock> => {
-    const parsed = await header(hash)
-    if (parsed === undefined) throw notFound(hash)
-    return parsed
+  const header = (hash: Hex) =>
+    headers.get(hash, async () => {
+      const parsed = await blockByHash(hash, false)
+      if (parsed === undefined) return undefined
+      rememberHashes(parsed)
+      return headerOf(parsed)
+    })
+
+  const headerOrThrow = async (hash: Hex): Promise<L1Header> => {
+    const known = await header(hash)
+    if (known === undefined) throw notFound(hash)
+    return known
   }
 
   const loadTransactions = async (hash: Hex): Promise<BlockTransactions> => {
-    const known = await header(hash)
+    const known = await headers.peek(hash)
     // An empty block needs no second look.
     if (known?.transactionsRoot === EMPTY_TRIE_ROOT) return { info: known.info, transactions: [] }
     const parsed = await blockByHash(hash, true)
     if (parsed === undefined) throw notFound(hash)
-    return { info: parsed.info, transactions: readTransactions(parsed, trust) }
+    return rememberBlock(parsed)
+  }
+
+  const loadHashes = async (hash: Hex): Promise<readonly Hex[]> => {
+    const parsed = await blockByHash(hash, false)
+    if (parsed === undefined) throw notFound(hash)
+    return rememberHashes(parsed)
   }
 
   const loadReceipts = async (hash: Hex): Promise<BlockReceipts> => {
-    const parsed = await headerOrThrow(hash)
-    const { info, receiptsRoot } = parsed
-    if (receiptsRoot === EMPTY_TRIE_ROOT) return { info, receipts: [] }
-    const transactionHashes = parsed.transactions.map((value) => normalizeHex(value, 32, 'transaction hash'))
-    const answers = await fetchReceipts({ blockHash: hash, blockNumber: info.number, transactionHashes })
-    if (!trust) verifyReceipts(answers, hash, transactionHashes, receiptsRoot)
-    return { info, receipts: answers.map(({ receipt }) => ({ ...receipt, logs: receipt.logs.filter(keepLog) })) }
+    const { info, receiptsRoot, mayHaveLogs: isWorthALook } = await headerOrThrow(hash)
+    if (receiptsRoot === EMPTY_TRIE_ROOT || !isWorthALook) return { info, receipts: [] }
+    const hashes = await transactionHashes.get(hash, () => loadHashes(hash))
+    const answers = await fetchReceipts({ blockHash: hash, blockNumber: info.number, transactionHashes: hashes })
+    if (!trust) verifyReceipts(answers, hash, hashes, receiptsRoot)
+    const receipts = answers.map(({ receipt }) => ({
+      ...receipt,
+      logs: receipt.logs.filter(({ address }) => keepLog(address)),
+    }))
+    return { info, receipts }
+  }
+
+  const fetchBlock = async (number: number): Promise<L1BlockInfo | undefined> => {
+    const parsed = await block('eth_getBlockByNumber', toQuantity(number), true)
+    if (parsed === undefined) return undefined
+    checkNumber(parsed, number)
+    const { hash } = parsed.info
+    const result = await checkedAsync(hash, async () => rememberBlock(parsed))
+    transactionsCache.put(hash, Promise.resolve(result))
+    return parsed.info
   }
 
   const readStorage = async (address: Hex, slot: Hex, blockHash: Hex): Promise<bigint> => {
@@ -143,15 +219,15 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     async blockInfoByNumber(number) {
       const parsed = await block('eth_getBlockByNumber', toQuantity(number), false)
       if (parsed === undefined) return undefined
-      if (parsed.info.number !== number) throw badAnswer(`asked for L1 block ${number}, got ${parsed.info.number}`)
-      blocks.put(parsed.info.hash, Promise.resolve(parsed))
-      return parsed.info
+      checkNumber(parsed, number)
+      return rememberHeader(parsed)
     },
     async blockInfoByLabel(label) {
       const parsed = await block('eth_getBlockByNumber', label, false)
-      if (parsed !== undefined) blocks.put(parsed.info.hash, Promise.resolve(parsed))
-      return parsed?.info
+      return parsed === undefined ? undefined : rememberHeader(parsed)
     },
+    fetchBlocks: (numbers) => numbers.map(fetchBlock),
+    blockWeight,
     transactions: (hash) => transactionsCache.get(hash, () => checkedAsync(hash, () => loadTransactions(hash))),
     receipts: (hash) => receiptsCache.get(hash, () => checkedAsync(hash, () => loadReceipts(hash))),
     storageAt: (address, slot, blockHash) =>
@@ -165,6 +241,12 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   }
 }
 
+/** What is kept of every block. */
+interface L1Header extends Pick<ParsedBlock, 'info' | 'transactionsRoot' | 'receiptsRoot' | 'stateRoot'> {
+  /** Of the contracts whose logs are wanted. */
+  mayHaveLogs: boolean
+}
+
 interface BlockTransactions {
   info: L1BlockInfo
   transactions: L1Transaction[]
@@ -176,9 +258,15 @@ interface BlockReceipts {
 }
 
 /** null when the endpoint has no such block: some say so with an error of their own. */
-async function requestBlock(rpc: LimitedRpc, method: string, id: string, full: boolean): Promise<unknown> {
+async function requestBlock(
+  rpc: CoalescedRpc,
+  method: string,
+  id: string,
+  full: boolean,
+  weight: number,
+): Promise<unknown> {
   try {
-    return await rpc.request(method, [id, full])
+    return await rpc.request(method, [id, full], { weight })
   } catch (error) {
     if (error instanceof JsonRpcError && /not found|unknown block|could not find block/i.test(error.message))
       return null
@@ -228,10 +316,14 @@ function verifyReceipts(
   if (root !== receiptsRoot) throw fail(`root ${root}, not ${receiptsRoot}`)
 }
 
-function logFilter(addresses: readonly Hex[] | undefined): (log: { address: Hex }) => boolean {
+function addressFilter(addresses: readonly Hex[] | undefined): (address: Hex | null) => boolean {
   if (addresses === undefined) return () => true
-  const wanted = new Set<Hex>(addresses)
-  return (log) => wanted.has(log.address)
+  const wanted = new Set<Hex | null>(addresses)
+  return (address) => wanted.has(address)
+}
+
+function checkNumber({ info }: ParsedBlock, number: number): void {
+  if (info.number !== number) throw badAnswer(`asked for L1 block ${number}, got ${info.number}`)
 }
 
 function notFound(hash: Hex): L1Error {

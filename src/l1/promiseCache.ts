@@ -32,6 +32,11 @@ export class PromiseCache<V> {
     return loading
   }
 
+  /** What is known or under way; counts as no use. */
+  peek(key: string): Promise<V> | undefined {
+    return this.entries.get(key)
+  }
+
   put(key: string, value: Promise<V>): void {
     this.entries.delete(key)
     this.entries.set(key, value)

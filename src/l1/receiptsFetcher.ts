@@ -3,9 +3,9 @@ import { describeError } from '../lib/errors.ts'
 import { fromHex, type Hex, toQuantity } from '../lib/hex.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
+import type { CoalescedRpc } from './coalescedRpc.ts'
 import { badAnswer, L1Error } from './errors.ts'
 import { asArray, asHexText, asObject } from './json.ts'
-import type { LimitedRpc } from './limitedRpc.ts'
 import { type ParsedReceipt, parseRawReceipt, parseReceipt } from './receipt.ts'
 import type { L1RpcKind } from './types.ts'
 
@@ -50,7 +50,7 @@ const MASK_MS = 60_000
 
 /** Fetches the receipts of a block in the cheapest way that works, one for each transaction and in their order. */
 export function createReceiptsFetcher(
-  { rpc, clock, logger }: { rpc: LimitedRpc; clock: Clock; logger: Logger },
+  { rpc, clock, logger }: { rpc: CoalescedRpc; clock: Clock; logger: Logger },
   kind: L1RpcKind,
 ): (target: ReceiptsTarget) => Promise<ParsedReceipt[]> {
   const maskedUntil = new Map<ReceiptsMethod, number>()
@@ -73,7 +73,7 @@ export function createReceiptsFetcher(
   }
 }
 
-async function fetchBy(rpc: LimitedRpc, method: ReceiptsMethod, target: ReceiptsTarget): Promise<ParsedReceipt[]> {
+async function fetchBy(rpc: CoalescedRpc, method: ReceiptsMethod, target: ReceiptsTarget): Promise<ParsedReceipt[]> {
   switch (method) {
     case 'eth_getTransactionReceipt': {
       const calls = target.transactionHashes.map((hash) => ({ method, params: [hash] }))
@@ -87,7 +87,7 @@ async function fetchBy(rpc: LimitedRpc, method: ReceiptsMethod, target: Receipts
     case 'debug_getRawReceipts':
       return parseRawReceipts(await list(rpc, method, [target.blockHash], target), target)
     case 'alchemy_getTransactionReceipts': {
-      const answer = await rpc.request(method, [{ blockHash: target.blockHash }])
+      const answer = await rpc.request(method, [{ blockHash: target.blockHash }], weightOf(target))
       if (answer === null) throw notFound(target, 'receipts')
       return asArray(asObject(answer, method).receipts ?? [], method).map(parseReceipt)
     }
@@ -100,14 +100,19 @@ async function fetchBy(rpc: LimitedRpc, method: ReceiptsMethod, target: Receipts
 }
 
 async function list(
-  rpc: LimitedRpc,
+  rpc: CoalescedRpc,
   method: ReceiptsMethod,
   params: readonly unknown[],
   target: ReceiptsTarget,
 ): Promise<readonly unknown[]> {
-  const answer = await rpc.request(method, params)
+  const answer = await rpc.request(method, params, weightOf(target))
   if (answer === null) throw notFound(target, 'receipts')
   return asArray(answer, method)
+}
+
+/** Receipts of eight transactions take about as much as a header with 200. */
+function weightOf({ transactionHashes }: ReceiptsTarget): { weight: number } {
+  return { weight: 1 + transactionHashes.length / 8 }
 }
 
 function parseRawReceipts(answers: readonly unknown[], target: ReceiptsTarget): ParsedReceipt[] {

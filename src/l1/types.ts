@@ -13,6 +13,13 @@ export interface L1Client {
   blockInfoByLabel(label: L1BlockLabel): Promise<L1BlockInfo | undefined>
   transactions(hash: Hex): Promise<{ info: L1BlockInfo; transactions: L1Transaction[] }>
   receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }>
+  /**
+   * Blocks of these numbers, asked for together, with their transactions, which are kept for `transactions`. Each is
+   * undefined where L1 does not have it.
+   */
+  fetchBlocks(numbers: readonly number[]): Promise<L1BlockInfo | undefined>[]
+  /** How much of a batch a block of late has taken: 1 for an empty one, more on a busy L1. */
+  blockWeight(): number
   /** 32 bytes, as of this block. Proven by its state root, unless the endpoint is trusted. */
   storageAt(address: Hex, slot: Hex, blockHash: Hex): Promise<Hex>
   chainId(): Promise<bigint>

@@ -1,5 +1,6 @@
 import { DecodeError, describeError } from '../lib/errors.ts'
-import type { RpcContext, RpcHandler } from '../lib/jsonRpc/server.ts'
+import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
+import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidArgument, type Param, type ParamValues, parseParams } from './params.ts'
 
 /** One row of the method table: router, parameter checks and the method list all come from it. */

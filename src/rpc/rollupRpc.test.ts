@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
 import { CONFIG_JSON, hash, RECORD, recorder } from './testUtils/recorder.ts'
@@ -26,9 +27,10 @@ beforeEach(() => {
       },
       { version: 'v1.2.3', enableAdmin: options.enableAdmin ?? true },
     )
-    const pieces = await dispatcher.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
-      signal: new AbortController().signal,
-    })
+    const pieces = await dispatcher.handle(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      createCallContext({ timeoutMs: 10_000 }),
+    )
     const { id: _, jsonrpc: __, ...answer } = JSON.parse(pieces?.join('') ?? '{}')
     return answer
   }
@@ -285,7 +287,7 @@ describe('metrics', () => {
       { jsonrpc: '2.0', id: 2, method: 'optimism_version' },
       { jsonrpc: '2.0', id: 3, method: 'optimism_outputAtBlock', params: ['x'] },
     ]
-    await dispatcher.handle(JSON.stringify(calls), { signal: new AbortController().signal })
+    await dispatcher.handle(JSON.stringify(calls), createCallContext({ timeoutMs: 10_000 }))
     const lines = (await registry.metrics()).split('\n').filter((line) => /^x_rpc_server_(params|results)_/.test(line))
     expect(lines).toEqual([
       'x_rpc_server_params_size_total{rpc="main",method="optimism_version"} 2',
@@ -301,7 +303,7 @@ describe('metrics', () => {
       { version: 'v', enableAdmin: false },
     )
     const body = `{"jsonrpc":"2.0","id":1,"method":"optimism_version","params":${deep}}`
-    const answer = await dispatcher.handle(body, { signal: new AbortController().signal })
+    const answer = await dispatcher.handle(body, createCallContext({ timeoutMs: 10_000 }))
     expect(answer?.join('')).toContain('too many arguments')
   })
 })

@@ -21,6 +21,9 @@ export interface PostedFrame extends Frame {
   txHash: string
 }
 
+/** By versioned hash: a test asks again and again. */
+const knownBlobs = new Map<string, Uint8Array>()
+
 /** The blobs of these hashes, from Anvil's beacon endpoint; it looks at one hash in a request only. */
 export async function readBlobs(
   l1Url: string,
@@ -28,10 +31,14 @@ export async function readBlobs(
   versionedHashes: readonly string[],
 ): Promise<Uint8Array[]> {
   const read = async (hash: string) => {
+    const known = knownBlobs.get(hash)
+    if (known !== undefined) return known
     const response = await fetch(`${l1Url}/eth/v1/beacon/blobs/${l1Block}?versioned_hashes=${hash}`)
     const { data } = (await response.json()) as { data: string[] }
     if (data[0] === undefined) throw new Error(`no blob ${hash} in L1 block ${l1Block}`)
-    return fromHex(data[0])
+    const blob = fromHex(data[0])
+    knownBlobs.set(hash, blob)
+    return blob
   }
   return Promise.all(versionedHashes.map(read))
 }

@@ -1,5 +1,6 @@
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { toQuantity } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
 import { BatchSubmitter } from '../batchSubmitter.ts'
@@ -67,6 +68,8 @@ export interface SubmitterSetup {
   fatal: unknown[]
   /** While true every request to L1 fails as if nothing listened there. */
   l1Fault: boolean
+  /** The L1's answer to eth_blobBaseFee instead of its own. Wei. */
+  blobBaseFee: bigint | undefined
   sender: `0x${string}`
   create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
   mine(count?: number): Promise<void>
@@ -79,7 +82,7 @@ export async function setUpSubmitter(
 ): Promise<SubmitterSetup> {
   const chain = loadRecordedChain(name)
   const anvil = await startAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
-  const l1 = createRpcClient({ url: anvil.url })
+  const l1 = createRpcClient({ url: anvil.url, timeoutMs: 30_000 })
   // The recorded blocks have L1 origins up to here; an L1 head below them would never reach a channel's duration.
   await l1.request('anvil_mine', ['0x28'])
   const signer = createLocalSigner({ privateKey: BATCHER_KEY })
@@ -98,6 +101,7 @@ export async function setUpSubmitter(
     log,
     fatal,
     l1Fault: false,
+    blobBaseFee: undefined,
     sender: signer.address,
     create(options = {}, txOptions = {}) {
       const faulty = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -107,9 +111,17 @@ export async function setUpSubmitter(
       const endpoint = createL1Endpoint(
         {
           request: (...args) => faulty(() => l1.request(...args)),
-          batch: (...args) => faulty(() => l1.batch(...args)),
+          batch: async (calls, options) => {
+            const answers = await faulty(() => l1.batch(calls, options))
+            const { blobBaseFee } = setup
+            if (blobBaseFee === undefined) return answers
+            return answers.map((answer, index) =>
+              calls[index]?.method === 'eth_blobBaseFee' ? toQuantity(blobBaseFee) : answer,
+            )
+          },
         },
-        5_000,
+        // Anvil takes seconds for its first blob.
+        30_000,
       )
       const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
       const sender = new TxManager(

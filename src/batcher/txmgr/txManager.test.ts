@@ -43,7 +43,7 @@ afterEach(async () => {
 })
 
 function createManager(options: Partial<TxManagerOptions> = {}, change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1) {
-  const l1 = change(createL1Endpoint(rpc, 5_000))
+  const l1 = change(createL1Endpoint(rpc, 30_000))
   return new TxManager(
     { l1, signer, kzg, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },

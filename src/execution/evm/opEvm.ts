@@ -1,5 +1,5 @@
 import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
-import { type EVMMockBlockchainInterface, type EVMOpts, NobleBN254 } from '@ethereumjs/evm'
+import type { EVMMockBlockchainInterface, EVMOpts } from '@ethereumjs/evm'
 import { keccak256, sha256 } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { recoverPublicKey } from '../../lib/secp256k1.ts'
@@ -7,7 +7,7 @@ import type { EvmVersion, Rules } from '../chain/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { EvmState } from './evmState.ts'
 import { FastEvm } from './interpreter/fastEvm.ts'
-import { opPrecompiles } from './precompiles.ts'
+import { opPrecompiles } from './precompiles/index.ts'
 
 const HARDFORKS: Record<EvmVersion, Hardfork> = {
   paris: Hardfork.Paris,
@@ -16,8 +16,8 @@ const HARDFORKS: Record<EvmVersion, Hardfork> = {
   prague: Hardfork.Prague,
 }
 
-/** What Karst takes of Osaka that the EVM knows of: limits and price of MODEXP, CLZ. P256VERIFY is our own. */
-const KARST_EIPS = [7823, 7883, 7939]
+/** What Karst takes of Osaka that the EVM has to know of: CLZ. The precompiles are our own. */
+const KARST_EIPS = [7939]
 
 const CUSTOM_CRYPTO: CustomCrypto = {
   keccak256,
@@ -52,12 +52,11 @@ export class OpEvm {
       putBlock: async () => {},
       shallowCopy: () => blockchain,
     }
-    const options: EVMOpts & { bn254: NobleBN254 } = {
+    const options: EVMOpts = {
       common,
       stateManager: this.state,
       blockchain,
-      bn254: new NobleBN254(),
-      customPrecompiles: opPrecompiles(common, rules),
+      customPrecompiles: opPrecompiles(rules, () => this.evm.takeTurn()),
     }
     this.evm = new FastEvm(
       { world: () => this.state.bound(), ancestorHash: (number) => this.ancestorHash(number), rules, chainId },

@@ -1,6 +1,7 @@
 import { describeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import type { RpcContext, RpcHandler } from '../../lib/jsonRpc/server.ts'
+import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
+import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
 
 /** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */

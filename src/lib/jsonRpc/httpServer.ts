@@ -2,15 +2,16 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { checkJwt } from '../jwt.ts'
 import { listenProblem } from '../listenProblem.ts'
+import { createCallContext } from './callContext.ts'
 import { hostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { joinPieces } from './pieces.ts'
+import { readBodyText } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface RpcAppOptions {
@@ -48,7 +49,7 @@ export function createRpcApp(options: RpcAppOptions): Hono {
   }
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const tooLarge = `request body is larger than ${limit} bytes`
-  app.post('/', bodyLimit({ maxSize: limit, onError: (context) => context.text(tooLarge, 413) }), async (context) => {
+  app.post('/', async (context) => {
     // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
     if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
       return context.text('invalid content type, only application/json is supported', 415)
@@ -60,14 +61,21 @@ export function createRpcApp(options: RpcAppOptions): Hono {
         : 'missing token'
       if (problem !== undefined) return context.text(problem, 401)
     }
-    const body = await context.req.text()
-    const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS)
-    const answer = await dispatcher.handle(body, {
-      signal: AbortSignal.any([context.req.raw.signal, timeout]),
+    // What the headers forbid is not read at all: a body may have many megabytes.
+    const body = await readBodyText(context, limit)
+    if (body === 'too-large') return context.text(tooLarge, 413)
+    const call = createCallContext({
+      timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+      clientGone: () => context.req.raw.signal,
       foreignOrigin: foreignOrigin(context.req.header('origin'), options.trustedOrigins ?? []),
     })
-    if (answer === undefined) return context.body(null, 204)
-    return context.body(await joinPieces(answer), 200, { 'content-type': 'application/json' })
+    try {
+      const answer = await dispatcher.handle(body, call)
+      if (answer === undefined) return context.body(null, 204)
+      return context.body(await joinPieces(answer), 200, { 'content-type': 'application/json' })
+    } finally {
+      call.end()
+    }
   })
   app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
   return app

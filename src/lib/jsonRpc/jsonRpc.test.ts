@@ -4,7 +4,9 @@ import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DecodeError, DeviumError } from '../errors.ts'
+import { createJwt } from '../jwt.ts'
 import { nextTurn } from '../nextTurn.ts'
+import { createCallContext } from './callContext.ts'
 import { createRpcClient, RpcTransportError, redact } from './client.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
@@ -29,7 +31,7 @@ const methods = new Map<string, RpcHandler>([
   ],
 ])
 
-const context = { signal: new AbortController().signal }
+const context = createCallContext({ timeoutMs: 60_000 })
 
 function busy(ms: number): void {
   const end = performance.now() + ms
@@ -105,7 +107,11 @@ describe('createRpcDispatcher', () => {
     }
     const batch = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, method: 'count' })))
     const dispatcher = createRpcDispatcher({ methods: new Map([['count', count]]) })
-    const answers = JSON.parse((await dispatcher.handle(batch, { signal: controller.signal }))?.join('') ?? '')
+    const answers = JSON.parse(
+      (
+        await dispatcher.handle(batch, createCallContext({ timeoutMs: 10_000, clientGone: () => controller.signal }))
+      )?.join('') ?? '',
+    )
     expect([most, made, answers.length]).toEqual([1, 3, 1000])
     expect(answers[2]).toMatchObject({ id: 2, result: 3 })
     expect(answers[3]).toEqual(error(-32002, 'request timed out', 3))
@@ -151,11 +157,17 @@ describe('createRpcDispatcher', () => {
     const dispatcher = createRpcDispatcher({ methods: new Map([['list', list]]) })
     let turns = 0
     const timer = setInterval(() => turns++, 1)
-    const answer = await dispatcher.handle('{"id":1,"method":"list"}', { signal: end.signal })
+    const answer = await dispatcher.handle(
+      '{"id":1,"method":"list"}',
+      createCallContext({ timeoutMs: 10_000, clientGone: () => end.signal }),
+    )
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
     expect(JSON.parse(answer?.join('') ?? '').result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
-    const ended = await dispatcher.handle('{"id":1,"method":"list"}', { signal: end.signal })
+    const ended = await dispatcher.handle(
+      '{"id":1,"method":"list"}',
+      createCallContext({ timeoutMs: 10_000, clientGone: () => end.signal }),
+    )
     expect(JSON.parse(ended?.join('') ?? '')).toEqual(error(-32002, 'request timed out'))
     expect(written).toBe(150)
   })
@@ -264,12 +276,15 @@ describe('client and server over a real socket', async () => {
 
   it('lets go of a client that does not read its answer', async () => {
     const seen = Promise.withResolvers<AbortSignal>()
-    const vast: RpcHandler = (_params, { signal }) => {
-      seen.resolve(signal)
-      return 'x'.repeat(30_000_000)
-    }
+    const vast: RpcHandler = () => 'x'.repeat(30_000_000)
     const vastApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods: new Map([['vast', vast]]) }) })
-    const slowServer = await serveApp(vastApp, '127.0.0.1', 0, '--rpc.port', { readingTimeoutMs: 50 })
+    const watched: Pick<typeof vastApp, 'fetch'> = {
+      fetch: (request, ...rest) => {
+        seen.resolve(request.signal)
+        return vastApp.fetch(request, ...rest)
+      },
+    }
+    const slowServer = await serveApp(watched, '127.0.0.1', 0, '--rpc.port', { readingTimeoutMs: 50 })
     const socket = connect(slowServer.port, '127.0.0.1')
     const body = '{"id":1,"method":"vast"}'
     socket.write(
@@ -279,6 +294,30 @@ describe('client and server over a real socket', async () => {
     if (!signal.aborted) await once(signal, 'abort')
     socket.destroy()
     await slowServer.close()
+  })
+
+  it('reads no body whose token is missing, and none beyond its limit', async () => {
+    const lockedApp = createRpcApp({
+      dispatcher: createRpcDispatcher({ methods }),
+      jwtSecret: SECRET,
+      maxBodyBytes: 1000,
+    })
+    const locked = await serveApp(lockedApp, '127.0.0.1', 0, '--rpc.port')
+    const statusOf = async (headers: string, start: string) => {
+      const socket = connect(locked.port, '127.0.0.1')
+      socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${start}`)
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      socket.destroy()
+      return answer.toString().slice(0, 12)
+    }
+    const token = `authorization: Bearer ${createJwt(SECRET, Math.floor(Date.now() / 1000))}`
+    const chunk = `3e8\r\n${' '.repeat(1000)}\r\n`
+    // Answered although the bodies never end.
+    expect(await statusOf('transfer-encoding: chunked', chunk)).toBe('HTTP/1.1 401')
+    expect(await statusOf('content-length: 900', '{')).toBe('HTTP/1.1 401')
+    expect(await statusOf(`${token}\r\ntransfer-encoding: chunked`, chunk + chunk)).toBe('HTTP/1.1 413')
+    expect(await statusOf(`${token}\r\ncontent-length: 1001`, '{')).toBe('HTTP/1.1 413')
+    await locked.close()
   })
 
   it('names the flag when the port is in use', async () => {

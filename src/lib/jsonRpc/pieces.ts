@@ -1,4 +1,5 @@
 import { takeTurn } from '../turns.ts'
+import type { RpcContext } from './callContext.ts'
 
 /** One text, which may have tens of megabytes: as a whole it would hold up the event loop wherever it is touched. */
 export type Pieces = readonly string[]
@@ -10,8 +11,8 @@ const PIECE_LENGTH = 262_144
 /** So many are sent as one text. */
 const FEW = 16
 
-/** As JSON. Between the pieces of a list others have their turns; throws the signal's reason when it aborts meanwhile. */
-export async function writeInPieces(value: unknown, signal: AbortSignal): Promise<Pieces> {
+/** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */
+export async function writeInPieces(value: unknown, call: Pick<RpcContext, 'signal'>): Promise<Pieces> {
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
   const pieces: string[] = []
   let members: string[] = []
@@ -25,7 +26,7 @@ export async function writeInPieces(value: unknown, signal: AbortSignal): Promis
     members = []
     length = 0
     await takeTurn('answer')
-    signal.throwIfAborted()
+    call.signal.throwIfAborted()
   }
   if (members.length === 0) pieces.pop()
   return ['[', ...pieces, members.join(), ']']

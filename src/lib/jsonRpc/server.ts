@@ -1,5 +1,6 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
 import { takeTurn } from '../turns.ts'
+import type { RpcContext } from './callContext.ts'
 import { type Pieces, serialize, writeInPieces } from './pieces.ts'
 import {
   JsonRpcError,
@@ -26,14 +27,6 @@ declare global {
     rawJSON(text: string): RawJson
     isRawJSON(value: unknown): value is RawJson
   }
-}
-
-/** What a handler may see of the request besides its parameters. */
-export interface RpcContext {
-  /** Aborts when the client goes away or the call's time is over. */
-  signal: AbortSignal
-  /** The web page that calls, where it is a stranger's. */
-  foreignOrigin?: string | undefined
 }
 
 /** One method. `params` are positional and already complete JSON values; the handler checks them (JsonRpcError -32602). */
@@ -92,9 +85,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       if (context.foreignOrigin !== undefined && options.isGuarded?.(method)) {
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
-      result = await writeInPieces((await handler(positional(params), context)) ?? null, context.signal)
+      result = await writeInPieces((await handler(positional(params), context)) ?? null, context)
     } catch (thrown) {
-      error = context.signal.aborted ? timedOut() : toRpcError(thrown)
+      error = context.isOver() ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR) options.onUnexpectedError?.(method, thrown)
     }
     const durationMs = performance.now() - startedAt

@@ -4,6 +4,7 @@ import { compileModule } from '../../../assembly/build.ts'
 import { createCompiled } from './compiled.ts'
 import { CURVE } from './curve.generated.ts'
 import { KERNEL } from './kernel.generated.ts'
+import { PRECOMPILES } from './precompiles.generated.ts'
 
 const hasCompiler = existsSync(new URL('../../../node_modules/assemblyscript', import.meta.url))
 const absence = hasCompiler ? '' : ' (skipped: assemblyscript is absent)'
@@ -12,6 +13,7 @@ describe('compiled modules', () => {
   it.skipIf(!hasCompiler).for([
     ['kernel', KERNEL],
     ['curve', CURVE],
+    ['precompiles', PRECOMPILES],
   ] as const)(`are what their source compiles to: %s${absence}`, async ([name, text]) => {
     expect(Buffer.from(await compileModule(name)).toString('base64')).toBe(text)
   })

@@ -310,7 +310,7 @@ describe('createBlockValidator', () => {
 
     const failsWith = (error: Error) => judgeLater(() => Promise.reject(error))
     expect(reasonOf(await failsWith(new InspectionFailure('timed-out', 'late')))).toBe('ignore timed-out')
-    expect(reasonOf(await failsWith(new Error('a fault')))).toBe('reject internal-error')
+    expect(reasonOf(await failsWith(new Error('a fault')))).toBe('ignore internal-error')
     state.signer = undefined
     expect(reasonOf(await judgeLater(() => inspected(4)))).toBe('ignore no-signer-configured')
   })
@@ -331,7 +331,6 @@ describe('createBlockValidator', () => {
         const verdict = judgeRaw(signBody(body, config.l2ChainId))
         // The signer vouches for a wrong block here: every byte must be caught by one of the later rules.
         expect(verdict.result).toBe('reject')
-        if (verdict.result === 'reject') expect(verdict.reason).not.toBe('internal-error')
       }),
       { numRuns: 400 },
     )

@@ -27,7 +27,6 @@ export type RejectReason =
   | 'beacon-root'
   | 'withdrawals-root'
   | 'too-many-at-height'
-  | 'internal-error'
 export type IgnoreReason =
   | 'no-signer-configured'
   | 'already-seen'
@@ -37,6 +36,8 @@ export type IgnoreReason =
   | 'overloaded'
   | 'timed-out'
   | 'worker-failed'
+  // Our own fault, never the peer's, whose connection and score must not suffer for it.
+  | 'internal-error'
 
 export type Verdict =
   | { result: 'accept'; envelope: PayloadEnvelope; signer: 'current' | 'previous' }
@@ -84,7 +85,7 @@ export function createQuestions(
 
 /**
  * The one place where a gossiped block is judged, in op-node's order (gossip.go, BuildBlocksValidator). An accepted
- * block is recorded as seen. Whatever goes wrong inside is a rejection, as there.
+ * block is recorded as seen. What goes wrong inside is our fault: the message is ignored, where op-node rejects it.
  */
 export function createBlockValidator(modules: BlockValidatorModules, options: { maxAgeS: number }): BlockValidator {
   const { config, clock, signers, seen } = modules
@@ -174,7 +175,7 @@ function ignore(reason: IgnoreReason, detail?: string): Extract<Verdict, { resul
 
 function failure(error: unknown): Verdict {
   const text = error instanceof Error ? error.message : String(error)
-  return error instanceof InspectionFailure ? ignore(error.reason, text) : reject('internal-error', text)
+  return ignore(error instanceof InspectionFailure ? error.reason : 'internal-error', text)
 }
 
 function hashFault(claimed: Hex, computed: Hex): Rejection | undefined {

@@ -6,7 +6,10 @@ import type { PayloadVersion } from './topics.ts'
 /** A wrong clock or a wrong signer address shows here first, and strangers must not fill the log. */
 const QUIET_MS = 60_000
 
-/** Writes what was not accepted: each reason at most once a minute for operators to see, everything at debug level. */
+/**
+ * Writes what was not accepted: rejections and faults of our own at most once a minute for operators to see, everything at
+ * debug level.
+ */
 export function createRejectionLog(modules: { logger: Logger; clock: Clock }) {
   const { logger, clock } = modules
   const silence = new Map<string, { untilMs: number; dropped: number }>()
@@ -15,7 +18,7 @@ export function createRejectionLog(modules: { logger: Logger; clock: Clock }) {
     if (verdict.result === 'accept') return
     const { block, ...outcome } = verdict
     const fields = { peer: from, version, ...outcome, number: block?.number, hash: block?.hash }
-    if (verdict.result === 'ignore') {
+    if (verdict.result === 'ignore' && verdict.reason !== 'internal-error') {
       logger.debug('Block from gossip not accepted', fields)
       return
     }

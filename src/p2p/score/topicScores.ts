@@ -96,7 +96,6 @@ export const NOT_TO_BLAME: ReadonlySet<string> = new Set<RejectReason>([
   'from-future',
   'wrong-signer',
   'too-many-at-height',
-  'internal-error',
 ])
 
 /** Whether a rejected message counts against the peer that sent it; the reason's name may come out of a history. */

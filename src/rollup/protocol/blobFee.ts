@@ -20,6 +20,11 @@ const SCHEDULES = new Map<bigint, readonly BlobScheduleEntry[]>([
 ])
 const CANCUN_ONLY: readonly BlobScheduleEntry[] = [{ time: 0, updateFraction: CANCUN_UPDATE_FRACTION }]
 
+/** Whether the blob fee parameters of this L1 are built in: it is a public network. */
+export function hasKnownBlobSchedule(l1ChainId: bigint): boolean {
+  return SCHEDULES.has(l1ChainId)
+}
+
 /** Wei per blob gas: fake_exponential(1, excess, fraction) of EIP-4844. */
 export function blobBaseFee(excessBlobGas: bigint, updateFraction: bigint): bigint {
   let term = updateFraction
@@ -33,7 +38,8 @@ export function blobBaseFee(excessBlobGas: bigint, updateFraction: bigint): bigi
 
 /**
  * Blob base fee of an L1 block as L2 records it: by the schedule in the rollup config, else by that of the public L1
- * network, else by Cancun's; Cancun's also holds before `pectraBlobScheduleTime`. 1 for a block without excess blob gas.
+ * network, else by Cancun's (a rollup node
+ * does not start without either); Cancun's also holds before `pectraBlobScheduleTime`. 1 for a block without excess blob gas.
  */
 export function l1BlobBaseFee(config: RollupConfig, block: Pick<L1BlockInfo, 'timestamp' | 'excessBlobGas'>): bigint {
   if (block.excessBlobGas === undefined) return 1n

@@ -1,14 +1,14 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../lib/bytes.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import type { Fork } from '../../rollup/protocol/types.ts'
-import { rulesAt } from '../chain/chainConfig.ts'
-import { StateDatabase } from '../state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
-import { WorldState } from '../state/worldState.ts'
-import { OpEvm } from './opEvm.ts'
-import { toAddress } from './runMessage.ts'
+import { concatBytes } from '../../../lib/bytes.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import type { Fork } from '../../../rollup/protocol/types.ts'
+import { rulesAt } from '../../chain/chainConfig.ts'
+import { StateDatabase } from '../../state/stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from '../../state/trie.ts'
+import { WorldState } from '../../state/worldState.ts'
+import { OpEvm } from '../opEvm.ts'
+import { toAddress } from '../runMessage.ts'
 
 const address = (number: number): Hex => `0x${number.toString(16).padStart(40, '0')}`
 const P256_VERIFY = address(0x100)
@@ -124,7 +124,7 @@ describe('CLZ', () => {
   const CODE: Hex = '0x60011e5f55'
 
   it('counts leading zeros from Karst on, and is no opcode before', async () => {
-    const { createMemoryBlock, deposit, slotOf } = await import('../testUtils/memoryBlock.ts')
+    const { createMemoryBlock, deposit, slotOf } = await import('../../testUtils/memoryBlock.ts')
     const to = address(0x4444)
     for (const [fork, status, expected] of [
       ['jovian', 0, 0n],
@@ -202,7 +202,7 @@ describe('point evaluation (EIP-4844)', () => {
   })
 
   it('holds for the constant polynomial, whose proof is the point at infinity', async () => {
-    const { sha256 } = await import('../../lib/hash.ts')
+    const { sha256 } = await import('../../../lib/hash.ts')
     const infinity = concatBytes(Uint8Array.of(0xc0), new Uint8Array(47))
     const hash = concatBytes(Uint8Array.of(1), sha256(infinity).subarray(1))
     const data = concatBytes(hash, new Uint8Array(64), infinity, infinity)
@@ -212,7 +212,7 @@ describe('point evaluation (EIP-4844)', () => {
 
 describe('BLOBBASEFEE', () => {
   it('is 1', async () => {
-    const { createMemoryBlock, deposit, wordOf } = await import('../testUtils/memoryBlock.ts')
+    const { createMemoryBlock, deposit, wordOf } = await import('../../testUtils/memoryBlock.ts')
     const to = address(0x4444)
     // SSTORE(0, BLOBBASEFEE)
     const { execution, world } = createMemoryBlock({ fork: 'ecotone', accounts: { [to]: { code: '0x4a5f55' } } })

@@ -1,0 +1,136 @@
+import { createServer, type Socket, connect as tcpConnect } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { createL1Client, createReadAhead } from '../src/l1/index.ts'
+import type { ReadL1 } from '../src/l1/readAhead.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import type { Hex } from '../src/lib/hex.ts'
+import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
+import { silentLogger } from '../src/lib/logger.ts'
+import { startAnvil } from '../test/support/anvil.ts'
+
+// How fast L1 is read as derivation reads it (header, receipts, transactions of each block), near and 20 ms away, with
+// and without reading ahead; and the way back that a reset goes. L1 is an Anvil, of which every block holds transactions.
+// Run: node bench/l1.ts [BLOCKS]
+
+const LATENCY_MS = 20
+const ROUNDS = 3
+/** The target: L1 that is 20 ms away costs at most this. */
+const TARGET_RATIO = 1.3
+const TRANSACTIONS_PER_BLOCK = 3
+/** What each of them logs at: the contract that deposits are read of. */
+const LOGGER_INIT_CODE = '0x600d600c600039600d6000f33660006000376001366000a100'
+
+const blocks = Number(process.argv[2] ?? 1_200)
+if (!(blocks > 0)) throw new Error(`not a number of blocks: ${process.argv[2]}`)
+
+const anvil = await startAnvil({ args: ['--no-mining', '--order', 'fifo'] })
+try {
+  const portal = await makeChain(anvil.url)
+  const far = await startDelay(Number(new URL(anvil.url).port), LATENCY_MS / 2)
+  const farUrl = `http://127.0.0.1:${far.port}`
+  await measure('one block after the other, near', anvil.url, portal, { ahead: false }, 1)
+  await measure('one block after the other, far', farUrl, portal, { ahead: false, blocks: 100 }, 1)
+  const near = await measure('reading ahead, near', anvil.url, portal, { ahead: true }, ROUNDS)
+  const away = await measure('reading ahead, far', farUrl, portal, { ahead: true }, ROUNDS)
+  const ratio = away / near
+  console.log(`far / near: ${ratio.toFixed(2)} (target ${TARGET_RATIO})`)
+  await measureWayBack(farUrl)
+  far.close()
+  process.exitCode = ratio <= TARGET_RATIO ? 0 : 1
+} finally {
+  await anvil.stop()
+}
+
+/** Median ms for each block. */
+async function measure(
+  name: string,
+  url: string,
+  portal: Hex,
+  { ahead, blocks: count = blocks }: { ahead: boolean; blocks?: number },
+  rounds: number,
+): Promise<number> {
+  const times: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const rpc = createRpcClient({ url })
+    const modules = { rpc, logger: silentLogger, clock: systemClock }
+    const client = createL1Client(modules, { logAddresses: [portal], cacheSize: 5_400 })
+    const head = await client.blockInfoByLabel('latest')
+    if (head === undefined) throw new Error('L1 has no head')
+    const reader = createReadAhead(client)
+    if (ahead) reader.onHead(head)
+    const startMs = performance.now()
+    await readForward(ahead ? reader : client, count)
+    times.push((performance.now() - startMs) / count)
+    await rpc.close()
+  }
+  const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
+  console.log(`${name}: ${median.toFixed(3)} ms a block, ${Math.round(1000 / median)} blocks/s`)
+  return median
+}
+
+async function readForward(l1: ReadL1, count: number): Promise<void> {
+  for (let number = 1; number <= count; number++) {
+    const info = await l1.blockInfoByNumber(number)
+    if (info === undefined) throw new Error(`L1 has no block ${number}`)
+    const [{ receipts }] = [await l1.receipts(info.hash), await l1.transactions(info.hash)]
+    const logs = receipts.flatMap((receipt) => receipt.logs)
+    if (number > 1 && logs.length !== TRANSACTIONS_PER_BLOCK) throw new Error(`${logs.length} logs in block ${number}`)
+  }
+}
+
+async function measureWayBack(url: string): Promise<void> {
+  const rpc = createRpcClient({ url })
+  const client = createL1Client({ rpc, logger: silentLogger, clock: systemClock })
+  const reader = createReadAhead(client)
+  const startMs = performance.now()
+  let block = await client.blockInfoByLabel('latest')
+  const count = Math.min(300, blocks)
+  for (let i = 0; i < count && block !== undefined; i++) block = await reader.blockInfoByHash(block.parentHash)
+  console.log(`${count} blocks back, far: ${Math.round(performance.now() - startMs)} ms`)
+  await rpc.close()
+}
+
+/** The address of the contract that logs. */
+async function makeChain(url: string): Promise<Hex> {
+  const rpc = createRpcClient({ url })
+  const [from] = (await rpc.request('eth_accounts', [])) as Hex[]
+  const hash = await rpc.request('eth_sendTransaction', [{ from, data: LOGGER_INIT_CODE, gas: '0x30d40' }])
+  await rpc.request('evm_mine', [])
+  const { contractAddress } = (await rpc.request('eth_getTransactionReceipt', [hash])) as { contractAddress: Hex }
+  for (let i = 1; i < blocks; i++) {
+    const call = { from, to: contractAddress, data: `0x${'ab'.repeat(300)}`, gas: '0x30d40', gasPrice: '0x77359400' }
+    await rpc.batch([
+      ...Array.from({ length: TRANSACTIONS_PER_BLOCK }, () => ({ method: 'eth_sendTransaction', params: [call] })),
+      { method: 'evm_mine', params: [] },
+    ])
+  }
+  await rpc.close()
+  return contractAddress
+}
+
+/** TCP with a delay each way. */
+async function startDelay(port: number, delayMs: number): Promise<{ port: number; close(): void }> {
+  const sockets = new Set<Socket>()
+  const pipe = (from: Socket, to: Socket): void => {
+    sockets.add(from)
+    from.setNoDelay(true)
+    from.on('data', (chunk) => setTimeout(() => to.write(chunk), delayMs))
+    from.on('error', () => to.destroy())
+    from.on('close', () => setTimeout(() => to.destroy(), delayMs))
+  }
+  const server = createServer((near) => {
+    const far = tcpConnect(port, '127.0.0.1')
+    pipe(near, far)
+    pipe(far, near)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no address')
+  return {
+    port: address.port,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}

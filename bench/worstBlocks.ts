@@ -1,0 +1,155 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { bls12_381 } from '@noble/curves/bls12-381.js'
+import { bn254 } from '@noble/curves/bn254.js'
+import { createMemoryBlock, deposit } from '../src/execution/testUtils/memoryBlock.ts'
+import { bigIntToBytes, concatBytes } from '../src/lib/bytes.ts'
+import { fromHex, type Hex } from '../src/lib/hex.ts'
+import { signHash } from '../src/lib/secp256k1.ts'
+
+// Blocks of nothing but calls of one precompile, or of one slow opcode, over and over: each has to be executed in the time
+// between two blocks, whatever its gas is spent on.
+
+const BLOCK_GAS = 30_000_000n
+const LIMIT_SECONDS = 2
+
+interface Load {
+  id: string
+  precompile: number
+  input: Uint8Array
+  /** Where its price is lowest. */
+  fork?: 'jovian' | 'karst'
+}
+
+const MAIN: Hex = `0x${'aa'.repeat(20)}`
+const word = (value: bigint | number) => bigIntToBytes(BigInt(value), 32)
+const repeated = (bytes: Uint8Array, count: number) => concatBytes(...Array.from({ length: count }, () => bytes))
+
+function bn254Inputs() {
+  const g1 = bn254.G1.Point.BASE.multiply(12_345_678_901n).toAffine()
+  const g2 = bn254.G2.Point.BASE.multiply(9_876_543_211n).toAffine()
+  const point = concatBytes(word(g1.x), word(g1.y))
+  const twist = concatBytes(word(g2.x.c1), word(g2.x.c0), word(g2.y.c1), word(g2.y.c0))
+  const other = bn254.G1.Point.BASE.multiply(77_777n).toAffine()
+  return {
+    sum: concatBytes(point, word(other.x), word(other.y)),
+    product: concatBytes(point, word(bn254.fields.Fr.ORDER - 3n)),
+    pair: concatBytes(point, twist),
+  }
+}
+
+function blsInputs() {
+  const element = (value: bigint) => bigIntToBytes(value, 64)
+  const encodeG1 = ({ x, y }: { x: bigint; y: bigint }) => concatBytes(element(x), element(y))
+  const g1 = encodeG1(bls12_381.G1.Point.BASE.multiply(12_345_678_901n).toAffine())
+  const { x, y } = bls12_381.G2.Point.BASE.multiply(9_876_543_211n).toAffine()
+  const g2 = concatBytes(element(x.c0), element(x.c1), element(y.c0), element(y.c1))
+  const scalar = word(bls12_381.fields.Fr.ORDER - 3n)
+  const field = element(bls12_381.fields.Fp.ORDER - 5n)
+  return { g1, g2, scalar, field }
+}
+
+function signedByP256(): Uint8Array {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const message = Buffer.from('a message')
+  const signature = sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  const hash = createHash('sha256').update(message).digest()
+  return concatBytes(hash, signature, Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url'))
+}
+
+function recoverable(): Uint8Array {
+  const hash = new Uint8Array(32).fill(7)
+  const { r, s, yParity } = signHash(hash, new Uint8Array(32).fill(9))
+  return concatBytes(hash, word(27 + yParity), r, s)
+}
+
+function modexpInput(modulusBytes: number, exponentBytes: number, isOdd: boolean): Uint8Array {
+  const modulus = new Uint8Array(modulusBytes).fill(0xff)
+  if (!isOdd) modulus[modulusBytes - 1] = 0x80
+  const base = new Uint8Array(modulusBytes).fill(0xfe)
+  const lengths = [word(modulusBytes), word(exponentBytes), word(modulusBytes)]
+  return concatBytes(...lengths, base, new Uint8Array(exponentBytes).fill(0xff), modulus)
+}
+
+/** go-ethereum, core/vm/testdata/precompiles/pointEvaluation.json */
+const PROOF = fromHex(
+  '0x01e798154708fe7789429634053cbf9f99b619f9f084048927333fce637f549b564c0a11a0f704f4fc3e8acfe0f8245f0ad1347b378fbf96e206da11a5d3630624d25032e67a7e6a4910df5834b8fe70e6bcfeeac0352434196bdf4b2485d5a18f59a8d2a1a625a17f3fea0fe5eb8c896db3764f3185481bc22f91b4aaffcca25f26936857bc3a7c2539ea8ec3a952b7873033e038326e87ed3e1276fd140253fa08e9fc25fb2d9a98527fc22a2c9612fbeafdad446cbc7bcdbdcd780af2c16a',
+)
+
+function loads(): Load[] {
+  const bn = bn254Inputs()
+  const { g1, g2, scalar, field } = blsInputs()
+  const blake = (rounds: number) => concatBytes(bigIntToBytes(BigInt(rounds), 4), new Uint8Array(209).fill(1))
+  const p256 = signedByP256()
+  return [
+    { id: 'ECRECOVER', precompile: 1, input: recoverable() },
+    { id: 'SHA256, 32 bytes', precompile: 2, input: word(1) },
+    { id: 'SHA256, 64 kB', precompile: 2, input: new Uint8Array(65_536) },
+    { id: 'RIPEMD160, 32 bytes', precompile: 3, input: word(1) },
+    { id: 'RIPEMD160, 64 kB', precompile: 3, input: new Uint8Array(65_536) },
+    { id: 'IDENTITY, nothing', precompile: 4, input: new Uint8Array() },
+    { id: 'IDENTITY, 64 kB', precompile: 4, input: new Uint8Array(65_536) },
+    { id: 'MODEXP, 1 byte', precompile: 5, input: modexpInput(1, 1, true) },
+    { id: 'MODEXP, 8 bytes, odd', precompile: 5, input: modexpInput(8, 4096, true) },
+    { id: 'MODEXP, 8 bytes, even', precompile: 5, input: modexpInput(8, 4096, false) },
+    { id: 'MODEXP, 16 bytes, odd', precompile: 5, input: modexpInput(16, 4096, true) },
+    { id: 'MODEXP, 32 bytes, odd', precompile: 5, input: modexpInput(32, 1024, true) },
+    { id: 'MODEXP, 32 bytes, even', precompile: 5, input: modexpInput(32, 1024, false) },
+    { id: 'MODEXP, 256 bytes, odd', precompile: 5, input: modexpInput(256, 512, true) },
+    { id: 'MODEXP, 264 bytes, odd', precompile: 5, input: modexpInput(264, 512, true) },
+    { id: 'MODEXP, 1024 bytes, odd', precompile: 5, input: modexpInput(1024, 256, true) },
+    { id: 'MODEXP, 8 bytes, Karst', precompile: 5, input: modexpInput(8, 1024, true), fork: 'karst' },
+    { id: 'MODEXP, 32 bytes, Karst', precompile: 5, input: modexpInput(32, 1024, true), fork: 'karst' },
+    { id: 'bn254 addition', precompile: 6, input: bn.sum },
+    { id: 'bn254 multiplication', precompile: 7, input: bn.product },
+    { id: 'bn254 pairing, 1', precompile: 8, input: bn.pair },
+    { id: 'bn254 pairing, 100', precompile: 8, input: repeated(bn.pair, 100) },
+    { id: 'BLAKE2F, 12 rounds', precompile: 9, input: blake(12) },
+    { id: 'BLAKE2F, 1,000,000 rounds', precompile: 9, input: blake(1_000_000) },
+    { id: 'point evaluation', precompile: 0x0a, input: PROOF },
+    { id: 'BLS G1 addition', precompile: 0x0b, input: concatBytes(g1, g1) },
+    { id: 'BLS G1 sum of 1', precompile: 0x0c, input: concatBytes(g1, scalar) },
+    { id: 'BLS G1 sum of 128', precompile: 0x0c, input: repeated(concatBytes(g1, scalar), 128) },
+    { id: 'BLS G2 addition', precompile: 0x0d, input: concatBytes(g2, g2) },
+    { id: 'BLS G2 sum of 1', precompile: 0x0e, input: concatBytes(g2, scalar) },
+    { id: 'BLS G2 sum of 128', precompile: 0x0e, input: repeated(concatBytes(g2, scalar), 128) },
+    { id: 'BLS pairing, 1', precompile: 0x0f, input: concatBytes(g1, g2) },
+    { id: 'BLS pairing, 20', precompile: 0x0f, input: repeated(concatBytes(g1, g2), 20) },
+    { id: 'BLS map to G1', precompile: 0x10, input: field },
+    { id: 'BLS map to G2', precompile: 0x11, input: concatBytes(field, field) },
+    { id: 'P256VERIFY, Jovian', precompile: 0x100, input: p256 },
+    { id: 'P256VERIFY, Karst', precompile: 0x100, input: p256, fork: 'karst' },
+  ]
+}
+
+/** The call's data to memory, then calls of the precompile with it until the gas is used up. */
+function callingCode(precompile: number): Hex {
+  const address = precompile.toString(16).padStart(4, '0')
+  return `0x365f5f375b5f5f365f61${address}5afa50600456`
+}
+
+async function secondsOf({ precompile, input, fork = 'jovian' }: Load, gas: bigint): Promise<number> {
+  const accounts = { [MAIN]: { code: callingCode(precompile) } }
+  const { execution } = createMemoryBlock({ fork, accounts, block: { gasLimit: 2n * BLOCK_GAS } })
+  const before = process.cpuUsage()
+  await execution.add(deposit({ to: MAIN, gasLimit: gas, data: input }))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6
+}
+
+/** Prints a row for each; true when every block was executed in time. */
+export async function benchWorstBlocks(): Promise<boolean> {
+  const gas = Number(BLOCK_GAS) / 1e6
+  console.log(`\n${`${gas} Mgas of one precompile`.padEnd(32)}${'seconds'.padStart(10)}${'Mgas/s'.padStart(10)}`)
+  let isInTime = true
+  for (const load of loads()) {
+    // What is loaded and compiled when first used is so once in the life of a process.
+    await secondsOf(load, 4_000_000n)
+    const seconds = await secondsOf(load, BLOCK_GAS)
+    const isLate = seconds > LIMIT_SECONDS
+    if (isLate) isInTime = false
+    const row = `${load.id.padEnd(32)}${seconds.toFixed(2).padStart(10)}${(gas / seconds).toFixed(1).padStart(10)}`
+    console.log(isLate ? `${row}  over ${LIMIT_SECONDS} s` : row)
+  }
+  return isInTime
+}

@@ -1,0 +1,127 @@
+import {
+  type CustomPrecompile,
+  EVMError,
+  type ExecResult,
+  type PrecompileFunc,
+  type PrecompileInput,
+} from '@ethereumjs/evm'
+import { createAddressFromString } from '@ethereumjs/util'
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
+import type { Rules } from '../../chain/chainConfig.ts'
+import { blake2f } from './blake2f.ts'
+import { blsG1Add, blsG1Msm, blsG2Add, blsG2Msm, blsMapToG1, blsMapToG2, blsPairing } from './bls12381.ts'
+import { bn254Add, bn254Mul, bn254Pairing } from './bn254.ts'
+import { modexp } from './modexp.ts'
+import { p256Verify } from './p256Verify.ts'
+import { pointEvaluation } from './pointEvaluation.ts'
+import type { Precompile, Steps } from './precompile.ts'
+
+interface Limits {
+  bn254Pairing: number
+  blsG1Msm: number
+  blsG2Msm: number
+  blsPairing: number
+}
+
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
+/** Longest inputs in bytes (specs: granite, isthmus, jovian and karst exec-engine pages, "Precompiles"). */
+const LIMITS = {
+  before: { bn254Pairing: NO_LIMIT, blsG1Msm: NO_LIMIT, blsG2Msm: NO_LIMIT, blsPairing: NO_LIMIT },
+  granite: { bn254Pairing: 112_687, blsG1Msm: NO_LIMIT, blsG2Msm: NO_LIMIT, blsPairing: NO_LIMIT },
+  isthmus: { bn254Pairing: 112_687, blsG1Msm: 513_760, blsG2Msm: 488_448, blsPairing: 235_008 },
+  jovian: { bn254Pairing: 81_984, blsG1Msm: 288_960, blsG2Msm: 278_784, blsPairing: 156_672 },
+  karst: { bn254Pairing: 57_600, blsG1Msm: 288_960, blsG2Msm: 278_784, blsPairing: 156_672 },
+} satisfies Record<string, Limits>
+
+function limitsOf(rules: Rules): Limits {
+  if (rules.karst) return LIMITS.karst
+  if (rules.jovian) return LIMITS.jovian
+  if (rules.isthmus) return LIMITS.isthmus
+  return rules.granite ? LIMITS.granite : LIMITS.before
+}
+
+/** RIP-7212. */
+const P256_VERIFY_GAS = 3450n
+/** EIP-7951. */
+const KARST_P256_VERIFY_GAS = 6900n
+
+/** The precompiles that are not left to EthereumJS (ECRECOVER, SHA256, RIPEMD160, IDENTITY), by address. */
+export function precompilesUnder(rules: Rules): ReadonlyMap<number, Precompile> {
+  const limits = limitsOf(rules)
+  const table = new Map<number, Precompile>([
+    [0x05, modexp(rules.karst)],
+    [0x06, bn254Add],
+    [0x07, bn254Mul],
+    [0x08, bn254Pairing(limits.bn254Pairing)],
+    [0x09, blake2f],
+  ])
+  if (rules.ecotone) table.set(0x0a, pointEvaluation)
+  if (rules.isthmus) {
+    table.set(0x0b, blsG1Add)
+    table.set(0x0c, blsG1Msm(limits.blsG1Msm))
+    table.set(0x0d, blsG2Add)
+    table.set(0x0e, blsG2Msm(limits.blsG2Msm))
+    table.set(0x0f, blsPairing(limits.blsPairing))
+    table.set(0x10, blsMapToG1)
+    table.set(0x11, blsMapToG2)
+  }
+  if (rules.fjord) table.set(0x100, p256Verify(rules.karst ? KARST_P256_VERIFY_GAS : P256_VERIFY_GAS))
+  return table
+}
+
+/** Gives others their turn; throws when nobody waits for the outcome any more. */
+export type TakeTurn = () => Promise<void>
+
+/** The same in EthereumJS's form. */
+export function opPrecompiles(rules: Rules, takeTurn: TakeTurn): CustomPrecompile[] {
+  return [...precompilesUnder(rules)].map(([number, precompile]) => ({
+    address: createAddressFromString(`0x${number.toString(16).padStart(40, '0')}`),
+    function: toFunction(precompile, takeTurn),
+  }))
+}
+
+function toFunction(precompile: Precompile, takeTurn: TakeTurn): PrecompileFunc {
+  const { maxInputBytes = NO_LIMIT } = precompile
+  return (input) => {
+    const { data, gasLimit } = input
+    if (data.length > maxInputBytes) return failure(input)
+    const gas = precompile.gas(data)
+    if (gas === undefined || gas > gasLimit) return failure(input)
+    const loading = precompile.load?.()
+    if (loading !== undefined) return loading.then(() => finish(precompile.run(data), gas, input, takeTurn))
+    return finish(precompile.run(data), gas, input, takeTurn)
+  }
+}
+
+/** At once where one step is enough. */
+function finish(
+  steps: Steps,
+  gas: bigint,
+  input: PrecompileInput,
+  takeTurn: TakeTurn,
+): ExecResult | Promise<ExecResult> {
+  const step = steps.next()
+  return step.done === true ? resultOf(step.value, gas, input) : finishLater(steps, gas, input, takeTurn)
+}
+
+async function finishLater(steps: Steps, gas: bigint, input: PrecompileInput, takeTurn: TakeTurn): Promise<ExecResult> {
+  for (;;) {
+    await takeTurn()
+    const step = steps.next()
+    if (step.done === true) return resultOf(step.value, gas, input)
+  }
+}
+
+function resultOf(output: Uint8Array | undefined, gas: bigint, input: PrecompileInput): ExecResult {
+  return output === undefined ? failure(input) : { executionGasUsed: gas, returnValue: output }
+}
+
+/** A failing precompile takes all gas it was given, whatever the reason. */
+function failure({ gasLimit }: PrecompileInput): ExecResult {
+  return {
+    returnValue: EMPTY_BYTES,
+    executionGasUsed: gasLimit,
+    exceptionError: new EVMError(EVMError.errorMessages.OUT_OF_GAS),
+  }
+}

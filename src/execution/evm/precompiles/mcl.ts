@@ -1,0 +1,203 @@
+import { createRequire } from 'node:module'
+
+/**
+ * What is used of mcl, a library of pairings and curves in WebAssembly. Arguments and results are addresses in its
+ * memory and flags, 1 for yes; what is computed goes to the first address.
+ */
+interface MclExports {
+  wasmMemory: WebAssembly.Memory
+  _malloc(bytes: number): number
+  _mclBn_init(curve: number, compiledTimeVar: number): number
+  _mclBn_setMapToMode(mode: number): number
+  _mclBn_verifyOrderG1(flag: number): void
+  _mclBn_verifyOrderG2(flag: number): void
+  _mclBnFr_setBigEndianMod(y: number, buffer: number, bytes: number): number
+  _mclBnFr_deserialize(y: number, buffer: number, bytes: number): number
+  _mclBnFr_isZero(x: number): number
+  _mclBnFr_isEqual(x: number, y: number): number
+  _mclBnFr_neg(y: number, x: number): void
+  _mclBnFr_inv(y: number, x: number): void
+  _mclBnFr_mul(z: number, x: number, y: number): void
+  _mclBnFp_setInt32(y: number, value: number): void
+  _mclBnFp_deserialize(y: number, buffer: number, bytes: number): number
+  _mclBnFp_serialize(buffer: number, bytes: number, x: number): number
+  _mclBnFp_add(z: number, x: number, y: number): void
+  _mclBnFp_mul(z: number, x: number, y: number): void
+  _mclBnFp_sqr(y: number, x: number): void
+  _mclBnFp_neg(y: number, x: number): void
+  /** 0 where there is one. */
+  _mclBnFp_squareRoot(y: number, x: number): number
+  _mclBnFp_mapToG1(y: number, x: number): number
+  _mclBnFp2_mapToG2(y: number, x: number): number
+  _mclBnG1_clear(x: number): void
+  _mclBnG1_isZero(x: number): number
+  _mclBnG1_isValid(x: number): number
+  _mclBnG1_isValidOrder(x: number): number
+  _mclBnG1_neg(y: number, x: number): void
+  _mclBnG1_add(z: number, x: number, y: number): void
+  _mclBnG1_mul(z: number, x: number, scalar: number): void
+  _mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
+  _mclBnG1_normalize(y: number, x: number): void
+  _mclBnG2_clear(x: number): void
+  _mclBnG2_isZero(x: number): number
+  _mclBnG2_isValid(x: number): number
+  _mclBnG2_isValidOrder(x: number): number
+  _mclBnG2_add(z: number, x: number, y: number): void
+  _mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
+  _mclBnG2_normalize(y: number, x: number): void
+  _mclBnGT_mul(z: number, x: number, y: number): void
+  _mclBnGT_isOne(x: number): number
+  _mclBn_millerLoopVec(z: number, points: number, twistPoints: number, count: number): void
+  _mclBn_finalExp(y: number, x: number): void
+  _mclBn_getUint64NumToPrecompute(): number
+  _mclBn_precomputeG2(lines: number, point: number): void
+  _mclBn_precomputedMillerLoop2(z: number, p1: number, lines1: number, p2: number, lines2: number): void
+}
+
+export type CurveName = 'bn254' | 'bls12-381' | 'p256'
+
+/** mcl's numbers of the curves (mcl/curve_type.h), and the bytes of a coordinate. */
+const CURVES = {
+  bn254: { number: 4, fieldBytes: 32 },
+  'bls12-381': { number: 5, fieldBytes: 48 },
+  p256: { number: 107, fieldBytes: 32 },
+} as const
+
+/** MCLBN_COMPILED_TIME_VAR: units of 64 bits in Fr (4) times ten, and in Fp (6). */
+const COMPILED_TIME_VAR = 46
+/** MCL_MAP_TO_MODE_HASH_TO_CURVE_07: RFC 9380, which EIP-2537 follows. */
+const MAP_TO_MODE = 5
+
+/** Bytes of mcl's numbers in its memory, for whichever curve: Fp has six units. Points are x, y, z. */
+export const SIZES = { scalar: 32, field: 48, g1: 3 * 48, g2: 6 * 48, gt: 12 * 48 } as const
+
+/** Room for whatever goes in or out as bytes. */
+const BUFFER_BYTES = 64
+
+/**
+ * One instance of mcl, which holds one curve. Who computes lays out the memory by `reserve`; nothing that is there outlives
+ * a turn of the event loop, in which others may compute.
+ */
+export class Mcl {
+  readonly raw: MclExports
+  readonly fieldBytes: number
+  private readonly buffer: number
+  private bytes: Uint8Array
+
+  private constructor(raw: MclExports, fieldBytes: number) {
+    this.raw = raw
+    this.fieldBytes = fieldBytes
+    this.buffer = raw._malloc(BUFFER_BYTES)
+    this.bytes = new Uint8Array(raw.wasmMemory.buffer)
+  }
+
+  /** 0.05 s the first time, most of it on another thread. */
+  static async load(name: CurveName): Promise<Mcl> {
+    const create: (options: object) => Promise<MclExports> = createRequire(import.meta.url)('mcl-wasm/dist/mcl_c.js')
+    const raw = await create({})
+    const { number, fieldBytes } = CURVES[name]
+    if (raw._mclBn_init(number, COMPILED_TIME_VAR) !== 0) throw new Error(`mcl-wasm does not know the curve ${name}`)
+    if (name === 'bls12-381') raw._mclBn_setMapToMode(MAP_TO_MODE)
+    // A point is asked for its order only where the precompile is.
+    raw._mclBn_verifyOrderG1(0)
+    raw._mclBn_verifyOrderG2(0)
+    return new Mcl(raw, fieldBytes)
+  }
+
+  /** Memory for good. */
+  reserve(bytes: number): number {
+    const at = this.raw._malloc(bytes)
+    if (at === 0) throw new Error(`mcl-wasm has no ${bytes} bytes left`)
+    return at
+  }
+
+  /** A view that is good until the next call. */
+  memory(): Uint8Array {
+    // Grown memory leaves views of no length behind.
+    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.raw.wasmMemory.buffer)
+    return this.bytes
+  }
+
+  /** A big-endian field element. False when it is not below the field's prime. */
+  putField(at: number, value: Uint8Array): boolean {
+    this.putReversed(value)
+    return this.raw._mclBnFp_deserialize(at, this.buffer, this.fieldBytes) === this.fieldBytes
+  }
+
+  takeField(at: number, target: Uint8Array, offset: number): void {
+    const { buffer, fieldBytes } = this
+    this.raw._mclBnFp_serialize(buffer, fieldBytes, at)
+    const memory = this.memory()
+    for (let i = 0; i < fieldBytes; i++) target[offset + fieldBytes - 1 - i] = memory[buffer + i] ?? 0
+  }
+
+  /** A big-endian scalar of 32 bytes. False when it is not below the group's order. */
+  putScalar(at: number, value: Uint8Array): boolean {
+    this.putReversed(value)
+    return this.raw._mclBnFr_deserialize(at, this.buffer, 32) === 32
+  }
+
+  /** A big-endian integer of up to 48 bytes, modulo the group's order. */
+  putScalarModulo(at: number, value: Uint8Array): void {
+    this.memory().set(value, this.buffer)
+    this.raw._mclBnFr_setBigEndianMod(at, this.buffer, value.length)
+  }
+
+  /** A point of the curve from its coordinates; both zero: the point at infinity. False where there is none. */
+  putG1(at: number, x: Uint8Array, y: Uint8Array): boolean {
+    if (isZero(x) && isZero(y)) {
+      this.raw._mclBnG1_clear(at)
+      return true
+    }
+    if (!this.putField(at, x) || !this.putField(at + SIZES.field, y)) return false
+    this.raw._mclBnFp_setInt32(at + 2 * SIZES.field, 1)
+    return this.raw._mclBnG1_isValid(at) === 1
+  }
+
+  /** A point of the twist: x = x0 + x1 i, y = y0 + y1 i. False where there is none. */
+  putG2(at: number, x0: Uint8Array, x1: Uint8Array, y0: Uint8Array, y1: Uint8Array): boolean {
+    const { field } = SIZES
+    if (isZero(x0) && isZero(x1) && isZero(y0) && isZero(y1)) {
+      this.raw._mclBnG2_clear(at)
+      return true
+    }
+    if (!this.putField(at, x0) || !this.putField(at + field, x1)) return false
+    if (!this.putField(at + 2 * field, y0) || !this.putField(at + 3 * field, y1)) return false
+    this.raw._mclBnFp_setInt32(at + 4 * field, 1)
+    this.raw._mclBnFp_setInt32(at + 5 * field, 0)
+    return this.raw._mclBnG2_isValid(at) === 1
+  }
+
+  private putReversed(value: Uint8Array): void {
+    const memory = this.memory()
+    const last = value.length - 1
+    for (let i = 0; i <= last; i++) memory[this.buffer + i] = value[last - i] ?? 0
+  }
+}
+
+export function isZero(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte !== 0) return false
+  return true
+}
+
+/** Loads once, when first wanted; tries again after a failure. */
+export function lazily<T>(load: () => Promise<T>): { ready(): T | undefined; load(): Promise<T> } {
+  let loaded: T | undefined
+  let loading: Promise<T> | undefined
+  return {
+    ready: () => loaded,
+    load() {
+      loading ??= load().then(
+        (value) => {
+          loaded = value
+          return value
+        },
+        (error: unknown) => {
+          loading = undefined
+          throw error
+        },
+      )
+      return loading
+    },
+  }
+}

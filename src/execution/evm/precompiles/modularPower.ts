@@ -1,0 +1,174 @@
+import { bigIntToBytes, bytesToBigInt } from '../../../lib/bytes.ts'
+import { type Arithmetic, borrowArithmetic, returnArithmetic } from '../../../lib/wasm/arithmetic.ts'
+
+/** A big-endian exponent of so many bytes; zeros stand behind its digits. */
+export interface Exponent {
+  digits: Uint8Array
+  bytes: number
+}
+
+type Power = Generator<undefined, bigint, undefined>
+
+/** Longer moduli are as fast in big integers. */
+const MAX_LIMBS = 64
+/** What is done between two turns of the event loop. */
+const STEP_NS = 4_000_000
+/** Of the exponent that is passed on at once. */
+const MAX_STEP_BYTES = 4096
+const LIMB_BITS = 32n
+const LIMB_MASK = 0xffff_ffffn
+
+/** base^exponent modulo a number above 0, in steps of a few milliseconds. The base is below the modulus. */
+export function* modularPower(base: bigint, exponent: Exponent, modulus: bigint): Power {
+  const { digits, bytes } = withoutZeros(exponent)
+  if (bytes === 0) return 1n % modulus
+  if (base < 2n) return base % modulus
+  if (modulus >> (LIMB_BITS * BigInt(MAX_LIMBS)) > 0n) return yield* powerOfIntegers(base, { digits, bytes }, modulus)
+  const shift = trailingZeros(modulus)
+  const odd = modulus >> shift
+  const oddPower = odd === 1n ? 0n : yield* powerModuloOdd(base % odd, { digits, bytes }, odd)
+  if (shift === 0n) return oddPower
+  const mask = (1n << shift) - 1n
+  const lowPower = yield* powerModuloTwos(base & mask, { digits, bytes }, shift)
+  // Chinese remainders: oddPower + odd k, with k such that the low bits are right.
+  const k = ((lowPower - oddPower) * inverseModuloTwos(odd, shift)) & mask
+  return oddPower + odd * k
+}
+
+function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Power {
+  const n = limbsOf(modulus)
+  const radix = 1n << (LIMB_BITS * BigInt(n))
+  const arithmetic = borrowArithmetic()
+  const layout = layoutOf(arithmetic, n)
+  const inverse = Number((radix - inverseModuloTwos(modulus, LIMB_BITS)) & LIMB_MASK)
+  write(layout.memory, layout.modulus, modulus, n)
+  const entry = (index: number) => layout.table + index * layout.size
+  const montgomeryBase = (base * radix) % modulus
+  write(layout.memory, entry(0), radix % modulus, n)
+  write(layout.memory, entry(1), montgomeryBase, n)
+  for (let index = 2; index < 16; index++) {
+    arithmetic.multiplyMontgomery(entry(index), entry(index - 1), entry(1), layout.modulus, inverse, n)
+  }
+  write(layout.memory, layout.result, radix % modulus, n)
+  yield* overDigits(exponent, layout, 2 * n * n + 12, (count) =>
+    arithmetic.powerMontgomery(
+      layout.result,
+      layout.spare,
+      layout.table,
+      layout.digits,
+      count,
+      layout.modulus,
+      inverse,
+      n,
+    ),
+  )
+  // Times 1 takes the radix out again.
+  write(layout.memory, entry(0), 1n, n)
+  arithmetic.multiplyMontgomery(layout.spare, layout.result, entry(0), layout.modulus, inverse, n)
+  const power = read(layout.memory, layout.spare, n)
+  returnArithmetic(arithmetic)
+  return power
+}
+
+/** Modulo 2^bits. */
+function* powerModuloTwos(base: bigint, exponent: Exponent, bits: bigint): Power {
+  const n = Number((bits + LIMB_BITS - 1n) / LIMB_BITS)
+  const arithmetic = borrowArithmetic()
+  const layout = layoutOf(arithmetic, n)
+  const entry = (index: number) => layout.table + index * layout.size
+  write(layout.memory, entry(0), 1n, n)
+  write(layout.memory, entry(1), base, n)
+  for (let index = 2; index < 16; index++) arithmetic.multiplyLow(entry(index), entry(index - 1), entry(1), n)
+  write(layout.memory, layout.result, 1n, n)
+  yield* overDigits(exponent, layout, n * n + 12, (count) =>
+    arithmetic.powerLow(layout.result, layout.spare, layout.table, layout.digits, count, n),
+  )
+  const power = read(layout.memory, layout.result, n)
+  returnArithmetic(arithmetic)
+  return power & ((1n << bits) - 1n)
+}
+
+function* powerOfIntegers(base: bigint, { digits, bytes }: Exponent, modulus: bigint): Power {
+  const powers = [1n, base]
+  for (let index = 2; index < 16; index++) powers.push(((powers[index - 1] ?? 1n) * base) % modulus)
+  const limbs = limbsOf(modulus)
+  const bytesPerStep = Math.max(1, Math.floor(STEP_NS / (10 * (limbs * limbs) + 1000)))
+  let result = 1n
+  for (let index = 0; index < bytes; index++) {
+    if (index > 0 && index % bytesPerStep === 0) yield
+    const byte = digits[index] ?? 0
+    for (const digit of [byte >> 4, byte & 15]) {
+      for (let square = 0; square < 4; square++) result = (result * result) % modulus
+      if (digit > 0) result = (result * (powers[digit] ?? 1n)) % modulus
+    }
+  }
+  return result
+}
+
+interface Layout {
+  memory: Uint8Array
+  /** Bytes from one number to the next. */
+  size: number
+  modulus: number
+  result: number
+  spare: number
+  table: number
+  digits: number
+}
+
+function layoutOf(arithmetic: Arithmetic, n: number): Layout {
+  const size = (n + 1) * 4
+  const memory = arithmetic.reserve(19 * size + MAX_STEP_BYTES)
+  const at = (index: number) => arithmetic.base + index * size
+  return { memory, size, modulus: at(0), result: at(1), spare: at(2), table: at(3), digits: at(19) }
+}
+
+/** Hands the exponent on in parts, so many nanoseconds for a product. */
+function* overDigits(
+  { digits, bytes }: Exponent,
+  layout: Layout,
+  productNs: number,
+  run: (count: number) => void,
+): Generator<undefined, void, undefined> {
+  const atOnce = Math.min(MAX_STEP_BYTES, Math.max(1, Math.floor(STEP_NS / (10 * productNs))))
+  for (let from = 0; from < bytes; from += atOnce) {
+    if (from > 0) yield
+    const count = Math.min(atOnce, bytes - from)
+    const part = digits.subarray(from, from + count)
+    layout.memory.set(part, layout.digits)
+    layout.memory.fill(0, layout.digits + part.length, layout.digits + count)
+    run(count)
+  }
+}
+
+/** Zeros before an exponent's digits change nothing, and nothing but zeros is none. */
+function withoutZeros({ digits, bytes }: Exponent): Exponent {
+  const first = digits.findIndex((byte) => byte !== 0)
+  return first < 0 ? { digits, bytes: 0 } : { digits: digits.subarray(first), bytes: bytes - first }
+}
+
+function limbsOf(value: bigint): number {
+  return Math.ceil(value.toString(16).length / 8)
+}
+
+function trailingZeros(value: bigint): bigint {
+  return BigInt((value & -value).toString(2).length - 1)
+}
+
+/** 1 / odd modulo 2^bits, by Newton's iteration. */
+function inverseModuloTwos(odd: bigint, bits: bigint): bigint {
+  let inverse = 1n
+  for (let known = 1n; known < bits; known *= 2n) {
+    inverse = BigInt.asUintN(Number(known * 2n), inverse * (2n - odd * inverse))
+  }
+  return BigInt.asUintN(Number(bits), inverse)
+}
+
+function write(memory: Uint8Array, at: number, value: bigint, n: number): void {
+  memory.set(bigIntToBytes(value, n * 4).reverse(), at)
+  memory.fill(0, at + n * 4, at + n * 4 + 4)
+}
+
+function read(memory: Uint8Array, at: number, n: number): bigint {
+  return bytesToBigInt(memory.slice(at, at + n * 4).reverse())
+}

@@ -1,0 +1,74 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { L1BlockRef, L1Transaction } from '../../rollup/protocol/types.ts'
+import type { BeaconClient } from './beaconClient.ts'
+
+export interface BlobsAhead extends Pick<BeaconClient, 'blobs'> {
+  /** A block that will be read soon, with its transactions. */
+  onBlock(block: L1BlockRef, transactions: readonly L1Transaction[]): void
+}
+
+interface Posted {
+  block: L1BlockRef
+  transactions: { from: () => Hex; hashes: readonly Hex[] }[]
+  started: boolean
+}
+
+/** 12.6 MB, fewer than the beacon client keeps. */
+const MAX_BLOBS = 96
+const BLOB_TX_TYPE = 3
+
+/**
+ * Fetches blobs of blocks that L1 is read ahead for. Which of the transactions to the batch inbox are the batcher's shows
+ * with the first blobs that are asked for; others may post there, too.
+ */
+export function createBlobsAhead(
+  beacon: Pick<BeaconClient, 'blobs' | 'prefetch'>,
+  { batchInbox }: { batchInbox: Hex },
+): BlobsAhead {
+  const posted = new Map<number, Posted>()
+  let batcher: Hex | undefined
+  let readUpTo = -1
+
+  const fetchNext = (): void => {
+    if (batcher === undefined) return
+    let blobs = 0
+    for (const number of [...posted.keys()].sort((a, b) => a - b)) {
+      const item = posted.get(number)
+      if (item === undefined) continue
+      if (number <= readUpTo) {
+        posted.delete(number)
+        continue
+      }
+      const hashes = item.transactions.flatMap((transaction) =>
+        transaction.from() === batcher ? transaction.hashes : [],
+      )
+      blobs += hashes.length
+      if (blobs > MAX_BLOBS) return
+      if (item.started || hashes.length === 0) continue
+      item.started = true
+      void beacon.prefetch(item.block, hashes)
+    }
+  }
+
+  return {
+    onBlock(block, transactions) {
+      const found = transactions
+        .filter(({ type, to }) => type === BLOB_TX_TYPE && to === batchInbox)
+        .map((transaction) => ({ from: () => transaction.from, hashes: transaction.blobVersionedHashes ?? [] }))
+      if (found.length === 0) return
+      // After a reset the reader is further back.
+      readUpTo = Math.min(readUpTo, block.number - 1)
+      posted.set(block.number, { block, transactions: found, started: false })
+      fetchNext()
+    },
+    blobs(block, versionedHashes) {
+      const here = posted.get(block.number)
+      const [first] = versionedHashes
+      const own = here?.transactions.find(({ hashes }) => first !== undefined && hashes.includes(first))
+      if (here?.block.hash === block.hash && own !== undefined) batcher = own.from()
+      readUpTo = block.number
+      fetchNext()
+      return beacon.blobs(block, versionedHashes)
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/** What a handler may see of the request besides its parameters. */
+export interface RpcContext {
+  /** Aborts when the client goes away or the call's time is over. Made when it is first asked for. */
+  readonly signal: AbortSignal
+  /** Whether the signal has aborted, or would have if it had been asked for. */
+  isOver(): boolean
+  /** The web page that calls, where it is a stranger's. */
+  readonly foreignOrigin?: string | undefined
+}
+
+export interface CallContextOptions {
+  /** From now on. */
+  timeoutMs: number
+  /** Aborts when the client goes away; asked for only along with the context's own signal. */
+  clientGone?: () => AbortSignal
+  foreignOrigin?: string | undefined
+}
+
+/** A context for one request; `end` is called when its answer is complete. */
+export interface CallContext extends RpcContext {
+  end(): void
+}
+
+/**
+ * Most methods answer at once and never look at the signal. With a timer for each request, which outlives it by a minute, a
+ * busy server would hold hundreds of thousands of them: so the clock is read instead, and a timer made where one is needed.
+ */
+export function createCallContext({ timeoutMs, clientGone, foreignOrigin }: CallContextOptions): CallContext {
+  const overAt = performance.now() + timeoutMs
+  let made: { signal: AbortSignal; end(): void } | undefined
+  return {
+    foreignOrigin,
+    get signal() {
+      made ??= makeSignal(Math.max(0, overAt - performance.now()), clientGone?.())
+      return made.signal
+    },
+    isOver: () => (made === undefined ? performance.now() >= overAt : made.signal.aborted),
+    end: () => made?.end(),
+  }
+}
+
+function makeSignal(timeoutMs: number, clientGone: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
+  const controller = new AbortController()
+  const timeOut = () => controller.abort(new DOMException('the call has had its time', 'TimeoutError'))
+  const timer = setTimeout(timeOut, timeoutMs).unref()
+  const leave = () => controller.abort(clientGone?.reason)
+  if (clientGone?.aborted) leave()
+  else clientGone?.addEventListener('abort', leave, { once: true })
+  const end = () => {
+    clearTimeout(timer)
+    clientGone?.removeEventListener('abort', leave)
+  }
+  return { signal: controller.signal, end }
+}

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestNode, type TestNode } from '../../src/p2p/testUtils/testNode.ts'
+import { parseRollupConfig } from '../../src/rollup/protocol/index.ts'
+import { roles } from '../../testnet/accounts.ts'
+import {
+  type ClusterMember,
+  type SequencerCluster,
+  startSequencerCluster,
+  unsafeHead,
+  until,
+} from '../support/sequencerCluster.ts'
+
+// Three sequencers of ours under real op-conductors: whoever leads is killed, another goes on. Needs a binary of
+// op-conductor: DEVIUM_OP_CONDUCTOR=/path/to/op-conductor.
+const opConductor = process.env.DEVIUM_OP_CONDUCTOR
+const title =
+  opConductor === undefined ? 'with op-conductor (skipped: DEVIUM_OP_CONDUCTOR names no binary)' : 'with op-conductor'
+
+let cluster: SequencerCluster
+/** Hears all blocks that the sequencers publish. */
+let witness: TestNode
+
+/** The member whose sequencer is active; undefined while none or more than one is. */
+async function activeOf(members: readonly ClusterMember[]): Promise<ClusterMember | undefined> {
+  const active: ClusterMember[] = []
+  for (const member of members) {
+    if (await member.node.request('admin_sequencerActive', []).catch(() => false)) active.push(member)
+  }
+  return active.length === 1 ? active[0] : undefined
+}
+
+async function newLeader(members: readonly ClusterMember[]): Promise<ClusterMember> {
+  let leader: ClusterMember | undefined
+  await until('another sequencer to be active', async () => {
+    leader = await activeOf(members)
+    return leader !== undefined
+  })
+  if (leader === undefined) throw new Error('nobody leads')
+  return leader
+}
+
+async function madeBlocks(leader: ClusterMember, count: number): Promise<void> {
+  const { number } = await unsafeHead(leader.node)
+  await until(`${count} blocks of ${leader.name}`, async () => (await unsafeHead(leader.node)).number >= number + count)
+}
+
+/** Every block that was ever published is the one of its height in the member's chain, and no height was left out. */
+async function expectWhole(member: ClusterMember): Promise<void> {
+  const { number: height } = await unsafeHead(member.node)
+  const published = witness.received.filter(({ payload }) => payload.blockNumber <= height)
+  const numbers = published.map(({ payload }) => payload.blockNumber)
+  expect(new Set(numbers).size).toBe(numbers.length)
+  for (const { payload } of published) {
+    const block = (await member.eth.request('eth_getBlockByNumber', [
+      `0x${payload.blockNumber.toString(16)}`,
+      false,
+    ])) as {
+      hash: string
+    }
+    expect(block.hash).toBe(payload.blockHash)
+  }
+  const first = Math.min(...numbers)
+  const missing = Array.from({ length: height - first }, (_, index) => first + index).filter(
+    (number) => !numbers.includes(number),
+  )
+  // A block that only the conductor had heard of when its sequencer died was never published: it is in the chain all
+  // the same, since the next leader gets it from there.
+  expect(missing.length).toBeLessThanOrEqual(1)
+}
+
+describe.skipIf(opConductor === undefined)(title, () => {
+  beforeAll(async () => {
+    cluster = await startSequencerCluster(opConductor ?? '', 3)
+    const config = parseRollupConfig(JSON.parse(readFileSync(cluster.rollupConfigPath, 'utf8')))
+    witness = await startTestNode(
+      { staticPeers: cluster.members.map(({ p2p }) => p2p) },
+      { chain: { config, signerAddress: () => roles.sequencer.address, payloadByNumber: async () => undefined } },
+    )
+    await until('published blocks', async () => witness.received.length >= 3)
+  })
+
+  afterAll(async () => {
+    await witness?.node.stop()
+    await cluster?.stop()
+  })
+
+  it('one of three makes the blocks, the others follow', async () => {
+    const leader = await newLeader(cluster.members)
+    await madeBlocks(leader, 5)
+    for (const { node } of cluster.members) expect(await node.request('admin_conductorEnabled', [])).toBe(true)
+    const others = cluster.members.filter((member) => member !== leader)
+    for (const { node } of others) {
+      await expect(node.request('admin_startSequencer', [(await unsafeHead(node)).hash])).rejects.toThrow(
+        'sequencer is not the leader, aborting',
+      )
+      expect((await unsafeHead(node)).number).toBeGreaterThan(3)
+    }
+    await expectWhole(leader)
+  })
+
+  it('hands over by command, and no block is lost or doubled', async () => {
+    const leader = await newLeader(cluster.members)
+    await leader.conductor.request('conductor_transferLeader', [])
+    const next = await newLeader(cluster.members.filter((member) => member !== leader))
+    await madeBlocks(next, 5)
+    await expectWhole(next)
+    await expectWhole(leader)
+  })
+
+  it('goes on with another one when the leader is killed, its engine and conductor too', async () => {
+    const leader = await newLeader(cluster.members)
+    const before = (await unsafeHead(leader.node)).number
+    for (const process of Object.values(leader.processes)) process.kill()
+    const rest = cluster.members.filter((member) => member !== leader)
+    const next = await newLeader(rest)
+    await madeBlocks(next, 5)
+    expect((await unsafeHead(next.node)).number).toBeGreaterThan(before)
+    for (const member of rest) await expectWhole(member)
+  })
+
+  it('goes on with the last one when only the rollup node of the leader is killed', async () => {
+    const alive = cluster.members.filter(({ processes }) => processes.conductor.running)
+    const leader = await newLeader(alive)
+    leader.processes.node.kill()
+    const [last] = alive.filter((member) => member !== leader)
+    if (last === undefined) throw new Error('none is left')
+    expect(await newLeader([last])).toBe(last)
+    await madeBlocks(last, 5)
+    await expectWhole(last)
+  })
+})

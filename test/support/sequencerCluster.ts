@@ -1,0 +1,195 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { roles } from '../../testnet/accounts.ts'
+import type { ChainParameters } from '../../testnet/chainParameters.ts'
+import { forksAtGenesis } from '../../testnet/forks.ts'
+import { anvilArguments, findAnvil } from '../../testnet/l1/anvil.ts'
+import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
+import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
+import { ChainMaker } from '../../testnet/runner/chain.ts'
+import { testnetLayout } from '../../testnet/runner/layout.ts'
+import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { geth, gethInit, type ProgramCall, sequencerNode } from '../../testnet/runner/programs.ts'
+import { describeNodes, type NodeDescription } from '../../testnet/runner/setup.ts'
+import { freePort } from './programs.ts'
+
+/** One sequencer with its conductor, each program a process. */
+export interface ClusterMember {
+  name: string
+  p2p: string
+  /** Where its conductor meets the others. */
+  consensus: string
+  node: RpcClient
+  eth: RpcClient
+  conductor: RpcClient
+  processes: { geth: ManagedProcess; node: ManagedProcess; conductor: ManagedProcess }
+}
+
+export interface SequencerCluster {
+  members: ClusterMember[]
+  rollupConfigPath: string
+  directory: string
+  stop(): Promise<void>
+}
+
+/** Seconds within which the head must follow the clock, or the conductor takes the sequencer for ill. */
+const UNSAFE_INTERVAL_SECONDS = 8
+const HOST = '127.0.0.1'
+const START_TIMEOUT_MS = 60_000
+
+/**
+ * One L1 and so many sequencers, each under an op-conductor of its own. The first one leads and has made the first
+ * block when this resolves; all conductors are at work.
+ */
+export async function startSequencerCluster(opConductor: string, size: number): Promise<SequencerCluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'devium-cluster-'))
+  const processes: ManagedProcess[] = []
+  const clients: RpcClient[] = []
+  const stop = async () => {
+    await Promise.all(clients.map((client) => client.close()))
+    for (const started of processes.reverse()) started.kill()
+    await Promise.all(processes.map(({ exited }) => exited))
+    rmSync(directory, { recursive: true, force: true })
+  }
+  const launch = (
+    name: string,
+    command: ManagedProcess['spec']['command'],
+    args: string[],
+    env?: ProgramCall['env'],
+  ) => {
+    const logPath = join(directory, 'logs', `${name}.log`)
+    const started = ManagedProcess.start({ name, command, args, logPath, ...(env === undefined ? {} : { env }) })
+    processes.push(started)
+    return started
+  }
+  const connect = (port: number) => {
+    const client = createRpcClient({ url: `http://${HOST}:${port}`, timeoutMs: 5000 })
+    clients.push(client)
+    return client
+  }
+
+  try {
+    const layout = testnetLayout(directory)
+    const ports = await findFreePorts(size, HOST)
+    const chain: ChainParameters = {
+      l1ChainId: 900,
+      l2ChainId: 901,
+      blockTime: 1,
+      l1BlockTime: 2,
+      genesisTime: Math.floor(Date.now() / 1000),
+      forks: forksAtGenesis('jovian'),
+    }
+    mkdirSync(layout.l1Cache, { recursive: true })
+    launch(
+      'l1',
+      { binary: findAnvil() },
+      anvilArguments({ host: HOST, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }),
+    )
+    const maker = new ChainMaker(layout, chain)
+    const genesisHash = await maker.writeGenesis()
+    await maker.writeRollupConfig(await maker.deploy(connect(ports.l1)), genesisHash)
+    await writeFile(layout.l1Config, JSON.stringify(l1ChainConfig(chain.l1ChainId)))
+
+    const descriptions = describeNodes({ layout, ports, host: HOST, chain, resumed: false, da: 'calldata' })
+    const members = await Promise.all(descriptions.map((description) => startMember(description)))
+    await Promise.all(members.map(({ conductor }) => answer(conductor, 'conductor_leader')))
+    await formCluster(members, genesisHash)
+    return { members, rollupConfigPath: layout.rollupConfig, directory, stop }
+
+    async function startMember({
+      layout: files,
+      ports: nodePorts,
+      call,
+      p2p,
+    }: NodeDescription): Promise<ClusterMember> {
+      const { sequencerRpc: _, ...ownCall } = call
+      const [conductorPort, consensusPort] = [await freePort(), await freePort()]
+      const script = (name: string, { program, args, env }: ProgramCall, more: string[] = []) => {
+        const path = fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url))
+        return launch(`${files.name}-${name}`, { script: path }, [...args, ...more], env)
+      }
+      await script('init', gethInit(ownCall.files)).exited
+      const gethProcess = script('geth', geth(ownCall))
+      const nodeProcess = script('node', sequencerNode(ownCall, roles.sequencer.privateKey), [
+        '--conductor.enabled',
+        `--conductor.rpc=http://${HOST}:${conductorPort}`,
+      ])
+      const [node, eth] = [connect(nodePorts.rollupRpc), connect(nodePorts.ethRpc)]
+      await answer(node, 'optimism_syncStatus')
+      const conductorProcess = launch(`${files.name}-conductor`, { binary: opConductor }, [
+        `--consensus.addr=${HOST}`,
+        `--consensus.port=${consensusPort}`,
+        `--raft.server.id=${files.name}`,
+        `--raft.storage.dir=${join(files.dir, 'raft')}`,
+        ...(call.staticPeers.length === 0 ? ['--raft.bootstrap'] : []),
+        '--paused',
+        `--node.rpc=http://${HOST}:${nodePorts.rollupRpc}`,
+        `--execution.rpc=http://${HOST}:${nodePorts.ethRpc}`,
+        '--healthcheck.interval=1',
+        `--healthcheck.unsafe-interval=${UNSAFE_INTERVAL_SECONDS}`,
+        '--healthcheck.min-peer-count=1',
+        `--rollup.config=${layout.rollupConfig}`,
+        `--rpc.addr=${HOST}`,
+        `--rpc.port=${conductorPort}`,
+        '--log.level=DEBUG',
+      ])
+      return {
+        name: files.name,
+        p2p,
+        consensus: `${HOST}:${consensusPort}`,
+        node,
+        eth,
+        conductor: connect(conductorPort),
+        processes: { geth: gethProcess, node: nodeProcess, conductor: conductorProcess },
+      }
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** As op-conductor's runbook says: one bootstraps, the others join, the first block is made, then all go to work. */
+async function formCluster([first, ...others]: readonly ClusterMember[], genesisHash: string): Promise<void> {
+  if (first === undefined) throw new RangeError('a cluster has members')
+  await until('a leader', async () => (await first.conductor.request('conductor_leader', [])) === true)
+  for (const { name, consensus } of others) {
+    await first.conductor.request('conductor_addServerAsVoter', [name, consensus, 0])
+  }
+  await until('the heads', async () => (await unsafeHead(first.node)).hash === genesisHash)
+  await first.node.request('admin_startSequencer', [genesisHash])
+  await until('the first block', async () => (await unsafeHead(first.node)).number > 0)
+  for (const { conductor } of [first, ...others]) await conductor.request('conductor_resume', [])
+}
+
+export async function unsafeHead(node: RpcClient): Promise<{ hash: string; number: number }> {
+  const status = (await node.request('optimism_syncStatus', [])) as { unsafe_l2: { hash: string; number: number } }
+  return status.unsafe_l2
+}
+
+async function answer(client: RpcClient, method: string): Promise<void> {
+  await until(`${client.url} to answer ${method}`, async () => {
+    await client.request(method, [])
+    return true
+  })
+}
+
+/** Asks again until the condition holds; errors on the way count as no. */
+export async function until(what: string, condition: () => Promise<boolean>, timeoutMs = START_TIMEOUT_MS) {
+  const deadline = performance.now() + timeoutMs
+  let last: unknown
+  while (performance.now() < deadline) {
+    try {
+      if (await condition()) return
+    } catch (error) {
+      last = error
+    }
+    await delay(100)
+  }
+  throw new Error(`timed out waiting for ${what}`, { cause: last })
+}
