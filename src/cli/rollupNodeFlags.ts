@@ -142,6 +142,12 @@ export const rollupNodeFlags = {
     'ignore-missing-pectra-blob-schedule',
     'Start although the rollup config of a chain on Sepolia or Holesky seems to lack pectra_blob_schedule_time',
   ),
+  safedbPath: flag.optional(
+    ROLLUP,
+    'safedb.path',
+    'Directory that keeps which L1 block made which L2 block safe (optimism_safeHeadAtL1Block)',
+    { placeholder: '<dir>' },
+  ),
   fetchWithdrawalRootFromState: flag.boolean(
     ROLLUP,
     'fetch-withdrawal-root-from-state',

@@ -28,6 +28,7 @@ import {
   DerivationRecorder,
   type P2pPort,
   RuntimeConfig,
+  type SafeHeadDb,
   type SequencingOptions,
 } from '../rollup/node/index.ts'
 import type { RollupConfig } from '../rollup/protocol/index.ts'
@@ -140,6 +141,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       config,
     )
     const metrics = createNodeMetrics(registry)
+    const safeHeads = await openSafeHeads(values.safedbPath, opened)
     const conductorRpc = values.conductorEnabled
       ? createRpcClient({ url: values.conductorRpc, maxResponseBytes: 1024 * 1024, observer: observe('conductor') })
       : undefined
@@ -170,6 +172,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           awaitedBlobs: () => blobs?.status().waiting,
           confirmations: values.verifierL1Confs,
         },
+        safeHeads,
         metrics,
         clock,
         logger,
@@ -226,6 +229,14 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     stop.abort()
     await opened.disposeAsync()
   }
+}
+
+async function openSafeHeads(path: string | undefined, opened: AsyncDisposableStack): Promise<SafeHeadDb | undefined> {
+  if (path === undefined || path === '') return undefined
+  const { SafeHeadDb } = await import('../rollup/node/safeHeadDb.ts')
+  const safeHeads = await SafeHeadDb.open(path)
+  opened.defer(() => safeHeads.close())
+  return safeHeads
 }
 
 /** Both endpoints are asked at once: each may still be starting. */

@@ -1,3 +1,5 @@
+import { toQuantity } from '../lib/hex.ts'
+import type { SuperRootAtTimestamp } from '../rollup/node/api.ts'
 import type { L1BlockRef, L2BlockRef, SyncStatus } from '../rollup/protocol/types.ts'
 
 /** L1 references keep their member names; numbers are JSON integers. */
@@ -43,5 +45,42 @@ export function optimismSyncStatus(status: SyncStatus) {
     ...commonStatus(status),
     cross_unsafe_l2: l2RefToJson(status.crossUnsafeL2),
     local_safe_l2: l2RefToJson(status.safeL2),
+  }
+}
+
+/** superroot_atTimestamp; chain ids are decimal text, as op-node writes them. */
+export function superRootToJson({ chain, ...root }: SuperRootAtTimestamp) {
+  const chainId = root.chainId.toString()
+  const skeleton = {
+    current_l1: root.currentL1,
+    safe_timestamp: root.safeTimestamp,
+    local_safe_timestamp: root.localSafeTimestamp,
+    finalized_timestamp: root.finalizedTimestamp,
+    optimistic_at_timestamp: {},
+    chain_ids: [chainId],
+  }
+  if (chain === undefined) return skeleton
+  const { output, requiredL1 } = chain
+  return {
+    ...skeleton,
+    optimistic_at_timestamp: {
+      [chainId]: {
+        output: {
+          stateRoot: output.stateRoot,
+          messagePasserStorageRoot: output.withdrawalStorageRoot,
+          blockHash: output.blockRef.hash,
+        },
+        output_root: output.outputRoot,
+        required_l1: requiredL1,
+      },
+    },
+    data: {
+      verified_required_l1: requiredL1,
+      super: {
+        timestamp: toQuantity(chain.timestamp),
+        chains: [{ ChainID: chainId, Output: output.outputRoot }],
+      },
+      super_root: chain.superRoot,
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
-import { deviumSyncStatus, l2RefToJson, optimismSyncStatus } from './json.ts'
+import { deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
 
@@ -18,6 +18,13 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
         const output = await node.outputAtBlock(number)
         return [output.version, output.outputRoot]
       },
+    }),
+    defineMethod({
+      name: 'devium_safeHeadAtL1Block',
+      params: [blockNumberParam('L1 block number')],
+      result: 'object: l1Block, safeHead',
+      description: 'Safe head as it was after the L1 block; needs --safedb.path',
+      handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'devium_syncStatus',
@@ -64,7 +71,7 @@ export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod
       name: 'optimism_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
       result: 'object: l1Block, safeHead',
-      description: 'Safe head as it was after the L1 block',
+      description: 'Safe head as it was after the L1 block; needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
@@ -87,6 +94,13 @@ export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod
       result: 'string',
       description: 'Version of this program',
       handle: () => version,
+    }),
+    defineMethod({
+      name: 'superroot_atTimestamp',
+      params: [blockNumberParam('timestamp')],
+      result: 'object: current_l1, timestamps, optimistic_at_timestamp, chain_ids, data',
+      description: 'Output of the block at a timestamp, and the L1 block that made it safe; needs --safedb.path',
+      handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),
     }),
     defineMethod({
       name: 'health_status',

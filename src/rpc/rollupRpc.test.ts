@@ -131,8 +131,36 @@ describe('rollup methods', () => {
   })
 
   it('passes on what the node refuses', async () => {
-    expect(await call('optimism_safeHeadAtL1Block', ['0x5'])).toEqual({
-      error: { code: -32000, message: 'failed to get safe head at l1 block 0x5: safe head database not enabled' },
+    for (const name of ['optimism_safeHeadAtL1Block', 'devium_safeHeadAtL1Block']) {
+      expect(await call(name, ['0x5'])).toEqual({
+        error: { code: -32000, message: 'failed to get safe head at l1 block 0x5: safe head database not enabled' },
+      })
+    }
+  })
+
+  it("gives a chain's super root in op-node's shape", async () => {
+    const word = (digit: string) => `0x${digit.repeat(64)}`
+    const requiredL1 = { hash: word('2'), number: 2 }
+    expect(await call('superroot_atTimestamp', ['0x5'])).toEqual({
+      result: {
+        current_l1: { hash: word('1'), number: 1 },
+        safe_timestamp: 6,
+        local_safe_timestamp: 6,
+        finalized_timestamp: 7,
+        optimistic_at_timestamp: {
+          901: {
+            output: { stateRoot: word('e'), messagePasserStorageRoot: word('d'), blockHash: word('c') },
+            output_root: word('b'),
+            required_l1: requiredL1,
+          },
+        },
+        chain_ids: ['901'],
+        data: {
+          verified_required_l1: requiredL1,
+          super: { timestamp: '0x5', chains: [{ ChainID: '901', Output: word('b') }] },
+          super_root: word('f'),
+        },
+      },
     })
   })
 })

@@ -16,6 +16,7 @@ import {
   DerivationRecorder,
   type P2pPort,
   type RollupNode,
+  type SafeHeadDb,
   type SequencingOptions,
 } from '../../src/rollup/node/index.ts'
 import {
@@ -99,6 +100,7 @@ export class TestChain {
       conductor?: Conductor
       sync?: SyncOptions
       logger?: RootLogger
+      safeHeads?: SafeHeadDb
     } = {},
   ): Promise<TestNode> {
     const engine = options.engine ?? this.createEngine()
@@ -119,6 +121,7 @@ export class TestChain {
         ...(options.conductor === undefined ? {} : { conductor: options.conductor }),
         p2p,
         insight: { recorder },
+        safeHeads: options.safeHeads,
         metrics: createNodeMetrics(registry),
         clock,
         logger,

@@ -17,6 +17,11 @@ export interface RollupNodeApi {
   safeHeadAtL1Block(l1BlockNumber: number): Promise<SafeHeadAtL1Block>
   /** Why the safe head stands where it does. */
   derivationStatus(): DerivationStatus
+  /**
+   * Output of the chain's block at a timestamp, with the L1 block that made it safe; without `chain` above the safe head.
+   * Rejects with code `safe-db-disabled` when no history is kept.
+   */
+  superRootAtTimestamp(timestamp: number): Promise<SuperRootAtTimestamp>
   /** Resolves when the reset has been carried out. */
   resetDerivationPipeline(): Promise<void>
   /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
@@ -52,6 +57,21 @@ export interface OutputAtBlock {
 export interface SafeHeadAtL1Block {
   l1Block: BlockId
   safeHead: BlockId
+}
+
+export interface SuperRootAtTimestamp {
+  currentL1: BlockId
+  safeTimestamp: number
+  localSafeTimestamp: number
+  finalizedTimestamp: number
+  chainId: bigint
+  chain?: {
+    timestamp: number
+    output: Omit<OutputAtBlock, 'syncStatus'>
+    /** L1 block with whose data the block became safe. */
+    requiredL1: BlockId
+    superRoot: Hex
+  }
 }
 
 /** The peer-to-peer host as the node sees it. */

@@ -16,7 +16,7 @@ import {
   StartHeadsError,
   type StartHeadsOptions,
 } from '../engine/index.ts'
-import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import { STARTING } from './explainDerivation.ts'
 import type { FinalityTracker } from './finality.ts'
@@ -47,8 +47,19 @@ export interface DerivationEngine {
   setFinalized(block: L2BlockRef): void
 }
 
+/** Keeps which L1 block made which L2 block safe. */
+export interface SafeHeadRecorder {
+  record(l1: BlockId, safe: BlockId): void
+  /** What was recorded is on the disk when this resolves; rejects with severity reset. */
+  flush(): Promise<void>
+  /** Derivation goes on from here. */
+  truncate(safe: L2BlockRef): Promise<void>
+}
+
 export interface DerivationModules {
   pipeline: Pipeline
+  /** Absent: no history of safe heads is kept. */
+  safeHeads?: SafeHeadRecorder | undefined
   controller: DerivationEngine
   engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
   l1: L1Lookup
@@ -80,6 +91,10 @@ export class DerivationStopped extends DeviumError<'derivation-stopped'> {
   constructor() {
     super('derivation-stopped', 'derivation has stopped')
   }
+}
+
+class HistoryError extends DeviumError<'l1-genesis'> {
+  override readonly name = 'HistoryError'
 }
 
 /** Reads L1 and makes L2 blocks safe, step by step; starts with a reset that finds out where to begin. */
@@ -148,6 +163,8 @@ export class DerivationLoop {
       if (!controller.ready) return
       const block = await finality.find(controller.heads.finalized)
       if (block === undefined) return
+      // A start goes back to the finalized block at most: what was recorded up to there must not be lost.
+      await this.modules.safeHeads?.flush()
       controller.setFinalized(block)
       await controller.updateForkchoice()
       logger.info('Finalized L2 block', { number: block.number, hash: block.hash })
@@ -252,6 +269,7 @@ export class DerivationLoop {
       })
       if (result.kind === 'attributes') this.derived = result.derived
       if (result.kind === 'origin' || result.kind === 'idle') {
+        await this.modules.safeHeads?.flush()
         await controller.updateForkchoice()
         this.reportSafe()
         if (finality.isDue(pipeline.origin.number)) await this.tryFinalize()
@@ -310,7 +328,9 @@ export class DerivationLoop {
         reorged: outcome.reorged,
       })
     }
-    if (controller.heads.safe.hash === outcome.block.hash) finality.record(derived.derivedFrom, outcome.block)
+    if (controller.heads.safe.hash !== outcome.block.hash) return
+    finality.record(derived.derivedFrom, outcome.block)
+    this.modules.safeHeads?.record(derived.derivedFrom, outcome.block)
   }
 
   private async reset(request: ResetRequest, signal: AbortSignal): Promise<void> {
@@ -329,6 +349,7 @@ export class DerivationLoop {
       safe: heads.safe.number,
       finalized: heads.finalized.number,
     })
+    await this.resetHistory(heads.safe)
     await pipeline.reset(heads.safe, signal)
     this.isPipelineReady = true
     this.loggedSafe = heads.safe.number
@@ -337,6 +358,18 @@ export class DerivationLoop {
     // Requests that came while this one was carried out are answered by it.
     this.resetRequest = undefined
     request.resolve()
+  }
+
+  /** Genesis is safe by definition: where all is derived, it is recorded for L1's first block, as by op-node. */
+  private async resetHistory(safe: L2BlockRef): Promise<void> {
+    const { safeHeads, l1 } = this.modules
+    if (safeHeads === undefined) return
+    await safeHeads.truncate(safe)
+    if (safe.hash !== this.config.genesis.l2.hash) return
+    const first = await l1.blockInfoByNumber(0)
+    if (first === undefined) throw new HistoryError('l1-genesis', 'L1 has no block 0')
+    safeHeads.record(first, safe)
+    await safeHeads.flush()
   }
 
   private reportSafe(): void {

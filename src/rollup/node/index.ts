@@ -13,4 +13,5 @@ export {
   type SequencingOptions,
 } from './rollupNode.ts'
 export { RuntimeConfig } from './runtimeConfig.ts'
+export type { SafeHeadDb } from './safeHeadDb.ts'
 export { createSequencerState, type SequencerState } from './sequencerState.ts'

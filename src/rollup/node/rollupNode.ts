@@ -1,7 +1,7 @@
 import type { AwaitedBlobs } from '../../l1/index.ts'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { type Hex, toQuantity } from '../../lib/hex.ts'
 import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { type EngineClient, EngineController, type StartHeadsOptions, type SyncOptions } from '../engine/index.ts'
@@ -23,6 +23,8 @@ import { DerivationWatch } from './derivationWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { createOutputReader } from './outputAtBlock.ts'
+import type { SafeHeadDb } from './safeHeadDb.ts'
+import { readSuperRoot } from './superRoot.ts'
 import { UnsafeChain } from './unsafeChain.ts'
 
 /** L1 as the node itself reads it: finding heads, origins and finality. */
@@ -51,6 +53,8 @@ export interface RollupNodeModules {
   p2p?: P2pPort
   /** What is known beside the node of why derivation may wait. */
   insight?: NodeInsight
+  /** Absent: no history of safe heads is kept. */
+  safeHeads?: SafeHeadDb | undefined
   metrics: NodeMetrics
   clock: Clock
   logger: Logger
@@ -96,7 +100,9 @@ export interface RollupNode extends RollupNodeApi {
   run(signal: AbortSignal): Promise<void>
 }
 
-export class NodeError extends DeviumError<'sequencer-disabled' | 'safe-db-disabled' | 'bad-block-hash'> {
+export class NodeError extends DeviumError<
+  'sequencer-disabled' | 'safe-db-disabled' | 'safe-head-not-found' | 'bad-block-hash'
+> {
   override readonly name = 'NodeError'
 }
 
@@ -112,7 +118,7 @@ export function createRollupNode(
   const { l1, l1Heads, engine, p2p, metrics, clock, logger, insight = {} } = modules
   const recorder = insight.recorder ?? new DerivationRecorder({ clock })
   const controller = new EngineController(
-    { engine, clock, logger: logger.child({ module: 'engine' }) },
+    { engine, history: modules.safeHeads, clock, logger: logger.child({ module: 'engine' }) },
     config,
     options.sync,
   )
@@ -124,6 +130,7 @@ export function createRollupNode(
       engine,
       l1,
       finality,
+      safeHeads: modules.safeHeads,
       metrics,
       recorder,
       clock,
@@ -163,14 +170,26 @@ export function createRollupNode(
     },
 
     async safeHeadAtL1Block(l1BlockNumber): Promise<SafeHeadAtL1Block> {
-      const number = `0x${l1BlockNumber.toString(16)}`
-      throw new NodeError(
-        'safe-db-disabled',
-        `failed to get safe head at l1 block ${number}: safe head database not enabled`,
+      const entry = await requireSafeHeads(`failed to get safe head at l1 block ${toQuantity(l1BlockNumber)}: `).at(
+        l1BlockNumber,
       )
+      // op-node's whole text.
+      if (entry === undefined) throw new NodeError('safe-head-not-found', 'not found')
+      return { l1Block: entry.l1, safeHead: entry.safe }
     },
 
     derivationStatus: whySafeHead,
+    superRootAtTimestamp: (timestamp) =>
+      readSuperRoot(
+        {
+          syncStatus,
+          outputAtBlock: (number) => readOutput(number),
+          madeSafeBy: async (number) => (await requireSafeHeads('').madeSafeBy(number)).l1,
+        },
+        config,
+        timestamp,
+      ),
+
     // During a sync of the engine's own there is nothing to reset, and its end is followed by one.
     resetDerivationPipeline: async () => {
       if (!controller.syncing) await derivation.requestReset('an operator asked for it')
@@ -208,6 +227,11 @@ export function createRollupNode(
         await Promise.allSettled(tasks)
       }
     },
+  }
+
+  function requireSafeHeads(context: string): SafeHeadDb {
+    if (modules.safeHeads !== undefined) return modules.safeHeads
+    throw new NodeError('safe-db-disabled', `${context}safe head database not enabled`)
   }
 
   function createSequencing(): { sequencer: Sequencer; origins: OriginSelector } | undefined {

@@ -126,6 +126,25 @@ export function recorder() {
         'failed to get safe head at l1 block 0x5: safe head database not enabled',
       )
     },
+    superRootAtTimestamp: note('superRoot', {
+      currentL1: { hash: hash('1'), number: 1 },
+      safeTimestamp: 6,
+      localSafeTimestamp: 6,
+      finalizedTimestamp: 7,
+      chainId: 901n,
+      chain: {
+        timestamp: 5,
+        output: {
+          version: hash('0'),
+          outputRoot: hash('b'),
+          blockRef: l2('c', 12),
+          withdrawalStorageRoot: hash('d'),
+          stateRoot: hash('e'),
+        },
+        requiredL1: { hash: hash('2'), number: 2 },
+        superRoot: hash('f'),
+      },
+    }),
     resetDerivationPipeline: note('reset'),
     startSequencer: note('start'),
     stopSequencer: note('stop', hash('5')),

@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Hex } from '../../lib/hex.ts'
+import type { BlockId, L2BlockRef } from '../protocol/types.ts'
+import { SafeHeadDb } from './safeHeadDb.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'devium-safe-heads-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const hash = (kind: number, number: number): Hex =>
+  `0x${kind.toString(16).padStart(2, '0')}${number.toString(16).padStart(62, '0')}`
+const l1 = (number: number): BlockId => ({ hash: hash(1, number), number })
+const l2 = (number: number): BlockId => ({ hash: hash(2, number), number })
+/** Two L2 blocks to an L1 block, the origin two L1 blocks before the one that made it safe. */
+const ref = (number: number): L2BlockRef => ({
+  ...l2(number),
+  parentHash: hash(2, number - 1),
+  timestamp: number,
+  l1Origin: l1(Math.max(0, Math.floor(number / 2) - 2)),
+  sequenceNumber: number % 2,
+})
+
+let db: SafeHeadDb
+let path: string
+let count = 0
+beforeEach(async () => {
+  path = join(folder, `${count++}`)
+  db = await SafeHeadDb.open(path)
+})
+afterEach(() => db.close())
+
+async function recordFrom(first: number, last: number): Promise<void> {
+  for (let number = first; number <= last; number++) db.record(l1(number), l2(2 * number))
+  await db.flush()
+}
+
+async function reopen(): Promise<void> {
+  await db.close()
+  db = await SafeHeadDb.open(path)
+}
+
+describe('safe-head database', () => {
+  it('answers with the last entry at or below an L1 block, written or not, and after a restart', async () => {
+    expect(await db.at(100)).toBeUndefined()
+    await recordFrom(10, 12)
+    db.record(l1(15), l2(29))
+    db.record(l1(15), l2(30))
+    for (const at of [1, 2]) {
+      expect(await db.at(9)).toBeUndefined()
+      expect(await db.at(10)).toEqual({ l1: l1(10), safe: l2(20) })
+      expect(await db.at(14)).toEqual({ l1: l1(12), safe: l2(24) })
+      expect(await db.at(15)).toEqual({ l1: l1(15), safe: l2(30) })
+      expect(await db.at(2 ** 52)).toEqual({ l1: l1(15), safe: l2(30) })
+      expect(await db.tip()).toEqual(l2(30))
+      if (at === 1) {
+        await db.flush()
+        await reopen()
+      }
+    }
+  })
+
+  it('finds the L1 block that made an L2 block safe', async () => {
+    await expect(db.madeSafeBy(1)).rejects.toThrow('l1 at safe head not found')
+    await recordFrom(10, 12)
+    db.record(l1(13), l2(26))
+    expect(await db.madeSafeBy(26)).toEqual({ l1: l1(13), safe: l2(26) })
+    expect(await db.madeSafeBy(23)).toEqual({ l1: l1(12), safe: l2(24) })
+    expect(await db.madeSafeBy(20)).toEqual({ l1: l1(10), safe: l2(20) })
+    await expect(db.madeSafeBy(19)).rejects.toThrow('l1 at safe head history unavailable')
+    await expect(db.madeSafeBy(27)).rejects.toThrow('l1 at safe head not found')
+    expect(await db.firstReaching(21)).toEqual(l2(22))
+    expect(await db.firstReaching(19)).toBeUndefined()
+    expect(await db.firstReaching(27)).toBeUndefined()
+  })
+
+  it('forgets from the reset head on, which takes the place of the entry that reached it', async () => {
+    await recordFrom(10, 16)
+    await db.truncate(ref(25))
+    expect(await db.at(100)).toEqual({ l1: l1(13), safe: l2(25) })
+    expect(await db.at(12)).toEqual({ l1: l1(12), safe: l2(24) })
+    await reopen()
+    expect(await db.tip()).toEqual(l2(25))
+  })
+
+  it('keeps nothing where the reset head is below the history', async () => {
+    await recordFrom(10, 16)
+    await db.truncate(ref(15))
+    expect(await db.at(100)).toBeUndefined()
+  })
+
+  it('keeps all where the reset head is above it, and includes what is not yet written', async () => {
+    await recordFrom(10, 12)
+    await db.truncate(ref(40))
+    expect(await db.tip()).toEqual(l2(24))
+    db.record(l1(13), l2(26))
+    await db.truncate(ref(25))
+    expect(await db.at(100)).toEqual({ l1: l1(13), safe: l2(25) })
+  })
+
+  it('is empty after it was cleared', async () => {
+    await recordFrom(10, 12)
+    db.record(l1(13), l2(26))
+    await db.clear()
+    expect(await db.tip()).toBeUndefined()
+    await reopen()
+    expect(await db.tip()).toBeUndefined()
+  })
+
+  it('says that it is closed, and that another process has it open', async () => {
+    await expect(SafeHeadDb.open(path)).rejects.toThrow(`safe-head database ${path} is in use by another process`)
+    await db.close()
+    await expect(db.at(1)).rejects.toThrow('safe db closed')
+  })
+
+  it('has all that was flushed after the process was killed', async () => {
+    await db.close()
+    const script = `
+      import { SafeHeadDb } from ${JSON.stringify(new URL('./safeHeadDb.ts', import.meta.url).href)}
+      const db = await SafeHeadDb.open(process.argv[1])
+      const id = (kind, number) => ({ hash: '0x0' + kind + number.toString(16).padStart(62, '0'), number })
+      for (let number = 1; ; number++) {
+        db.record(id(1, number), id(2, 2 * number))
+        await db.flush()
+        process.stdout.write(number + '\\n')
+      }`
+    const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, path]
+    for (let round = 0; round < 3; round++) {
+      const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] })
+      let told = 0
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        told = Number(text.trimEnd().split('\n').at(-1))
+        if (told > 20 + round * 7) child.kill('SIGKILL')
+      })
+      await once(child, 'close')
+      db = await SafeHeadDb.open(path)
+      const tip = await db.tip()
+      expect(tip?.number).toBeGreaterThanOrEqual(2 * told)
+      for (let number = 1; number <= told; number++) {
+        expect(await db.at(number)).toEqual({ l1: l1(number), safe: l2(2 * number) })
+      }
+      await db.close()
+    }
+  })
+})

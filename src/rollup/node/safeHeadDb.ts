@@ -1,0 +1,213 @@
+import { ClassicLevel } from 'classic-level'
+import { viewOf } from '../../lib/bytes.ts'
+import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
+import { fromHex, toHex } from '../../lib/hex.ts'
+import type { SafeHeadHistory } from '../engine/index.ts'
+import type { BlockId, L2BlockRef } from '../protocol/types.ts'
+
+/** `safe-db-unavailable`: the history begins above what is asked for; `safe-db-write` (reset): the disk took nothing. */
+export class SafeHeadDbError extends DeviumError<
+  'safe-db-not-found' | 'safe-db-unavailable' | 'safe-db-closed' | 'safe-db-write'
+> {
+  override readonly name = 'SafeHeadDbError'
+}
+
+/** L2 block `safe` became the safe head by the data of L1 block `l1`. */
+export interface SafeHeadEntry {
+  l1: BlockId
+  safe: BlockId
+}
+
+/** op-node's table of safe heads by L1 number: key 00 ‖ u64, value L1 hash ‖ L2 hash ‖ L2 number u64. */
+const TABLE = 0
+const KEY_BYTES = 9
+const VALUE_BYTES = 72
+const HIGHEST_KEY = Uint8Array.of(TABLE, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+
+/**
+ * Which L2 block was safe after which L1 block (op-node's `safedb.path`), for whoever proves outputs. What is recorded is
+ * answered at once and written by `flush`, all of it together and to the disk: a process that is killed finds whole
+ * entries again, and derives what came after the last of them once more.
+ */
+export class SafeHeadDb implements SafeHeadHistory {
+  private readonly level: ClassicLevel<Uint8Array, Uint8Array>
+  /** Ascending by L1 number, above all that is written. */
+  private pending: SafeHeadEntry[] = []
+  private isClosed = false
+
+  private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
+    this.level = level
+  }
+
+  /** Throws UsageError when the directory cannot be used. */
+  static async open(path: string): Promise<SafeHeadDb> {
+    const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' })
+    try {
+      await level.open()
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined
+      const isLocked = cause !== undefined && 'code' in cause && cause.code === 'LEVEL_LOCKED'
+      throw new UsageError(
+        isLocked
+          ? `safe-head database ${path} is in use by another process`
+          : `cannot open safe-head database ${path}: ${describeError(error)}`,
+        { cause: error },
+      )
+    }
+    return new SafeHeadDb(level)
+  }
+
+  /** The last entry of an L1 block counts. */
+  record(l1: BlockId, safe: BlockId): void {
+    const entry = { l1: idOf(l1), safe: idOf(safe) }
+    if (this.pending.at(-1)?.l1.number === l1.number) this.pending.pop()
+    this.pending.push(entry)
+  }
+
+  async flush(): Promise<void> {
+    if (this.pending.length === 0) return
+    const entries = this.pending
+    await this.write(entries.map((entry) => ({ type: 'put', key: keyOf(entry.l1.number), value: encodeEntry(entry) })))
+    this.pending = this.pending.filter((entry) => !entries.includes(entry))
+  }
+
+  /** The safe head as it was after this L1 block. */
+  async at(l1Number: number): Promise<SafeHeadEntry | undefined> {
+    this.checkOpen()
+    const pending = this.pending.findLast(({ l1 }) => l1.number <= l1Number)
+    return pending ?? (await this.lastWritten(keyOf(l1Number)))
+  }
+
+  async tip(): Promise<BlockId | undefined> {
+    this.checkOpen()
+    return (this.pending.at(-1) ?? (await this.lastWritten(HIGHEST_KEY)))?.safe
+  }
+
+  async firstReaching(l2Number: number): Promise<BlockId | undefined> {
+    try {
+      return (await this.madeSafeBy(l2Number)).safe
+    } catch (error) {
+      const isUnknown = error instanceof SafeHeadDbError && error.code !== 'safe-db-closed'
+      if (isUnknown) return undefined
+      throw error
+    }
+  }
+
+  /** The first entry whose safe head reached this L2 block: its L1 block is the one that made the block safe. */
+  async madeSafeBy(l2Number: number): Promise<SafeHeadEntry> {
+    this.checkOpen()
+    let found: SafeHeadEntry | undefined
+    for await (const entry of this.backwards()) {
+      if (entry.safe.number < l2Number) {
+        if (found !== undefined) return found
+        break
+      }
+      found = entry
+    }
+    // What made the first recorded head safe may have been before the history began, unless it is the very block.
+    if (found?.safe.number === l2Number) return found
+    throw found === undefined
+      ? new SafeHeadDbError('safe-db-not-found', 'l1 at safe head not found')
+      : new SafeHeadDbError('safe-db-unavailable', 'l1 at safe head history unavailable')
+  }
+
+  /**
+   * Forgets all from the first entry on that reached `safe`. Where an entry is left below, `safe` itself takes its
+   * place: it did become safe by that L1 block.
+   */
+  async truncate(safe: L2BlockRef): Promise<void> {
+    await this.flush()
+    // A block cannot have become safe before its own L1 origin.
+    for await (const [key, value] of this.level.iterator({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
+      const entry = entryOf(key, value)
+      if (entry.safe.number < safe.number) continue
+      const below = await this.lastWritten(key, { inclusive: false })
+      await this.deleteFrom(key, below === undefined ? undefined : { l1: entry.l1, safe: idOf(safe) })
+      return
+    }
+  }
+
+  async clear(): Promise<void> {
+    this.pending = []
+    await this.deleteFrom(keyOf(0), undefined)
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    await this.level.close()
+  }
+
+  private async deleteFrom(from: Uint8Array, replacement: SafeHeadEntry | undefined): Promise<void> {
+    const keys: Uint8Array[] = []
+    for await (const key of this.level.keys({ gte: from, lte: HIGHEST_KEY })) keys.push(key)
+    const put = replacement && {
+      type: 'put' as const,
+      key: keyOf(replacement.l1.number),
+      value: encodeEntry(replacement),
+    }
+    await this.write([...keys.map((key) => ({ type: 'del' as const, key })), ...(put === undefined ? [] : [put])])
+  }
+
+  private async write(
+    operations: ({ type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array })[],
+  ): Promise<void> {
+    this.checkOpen()
+    try {
+      await this.level.batch(operations, { sync: true })
+    } catch (cause) {
+      throw new SafeHeadDbError('safe-db-write', 'writing the safe-head database failed', { cause, severity: 'reset' })
+    }
+  }
+
+  private async lastWritten(key: Uint8Array, { inclusive = true } = {}): Promise<SafeHeadEntry | undefined> {
+    const range = inclusive ? { lte: key } : { lt: key }
+    for await (const [found, value] of this.level.iterator({ gte: keyOf(0), ...range, reverse: true, limit: 1 })) {
+      return entryOf(found, value)
+    }
+    return undefined
+  }
+
+  private async *backwards(): AsyncGenerator<SafeHeadEntry> {
+    const { pending } = this
+    yield* pending.toReversed()
+    const first = pending[0]
+    for await (const [key, value] of this.level.iterator({ gte: keyOf(0), lte: HIGHEST_KEY, reverse: true })) {
+      const entry = entryOf(key, value)
+      if (first === undefined || entry.l1.number < first.l1.number) yield entry
+    }
+  }
+
+  private checkOpen(): void {
+    if (this.isClosed) throw new SafeHeadDbError('safe-db-closed', 'safe db closed')
+  }
+}
+
+function idOf({ hash, number }: BlockId): BlockId {
+  return { hash, number }
+}
+
+function keyOf(l1Number: number): Uint8Array {
+  const key = new Uint8Array(KEY_BYTES)
+  key[0] = TABLE
+  viewOf(key).setBigUint64(1, BigInt(l1Number))
+  return key
+}
+
+function encodeEntry({ l1, safe }: SafeHeadEntry): Uint8Array {
+  const value = new Uint8Array(VALUE_BYTES)
+  value.set(fromHex(l1.hash, 32))
+  value.set(fromHex(safe.hash, 32), 32)
+  viewOf(value).setBigUint64(64, BigInt(safe.number))
+  return value
+}
+
+function entryOf(key: Uint8Array, value: Uint8Array): SafeHeadEntry {
+  if (key.length !== KEY_BYTES || value.length !== VALUE_BYTES) {
+    throw new SafeHeadDbError('safe-db-write', 'safe-head database holds an entry that is none: delete its directory')
+  }
+  return {
+    l1: { hash: toHex(value.subarray(0, 32)), number: Number(viewOf(key).getBigUint64(1)) },
+    safe: { hash: toHex(value.subarray(32, 64)), number: Number(viewOf(value).getBigUint64(64)) },
+  }
+}

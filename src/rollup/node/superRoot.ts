@@ -1,0 +1,67 @@
+import { concatBytes, viewOf } from '../../lib/bytes.ts'
+import { DeviumError } from '../../lib/errors.ts'
+import { keccak256Hex } from '../../lib/hash.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import type { BlockId, RollupConfig, SyncStatus } from '../protocol/types.ts'
+import { ZERO_HASH } from '../protocol/types.ts'
+import type { OutputAtBlock, SuperRootAtTimestamp } from './api.ts'
+
+export class SuperRootError extends DeviumError<'before-genesis'> {
+  override readonly name = 'SuperRootError'
+}
+
+export interface SuperRootModules {
+  syncStatus(): SyncStatus
+  outputAtBlock(number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>>
+  /** The L1 block whose data made the L2 block safe. */
+  madeSafeBy(l2Number: number): Promise<BlockId>
+}
+
+/** Version of the encoding below. */
+const SUPER_ROOT_VERSION = 1
+
+/**
+ * op-node's `superroot_atTimestamp` for a chain outside interop: the output of its block at a timestamp as a super root
+ * of one chain, with the L1 block that it needs. Above the safe head the chain is left out.
+ */
+export async function readSuperRoot(
+  modules: SuperRootModules,
+  config: RollupConfig,
+  timestamp: number,
+): Promise<SuperRootAtTimestamp> {
+  const number = blockNumberAt(config, timestamp)
+  const status = modules.syncStatus()
+  const answer: SuperRootAtTimestamp = {
+    currentL1: { hash: status.currentL1.hash, number: status.currentL1.number },
+    safeTimestamp: status.safeL2.timestamp,
+    localSafeTimestamp: status.safeL2.timestamp,
+    finalizedTimestamp: status.finalizedL2.timestamp,
+    chainId: config.l2ChainId,
+  }
+  if (number > status.safeL2.number) return answer
+  const output = await modules.outputAtBlock(number)
+  const { l2 } = config.genesis
+  // Genesis is safe by definition, from L1's first block on.
+  const isGenesis = output.blockRef.hash === l2.hash
+  const requiredL1 = isGenesis ? { hash: ZERO_HASH, number: 0 } : await modules.madeSafeBy(number)
+  const superRoot = superRootOf(timestamp, config.l2ChainId, output.outputRoot)
+  return { ...answer, chain: { timestamp, output, requiredL1, superRoot } }
+}
+
+/** keccak256(version ‖ timestamp u64 ‖ chain id ‖ output root) (specs: interop, "Super Root"). */
+export function superRootOf(timestamp: number, chainId: bigint, outputRoot: Hex): Hex {
+  const head = new Uint8Array(9)
+  head[0] = SUPER_ROOT_VERSION
+  viewOf(head).setBigUint64(1, BigInt(timestamp))
+  return keccak256Hex(
+    concatBytes(head, fromHex(`0x${chainId.toString(16).padStart(64, '0')}`), fromHex(outputRoot, 32)),
+  )
+}
+
+/** The last block that is not younger than the timestamp. */
+function blockNumberAt({ genesis, blockTime }: RollupConfig, timestamp: number): number {
+  if (timestamp < genesis.l2Time) {
+    throw new SuperRootError('before-genesis', `timestamp ${timestamp} is before the L2 genesis, ${genesis.l2Time}`)
+  }
+  return genesis.l2.number + Math.floor((timestamp - genesis.l2Time) / blockTime)
+}
