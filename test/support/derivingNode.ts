@@ -10,8 +10,8 @@ import type { L2BlockRef } from '../../src/rollup/protocol/types.ts'
 import { type Recording, recordedL1Rpc } from './recording.ts'
 
 export interface DerivedChain {
-  /** Where the safe head stood after each L1 block was read to its end. */
-  safeAt: Map<number, L2BlockRef>
+  /** The safe blocks after genesis, in order, each with the number of the L1 block whose data completed it. */
+  blocks: { block: L2BlockRef; derivedFrom: number }[]
   /** The safe head when all of L1 was read. */
   safe: L2BlockRef
 }
@@ -36,7 +36,7 @@ export async function deriveOnEngine(
     const idle = Promise.withResolvers<void>()
     const metrics = createNodeMetrics(new Registry())
     const pipeline = createDerivationPipeline({ l1, l2: engine, logger, clock, ...(blobs ? { blobs } : {}) }, config)
-    const safeAt = new Map<number, L2BlockRef>()
+    const derivedFrom = new Map<number, number>()
     const node = createRollupNode(
       {
         l1,
@@ -49,9 +49,10 @@ export async function deriveOnEngine(
           reset: (safeHead, abort) => pipeline.reset(safeHead, abort),
           flushChannel: () => pipeline.flushChannel(),
           async step(pendingSafe, abort) {
-            const before = pipeline.origin.number
             const result = await pipeline.step(pendingSafe, abort)
-            if (result.kind === 'origin' || result.kind === 'idle') safeAt.set(before, node.syncStatus().safeL2)
+            if (result.kind === 'attributes') {
+              derivedFrom.set(result.derived.parent.number + 1, result.derived.derivedFrom.number)
+            }
             return result
           },
         },
@@ -72,7 +73,14 @@ export async function deriveOnEngine(
     const safe = node.syncStatus().safeL2
     stop.abort()
     await running
-    return { safeAt, safe }
+    const blocks: DerivedChain['blocks'] = []
+    for (let number = config.genesis.l2.number + 1; number <= safe.number; number++) {
+      const block = await engine.blockRefByNumber(number)
+      const l1Block = derivedFrom.get(number)
+      if (block === undefined || l1Block === undefined) throw new Error(`block ${number} was not derived`)
+      blocks.push({ block, derivedFrom: l1Block })
+    }
+    return { blocks, safe }
   } finally {
     await execution.close()
   }
