@@ -3,7 +3,7 @@ import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber, toHex, toQu
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import type { L1BlockRef } from '../rollup/protocol/types.ts'
-import type { FeeSuggestion } from './txmgr/fees.ts'
+import type { FeeCaps, FeeSuggestion } from './txmgr/fees.ts'
 
 /** Where a transaction was included. */
 export interface TxReceipt {
@@ -42,6 +42,8 @@ export interface L1Endpoint {
   nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
   estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
   balance(address: Hex, signal?: AbortSignal): Promise<bigint>
+  /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
+  pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined>
   sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
   /** Receipts in the order of the hashes (undefined: not mined) and the head they were read at. */
   receipts(hashes: readonly Hex[], signal?: AbortSignal): Promise<{ head: number; receipts: (TxReceipt | undefined)[] }>
@@ -99,6 +101,23 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       quantityToBigInt(await request('eth_estimateGas', [callToJson(call)], signal), 'eth_estimateGas'),
     balance: async (address, signal) =>
       quantityToBigInt(await request('eth_getBalance', [address, 'latest'], signal), 'eth_getBalance'),
+    async pendingTx(address, nonce, signal) {
+      try {
+        const tx = await request('eth_getTransactionBySenderAndNonce', [address, toQuantity(nonce)], signal)
+        return tx === null ? undefined : pendingTxFromJson(tx)
+      } catch (error) {
+        if (!(error instanceof JsonRpcError)) throw error
+      }
+      // geth has another method for it.
+      try {
+        const content = record(await request('txpool_contentFrom', [address], signal), 'txpool_contentFrom')
+        const tx = record(content.pending, 'pending transactions')[String(nonce)]
+        return tx === undefined ? undefined : pendingTxFromJson(tx)
+      } catch (error) {
+        if (error instanceof JsonRpcError) return undefined
+        throw error
+      }
+    },
     async sendRawTransaction(raw, signal) {
       await request('eth_sendRawTransaction', [toHex(raw)], signal)
     },
@@ -127,6 +146,16 @@ function callToJson(call: CallRequest): object {
     to: call.to,
     ...(call.gasLimit === undefined ? {} : { gas: toQuantity(call.gasLimit) }),
     input: toHex(call.data),
+  }
+}
+
+function pendingTxFromJson(json: unknown): FeeCaps | undefined {
+  const tx = record(json, 'pool transaction')
+  const { gasPrice, maxPriorityFeePerGas = gasPrice, maxFeePerGas = gasPrice, maxFeePerBlobGas } = tx
+  return {
+    tip: quantityToBigInt(maxPriorityFeePerGas, 'pool transaction tip'),
+    feeCap: quantityToBigInt(maxFeePerGas, 'pool transaction fee cap'),
+    ...(isQuantity(maxFeePerBlobGas) ? { blobFeeCap: BigInt(maxFeePerBlobGas) } : {}),
   }
 }
 

@@ -10,10 +10,12 @@ const MAX_REMEMBERED = 50
 /** Warnings of something that is tried again and again: the same text comes at most once in ten seconds. */
 export class RepeatedWarnings {
   private readonly modules: { clock: Clock; logger: Logger }
+  private readonly level: 'warn' | 'info'
   private readonly lastAtMs = new Map<string, number>()
 
-  constructor(modules: { clock: Clock; logger: Logger }) {
+  constructor(modules: { clock: Clock; logger: Logger }, level: 'warn' | 'info' = 'warn') {
     this.modules = modules
+    this.level = level
   }
 
   warn(message: string, error: unknown): void {
@@ -28,6 +30,6 @@ export class RepeatedWarnings {
     }
     if (this.lastAtMs.size >= MAX_REMEMBERED) this.lastAtMs.clear()
     this.lastAtMs.set(key, nowMs)
-    logger.warn(message, { err })
+    logger[this.level](message, { [this.level === 'warn' ? 'err' : 'reason']: err })
   }
 }

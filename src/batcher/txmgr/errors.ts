@@ -5,6 +5,8 @@ export type TxErrorCode =
   | 'txmgr-closed'
   /** No transaction could be made: fees, balance or nonce could not be settled. */
   | 'tx-craft'
+  /** A send that was asked for earlier failed, so that this one would be out of order. */
+  | 'tx-predecessor'
   /** Publishing cannot succeed any more. */
   | 'tx-aborted'
   /** The send's own time limit passed. */

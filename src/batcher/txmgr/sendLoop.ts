@@ -77,6 +77,16 @@ export class SendLoop {
     return this.minedIn !== undefined
   }
 
+  /** The newest version, when the L1 may still hold one that is in no block. */
+  get leftBehind(): L1Tx | undefined {
+    return this.accepted && !this.mined ? this.tx : undefined
+  }
+
+  /** The L1's pool holds transactions of the other kind. */
+  get isRefusedForKind(): boolean {
+    return this.incompatibleType
+  }
+
   /** For people: the newest version and how far it came. */
   toString(): string {
     const place = this.minedIn === undefined ? 'not mined' : `in block ${this.minedIn}`

@@ -238,6 +238,21 @@ describe('sending', () => {
     await expect(limited.send(data(1), never)).rejects.toThrow('base fee is too high')
   })
 
+  it('publishes nothing at the nonce of a transaction before it that could not be made', async () => {
+    let refusals = 1
+    const manager = createManager({ maxRetries: 1 }, (l1) => ({
+      ...l1,
+      suggestFees: (call, signal) =>
+        refusals-- > 0 ? Promise.reject(new JsonRpcError(-32000, 'busy')) : l1.suggestFees(call, signal),
+    }))
+    const [first, second] = await Promise.allSettled([manager.send(data(1), never), manager.send(data(2), never)])
+    expect([first?.status, second?.status]).toEqual(['rejected', 'rejected'])
+    expect(log.of('Publishing transaction')).toEqual([])
+    const receipts = await Promise.all([manager.send(data(1), never), manager.send(data(2), never)])
+    const inputs = receipts.map(async ({ transactionHash }) => (await txByHash(transactionHash)).input)
+    expect(await Promise.all(inputs)).toEqual(['0x01', '0x02'])
+  })
+
   it('ends a send after its time', async () => {
     await automine(false)
     await expect(createManager({ sendTimeoutMs: 200 }).send(data(1), never)).rejects.toMatchObject({
@@ -281,6 +296,69 @@ describe('blobs', () => {
     expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
     expect(bump).toMatchObject({ blobFeeCap: '2000000000', old_blobFeeCap: '1000000000' })
     expect(await postedBlobs(tx.hash ?? '')).toEqual(['late'])
+  })
+})
+
+describe('transactions that stand in the pool', () => {
+  it.each([
+    { id: 'calldata', kind: 'calldata' },
+    { id: 'blobs', kind: 'blobs' },
+  ] as const)('are replaced by empty ones, whoever of us sent them: $id', async ({ kind }) => {
+    await automine(false)
+    const candidate = kind === 'calldata' ? data(9) : { ...data(), blobs: [encodeBlob(Uint8Array.of(9))] }
+    const abandoned = new AbortController()
+    const managers = [createManager(), createManager()]
+    const sends = [managers[0]?.send(candidate, abandoned.signal), managers[0]?.send(candidate, abandoned.signal)]
+    await log.seen('Transaction successfully published', 2)
+    abandoned.abort(new Error('the block is gone'))
+    await Promise.allSettled(sends)
+    for (const manager of managers) {
+      const published = log.of('Transaction successfully published').length
+      const cancelling = manager.cancelPending(never)
+      await log.seen('Transaction successfully published', published + 2)
+      if (manager === managers[1]) await mine()
+      else {
+        void cancelling
+        continue
+      }
+      await cancelling
+    }
+    const head = (await rpc.request('eth_getBlockByNumber', ['latest', true])) as {
+      transactions: { to: string; input: string; type: string }[]
+    }
+    expect(head.transactions.map(({ to, input, type }) => [to, input, type])).toEqual(
+      Array.from({ length: 2 }, () => [signer.address, '0x', kind === 'blobs' ? '0x3' : '0x2']),
+    )
+  })
+
+  it('of the other kind are cancelled when the pool takes no other beside them', async () => {
+    await automine(false)
+    const abandoned = new AbortController()
+    const blobs = createManager().send({ ...data(), blobs: [encodeBlob(Uint8Array.of(9))] }, abandoned.signal)
+    await log.seen('Transaction successfully published')
+    abandoned.abort(new Error('killed'))
+    await expect(blobs).rejects.toThrow('killed')
+    // As geth: one kind of transactions of an account at a time.
+    const asGeth = (l1: L1Endpoint): L1Endpoint => ({
+      ...l1,
+      sendRawTransaction: async (raw, signal) => {
+        const [latest, pending] = [
+          await l1.nonceAt(signer.address, 'latest'),
+          await l1.nonceAt(signer.address, 'pending'),
+        ]
+        if (raw[0] === 2 && pending > latest) throw new JsonRpcError(-32000, 'address already reserved')
+        await l1.sendRawTransaction(raw, signal)
+      },
+    })
+    const manager = createManager({}, asGeth)
+    const refused = expect(manager.send(data(1), never)).rejects.toThrow('address already reserved')
+    await log.seen('sending a cancellation transaction to unblock txpool')
+    await log.seen('Transaction successfully published', 2)
+    await mine()
+    await refused
+    await automine(true)
+    const receipt = await manager.send(data(1), never)
+    expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x1', input: '0x01', type: '0x2' })
   })
 })
 

@@ -10,6 +10,7 @@ import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf,
 import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
+import { PoolCleaner, type TxKind } from './poolCleaner.ts'
 import { type CraftedTx, SendLoop } from './sendLoop.ts'
 import { type BlobSidecar, createSidecar, wantsCellProofs } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
@@ -51,6 +52,11 @@ export class TxManager {
   /** By nonce: the sends that have a transaction and no outcome yet; undefined until they are published. */
   private readonly inFlight = new Map<number, SendLoop | undefined>()
   private crafting: Promise<unknown> = Promise.resolve()
+  /** Changes with each failure. */
+  private order = 0
+  /** Transactions of failed sends that the L1's pool may still hold, by nonce. */
+  private readonly leftBehind = new Map<number, L1Tx>()
+  private cleaning: Promise<void> | undefined
   private pendingCount = 0
   private closed = false
   private readonly idle = new AbortController()
@@ -101,25 +107,19 @@ export class TxManager {
     const bounded = AbortSignal.any([signal, timeout.signal, this.giveUp.signal])
     this.modules.metrics.pending(++this.pendingCount)
     let nonce: number | undefined
+    let loop: SendLoop | undefined
     try {
       const crafted = await this.craftInOrder(candidate, bounded)
       nonce = crafted.tx.nonce
-      const loop = new SendLoop(
-        {
-          ...this.modules,
-          suggestFees: (feeSignal) => this.suggestFees(undefined, feeSignal),
-          isClosed: () => this.closed,
-          missingNonceBelow: (ownNonce, gapSignal) => this.missingNonceBelow(ownNonce, gapSignal),
-        },
-        this.options,
-        crafted,
-      )
-      this.inFlight.set(nonce, loop)
-      return await loop.run(bounded)
+      loop = this.createLoop(crafted)
+      const receipt = await loop.run(bounded)
+      for (const known of this.leftBehind.keys()) if (known <= nonce) this.leftBehind.delete(known)
+      return receipt
     } catch (error) {
-      // Which nonces the L1 has seen is not known any more: the next send asks it.
-      this.nextNonce = undefined
+      this.noteFailure(error)
       this.modules.metrics.failed()
+      if (loop?.leftBehind !== undefined && nonce !== undefined) this.leftBehind.set(nonce, loop.leftBehind)
+      if (loop?.isRefusedForKind) await this.clean(candidate.blobs === undefined ? 'blobs' : 'calldata', bounded)
       throw error
     } finally {
       if (nonce !== undefined) this.inFlight.delete(nonce)
@@ -127,6 +127,74 @@ export class TxManager {
       this.modules.metrics.pending(--this.pendingCount)
       if (this.closed && this.pendingCount === 0) this.idle.abort()
     }
+  }
+
+  /**
+   * Replaces what the L1's pool holds of the account by empty transactions, and resolves when there is nothing left. No
+   * send may be under way. Rejects with the reason of `signal`.
+   */
+  async cancelPending(signal: AbortSignal): Promise<void> {
+    const newest = [...this.leftBehind.values()].at(-1)
+    await this.clean(newest?.blob === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
+  }
+
+  /** Several sends that are refused for the same reason wait for one cleaning. */
+  private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
+    const nonces = new Set<number>()
+    this.cleaning ??= this.createCleaner(nonces)
+      .clean(this.leftBehind, kind, signal)
+      .then(() => this.leftBehind.clear())
+      .finally(() => {
+        this.cleaning = undefined
+        for (const nonce of nonces) this.inFlight.delete(nonce)
+        this.forgetNonces()
+      })
+    return this.cleaning
+  }
+
+  private createCleaner(nonces: Set<number>): PoolCleaner {
+    return new PoolCleaner(
+      {
+        ...this.modules,
+        chainId: this.chainId,
+        suggestFees: (signal) => this.suggestFees(undefined, signal),
+        createSidecar: (blobs) => this.sidecarOf(blobs),
+        createLoop: (crafted) => {
+          nonces.add(crafted.tx.nonce)
+          return this.createLoop(crafted)
+        },
+        isClosed: () => this.closed,
+      },
+      this.options,
+    )
+  }
+
+  private createLoop(crafted: CraftedTx): SendLoop {
+    const loop = new SendLoop(
+      {
+        ...this.modules,
+        suggestFees: (signal) => this.suggestFees(undefined, signal),
+        isClosed: () => this.closed,
+        missingNonceBelow: (ownNonce, signal) => this.missingNonceBelow(ownNonce, signal),
+      },
+      this.options,
+      crafted,
+    )
+    this.inFlight.set(crafted.tx.nonce, loop)
+    return loop
+  }
+
+  /**
+   * Which nonces the L1 has seen is not known any more: the next send asks it. Sends that were asked for before and have
+   * no nonce yet fail, or they would take that of the one that has failed.
+   */
+  private noteFailure(error: unknown): void {
+    if (!(error instanceof TxError && error.code === 'tx-predecessor')) this.forgetNonces()
+  }
+
+  private forgetNonces(): void {
+    this.nextNonce = undefined
+    this.order++
   }
 
   /** Ends all sends when the L1 stops answering. */
@@ -145,13 +213,20 @@ export class TxManager {
     // The proofs of several are computed beside each other, before each gets its nonce.
     const sidecar = this.createSidecar(candidate)
     sidecar.catch(() => {})
-    const crafted = this.crafting.then(() => this.craft(candidate, sidecar, signal))
-    this.crafting = crafted.catch(() => {})
+    const { order } = this
+    const crafted = this.crafting.then(() => {
+      if (order !== this.order) throw new TxError('tx-predecessor', 'a transaction that comes before this one failed')
+      return this.craft(candidate, sidecar, signal)
+    })
+    this.crafting = crafted.catch((error) => this.noteFailure(error))
     return crafted
   }
 
   private async createSidecar({ blobs = [] }: TxCandidate): Promise<BlobSidecar | undefined> {
-    if (blobs.length === 0) return undefined
+    return blobs.length === 0 ? undefined : this.sidecarOf(blobs)
+  }
+
+  private sidecarOf(blobs: readonly Uint8Array[]): Promise<BlobSidecar> {
     const { kzg, clock } = this.modules
     const cellProofs = wantsCellProofs(this.chainId, this.options.cellProofTime, unixSeconds(clock))
     return createSidecar(kzg, blobs, { cellProofs })
