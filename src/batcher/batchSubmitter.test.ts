@@ -137,6 +137,35 @@ describe('posting', () => {
     )
   })
 
+  it('lets blocks of an abandoned chain that are on their way not come back', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    setup.create().start()
+    await log.seen('Transaction successfully published')
+    const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
+    node.blocks = chain.blocks.map((block, number) =>
+      number < 3
+        ? block
+        : {
+            ...block,
+            hash: rename(block.hash),
+            parentHash: number === 3 ? block.parentHash : rename(block.parentHash),
+          },
+    )
+    await log.seen('sending a cancellation transaction to unblock txpool')
+    await log.seen('Transaction successfully published', 2)
+    await l1.request('evm_setAutomine', [true])
+    await setup.mine()
+    node.unsafe = 6
+    await until(async () => (await node.safeNumber()) === 6)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted.map(({ parentHash }) => parentHash)).toEqual(
+      node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),
+    )
+  })
+
   it('posts nothing of an execution client that follows another chain than the rollup node', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
@@ -309,8 +338,9 @@ describe('rollup node out of reach', () => {
   })
 
   it.each([
-    { id: 'to the L1 head', checkRecentTxsDepth: 0 },
-    { id: 'to our last transaction', checkRecentTxsDepth: 20 },
+    { id: 'to the L1 head', waitNodeSync: true },
+    { id: 'to our last transaction', waitNodeSync: true, checkRecentTxsDepth: 20 },
+    { id: 'unless told otherwise', waitNodeSync: false },
   ])('posts nothing twice when it starts before the node has derived what is on L1: $id', async (options) => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup
@@ -330,7 +360,7 @@ describe('rollup node out of reach', () => {
     }
     node.currentL1 = head - 1
     const callsBefore = node.syncStatusCalls
-    setup.create({ waitNodeSync: true, ...options }).start()
+    setup.create(options).start()
     await until(() => node.syncStatusCalls > callsBefore + 4)
     node.currentL1 = head
     await until(() => safe === 10)
@@ -341,6 +371,45 @@ describe('rollup node out of reach', () => {
     expect(posted.map(({ timestamp }) => timestamp)).toEqual(
       expectedBlocks(chain, 1, 12).map(({ timestamp }) => timestamp),
     )
+  })
+
+  it('posts nothing twice when the node is started again and has a low safe head for a while', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 10
+    setup.create().start()
+    await until(async () => (await node.safeNumber()) === 10)
+    const calls = node.syncStatusCalls
+    await until(() => node.syncStatusCalls > calls + 1)
+    let safe = 0
+    const { safeNumber } = node
+    node.safeNumber = async () => Math.min(10, safe++)
+    await until(() => safe > 10)
+    node.safeNumber = safeNumber
+    node.unsafe = 12
+    await until(async () => (await node.safeNumber()) === 12)
+    const posted = await readPostedBlocks(l1, chain.config, sender)
+    expect(posted).toHaveLength(12)
+  })
+
+  it("waits for what a program that was killed has left in the L1's pool", async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain, log } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    const first = setup.create()
+    first.start()
+    await log.seen('Transaction successfully published')
+    const killed = new AbortController()
+    killed.abort(new Error('killed'))
+    await expect(first.stop(killed.signal)).rejects.toThrow('killed')
+    setup.create({}, {}).start()
+    await log.seen('Nothing is loaded yet')
+    await l1.request('evm_setAutomine', [true])
+    await setup.mine()
+    node.unsafe = 6
+    await until(async () => (await node.safeNumber()) === 6)
+    expect(await readPostedBlocks(l1, chain.config, sender)).toHaveLength(6)
   })
 
   it('is fatal when L1 is another chain than the rollup node says', async () => {

@@ -1,5 +1,5 @@
 import { type Clock, sleep, unixSeconds } from '../lib/clock.ts'
-import { DeviumError, severityOf, UsageError } from '../lib/errors.ts'
+import { DeviumError, describeError, severityOf, UsageError } from '../lib/errors.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
 import { checkRollupConfig, parseRollupConfig } from '../rollup/protocol/index.ts'
@@ -10,9 +10,9 @@ import { CheapestChoice, type DaChoice, fixedChoice } from './daChoice.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
 import type { L2Source } from './l2Source.ts'
 import type { BatcherMetrics } from './metrics.ts'
-import type { BatcherOptions } from './options.ts'
+import { NodeWait } from './nodeWait.ts'
+import { type BatcherOptions, MAX_CHECK_RECENT_TXS_DEPTH } from './options.ts'
 import { type BatchSender, Publisher } from './publisher.ts'
-import { findRecentTxBlock } from './recentTx.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
@@ -30,8 +30,8 @@ export interface BatchSubmitterModules {
   onFatal: (error: unknown) => void
 }
 
-/** Starting what runs or stopping what does not. */
-export class BatcherStateError extends DeviumError<'batcher-running' | 'batcher-not-running'> {
+/** Starting what runs, stopping what does not, or stopping before all is saved. */
+export class BatcherStateError extends DeviumError<'batcher-running' | 'batcher-not-running' | 'batcher-unsaved'> {
   override readonly name = 'BatcherStateError'
 }
 
@@ -47,11 +47,14 @@ interface Run {
   loading: Promise<void>
   publishing: Promise<void> | undefined
   chain: Chain | undefined
-  previousCurrentL1: number | undefined
-  /** The node must have reached this L1 block before anything is loaded. */
-  awaitedL1: 'unset' | number | undefined
-  /** Where the node stood when it was looked at last, while it is waited for. */
-  lookedAt: BatcherSyncStatus | undefined
+  /** Where the node stood when it was last believed. */
+  previous: BatcherSyncStatus | undefined
+  /** What it said at the last look, when that was not believed. */
+  doubted: BatcherSyncStatus | undefined
+  /** What has to be over before anything is loaded. */
+  wait: NodeWait | undefined
+  /** A flush was asked for before there was anything to flush. */
+  flushPending: boolean
   stopping: boolean
   finished: PromiseWithResolvers<void>
 }
@@ -60,6 +63,8 @@ interface Run {
 const LOAD_CONCURRENCY = 8
 /** Uncompressed bytes of unsafe blocks that are held; loading waits above it. */
 const MAX_HELD_BYTES = 256 * 1024 * 1024
+/** Looks in a row at which the rollup node says nothing, before a stop gives up. */
+const SILENT_LOOKS = 2
 const RANGE_WARNING = 'Error calculating L2 block range'
 
 /**
@@ -71,6 +76,8 @@ export class BatchSubmitter {
   private readonly options: BatcherOptions
   private rollupConfig: RollupConfig | undefined
   private run: Run | undefined
+  /** What a run that was stopped too early still held. */
+  private kept: ChannelManager | undefined
   private readonly warnings: RepeatedWarnings
 
   constructor(modules: BatchSubmitterModules, options: BatcherOptions) {
@@ -96,9 +103,10 @@ export class BatchSubmitter {
       loading: Promise.resolve(),
       publishing: undefined,
       chain: undefined,
-      previousCurrentL1: undefined,
-      awaitedL1: this.options.waitNodeSync ? 'unset' : undefined,
-      lookedAt: undefined,
+      previous: undefined,
+      doubted: undefined,
+      wait: this.createWait(),
+      flushPending: false,
       stopping: false,
       finished: Promise.withResolvers(),
     }
@@ -109,21 +117,38 @@ export class BatchSubmitter {
   }
 
   /**
-   * Loads nothing more, saves all blocks held to L1, waits for the confirmations and resolves. When `signal` aborts the
-   * rest is given up. Throws BatcherStateError when it does not run.
+   * Saves all blocks up to the present unsafe head to L1, waits for the confirmations, and stops. When that cannot be
+   * done or `signal` aborts it stops without: the error names the first block that is not saved, and what is held is
+   * posted after the next start. Throws BatcherStateError.
    */
   async stop(signal: AbortSignal): Promise<void> {
     const run = this.requireRun()
     run.stopping = true
     this.modules.logger.info('Stopping Batch Submitter')
-    await this.endLoops(run)
+    await this.endLoading(run)
     try {
+      await this.loadToHead(run, signal)
+      await this.endPublishing(run)
       await run.chain?.publisher.drain(signal)
-    } catch (error) {
-      this.modules.logger.warn('Stopped before all data were saved to L1', { err: error })
+      const unsaved = run.chain?.manager.firstUnsaved
+      if (unsaved !== undefined) throw new DeviumError('txmgr-closed', 'the program is ending')
+    } catch (cause) {
+      await this.endPublishing(run)
+      run.chain?.publisher.cancelAll(cause)
       await run.chain?.publisher.settled()
+      const first = run.chain?.manager.firstUnsaved?.number
+      this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: first, err: cause })
+      this.kept = run.chain?.manager
+      this.finish(run)
+      const blocks = first === undefined ? 'not all blocks are' : `L2 block ${first} and those after it are not`
+      throw new BatcherStateError(
+        'batcher-unsaved',
+        `batcher stopped, but ${blocks} saved to L1 (${describeError(cause)}); they are posted after the next start`,
+        { cause },
+      )
     }
-    await this.finish(run)
+    this.finish(run)
+    this.modules.logger.info('Batch Submitter stopped')
   }
 
   /** Loads and sends nothing more, waits for what is on its way. Harmless when nothing runs. */
@@ -134,16 +159,28 @@ export class BatchSubmitter {
     if (run.stopping) return run.finished.promise
     run.stopping = true
     this.modules.logger.info('Stopping Batch Submitter')
-    await this.endLoops(run)
+    await this.endLoading(run)
+    await this.endPublishing(run)
     await run.chain?.publisher.settled()
-    await this.finish(run)
+    const unsaved = run.chain?.manager.firstUnsaved
+    this.finish(run)
+    this.modules.logger.info('Batch Submitter stopped', unsaved === undefined ? {} : { first_unsaved: unsaved.number })
   }
 
   /** Closes the open channel now and sends it. Throws BatcherStateError when it does not run. */
   flush(): void {
-    const { chain } = this.requireRun()
-    chain?.manager.flush()
-    chain?.publisher.request()
+    const run = this.requireRun()
+    run.flushPending = true
+    this.flushHeld(run)
+  }
+
+  /** What was asked for before there were blocks is done with the first ones. */
+  private flushHeld(run: Run): void {
+    const { manager, publisher } = run.chain ?? {}
+    if (!run.flushPending || manager?.newestBlock === undefined) return
+    run.flushPending = false
+    manager.flush()
+    publisher?.request()
   }
 
   private requireRun(): Run {
@@ -152,20 +189,44 @@ export class BatchSubmitter {
     return this.run
   }
 
-  private async endLoops(run: Run): Promise<void> {
+  private async endLoading(run: Run): Promise<void> {
     run.stopLoading.abort(new DeviumError('batcher-stopping', 'the batcher is being stopped'))
     await run.loading
+  }
+
+  private async endPublishing(run: Run): Promise<void> {
     run.stopPublishing.abort()
     await run.publishing
   }
 
-  private async finish(run: Run): Promise<void> {
+  private finish(run: Run): void {
     // Frees the compressors of channels that never closed.
-    run.chain?.manager.clear(0)
+    if (this.kept === run.chain?.manager) this.kept?.requeue()
+    else run.chain?.manager.clear(0)
     this.run = undefined
     this.modules.metrics.up(false)
-    this.modules.logger.info('Batch Submitter stopped')
     run.finished.resolve()
+  }
+
+  private createWait(): NodeWait {
+    const { waitNodeSync, checkRecentTxsDepth, poolTimeoutMs } = this.options
+    const depth = waitNodeSync ? checkRecentTxsDepth : checkRecentTxsDepth || MAX_CHECK_RECENT_TXS_DEPTH
+    return new NodeWait(this.modules, { depth, poolTimeoutMs })
+  }
+
+  /** Loads the blocks that the L2 has now, as far as they are not safe. */
+  private async loadToHead(run: Run, signal: AbortSignal): Promise<void> {
+    const { l2, clock } = this.modules
+    let target = Number.POSITIVE_INFINITY
+    for (let silent = 0; silent < SILENT_LOOKS; ) {
+      target = Math.min(target, await l2.headNumber(signal))
+      const status = await this.tick(run, signal)
+      const reached = Math.max(status?.safeL2.number ?? -1, run.chain?.manager.newestBlock?.number ?? -1)
+      if (run.wait === undefined && reached >= target) return
+      silent = status === undefined ? silent + 1 : 0
+      await sleep(clock, status === undefined ? 0 : this.options.pollIntervalMs, signal)
+    }
+    throw new DeviumError('rollup-node-silent', 'the rollup node does not say where the chain stands')
   }
 
   private async load(run: Run): Promise<void> {
@@ -187,33 +248,39 @@ export class BatchSubmitter {
     }
   }
 
-  private async tick(run: Run, signal: AbortSignal): Promise<void> {
+  /** Resolves with where the node stands; undefined when it does not say or is not believed. */
+  private async tick(run: Run, signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     const { logger } = this.modules
     const status = await this.syncStatus(run, signal)
-    if (status === undefined || run.chain === undefined) return
+    if (status === undefined || run.chain === undefined) return undefined
     const { manager, publisher } = run.chain
-    if (await this.mustWaitForNode(run, status, signal)) return
+    if (await this.mustWaitForNode(run, status, signal)) return status
 
-    const actions = computeSyncActions(status, run.previousCurrentL1, manager.blocks, manager.channels)
+    const actions = computeSyncActions(status, run.previous, run.doubted, manager.blocks, manager.channels)
     if (actions.kind === 'outOfSync') {
+      run.doubted = status
       this.warnings.warn(RANGE_WARNING, `the rollup node is out of sync: ${actions.reason}`)
-      return
+      return undefined
     }
-    run.previousCurrentL1 = status.currentL1.number
+    run.previous = status
+    run.doubted = undefined
     if (actions.kind === 'startAfresh') {
       logger.warn('Clearing state', { reason: actions.reason, safe: status.safeL2.number })
-      manager.clear(status.safeL2.l1OriginNumber)
-    } else {
-      manager.prune(status.safeL2.number)
+      await this.startAfresh(run, run.chain, status, signal)
+      return status
     }
+    manager.prune(status.safeL2.number)
     try {
       if (actions.load !== undefined) await this.loadRange(run, run.chain, actions.load, status, signal)
+      this.flushHeld(run)
+      run.flushPending &&= manager.newestBlock !== undefined
     } catch (error) {
       if (signal.aborted) throw error
       this.warnings.warn('Error loading blocks, retrying on next tick', error)
     }
     // Also without new blocks: the deadline of an open channel may have come.
     publisher.request()
+    return status
   }
 
   /** undefined when the node cannot say where it stands; the chain is set up with the first answer. */
@@ -234,7 +301,9 @@ export class BatchSubmitter {
     this.rollupConfig ??= await this.fetchRollupConfig(signal)
     const rollupConfig = this.rollupConfig
     const da = this.createDaChoice(rollupConfig)
-    const manager = new ChannelManager({ logger, metrics }, { da, rollupConfig })
+    const manager = this.kept ?? new ChannelManager({ logger, metrics }, { da, rollupConfig })
+    const isKept = this.kept !== undefined
+    this.kept = undefined
     const publisher = new Publisher(
       { manager, sender, l1, da, clock, logger, metrics },
       {
@@ -244,7 +313,7 @@ export class BatchSubmitter {
         retryMs: this.options.pollIntervalMs,
       },
     )
-    manager.clear(status.safeL2.l1OriginNumber)
+    if (!isKept) manager.clear(status.safeL2.l1OriginNumber)
     logger.info('Starting batch-submitter work at safe-head', {
       safe: status.safeL2.number,
       unsafe: status.unsafeL2.number,
@@ -295,31 +364,14 @@ export class BatchSubmitter {
   }
 
   private async mustWaitForNode(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<boolean> {
-    if (run.awaitedL1 === undefined) return false
-    if (run.awaitedL1 === 'unset') {
-      const { l1, sender } = this.modules
-      try {
-        run.awaitedL1 = await findRecentTxBlock(l1, sender.from, this.options.checkRecentTxsDepth, signal)
-      } catch (error) {
-        if (signal.aborted) throw error
-        this.warnings.warn(RANGE_WARNING, error)
-        return true
-      }
+    if (run.wait === undefined) return false
+    try {
+      if (await run.wait.isOver(status, signal)) run.wait = undefined
+    } catch (error) {
+      if (signal.aborted) throw error
+      this.warnings.warn(RANGE_WARNING, error)
     }
-    const { currentL1, safeL2 } = status
-    // At the block itself the node may still be deriving from it; an L1 that stands still never brings a later one.
-    const isSettled = currentL1.hash === run.lookedAt?.currentL1.hash && safeL2.hash === run.lookedAt.safeL2.hash
-    run.lookedAt = status
-    if (currentL1.number < run.awaitedL1 || (currentL1.number === run.awaitedL1 && !isSettled)) {
-      this.modules.logger.debug('Waiting for the rollup node', {
-        current_l1: currentL1.number,
-        target: run.awaitedL1,
-      })
-      return true
-    }
-    run.awaitedL1 = undefined
-    run.lookedAt = undefined
-    return false
+    return run.wait !== undefined
   }
 
   private async loadRange(
@@ -346,7 +398,9 @@ export class BatchSubmitter {
         const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
         if (isForeign || !manager.addBlock(block)) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
-          this.restartAfterReorg(run, manager, status)
+          logger.info('Clearing state', { reason: 'unsafe chain reorg' })
+          await this.startAfresh(run, { manager, publisher }, status, signal)
+          logger.info('State cleared')
           return
         }
         logger.info('Added L2 block to local state', {
@@ -360,12 +414,20 @@ export class BatchSubmitter {
     }
   }
 
-  /** What was sent of the old chain may still be derived: the node has to be past it before loading begins again. */
-  private restartAfterReorg(run: Run, manager: ChannelManager, status: BatcherSyncStatus): void {
-    this.modules.logger.info('Clearing state', { reason: 'unsafe chain reorg' })
+  /**
+   * Forgets all that is held. Its transactions that are not yet in a block are replaced by empty ones: abandoned blocks
+   * would come back otherwise. What is on L1 may still be derived, so the node has to be past it before loading begins
+   * again.
+   */
+  private async startAfresh(
+    run: Run,
+    { manager, publisher }: Chain,
+    status: BatcherSyncStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
     manager.clear(status.safeL2.l1OriginNumber)
-    run.previousCurrentL1 = undefined
-    run.awaitedL1 = 'unset'
-    this.modules.logger.info('State cleared')
+    run.previous = undefined
+    run.wait = this.createWait()
+    await publisher.abandon(signal)
   }
 }

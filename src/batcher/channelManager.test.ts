@@ -6,6 +6,7 @@ import { silentLogger } from '../lib/logger.ts'
 import { decodeBlob, decodeFrames } from '../rollup/protocol/index.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
+import { type ChannelOut, createChannelOut } from './channelOut.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
 import { fixedChoice } from './daChoice.ts'
 import type { BatcherBlock } from './l2Block.ts'
@@ -309,6 +310,30 @@ describe('deadlines', () => {
     // Late news of the dropped channels changes nothing.
     manager.txConfirmed(taken[2]?.id ?? '', 151)
     expect(derive(await takeAll(manager)).map(essence)).toEqual(recorded.map(essence))
+  })
+})
+
+describe('a compressor that fails', () => {
+  it.each(['singular', 'span'] as const)('costs no block and doubles none: %s', async (batchType) => {
+    const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType }, rollupConfig, NOW)
+    let faults = 2
+    const failing = (out: ChannelOut): ChannelOut =>
+      Object.assign(Object.create(out), {
+        async addBlock(block: BatcherBlock) {
+          const outcome = await out.addBlock(block)
+          if (block.number === 5 && faults-- > 0) throw new Error('out of memory')
+          return outcome
+        },
+      })
+    const manager = new ChannelManager(
+      { logger: silentLogger, metrics: noBatcherMetrics, createOut: (...args) => failing(createChannelOut(...args)) },
+      { da: fixedChoice(config), rollupConfig },
+    )
+    addAll(manager, recorded.slice(0, 8))
+    for (let fault = 0; fault < 2; fault++) {
+      await expect(manager.fill(0, { deadlines: false })).rejects.toThrow('out of memory')
+    }
+    expect(derive(await takeAll(manager)).map(essence)).toEqual(recorded.slice(0, 8).map(essence))
   })
 })
 

@@ -110,6 +110,13 @@ export class ChannelManager {
     this.recordPending()
   }
 
+  /** Drops all channels: the blocks held go into new ones. */
+  requeue(): void {
+    this.drop(this.queue)
+    this.nextNumber = this.held[0]?.number ?? 0
+    this.recordPending()
+  }
+
   /** False: the block does not extend the newest one, the chain was reorganised. */
   addBlock(block: BatcherBlock): boolean {
     const newest = this.newestBlock

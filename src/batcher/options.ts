@@ -42,8 +42,13 @@ export interface BatcherOptions {
   networkTimeoutMs: number
   /** Before the first block is loaded, the rollup node must have reached the L1 head. Default false. */
   waitNodeSync: boolean
-  /** With `waitNodeSync`: L1 blocks that are searched for our last transaction; 0 = wait for the L1 head. Default 0. */
+  /**
+   * L1 blocks that are searched for our last transaction, which the node must have derived. 0: with `waitNodeSync` it
+   * must have reached the L1 head, else as many as can be. Default 0.
+   */
   checkRecentTxsDepth: number
+  /** How long transactions that the L1's pool holds from before are waited for at the start. Default 48 s. */
+  poolTimeoutMs: number
 }
 
 /** L1 blocks: op-batcher's limit of `--check-recent-txs-depth`. */

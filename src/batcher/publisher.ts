@@ -15,6 +15,8 @@ import { payloadOf, type TxData, type TxPayload } from './txData.ts'
 export interface BatchSender {
   readonly isClosed: boolean
   send(candidate: TxPayload & { to: Hex }, signal: AbortSignal): Promise<TxReceipt>
+  /** Replaces what the L1's pool holds of the account by empty transactions. */
+  cancelPending(signal: AbortSignal): Promise<void>
 }
 
 export interface PublisherModules {
@@ -56,6 +58,7 @@ export class Publisher {
   private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
   private closedNoted = false
+  private abandoning = false
   private readonly kill = new AbortController()
 
   constructor(modules: PublisherModules, options: PublisherOptions) {
@@ -106,6 +109,21 @@ export class Publisher {
   /** Resolves when no send is in flight any more. */
   async settled(): Promise<void> {
     while (this.inFlight.size > 0) await Promise.all(this.inFlight.keys())
+  }
+
+  /**
+   * Gives up what is in flight, and sees to it that what is not in a block yet never will be. The manager must have been
+   * cleared before.
+   */
+  async abandon(signal: AbortSignal): Promise<void> {
+    this.abandoning = true
+    try {
+      this.group.abort(new DeviumError('data-abandoned', 'the blocks of the transaction are not in the chain any more'))
+      await this.settled()
+      if (!this.modules.sender.isClosed) await this.modules.sender.cancelPending(signal)
+    } finally {
+      this.abandoning = false
+    }
   }
 
   /** Gives up all sends in flight. */
@@ -176,7 +194,7 @@ export class Publisher {
   }
 
   private hasRoom(): boolean {
-    if (this.kill.signal.aborted) return false
+    if (this.kill.signal.aborted || this.abandoning) return false
     if (this.group.signal.aborted) {
       if (this.inFlight.size > 0) return false
       this.group = new AbortController()

@@ -144,14 +144,30 @@ describe('computeSyncActions', () => {
       expected: { kind: 'continue', load: undefined },
     },
   ])('$id', ({ status: now, blocks: held, channels, expected }) => {
-    expect(computeSyncActions(now, 99, held, channels)).toEqual(expected)
+    expect(computeSyncActions(now, status(0, 0, 99), undefined, held, channels)).toEqual(expected)
   })
 
   it('waits when the node went back on L1', () => {
-    expect(computeSyncActions(status(9, 12, 98), 99, [], [])).toEqual({
+    expect(computeSyncActions(status(9, 12, 98), status(9, 12, 99), undefined, [], [])).toEqual({
       kind: 'outOfSync',
       reason: 'sequencer currentL1 reversed',
     })
+  })
+})
+
+describe('a safe head that went back', () => {
+  const before = status(9, 12, 100)
+  const low = status(4, 12, 100)
+
+  it('is not believed while the node stands at the same L1 block, as after its restart', () => {
+    const doubt = { kind: 'outOfSync', reason: 'the safe head went back, but not the L1' }
+    expect(computeSyncActions(low, before, undefined, blocks(10, 12), [])).toEqual(doubt)
+    expect(computeSyncActions(low, before, status(3, 12, 100), blocks(10, 12), [])).toEqual(doubt)
+  })
+
+  it('is believed once the node has gone on, or moves no more', () => {
+    expect(computeSyncActions(status(4, 12, 101), before, low, blocks(10, 12), []).kind).toBe('startAfresh')
+    expect(computeSyncActions(low, before, low, blocks(10, 12), []).kind).toBe('startAfresh')
   })
 })
 

@@ -27,16 +27,25 @@ export type SyncActions =
 /**
  * Compares what is held with where the rollup node stands. Pure, so that each case can be tested.
  *
- * @param previousCurrentL1 number of the node's current L1 block at the last look
+ * @param previous where the node stood when it was last believed
+ * @param doubted what it said at the last look, when that was not believed
  */
 export function computeSyncActions(
   status: BatcherSyncStatus,
-  previousCurrentL1: number | undefined,
+  previous: BatcherSyncStatus | undefined,
+  doubted: BatcherSyncStatus | undefined,
   blocks: readonly Pick<BatcherBlock, 'number' | 'hash'>[],
   channels: readonly ChannelProgress[],
 ): SyncActions {
-  if (previousCurrentL1 !== undefined && status.currentL1.number < previousCurrentL1)
-    return { kind: 'outOfSync', reason: 'sequencer currentL1 reversed' }
+  if (previous !== undefined) {
+    const { currentL1 } = status
+    if (currentL1.number < previous.currentL1.number)
+      return { kind: 'outOfSync', reason: 'sequencer currentL1 reversed' }
+    // A node that was started again may stand at the same L1 block and still be deriving from it.
+    const isSettled = currentL1.hash === doubted?.currentL1.hash && status.safeL2.hash === doubted.safeL2.hash
+    if (status.safeL2.number < previous.safeL2.number && currentL1.number === previous.currentL1.number && !isSettled)
+      return { kind: 'outOfSync', reason: 'the safe head went back, but not the L1' }
+  }
 
   const safe = status.safeL2
   const afresh = (reason: string): SyncActions => ({

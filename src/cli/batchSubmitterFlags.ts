@@ -89,7 +89,7 @@ export const batchSubmitterFlags = {
     BATCHES,
     'check-recent-txs-depth',
     0,
-    `With --wait-node-sync: L1 blocks searched for our last transaction, at most ${MAX_CHECK_RECENT_TXS_DEPTH}`,
+    `L1 blocks searched for our last transaction, which the rollup node must have derived; at most ${MAX_CHECK_RECENT_TXS_DEPTH}, 0 = that, or with --wait-node-sync none`,
   ),
 
   maxPendingTx: flag.integer(
@@ -232,6 +232,7 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
     networkTimeoutMs: values.networkTimeout,
     waitNodeSync: values.waitNodeSync,
     checkRecentTxsDepth: values.checkRecentTxsDepth,
+    poolTimeoutMs: values.resubmissionTimeout,
   }
   checkBatcherOptions(options)
   return options

@@ -49,6 +49,7 @@ export class SequencerNode {
   async start(port = 0): Promise<void> {
     const methods = new Map<string, RpcHandler>([
       ['eth_chainId', () => `0x${this.chain.config.l2ChainId.toString(16)}`],
+      ['eth_blockNumber', () => `0x${this.unsafe.toString(16)}`],
       ['eth_getBlockByNumber', ([number]) => this.block(quantityToNumber(number))],
       ['optimism_rollupConfig', () => this.chain.rollup],
       ['optimism_syncStatus', () => this.syncStatus()],

@@ -36,6 +36,7 @@ export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   networkTimeoutMs: 5_000,
   waitNodeSync: false,
   checkRecentTxsDepth: 0,
+  poolTimeoutMs: 2_000,
 }
 
 export const TEST_TX_OPTIONS: TxManagerOptions = {
