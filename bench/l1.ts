@@ -1,4 +1,3 @@
-import { createServer, type Socket, connect as tcpConnect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { createL1Client, createReadAhead } from '../src/l1/index.ts'
 import type { ReadL1 } from '../src/l1/readAhead.ts'
@@ -6,6 +5,7 @@ import { systemClock } from '../src/lib/clock.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
 import { silentLogger } from '../src/lib/logger.ts'
+import { startTcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
 import { startAnvil } from '../test/support/anvil.ts'
 
 // How fast L1 is read as derivation reads it (header, receipts, transactions of each block), near and 20 ms away, with
@@ -26,7 +26,8 @@ if (!(blocks > 0)) throw new Error(`not a number of blocks: ${process.argv[2]}`)
 const anvil = await startAnvil({ args: ['--no-mining', '--order', 'fifo'] })
 try {
   const portal = await makeChain(anvil.url)
-  const far = await startDelay(Number(new URL(anvil.url).port), LATENCY_MS / 2)
+  const far = await startTcpProxy(Number(new URL(anvil.url).port))
+  far.set({ delayMs: LATENCY_MS / 2 })
   const farUrl = `http://127.0.0.1:${far.port}`
   await measure('one block after the other, near', anvil.url, portal, { ahead: false }, 1)
   await measure('one block after the other, far', farUrl, portal, { ahead: false, blocks: 100 }, 1)
@@ -35,7 +36,7 @@ try {
   const ratio = away / near
   console.log(`far / near: ${ratio.toFixed(2)} (target ${TARGET_RATIO})`)
   await measureWayBack(farUrl)
-  far.close()
+  await far.close()
   process.exitCode = ratio <= TARGET_RATIO ? 0 : 1
 } finally {
   await anvil.stop()
@@ -106,31 +107,4 @@ async function makeChain(url: string): Promise<Hex> {
   }
   await rpc.close()
   return contractAddress
-}
-
-/** TCP with a delay each way. */
-async function startDelay(port: number, delayMs: number): Promise<{ port: number; close(): void }> {
-  const sockets = new Set<Socket>()
-  const pipe = (from: Socket, to: Socket): void => {
-    sockets.add(from)
-    from.setNoDelay(true)
-    from.on('data', (chunk) => setTimeout(() => to.write(chunk), delayMs))
-    from.on('error', () => to.destroy())
-    from.on('close', () => setTimeout(() => to.destroy(), delayMs))
-  }
-  const server = createServer((near) => {
-    const far = tcpConnect(port, '127.0.0.1')
-    pipe(near, far)
-    pipe(far, near)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no address')
-  return {
-    port: address.port,
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
 }

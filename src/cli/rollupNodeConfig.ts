@@ -42,8 +42,9 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   if (values.l2JwtSecret === undefined || values.l2JwtSecret === '') {
     throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
   }
-  checkHttpUrl('--l1', values.l1)
-  checkHttpUrl('--l2', values.l2)
+  if (values.l1.length === 0) throw new UsageError('--l1 is required: where to read L1')
+  for (const url of values.l1) checkUrl('--l1', url, L1_PROTOCOLS)
+  checkUrl('--l2', values.l2, HTTP_PROTOCOLS)
   for (const [name, intervalMs] of [
     ['l1.http-poll-interval', values.l1HttpPollInterval],
     ['l1.epoch-poll-interval', values.l1EpochPollInterval],
@@ -65,17 +66,20 @@ function checkConductorFlags(values: Values): void {
   if (!values.sequencerEnabled) {
     throw new UsageError('sequencer must be enabled when conductor is enabled (--sequencer.enabled)')
   }
-  checkHttpUrl('--conductor.rpc', values.conductorRpc)
+  checkUrl('--conductor.rpc', values.conductorRpc, HTTP_PROTOCOLS)
 }
 
 /** Below this, polling costs more than the news is worth. */
 const MIN_POLL_MS = 10
 
-function checkHttpUrl(flagName: string, text: string): void {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    // The value may hold a key: it is not repeated.
-    throw new UsageError(`${flagName} must be an http:// or https:// address`)
-  }
+const HTTP_PROTOCOLS = ['http:', 'https:']
+const L1_PROTOCOLS = [...HTTP_PROTOCOLS, 'ws:', 'wss:']
+
+function checkUrl(flagName: string, text: string, protocols: readonly string[]): void {
+  if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return
+  const others = protocols.slice(0, -1).map((protocol) => `${protocol}//`)
+  // The value may hold a key: it is not repeated.
+  throw new UsageError(`${flagName} must be an ${others.join(', ')} or ${protocols.at(-1)}// address`)
 }
 
 async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenChain> {

@@ -15,10 +15,15 @@ const METRICS = 'Metrics'
 
 /** op-node's flags as far as this node does what they say; names, defaults and variables are its own. */
 export const rollupNodeFlags = {
-  l1: flag.string(L1, 'l1', 'http://127.0.0.1:8545', "Address of L1's JSON-RPC (http)", {
-    env: 'L1_ETH_RPC',
-    placeholder: '<url>',
-  }),
+  l1: {
+    ...flag.list(
+      L1,
+      'l1',
+      "Addresses of L1's JSON-RPC (http or ws), the preferred one first; others are asked where it fails",
+      { env: 'L1_ETH_RPC', placeholder: '<url,…>' },
+    ),
+    default: ['http://127.0.0.1:8545'],
+  } satisfies FlagSpec<string[]>,
   l1TrustRpc: flag.boolean(L1, 'l1.trustrpc', 'Take what L1 answers without checking hashes and roots', {
     env: 'L1_TRUST_RPC',
   }),

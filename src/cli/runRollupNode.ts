@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import {
   createBlobsAhead,
-  createL1Client,
+  createL1,
   createL1HeadTracker,
   createReadAhead,
-  type L1Client,
+  type L1,
   withConfirmationDepth,
 } from '../l1/index.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -73,9 +73,6 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
   const opened = new AsyncDisposableStack()
   try {
     const observe = createRpcClientMetrics(registry, 'op_node_default')
-    const l1Watch = createEndpointWatch({ url: values.l1, clock }, observe('l1'))
-    const l1Rpc = createRpcClient({ url: values.l1, observer: l1Watch.observer })
-    opened.defer(() => l1Rpc.close())
     const engineWatch = createEndpointWatch({ url: endpoints.l2, clock }, observe('engine-api'))
     const engineRpc = createRpcClient({
       url: endpoints.l2,
@@ -84,9 +81,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       observer: engineWatch.observer,
     })
     opened.defer(() => engineRpc.close())
-    const l1 = createL1Client(
-      { rpc: l1Rpc, logger: logger.child({ module: 'l1' }), clock },
+    const l1Endpoints = createL1(
+      { clock, logger: logger.child({ module: 'l1' }), registry, observer: observe('l1') },
       {
+        urls: values.l1,
         trustRpc: values.l1TrustRpc,
         rpcKind: values.l1RpcKind,
         maxBatchSize: values.l1RpcMaxBatchSize,
@@ -100,6 +98,8 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         transactionsTo: [config.batchInboxAddress],
       },
     )
+    opened.defer(() => l1Endpoints.close())
+    const l1 = l1Endpoints.client
     const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
     const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config, { confirmations: values.verifierL1Confs })
     // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
@@ -112,7 +112,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         { ignoreFailedCheck: values.l1BeaconIgnore, signal },
         { clock, logger: logger.child({ module: 'l1' }), opened },
       ),
-      checkEndpoints({ l1, engine, runtimeConfig }, config, values.l1, endpoints.l2, { clock, logger, signal }),
+      checkEndpoints({ l1: l1Endpoints, engine, runtimeConfig }, config, endpoints.l2, { clock, logger, signal }),
     ])
 
     const l1Heads = createL1HeadTracker(
@@ -167,7 +167,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
         insight: {
           recorder,
-          l1Endpoint: l1Watch.state,
+          l1Endpoint: l1Endpoints.activeEndpoint,
           engineEndpoint: engineWatch.state,
           awaitedBlobs: () => blobs?.status().waiting,
           confirmations: values.verifierL1Confs,
@@ -223,7 +223,11 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     metrics.started(VERSION)
     l1Heads.start(signal)
-    await Promise.all([node.run(signal), runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval)])
+    await Promise.all([
+      node.run(signal),
+      l1Endpoints.run(signal, () => l1Heads.lookNow()),
+      runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval),
+    ])
     logger.info('Rollup node stops')
   } finally {
     stop.abort()
@@ -239,20 +243,19 @@ async function openSafeHeads(path: string | undefined, opened: AsyncDisposableSt
   return safeHeads
 }
 
-/** Both endpoints are asked at once: each may still be starting. */
+/** All endpoints are asked at once: each may still be starting. */
 async function checkEndpoints(
-  { l1, engine, runtimeConfig }: { l1: L1Client; engine: EngineClient; runtimeConfig: RuntimeConfig },
+  { l1, engine, runtimeConfig }: { l1: L1; engine: EngineClient; runtimeConfig: RuntimeConfig },
   config: RollupConfig,
-  l1Url: string,
   l2Url: string,
   waiting: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
-  const l1Endpoint: Endpoint = { name: 'L1', flagName: 'l1', url: l1Url }
+  const l1At = (url: string): Endpoint => ({ name: 'L1', flagName: 'l1', url })
   const l2Endpoint: Endpoint = { name: 'the L2 engine', flagName: 'l2', url: l2Url }
   await Promise.all([
-    waitForEndpoint(l1Endpoint, () => checkL1(l1, config, waiting.logger), waiting).then(() =>
-      waitForEndpoint(l1Endpoint, () => runtimeConfig.load(), waiting),
-    ),
+    l1
+      .check(({ url, client }) => waitForEndpoint(l1At(url), () => checkL1(client, config, waiting.logger), waiting))
+      .then(() => waitForEndpoint(l1At(l1.activeEndpoint().url), () => runtimeConfig.load(), waiting)),
     waitForEndpoint(l2Endpoint, () => checkEngine(engine, config), waiting),
   ])
 }

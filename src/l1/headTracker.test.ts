@@ -46,6 +46,21 @@ function setUp() {
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('L1 head tracker', () => {
+  it('looks at the head at once when somebody tells of a new one', async () => {
+    const { clock, answers, polls, tracker, seen, abort } = setUp()
+    answers.latest = block(5)
+    tracker.start(abort.signal)
+    await settle()
+    answers.latest = block(6)
+    tracker.lookNow()
+    await settle()
+    expect(seen.latest.map(({ number }) => number)).toEqual([5, 6])
+    expect(polls.filter(({ label }) => label === 'latest').map(({ at }) => at)).toEqual([0, 0])
+    await clock.advance(12_000)
+    expect(polls.filter(({ label }) => label === 'latest').map(({ at }) => at)).toEqual([0, 0, 12_000])
+    abort.abort()
+  })
+
   it('polls at once, then by its intervals, and reports only what changed', async () => {
     const { clock, answers, polls, tracker, seen, abort } = setUp()
     answers.latest = block(5)

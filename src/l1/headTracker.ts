@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
-import { sleep } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
 import { exponentialBackoff } from '../lib/retry.ts'
+import { WakeUp } from '../lib/wakeUp.ts'
 import type { L1BlockInfo, L1BlockRef } from '../rollup/protocol/types.ts'
 import type { L1BlockLabel, L1Client } from './types.ts'
 
@@ -20,6 +20,8 @@ export interface L1HeadTracker {
   onHead(listener: L1HeadListener): void
   onSafe(listener: L1HeadListener): void
   onFinalized(listener: L1HeadListener): void
+  /** Looks at the head without waiting for the next poll: somebody has told of a new one. */
+  lookNow(): void
   /** Polls at once and then until the signal aborts. */
   start(signal: AbortSignal): void
 }
@@ -34,6 +36,7 @@ export function createL1HeadTracker(
 ): L1HeadTracker {
   const listeners: Record<L1BlockLabel, L1HeadListener[]> = { latest: [], safe: [], finalized: [] }
   const lastHash = new Map<L1BlockLabel, string>()
+  const headWakeUp = new WakeUp(clock)
   let started = false
 
   const look = async (label: L1BlockLabel, signal: AbortSignal) => {
@@ -47,6 +50,7 @@ export function createL1HeadTracker(
   }
 
   const poll = async (label: L1BlockLabel, intervalMs: number, signal: AbortSignal) => {
+    const wakeUp = label === 'latest' ? headWakeUp : new WakeUp(clock)
     const backoff = exponentialBackoff(Math.min(FIRST_RETRY_MS, intervalMs), Math.max(MAX_RETRY_MS, intervalMs), 100)
     let failures = 0
     while (!signal.aborted) {
@@ -61,7 +65,7 @@ export function createL1HeadTracker(
           logger.warn('Cannot read L1 head', { label, err: describeError(error) })
         }
       }
-      await sleep(clock, failures === 0 ? intervalMs : backoff(failures), signal)
+      await wakeUp.wait(signal, failures === 0 ? intervalMs : backoff(failures))
     }
   }
 
@@ -69,6 +73,7 @@ export function createL1HeadTracker(
     onHead: (listener) => void listeners.latest.push(listener),
     onSafe: (listener) => void listeners.safe.push(listener),
     onFinalized: (listener) => void listeners.finalized.push(listener),
+    lookNow: () => headWakeUp.wake(),
     start(signal) {
       if (started) return
       started = true

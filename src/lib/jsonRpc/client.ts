@@ -185,7 +185,7 @@ interface PreparedCall {
   envelopeBytes: number
 }
 
-function unwrapOrError(answer: unknown, what: string): JsonValue | JsonRpcError {
+export function unwrapOrError(answer: unknown, what: string): JsonValue | JsonRpcError {
   try {
     return unwrap(answer, what) as JsonValue
   } catch (error) {

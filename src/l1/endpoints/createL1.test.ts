@@ -1,0 +1,232 @@
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
+import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { createLogger } from '../../lib/logger.ts'
+import { startTcpProxy } from '../../p2p/testUtils/tcpProxy.ts'
+import { type RpcProxy, startRpcProxy } from '../testUtils/rpcProxy.ts'
+import { createL1, type L1Options } from './createL1.ts'
+
+let anvil: Anvil
+let rpc: RpcClient
+beforeAll(async () => {
+  anvil = await startAnvil({ args: ['--no-mining'] })
+  rpc = createRpcClient({ url: anvil.url })
+  const [from] = (await rpc.request('eth_accounts', [])) as string[]
+  for (let i = 0; i < 6; i++) {
+    await rpc.request('eth_sendTransaction', [{ from, to: from, value: '0x1' }])
+    await rpc.request('anvil_mine', ['0x1'])
+  }
+})
+afterAll(async () => {
+  await rpc.close()
+  await anvil.stop()
+})
+
+async function startProxy(): Promise<RpcProxy> {
+  const proxy = await startRpcProxy(anvil.url)
+  onTestFinished(proxy.stop)
+  return proxy
+}
+
+function start(urls: readonly string[], options: Partial<L1Options> = {}) {
+  // The chain's blocks are of now.
+  const clock = new ManualClock(Date.now())
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
+  const registry = new Registry()
+  const l1 = createL1({ clock, logger, registry }, { urls, ...options })
+  const controller = new AbortController()
+  onTestFinished(async () => {
+    controller.abort()
+    await l1.close()
+  })
+  const active = () => l1.states().find((state) => state.active)?.url
+  return { l1, clock, lines, registry, active, signal: controller.signal }
+}
+
+const blockAt = async (l1: ReturnType<typeof start>['l1'], number: number) => {
+  const block = await l1.client.blockInfoByNumber(number)
+  if (block === undefined) throw new Error(`no block ${number}`)
+  return block
+}
+
+describe('several L1 endpoints', () => {
+  it.each(['down', 'status'] as const)('go over to the next one where one is: %s, and return to it', async (fault) => {
+    const [first, second] = [await startProxy(), await startProxy()]
+    const { l1, clock, lines, registry, active, signal } = start([first.url, second.url])
+    const { hash } = await blockAt(l1, 3)
+    expect(second.calls).toEqual([])
+    first.fault = fault
+    expect((await l1.client.transactions(hash)).transactions.length).toBe(1)
+    // One failure may be bad luck.
+    expect(active()).toBe(first.url)
+    expect((await l1.client.receipts(hash)).receipts.length).toBe(1)
+    expect((await blockAt(l1, 4)).number).toBe(4)
+    expect(active()).toBe(second.url)
+    const asked = first.calls.length
+    await blockAt(l1, 5)
+    expect(first.calls.length).toBe(asked)
+    expect(lines.filter((line) => line.includes('Left an L1 endpoint')).join()).toContain(first.url)
+
+    first.fault = 'none'
+    void l1.run(signal, () => {})
+    for (let i = 0; i < 6 && active() !== first.url; i++) {
+      const looks = first.calls.length
+      await clock.advance(15_000)
+      await vi.waitFor(() => expect(first.calls.length).toBeGreaterThan(looks))
+      await vi.waitFor(() => expect(l1.states()[0]?.problem === undefined || i === 0).toBe(true))
+    }
+    await vi.waitFor(() => expect(active()).toBe(first.url))
+    expect(lines.filter((line) => line.includes('Returned')).length).toBe(1)
+    const metrics = await registry.metrics()
+    expect(metrics).toContain(`devium_l1_endpoint_active{endpoint="${first.url}"} 1`)
+    expect(metrics).toContain(`devium_l1_endpoint_switches_total{from="${first.url}",to="${second.url}"} 1`)
+  })
+
+  it('name one that lies, and leave it at once', async () => {
+    const [liar, honest] = [await startProxy(), await startProxy()]
+    const { l1, lines, active } = start([liar.url, honest.url])
+    liar.change = (method, result) =>
+      method.startsWith('eth_getBlockBy') ? { ...(result as object), timestamp: '0x1' } : result
+    expect((await blockAt(l1, 2)).timestamp).toBeGreaterThan(1)
+    expect(active()).toBe(honest.url)
+    expect(lines.length).toBe(1)
+    expect(lines[0]).toContain(liar.url)
+    expect(lines[0]).toContain('its header has hash')
+  })
+
+  it.each([
+    ['transactions', 'eth_getBlockByHash'],
+    ['receipts', 'eth_getBlockReceipts'],
+  ] as const)('see a lie about %s', async (what, method) => {
+    const [liar, honest] = [await startProxy(), await startProxy()]
+    const { l1, active } = start([liar.url, honest.url])
+    const { hash } = await blockAt(l1, 3)
+    liar.change = (called, result) => {
+      if (called !== method) return result
+      if (Array.isArray(result)) return []
+      return { ...(result as object), transactions: [] }
+    }
+    await l1.client[what](hash)
+    expect(active()).toBe(honest.url)
+  })
+
+  it('ask others for a block that one does not know, and for those it lies about when fetched ahead', async () => {
+    const [behind, ahead] = [await startProxy(), await startProxy()]
+    const { l1, active } = start([behind.url, ahead.url])
+    const { hash } = await blockAt(l1, 5)
+    const fresh = start([behind.url, ahead.url])
+    behind.change = (method, result) => (method === 'eth_getBlockByHash' ? null : result)
+    expect((await fresh.l1.client.blockInfoByHash(hash))?.number).toBe(5)
+    expect((await fresh.l1.client.transactions(hash)).transactions.length).toBe(1)
+    expect(await fresh.l1.client.blockInfoByHash(`0x${'12'.repeat(32)}`)).toBeUndefined()
+    expect(fresh.active()).toBe(behind.url)
+    behind.change = (_, result) => ({ ...(result as object), timestamp: '0x1' })
+    const blocks = await Promise.all(l1.client.fetchBlocks([1, 2, 3]))
+    expect(blocks.map((block) => block?.number)).toEqual([1, 2, 3])
+    expect(active()).toBe(ahead.url)
+  })
+
+  it('leave one whose head stands still', async () => {
+    const [stale, current] = [await startProxy(), await startProxy()]
+    const { l1, clock, active, signal } = start([stale.url, current.url])
+    const old = await rpc.request('eth_getBlockByNumber', ['0x0', false])
+    await rpc.request('evm_increaseTime', [100])
+    await rpc.request('evm_mine', [])
+    await clock.advance(100_000)
+    stale.change = (method, result, [id]) => (method === 'eth_getBlockByNumber' && id === 'latest' ? old : result)
+    void l1.run(signal, () => {})
+    await clock.advance(15_000)
+    await vi.waitFor(() => expect(active()).toBe(current.url))
+    expect(l1.states()[0]?.problem?.message).toMatch(/its head, block 0, is \d+ s behind that of another one/)
+  })
+
+  it('fail together with the error of the first', async () => {
+    const [first, second] = [await startProxy(), await startProxy()]
+    const { l1 } = start([first.url, second.url])
+    first.fault = second.fault = 'down'
+    await expect(l1.client.chainId()).rejects.toMatchObject({
+      code: 'rpc-transport',
+      message: expect.stringContaining(first.url),
+    })
+  })
+})
+
+describe('the check at the start', () => {
+  const check = async ({ client }: { client: { chainId(): Promise<bigint> } }) => {
+    const chainId = await client.chainId()
+    if (chainId !== 31_337n) throw new UsageError(`incorrect L1 RPC chain id ${chainId}`)
+  }
+
+  it('refuses an endpoint of another chain, whichever it is', async () => {
+    const other = await startAnvil({ args: ['--chain-id', '5', '--no-mining'] })
+    onTestFinished(other.stop)
+    await expect(start([anvil.url, other.url]).l1.check(check)).rejects.toThrow('incorrect L1 RPC chain id 5')
+  })
+
+  it('goes on without one that is silent, and checks it before it is asked', async () => {
+    const [silent, well] = [await startProxy(), await startProxy()]
+    silent.fault = 'down'
+    const { l1, clock, active, signal, lines } = start([silent.url, well.url])
+    await l1.check(check)
+    expect(active()).toBe(well.url)
+    expect(lines.join()).toContain('L1 endpoint is left aside until it answers')
+    silent.calls.length = 0
+    await blockAt(l1, 1)
+    expect(silent.calls).toEqual([])
+    silent.fault = 'none'
+    void l1.run(signal, () => {})
+    for (let i = 0; i < 3; i++) {
+      const looks = silent.calls.length
+      await clock.advance(15_000)
+      await vi.waitFor(() => expect(silent.calls.length).toBeGreaterThan(looks))
+    }
+    expect(silent.calls[0]).toBe('eth_chainId')
+    await vi.waitFor(() => expect(active()).toBe(silent.url))
+  })
+
+  it('fails when none answers', async () => {
+    const silent = await startProxy()
+    silent.fault = 'down'
+    await expect(start([silent.url, silent.url]).l1.check(check)).rejects.toMatchObject({ code: 'rpc-transport' })
+  })
+})
+
+describe('an L1 endpoint by WebSocket', () => {
+  it('tells of new heads, also after its connection was lost', async () => {
+    const proxy = await startTcpProxy(Number(new URL(anvil.url).port))
+    onTestFinished(proxy.close)
+    const logger = createLogger({ level: 'error', format: 'logfmt', color: false })
+    const modules = { clock: systemClock, logger, registry: new Registry() }
+    const l1 = createL1(modules, { urls: [`ws://127.0.0.1:${proxy.port}`] })
+    const controller = new AbortController()
+    onTestFinished(async () => {
+      controller.abort()
+      await l1.close()
+    })
+    let heads = 0
+    void l1.run(controller.signal, () => {
+      heads += 1
+    })
+    /** Until one is told of: the subscription may just be under way. */
+    const mineUntilTold = (before: number) =>
+      vi.waitFor(
+        async () => {
+          await rpc.request('evm_mine', [])
+          expect(heads).toBeGreaterThan(before)
+        },
+        { timeout: 10_000, interval: 100 },
+      )
+    await mineUntilTold(0)
+    const head = await l1.client.blockInfoByLabel('latest')
+    expect(head?.number).toBeGreaterThan(6)
+    proxy.cut()
+    await expect(l1.client.chainId()).rejects.toMatchObject({ code: 'rpc-transport' })
+    proxy.allow()
+    await mineUntilTold(heads)
+    expect(await l1.client.chainId()).toBe(31_337n)
+  })
+})

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { type ChoiceEvent, createEndpointChoice } from './endpointChoice.ts'
+
+function start(count: number) {
+  const clock = new ManualClock()
+  const events: ChoiceEvent[] = []
+  const urls = Array.from({ length: count }, (_, index) => `http://${index}`)
+  const choice = createEndpointChoice(urls, { clock, onChange: (event) => events.push(event) })
+  return { choice, clock, events }
+}
+
+it('leaves an endpoint after two failures in a row, not after one', () => {
+  const { choice, events } = start(3)
+  choice.failed(0, 'down')
+  choice.worked(0)
+  choice.failed(0, 'down')
+  expect(choice.order()).toEqual([0, 1, 2])
+  choice.failed(0, 'down')
+  expect(events).toEqual([{ kind: 'left', from: 0, to: 1, why: 'down' }])
+  expect(choice.order()).toEqual([1, 2, 0])
+  expect(choice.states()).toEqual([
+    { url: 'http://0', active: false, problem: { message: 'down', sinceMs: 0 } },
+    { url: 'http://1', active: true },
+    { url: 'http://2', active: false },
+  ])
+})
+
+it('leaves a liar at once and for longer, and comes back when it was found well twice', async () => {
+  const { choice, clock, events } = start(2)
+  choice.lied(0, 'wrong hash')
+  expect(choice.active).toBe(1)
+  for (let i = 0; i < 4; i++) choice.foundWell(0)
+  expect(choice.active).toBe(1)
+  await clock.advance(300_000)
+  choice.foundWell(0)
+  choice.failed(0, 'down')
+  choice.foundWell(0)
+  expect(choice.active).toBe(1)
+  choice.foundWell(0)
+  expect(choice.active).toBe(0)
+  expect(events.map(({ kind }) => kind)).toEqual(['left', 'returned'])
+})
+
+it('does not go to one that was named later because it is well', () => {
+  const { choice } = start(2)
+  for (let i = 0; i < 4; i++) choice.foundWell(1)
+  expect(choice.active).toBe(0)
+})
+
+it('stays where it is when there is no other to go to', async () => {
+  const { choice, clock, events } = start(2)
+  choice.lied(1, 'wrong hash')
+  choice.lags(0, 'old head')
+  expect(choice.active).toBe(0)
+  expect(choice.order()).toEqual([0, 1])
+  expect(events).toEqual([])
+  await clock.advance(300_000)
+  choice.failed(0, 'down')
+  choice.failed(0, 'down')
+  expect(choice.active).toBe(1)
+})
+
+it('never asks an excluded one', () => {
+  const { choice } = start(3)
+  choice.exclude(0, 'of another chain')
+  choice.exclude(2, 'silent')
+  expect(choice.order()).toEqual([1])
+  choice.lied(1, 'wrong hash')
+  expect(choice.order()).toEqual([1])
+  choice.include(2)
+  choice.lied(1, 'wrong hash')
+  expect(choice.order()).toEqual([2, 1])
+})

@@ -1,0 +1,147 @@
+import type { Clock } from '../../lib/clock.ts'
+import { exponentialBackoff } from '../../lib/retry.ts'
+
+/** What an operator may want to know of an L1 endpoint. */
+export interface L1EndpointState {
+  /** Address without what may be secret. */
+  url: string
+  /** Whether requests go to it first. */
+  active: boolean
+  /** What is wrong with it, and since when. */
+  problem?: { message: string; sinceMs: number }
+}
+
+/** Which of several endpoints is asked first. The one named first is preferred wherever it is well. */
+export interface EndpointChoice {
+  readonly active: number
+  /** The active one, then those that are well, then the rest; each in the order that they were named. Without excluded ones. */
+  order(): number[]
+  /** An answer came. */
+  worked(index: number): void
+  /** None came, or an error; one alone may be bad luck. */
+  failed(index: number, message: string): void
+  /** It gave what cannot be true: it is left at once, for some time. */
+  lied(index: number, message: string): void
+  /** Its head is older than those of others. */
+  lags(index: number, message: string): void
+  /** Not to be asked at all, until it is included: it may be of another chain. */
+  exclude(index: number, message: string): void
+  include(index: number): void
+  /** Found well by a look at its head. Twice in a row brings requests back to it from one that was named later. */
+  foundWell(index: number): void
+  states(): L1EndpointState[]
+}
+
+/** Failures in a row after which an endpoint is left. */
+const FAILURES_TO_LEAVE = 2
+const LIAR_MS = 300_000
+const LAG_MS = 60_000
+const failedMs = exponentialBackoff(10_000, 300_000)
+/** Looks in a row that must find an endpoint well before requests return to it. */
+const LOOKS_TO_RETURN = 2
+
+export type ChoiceEvent =
+  | { kind: 'left'; from: number; to: number; why: string }
+  | { kind: 'returned'; from: number; to: number }
+
+export function createEndpointChoice(
+  urls: readonly string[],
+  { clock, onChange }: { clock: Clock; onChange: (event: ChoiceEvent) => void },
+): EndpointChoice {
+  const endpoints = urls.map((url) => ({
+    url,
+    failuresInRow: 0,
+    timesLeft: 0,
+    avoidUntilMs: 0,
+    looksWell: 0,
+    isExcluded: false,
+    problem: undefined as { message: string; sinceMs: number } | undefined,
+  }))
+  let active = 0
+
+  const isExcluded = (index: number): boolean => endpoints[index]?.isExcluded === true
+  const isAvoided = (index: number): boolean => isExcluded(index) || (endpoints[index]?.avoidUntilMs ?? 0) > clock.now()
+  const rank = (index: number): number => (index === active ? 0 : isAvoided(index) ? 2 : 1)
+  const order = (): number[] =>
+    endpoints
+      .map((_, index) => index)
+      .filter((index) => !isExcluded(index))
+      .sort((a, b) => rank(a) - rank(b) || a - b)
+
+  const leave = (index: number, forMs: number, message: string): void => {
+    const endpoint = endpoints[index]
+    if (endpoint === undefined) return
+    endpoint.avoidUntilMs = clock.now() + forMs
+    endpoint.looksWell = 0
+    if (index !== active) return
+    const next = order().find((other) => other !== index && !isAvoided(other))
+    if (next === undefined) return
+    active = next
+    onChange({ kind: 'left', from: index, to: next, why: message })
+  }
+  const note = (index: number, message: string): void => {
+    const endpoint = endpoints[index]
+    if (endpoint === undefined) return
+    endpoint.looksWell = 0
+    if (endpoint.problem?.message !== message) endpoint.problem = { message, sinceMs: clock.now() }
+  }
+
+  return {
+    get active() {
+      return active
+    },
+    order,
+    worked(index) {
+      const endpoint = endpoints[index]
+      if (endpoint === undefined) return
+      endpoint.failuresInRow = 0
+      if (isAvoided(index)) return
+      endpoint.problem = undefined
+      endpoint.timesLeft = 0
+    },
+    failed(index, message) {
+      const endpoint = endpoints[index]
+      if (endpoint === undefined) return
+      note(index, message)
+      endpoint.failuresInRow += 1
+      if (endpoint.failuresInRow < FAILURES_TO_LEAVE) return
+      endpoint.timesLeft += 1
+      leave(index, failedMs(endpoint.timesLeft), message)
+    },
+    lied(index, message) {
+      note(index, message)
+      leave(index, LIAR_MS, message)
+    },
+    lags(index, message) {
+      note(index, message)
+      leave(index, LAG_MS, message)
+    },
+    exclude(index, message) {
+      const endpoint = endpoints[index]
+      if (endpoint === undefined) return
+      note(index, message)
+      endpoint.isExcluded = true
+      leave(index, 0, message)
+    },
+    include(index) {
+      const endpoint = endpoints[index]
+      if (endpoint !== undefined) endpoint.isExcluded = false
+    },
+    foundWell(index) {
+      const endpoint = endpoints[index]
+      if (endpoint === undefined || isAvoided(index)) return
+      endpoint.problem = undefined
+      endpoint.looksWell += 1
+      if (index >= active || endpoint.looksWell < LOOKS_TO_RETURN) return
+      const from = active
+      active = index
+      onChange({ kind: 'returned', from, to: index })
+    },
+    states: () =>
+      endpoints.map(({ url, problem }, index) => ({
+        url,
+        active: index === active,
+        ...(problem === undefined ? {} : { problem }),
+      })),
+  }
+}

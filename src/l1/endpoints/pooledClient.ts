@@ -1,0 +1,77 @@
+import { DeviumError, describeError } from '../../lib/errors.ts'
+import { L1Error } from '../errors.ts'
+import type { L1Client } from '../types.ts'
+import type { EndpointChoice } from './endpointChoice.ts'
+
+/**
+ * Several L1 endpoints as one. What the first one fails at, or gives wrongly, another is asked for; and what it does not
+ * know by its hash as well, since the others may be ahead of it. An answer that fails all checks makes its endpoint a liar.
+ */
+export function createPooledClient(clients: readonly L1Client[], choice: EndpointChoice): L1Client {
+  const only = clients.length === 1 ? clients[0] : undefined
+  if (only !== undefined) return only
+
+  /** `isAnswer`: false for "there is no such block", which another endpoint may know better. */
+  const ask = async <T>(operation: (client: L1Client) => Promise<T>, isAnswer: (result: T) => boolean): Promise<T> => {
+    let absent: { result: T } | { error: unknown } | undefined
+    let failure: unknown
+    for (const index of choice.order()) {
+      const client = clients[index]
+      if (client === undefined) continue
+      try {
+        const result = await operation(client)
+        choice.worked(index)
+        if (isAnswer(result)) return result
+        absent ??= { result }
+      } catch (error) {
+        if (isNotFound(error)) {
+          choice.worked(index)
+          absent ??= { error }
+          continue
+        }
+        failure ??= error
+        report(choice, index, error)
+      }
+    }
+    if (absent === undefined) throw failure
+    if ('error' in absent) throw absent.error
+    return absent.result
+  }
+  const always = () => true
+  const isThere = (result: unknown) => result !== undefined
+
+  return {
+    blockInfoByHash: (hash) => ask((client) => client.blockInfoByHash(hash), isThere),
+    // Whether there is one is for the endpoint to say that tells of the head.
+    blockInfoByNumber: (number) => ask((client) => client.blockInfoByNumber(number), always),
+    blockInfoByLabel: (label) => ask((client) => client.blockInfoByLabel(label), always),
+    transactions: (hash) => ask((client) => client.transactions(hash), always),
+    receipts: (hash) => ask((client) => client.receipts(hash), always),
+    storageAt: (address, slot, blockHash) => ask((client) => client.storageAt(address, slot, blockHash), always),
+    chainId: () => ask((client) => client.chainId(), always),
+    blockWeight: () => clients[choice.active]?.blockWeight() ?? 1,
+    fetchBlocks(numbers) {
+      const { active } = choice
+      const fetching = clients[active]?.fetchBlocks(numbers) ?? []
+      return numbers.map(async (number, index) => {
+        try {
+          return await fetching[index]
+        } catch (error) {
+          report(choice, active, error)
+          return ask((client) => client.blockInfoByNumber(number), always)
+        }
+      })
+    },
+  }
+}
+
+/** To the choice, what an endpoint did wrong. */
+export function report(choice: EndpointChoice, index: number, error: unknown): void {
+  const message = describeError(error)
+  if (error instanceof L1Error && error.code === 'l1-bad-answer') choice.lied(index, message)
+  else choice.failed(index, message)
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof DeviumError && error.code === 'l1-not-found'
+}

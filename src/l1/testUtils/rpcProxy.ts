@@ -1,0 +1,55 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+type Call = { id: unknown; method: string; params: unknown[] }
+type Answer = { id: unknown; result?: unknown; error?: unknown }
+
+/** An L1 endpoint between a client and a real one, which does what a test wants. */
+export interface RpcProxy {
+  url: string
+  fault: 'none' | 'down' | 'hangs' | 'status'
+  /** Changes what is answered; gets each call with its right result. */
+  change: ((method: string, result: unknown, params: readonly unknown[]) => unknown) | undefined
+  /** Methods that were called. */
+  calls: string[]
+  stop(): Promise<void>
+}
+
+export async function startRpcProxy(target: string): Promise<RpcProxy> {
+  const answer = async (body: string, response: ServerResponse): Promise<void> => {
+    const request = JSON.parse(body) as Call | Call[]
+    const calls = Array.isArray(request) ? request : [request]
+    proxy.calls.push(...calls.map(({ method }) => method))
+    if (proxy.fault === 'down') return void response.destroy()
+    if (proxy.fault === 'hangs') return
+    if (proxy.fault === 'status') return void response.writeHead(503).end('no')
+    const forwarded = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const answers = [(await forwarded.json()) as Answer | Answer[]].flat()
+    for (const item of answers) {
+      const call = calls.find(({ id }) => id === item.id)
+      if (call !== undefined && 'result' in item && proxy.change !== undefined) {
+        item.result = proxy.change(call.method, item.result, call.params)
+      }
+    }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(Array.isArray(request) ? answers : answers[0]))
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    await answer(Buffer.concat(chunks).toString(), response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const proxy: RpcProxy = {
+    url: `http://127.0.0.1:${port}`,
+    fault: 'none',
+    change: undefined,
+    calls: [],
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return proxy
+}

@@ -1,0 +1,205 @@
+import { Agent, WebSocket } from 'undici'
+import {
+  type RequestOptions,
+  type RpcCall,
+  type RpcClient,
+  type RpcClientObserver,
+  RpcTransportError,
+  redact,
+  unwrapOrError,
+} from './client.ts'
+import { JsonRpcError, type JsonValue } from './types.ts'
+
+export interface WebSocketRpcClient extends RpcClient {
+  /**
+   * Asks for notifications (`eth_subscribe`) until the signal aborts; `listener` gets each one's content, unchecked. Rejects
+   * when the server refuses, or with RpcTransportError when the connection ends: whoever wants more subscribes again.
+   */
+  subscribe(params: readonly unknown[], listener: (content: unknown) => void, signal: AbortSignal): Promise<void>
+}
+
+export interface WebSocketClientOptions {
+  url: string
+  timeoutMs?: number
+  observer?: RpcClientObserver
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+/** For the handshake. */
+const CONNECT_TIMEOUT_MS = 10_000
+
+interface Pending {
+  resolve(answer: unknown, bytes: number): void
+  reject(error: unknown): void
+}
+
+interface Connection {
+  socket: WebSocket
+  pending: Map<unknown, Pending>
+  /** By the id that the server gave. */
+  subscriptions: Map<unknown, (content: unknown) => void>
+  ended: Promise<RpcTransportError>
+  end(what: string): void
+}
+
+/**
+ * JSON-RPC over one WebSocket, which is opened with the first call, and again with the next one after it was closed.
+ * Messages of more than 128 MiB end it (undici's limit).
+ */
+export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSocketRpcClient {
+  const { url, timeoutMs = DEFAULT_TIMEOUT_MS, observer } = options
+  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
+  let opening: Promise<Connection> | undefined
+  let nextId = 1
+
+  const failure = (what: string, cause?: unknown): RpcTransportError =>
+    new RpcTransportError('rpc-transport', `${what} (${redact(url)})`, cause === undefined ? {} : { cause })
+
+  const open = (): Promise<Connection> => {
+    opening ??= connect().catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+  const connect = async (): Promise<Connection> => {
+    const socket = new WebSocket(url, { dispatcher: agent })
+    const pending = new Map<unknown, Pending>()
+    const subscriptions = new Map<unknown, (content: unknown) => void>()
+    const opened = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<RpcTransportError>()
+    const end = (what: string, cause?: unknown): void => {
+      clearTimeout(timer)
+      opening = undefined
+      const error = failure(what, cause)
+      opened.reject(error)
+      for (const waiting of pending.values()) waiting.reject(error)
+      pending.clear()
+      ended.resolve(error)
+      socket.close()
+    }
+    const timer = setTimeout(() => end(`no WebSocket within ${CONNECT_TIMEOUT_MS} ms`), CONNECT_TIMEOUT_MS)
+    socket.onopen = () => {
+      clearTimeout(timer)
+      opened.resolve()
+    }
+    socket.onerror = (event) => end('WebSocket failed', event.error)
+    socket.onclose = ({ code }) => end(`WebSocket was closed with code ${code}`)
+    socket.onmessage = ({ data }) => {
+      try {
+        const text = String(data)
+        const json: unknown = JSON.parse(text)
+        const messages = Array.isArray(json) ? json : [json]
+        for (const message of messages) take(message, Math.round(text.length / messages.length))
+      } catch (error) {
+        end('WebSocket brought what is no JSON-RPC', error)
+      }
+    }
+    const take = (message: unknown, bytes: number): void => {
+      if (typeof message !== 'object' || message === null) throw new TypeError('not an object')
+      if ('id' in message && message.id !== null) {
+        pending.get(message.id)?.resolve(message, bytes)
+        pending.delete(message.id)
+      } else if ('params' in message && typeof message.params === 'object' && message.params !== null) {
+        const { subscription, result } = message.params as { subscription?: unknown; result?: unknown }
+        subscriptions.get(subscription)?.(result)
+      } else if ('error' in message) {
+        // A batch as a whole: nobody can say whose.
+        for (const waiting of pending.values()) waiting.resolve(message, bytes)
+        pending.clear()
+      }
+    }
+    await opened.promise
+    return { socket, pending, subscriptions, ended: ended.promise, end }
+  }
+
+  const sendAll = async (
+    calls: readonly RpcCall[],
+    asBatch: boolean,
+    { signal, timeoutMs: limitMs = timeoutMs }: RequestOptions = {},
+  ): Promise<(JsonValue | JsonRpcError)[]> => {
+    signal?.throwIfAborted()
+    const startMs = performance.now()
+    const prepared = calls.map(({ method, params }) => {
+      const id = nextId++
+      const paramsText = JSON.stringify(params)
+      observer?.onRequest(method, paramsText.length)
+      return {
+        id,
+        method,
+        text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`,
+      }
+    })
+    const done = Promise.withResolvers<never>()
+    const what = calls.length === 1 ? calls[0]?.method : `batch of ${calls.length}`
+    const timer = setTimeout(() => {
+      const message = `${what}: no answer from ${redact(url)} within ${limitMs} ms`
+      done.reject(new RpcTransportError('rpc-timeout', message))
+    }, limitMs)
+    const onAbort = () => done.reject(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    let connection: Connection | undefined
+    const results: (JsonValue | JsonRpcError | undefined)[] = []
+    try {
+      const at = await Promise.race([open(), done.promise])
+      connection = at
+      const answers = prepared.map(
+        ({ id, method }, index) =>
+          new Promise<void>((resolve, reject) => {
+            at.pending.set(id, {
+              resolve(answer, bytes) {
+                const result = unwrapOrError(answer, method)
+                results[index] = result
+                const seen = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes: bytes }
+                observer?.onEnd(method, (performance.now() - startMs) / 1000, seen)
+                resolve()
+              },
+              reject,
+            })
+          }),
+      )
+      at.socket.send(asBatch ? `[${prepared.map(({ text }) => text)}]` : (prepared[0]?.text ?? ''))
+      await Promise.race([Promise.all(answers), done.promise])
+      return results.map((result) => result ?? null)
+    } catch (error) {
+      for (const [index, { id, method }] of prepared.entries()) {
+        connection?.pending.delete(id)
+        if (results[index] === undefined) observer?.onEnd(method, (performance.now() - startMs) / 1000, undefined)
+      }
+      // A link that has fallen silent does not close by itself: the next call opens another one.
+      if (error instanceof RpcTransportError && error.code === 'rpc-timeout') connection?.end('WebSocket fell silent')
+      throw error
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  return {
+    url,
+    async request(method, params, requestOptions) {
+      const [result] = await sendAll([{ method, params }], false, requestOptions)
+      if (result instanceof JsonRpcError) throw result
+      return result
+    },
+    batch: async (calls, requestOptions) => (calls.length === 0 ? [] : sendAll(calls, true, requestOptions)),
+    async subscribe(params, listener, signal) {
+      const connection = await open()
+      const [id] = await sendAll([{ method: 'eth_subscribe', params }], false, { signal })
+      if (id instanceof JsonRpcError) throw id
+      connection.subscriptions.set(id, listener)
+      const aborted = Promise.withResolvers<undefined>()
+      const onAbort = () => aborted.resolve(undefined)
+      signal.addEventListener('abort', onAbort, { once: true })
+      const error = await Promise.race([connection.ended, aborted.promise])
+      signal.removeEventListener('abort', onAbort)
+      connection.subscriptions.delete(id)
+      if (error !== undefined) throw error
+    },
+    async close() {
+      const connection = await opening?.catch(() => undefined)
+      connection?.socket.close()
+      await agent.destroy()
+    },
+  }
+}
