@@ -118,11 +118,7 @@ export const gethFlags = {
   }),
   enableTxPoolAdmission: admission,
 
-  poolNoLocals: flag.boolean(
-    POOL,
-    'txpool.nolocals',
-    'Hold transactions sent by RPC to --txpool.pricelimit and --miner.gasprice',
-  ),
+  poolNoLocals: flag.boolean(POOL, 'txpool.nolocals', 'Hold transactions sent by RPC to --miner.gasprice, too'),
   poolPriceLimit: wei(POOL, 'txpool.pricelimit', 1n, 'Least priority fee, in wei, of a transaction to be let in'),
   poolPriceBump: flag.integer(POOL, 'txpool.pricebump', 10, 'Percent by which a replacement must pay more'),
   poolGlobalSlots: flag.integer(POOL, 'txpool.globalslots', 5120, 'Executable transactions held, in slots of 32 KiB', {

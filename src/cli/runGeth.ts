@@ -175,8 +175,7 @@ function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>): re
 
 function poolOptions(values: GethValues) {
   return {
-    // All transactions come by RPC: geth calls them local, and lets those pay what they like.
-    priceLimitWei: values.poolNoLocals ? values.poolPriceLimit : 0n,
+    priceLimitWei: values.poolPriceLimit,
     priceBumpPercent: BigInt(values.poolPriceBump),
     globalSlots: values.poolGlobalSlots,
     globalQueue: values.poolGlobalQueue,

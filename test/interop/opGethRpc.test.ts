@@ -105,16 +105,17 @@ function visible(answer: unknown): unknown {
 }
 
 async function expectSame(calls: readonly Call[], port: 'eth' | 'engine' = 'eth'): Promise<void> {
-  for (const [method, ...params] of calls) {
+  const answers: { call: Call; mine: unknown; theirs: unknown }[] = []
+  for (const call of calls) {
+    const [method, ...params] = call
     const [[theirs], [mine]] = await Promise.all([
       geth[port].batch([{ method, params }]),
       ours[port].batch([{ method, params }]),
     ])
-    expect({ call: [method, ...params], answer: visible(mine) }).toEqual({
-      call: [method, ...params],
-      answer: withoutWitness(visible(theirs)),
-    })
+    answers.push({ call, mine: visible(mine), theirs: withoutWitness(visible(theirs)) })
   }
+  const shown = (side: 'mine' | 'theirs') => answers.map(({ call, [side]: answer }) => ({ call, answer }))
+  expect(shown('mine')).toEqual(shown('theirs'))
 }
 
 /** Without the members that this op-geth has and the Engine API has dropped again. */

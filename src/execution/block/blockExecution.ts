@@ -1,8 +1,7 @@
-import { DecodeError } from '../../lib/errors.ts'
+import { viewOf } from '../../lib/bytes.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
-import { L1_BLOCK_ADDRESS, MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
+import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
 import { daFootprint } from '../../rollup/protocol/fees.ts'
-import { parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
 import type { DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
 import { emptyActivationFork } from '../chain/chainConfig.ts'
@@ -14,6 +13,11 @@ import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms }
 import { executeDeposit, executeSigned, type FeeSchedule, type TransactionOutcome } from './executeTransaction.ts'
 import { createFeeSchedule } from './feeSchedule.ts'
 import { type BlockStart, beginBlock } from './systemCalls.ts'
+
+/** Lengths of L1 info (specs: isthmus/l1-attributes, jovian/l1-attributes); op-geth's CalcDAFootprint goes by them. */
+const ISTHMUS_L1_INFO_BYTES = 176
+const JOVIAN_L1_INFO_BYTES = 178
+const DA_FOOTPRINT_SCALAR_OFFSET = 176
 
 /** What executing a block amounts to: to be compared with a header, or to become one. */
 export interface ExecutionResult {
@@ -44,6 +48,8 @@ export class BlockExecution {
   private footprint = 0n
   private daFootprintScalar: number | undefined
   private tips = 0n
+  /** Jovian: length of the first deposit's data. */
+  private l1InfoBytes: number | undefined
   /** Whose activation block this is, if it may hold nothing but deposits. */
   private emptyFork: string | undefined
 
@@ -90,6 +96,18 @@ export class BlockExecution {
     return outcome
   }
 
+  /**
+   * Jovian: the first transaction must be a deposit with L1 info. Called after the last one. Throws ChainError
+   * `invalidBlock`.
+   */
+  checkL1Info(): void {
+    if (!this.env.block.rules.jovian) return
+    if (this.l1InfoBytes === undefined) throw new ChainError('invalidBlock', 'missing deposit transaction')
+    if (this.l1InfoBytes === ISTHMUS_L1_INFO_BYTES || this.l1InfoBytes >= JOVIAN_L1_INFO_BYTES) return
+    const text = `L1 info of ${this.l1InfoBytes} bytes has no DA footprint gas scalar`
+    throw new ChainError('invalidBlock', text)
+  }
+
   /** Hashes the state. Transactions may not be added afterwards. */
   finish(): ExecutionResult {
     const { rules } = this.env.block
@@ -130,12 +148,9 @@ export class BlockExecution {
 
   /** From the L1-info deposit; the Jovian activation block's still has the form of before, without the scalar. */
   private noteL1Info(tx: DepositTransaction): void {
-    if (tx.to !== L1_BLOCK_ADDRESS) return
-    try {
-      this.daFootprintScalar = parseL1Info(tx.data).daFootprintGasScalar
-    } catch (error) {
-      // The deposit executes like any other; what it lacks shows when a signed transaction follows.
-      if (!(error instanceof DecodeError)) throw error
+    this.l1InfoBytes = tx.data.length
+    if (tx.data.length >= JOVIAN_L1_INFO_BYTES) {
+      this.daFootprintScalar = viewOf(tx.data).getUint16(DA_FOOTPRINT_SCALAR_OFFSET)
     }
   }
 

@@ -146,6 +146,23 @@ describe('a block under construction', () => {
     expect(block.header.gasUsed).toBeLessThanOrEqual(200_000n)
   })
 
+  it('is filled up to the effective gas limit only, whatever is forced', async () => {
+    const pool = new SlowPool()
+    const forced = deposit({ mint: 5n, gasLimit: 500_000n }).raw
+    const [first, dear, last] = [transfer(1), transfer(2, 0, 50_001n), transfer(3)]
+    pool.transactions.push(first, dear, last)
+    const limited: TxSource = {
+      effectiveGasLimit: 92_000n,
+      added: (signal) => pool.added(signal),
+      best: () => pool.best(),
+    }
+    const job = await scene(limited, { transactions: [forced, forced] }).start()
+    const { block } = await job.seal()
+    // Two deposits of 21,000 gas, then 50,000 are left.
+    expect(block.transactions.slice(2).map(({ hash }) => hash)).toEqual([first.hash, last.hash])
+    expect(block.header.gasLimit).toBe(30_000_000n)
+  })
+
   it('fails at the start when a forced transaction cannot be used', async () => {
     const bad = scene(undefined, { transactions: [transfer(1, 9).raw] })
     await expect(bad.start()).rejects.toMatchObject({

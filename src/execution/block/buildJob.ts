@@ -147,6 +147,12 @@ export class OpBuildJob implements BuildJob {
       }
       this.transactions.push(tx)
     }
+    try {
+      // With a pool the first deposit is among the forced ones all the same.
+      this.execution.checkL1Info()
+    } catch (error) {
+      throw new ChainError('buildFailed', describeError(error), { cause: error })
+    }
   }
 
   /**
@@ -173,10 +179,14 @@ export class OpBuildJob implements BuildJob {
     const { execution } = this
     const { baseFee } = execution.env.block
     const cursor = txSource.best(baseFee)
+    const effectiveGasLimit = txSource.effectiveGasLimit ?? 0n
+    const { gasLimit } = execution.env.block
+    const withheldGas = effectiveGasLimit > 0n && effectiveGasLimit < gasLimit ? gasLimit - effectiveGasLimit : 0n
     for (;;) {
       const tx = cursor.peek()
-      if (tx === undefined || isOver() || execution.gasLeft < MIN_TX_GAS) return
-      if (tx.gasLimit > execution.gasLeft || !execution.mayTake(tx)) cursor.skipSender()
+      const gasLeft = execution.gasLeft - withheldGas
+      if (tx === undefined || isOver() || gasLeft < MIN_TX_GAS) return
+      if (tx.gasLimit > gasLeft || !execution.mayTake(tx)) cursor.skipSender()
       else if (!this.fitsDaSize(tx, txSource.maxDaSize?.() ?? {})) cursor.skipSender()
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
       else if (await this.tryAdd(tx)) cursor.next()

@@ -191,6 +191,12 @@ describe('a set-code transaction (EIP-7702)', () => {
     expect(world.code(authority).length).toBe(0)
   })
 
+  it('is read without recovering its signers', () => {
+    const [entry] = setCode().authorizationList ?? []
+    expect(Object.getOwnPropertyDescriptor(entry, 'authority')?.get).toBeTypeOf('function')
+    expect(entry?.authority).toBe(authority)
+  })
+
   it('is refused before Isthmus', async () => {
     const { execution } = blockWith({ fork: 'holocene' })
     await expect(execution.add(setCode())).rejects.toThrow('transaction type not supported')
@@ -280,6 +286,19 @@ describe('the DA footprint (Jovian)', () => {
     expect(execution.mayTake(transfer())).toBe(false)
     await expect(execution.add(transfer())).rejects.toThrow('non-deposit transactions in Jovian activation block')
     expect(execution.finish().daFootprint).toBe(0n)
+  })
+
+  it.each([
+    { id: 'of Isthmus, in the activation block', bytes: 176, isGood: true },
+    { id: 'of Jovian', bytes: 178, isGood: true },
+    { id: 'one byte short', bytes: 177, isGood: false },
+    { id: 'empty', bytes: 0, isGood: false },
+  ])('a block whose only transaction is L1 info $id', async ({ bytes, isGood }) => {
+    const { execution } = blockWith({ fork: 'jovian' })
+    expect(() => execution.checkL1Info()).toThrow('missing deposit transaction')
+    await execution.add(deposit({ to: L1_BLOCK_ADDRESS, data: new Uint8Array(bytes) }))
+    if (isGood) execution.checkL1Info()
+    else expect(() => execution.checkL1Info()).toThrow(`L1 info of ${bytes} bytes has no DA footprint gas scalar`)
   })
 
   it('needs an L1-info deposit first', async () => {

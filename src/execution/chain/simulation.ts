@@ -27,8 +27,8 @@ export interface Simulated extends CallResult {
 
 /** EIP-3529. */
 const MAX_REFUND_QUOTIENT = 5n
-/** What geth takes when there is no cap (math.MaxUint64 / 2). */
-const UNLIMITED_GAS = 2n ** 63n - 1n
+/** What the opcode loop counts; nobody waits for as much. */
+const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
  * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not looked at, and
@@ -63,7 +63,8 @@ interface GasPrices {
 
 async function run(env: Environment, request: CallRequest, price: GasPrices): Promise<Simulated> {
   const { world, block } = env
-  const { from = ZERO_ADDRESS, to = null, gas = UNLIMITED_GAS, value = 0n, data = new Uint8Array() } = request
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array() } = request
+  const gas = smaller(request.gas ?? UNLIMITED_GAS, UNLIMITED_GAS)
   const { accessList = [] } = request
   const balance = world.balance(from)
   const cost = gas * price.cap + value
@@ -151,6 +152,10 @@ function touched({ evm }: Environment, from: Hex, to: Hex): AccessListEntry[] {
     entries.push({ address, storageKeys: [...slots].map((slot): Hex => `0x${slot}`) })
   }
   return entries
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }
 
 function larger(a: bigint, b: bigint): bigint {

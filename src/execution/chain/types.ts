@@ -84,6 +84,8 @@ export interface TxSource {
   best(baseFee: bigint): TxCursor
   /** Resolves once transactions were added after the call; the builder then asks for a new cursor. Rejects on abort. */
   added(signal: AbortSignal): Promise<void>
+  /** Gas up to which blocks are filled, where that is less than their limit; 0 and absent = none. */
+  readonly effectiveGasLimit?: bigint
   /** Limits on what a block takes from this source; read for each transaction. */
   maxDaSize?(): DaSizeLimits
 }

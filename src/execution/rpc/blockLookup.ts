@@ -1,6 +1,5 @@
-import type { Hex } from '../../lib/hex.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
-import type { Block, BlockHeader } from '../chain/block.ts'
+import type { BlockHeader } from '../chain/block.ts'
 import type { Chain, StateReader } from '../chain/types.ts'
 import type { BlockSelector } from './params.ts'
 
@@ -43,14 +42,6 @@ export async function requireHeader(chain: Lookup, selector: BlockSelector): Pro
   const header = await findHeader(chain, selector)
   if (header === undefined) throw serverError('header not found')
   return header
-}
-
-export async function findBlock(
-  chain: Lookup & Pick<Chain, 'blockByHash'>,
-  selector: BlockSelector,
-): Promise<Block | undefined> {
-  const hash: Hex | undefined = (await findHeader(chain, selector))?.hash
-  return hash === undefined ? undefined : chain.blockByHash(hash)
 }
 
 export async function requireState(

@@ -1,6 +1,6 @@
 import { toQuantity } from '../../lib/hex.ts'
 import type { Block } from '../chain/block.ts'
-import { findBlock, findHeader, findLabelledHeader } from './blockLookup.ts'
+import { findLabelledHeader } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import { formatBlock, formatHeader } from './formatBlock.ts'
 import { formatReceipt } from './formatReceipt.ts'
@@ -15,7 +15,8 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
     return formatBlock(block, full ? await chain.receipts(block.header.hash) : undefined)
   }
   const transactionAt = async (selector: BlockSelector, index: number): Promise<JsonRecord | null> => {
-    const block = await findBlock(chain, selector)
+    const header = await findLabelledHeader(chain, selector)
+    const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
     const transaction = block?.transactions[index]
     if (block === undefined || transaction === undefined) return null
     const receipt = (await chain.receipts(block.header.hash))?.[index]
@@ -23,12 +24,13 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
   }
   const byHash = (hash: `0x${string}`): BlockSelector => ({ kind: 'hash', hash, requireCanonical: false })
   const transactionCount = async (selector: BlockSelector) => {
-    const block = await findBlock(chain, selector)
+    const header = await findLabelledHeader(chain, selector)
+    const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
     return block === undefined ? null : toQuantity(block.transactions.length)
   }
   // Blocks of an OP Stack chain have no uncles.
   const uncleCount = async (selector: BlockSelector) =>
-    (await findHeader(chain, selector)) === undefined ? null : '0x0'
+    (await findLabelledHeader(chain, selector)) === undefined ? null : '0x0'
 
   return {
     eth_blockNumber: method([], () => toQuantity(chain.head().number)),
@@ -60,7 +62,7 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
       transactionAt(byHash(hash), index),
     ),
     eth_getBlockReceipts: method([param.blockSelector], async ([selector]) => {
-      const header = await findHeader(chain, selector)
+      const header = await findLabelledHeader(chain, selector)
       if (header === undefined) return null
       const receipts = await chain.receipts(header.hash)
       return receipts?.map((receipt) => formatReceipt(receipt, header.timestamp)) ?? null

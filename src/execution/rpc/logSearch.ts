@@ -1,4 +1,4 @@
-import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { invalidParams, JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { Chain } from '../chain/types.ts'
@@ -67,13 +67,14 @@ async function readRange(
   const numberOf = async (selector: typeof from): Promise<number> => {
     if (selector === undefined) return head
     if (selector.kind === 'number') return selector.number
-    if (selector.kind === 'label' && selector.label === 'pending') throw serverError('pending logs are not supported')
+    if (selector.kind === 'label' && selector.label === 'pending') throw invalidParams('pending logs are not supported')
     const header = await findHeader(chain, selector)
     if (header !== undefined) return header.number
     throw serverError(selector.kind === 'label' ? `${selector.label} header not found` : 'header not found')
   }
   const first = await numberOf(from)
   const last = await numberOf(to)
-  if (first > last && from !== undefined && to !== undefined) throw serverError('invalid block range params')
-  return [first, Math.min(last, head)]
+  if (first > last) throw invalidParams('invalid block range params')
+  if (last > head) throw invalidParams('block range extends beyond current head block')
+  return [first, last]
 }

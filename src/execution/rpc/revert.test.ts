@@ -26,9 +26,9 @@ it('a panic', () => {
 it('a custom error and no data give no reason', () => {
   expect(revertError(fromHex('0xdeadbeef')).message).toBe('execution reverted')
   expect(revertError(new Uint8Array())).toMatchObject({
-    rpcCode: -32000,
+    rpcCode: 3,
     message: 'execution reverted',
-    data: undefined,
+    data: '0x',
   })
 })
 

@@ -1,6 +1,6 @@
 import { bytesToBigInt } from '../../lib/bytes.ts'
 import { toHex } from '../../lib/hex.ts'
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 
 /** geth's code for a reverted call: `data` carries what the contract returned. */
 export const RPC_EXECUTION_REVERTED = 3
@@ -24,8 +24,6 @@ const PANIC_REASONS: Readonly<Record<string, string>> = {
 }
 
 export function revertError(returnData: Uint8Array): JsonRpcError {
-  // Without data geth uses its general code.
-  if (returnData.length === 0) return new JsonRpcError(RPC_SERVER_ERROR, 'execution reverted')
   const reason = revertReason(returnData)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
   return new JsonRpcError(RPC_EXECUTION_REVERTED, message, { data: toHex(returnData) })

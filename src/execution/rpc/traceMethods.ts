@@ -13,7 +13,7 @@ interface TraceOptions {
   showStack: boolean
   showStorage: boolean
   showMemory: boolean
-  /** Steps to show; the others are run all the same. */
+  /** Characters of answer after which no more steps are shown; they are run all the same. */
   limit: number | undefined
 }
 
@@ -29,8 +29,8 @@ export function createTraceMethods({ chain }: Pick<RpcModules, 'chain'>): Method
     debug_traceTransaction: method([hash, traceOptions], async ([wanted, options], { signal }) => {
       const logger = new StructLogger(options)
       const result = await chain.traceTransaction(wanted, (step) => logger.add(step), {
-        // One more than is shown: it tells what an SLOAD read, and that there are more.
-        maxSteps: (options.limit ?? MAX_STEPS) + 1,
+        // One more than is shown: it tells what an SLOAD read, and that there are more. A step has 50 characters at least.
+        maxSteps: Math.min(MAX_STEPS, Math.ceil((options.limit ?? Number.POSITIVE_INFINITY) / 50) + 1) + 1,
         withoutMemory: !options.showMemory,
         client: signal,
       })
@@ -38,8 +38,7 @@ export function createTraceMethods({ chain }: Pick<RpcModules, 'chain'>): Method
       return {
         gas: Number(result.gasUsed),
         failed: result.failure !== undefined,
-        // Without 0x, as geth has it.
-        returnValue: toHex(result.returnData).slice(2),
+        returnValue: toHex(result.returnData),
         structLogs: logger.finish(result.failure),
       }
     }),
@@ -56,6 +55,8 @@ class StructLogger {
   private readonly storages = new Map<Hex, Record<string, string>>()
   private isComplete = true
   private words = 0
+  /** Of the steps shown, where there is a limit. */
+  private characters = 0
   private loading: { log: StructLog; slot: string; address: Hex; depth: number } | undefined
 
   constructor(options: TraceOptions) {
@@ -65,7 +66,9 @@ class StructLogger {
   add(step: TraceStep): void {
     this.settleLoad(step)
     const { limit, showStack, showMemory } = this.options
-    if (limit !== undefined && this.logs.length >= limit) {
+    const last = this.logs.at(-1)
+    if (limit !== undefined && last !== undefined && this.isComplete) this.characters += JSON.stringify(last).length
+    if (limit !== undefined && this.characters > limit) {
       this.isComplete = false
       return
     }
@@ -83,7 +86,7 @@ class StructLogger {
     }
     if (step.refund !== 0n) log.refund = Number(step.refund)
     if (showStack) log.stack = step.stack.map(toQuantity)
-    if (showMemory) log.memory = words(step.memory)
+    if (showMemory && step.memory.length > 0) log.memory = words(step.memory)
     this.addStorage(step, log)
     this.logs.push(log)
   }

@@ -6,6 +6,7 @@ import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from '../txPool/index.ts'
+import { TX_MAX_BYTES } from '../txPool/options.ts'
 import { serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
 import { formatReceipt } from './formatReceipt.ts'
@@ -80,6 +81,9 @@ function readTransaction(raw: Uint8Array): SignedTransaction {
   const type = raw[0]
   if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
   // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
+  if (raw.length > TX_MAX_BYTES) {
+    throw new TxPoolError('oversizedData', `transaction size ${raw.length}, limit ${TX_MAX_BYTES}`)
+  }
   if (type < 0xc0 && type !== 1 && type !== 2 && type !== 4) throw new TxPoolError('typeNotSupported')
   try {
     return decodeSignedTransaction(raw)

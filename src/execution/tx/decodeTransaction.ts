@@ -159,8 +159,20 @@ function decodeAuthorizations(item: RlpItem | undefined): Authorization[] {
       r: rlpBigInt(fields[4], 'authorization r'),
       s: rlpBigInt(fields[5], 'authorization s'),
     }
-    return { ...authorization, authority: recoverAuthority(fields, authorization) }
+    return withAuthority(fields, authorization)
   })
+}
+
+/** The signer is recovered when first asked for: thousands of entries may stand in what is refused for its size. */
+function withAuthority(fields: RlpItem[], authorization: Omit<Authorization, 'authority'>): Authorization {
+  let recovered: { authority: Hex | undefined } | undefined
+  return {
+    ...authorization,
+    get authority() {
+      recovered ??= { authority: recoverAuthority(fields, authorization) }
+      return recovered.authority
+    },
+  }
 }
 
 const AUTHORIZATION_MAGIC = 0x05

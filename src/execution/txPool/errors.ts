@@ -15,6 +15,7 @@ export const POOL_ERROR_TEXTS = {
   intrinsicGas: 'intrinsic gas too low',
   floorDataGas: 'insufficient gas for floor data gas cost',
   emptyAuthorizationList: 'set code transaction must have at least one authorization tuple',
+  tipTooLow: 'transaction gas price below minimum',
   underpriced: 'transaction underpriced',
   replacementUnderpriced: 'replacement transaction underpriced',
   nonceTooLow: 'nonce too low',

@@ -22,7 +22,7 @@ export interface TxPoolOptions {
 }
 
 export const DEFAULT_TX_POOL_OPTIONS: Readonly<TxPoolOptions> = {
-  priceLimitWei: 0n,
+  priceLimitWei: 1n,
   priceBumpPercent: 10n,
   globalSlots: 5120,
   globalQueue: 1024,

@@ -114,7 +114,11 @@ describe('what the pool refuses, in the words of geth', () => {
       fields: { gasLimit: 24_999n, data: new Uint8Array(100).fill(1) },
       error: 'insufficient gas for floor data gas cost: gas 24999, minimum needed 25000',
     },
-    { id: 'no tip', fields: { maxPriorityFeePerGas: 0n }, error: /^transaction underpriced/ },
+    {
+      id: 'no tip',
+      fields: { maxPriorityFeePerGas: 0n },
+      error: 'transaction gas price below minimum: gas tip cap 0, minimum needed 1',
+    },
     {
       id: 'too large',
       fields: { data: new Uint8Array(130_000 + 2000), gasLimit: 3_000_000n },
@@ -217,7 +221,7 @@ describe('order for the block builder', () => {
   })
 
   it('without limits a transaction may pay no tip at all', async () => {
-    createPool()
+    createPool({ priceLimitWei: 0n })
     await pool.add(tx(1, { maxPriorityFeePerGas: 0n }))
     expect(walk()).toHaveLength(1)
   })

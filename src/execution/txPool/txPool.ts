@@ -123,6 +123,10 @@ export class TxPool implements TxSource {
     return createTxCursor(lanes(this.senders.values()), baseFee, this.options.minBlockTipWei)
   }
 
+  get effectiveGasLimit(): bigint {
+    return this.options.effectiveGasLimit
+  }
+
   maxDaSize(): DaSizeLimits {
     return this.daLimits
   }

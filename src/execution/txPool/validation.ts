@@ -58,7 +58,7 @@ export function checkTransaction(
   if (gasLimit < floor) throw new TxPoolError('floorDataGas', `gas ${gasLimit}, minimum needed ${floor}`)
   if (maxPriorityFeePerGas < options.priceLimitWei) {
     const detail = `gas tip cap ${maxPriorityFeePerGas}, minimum needed ${options.priceLimitWei}`
-    throw new TxPoolError('underpriced', detail)
+    throw new TxPoolError('tipTooLow', detail)
   }
   if (type === 4 && authorizationCount === 0) throw new TxPoolError('emptyAuthorizationList')
 }

@@ -72,6 +72,8 @@ export class FastEvm extends EVM {
 
   private async interpret(message: Message, options: Parameters<EVM['runInterpreter']>[1] = {}): Promise<ExecResult> {
     const { code, to, gasLimit } = message
+    // Whichever loop runs it, the calls within see this message's block and state.
+    if (message.depth === 0) this.host = undefined
     if (
       this.usesReferenceLoop ||
       !(code instanceof Uint8Array) ||
@@ -80,8 +82,8 @@ export class FastEvm extends EVM {
     ) {
       return super.runInterpreter(message, options)
     }
-    if (message.depth === 0) this.host = this.createHost(message)
-    const host = this.host ?? this.createHost(message)
+    this.host ??= this.createHost(message)
+    const { host } = this
     const frame = new Frame(
       {
         program: programOf(code),
