@@ -8,6 +8,7 @@ import {
   type L1,
   withConfirmationDepth,
 } from '../l1/index.ts'
+import { createCacheMetrics } from '../lib/cacheMetrics.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
@@ -18,10 +19,11 @@ import { loadJwtSecret } from '../lib/jwt.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { P2pNode, P2pOptions } from '../p2p/index.ts'
-import { createAttributesBuilder, createDerivationPipeline } from '../rollup/derive/index.ts'
+import { createAttributesBuilder, createDerivationPipeline, type DerivationListener } from '../rollup/derive/index.ts'
 import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
 import { bootnodesOf } from '../rollup/networks/bootnodes.ts'
 import {
+  createDerivationMetrics,
   createNodeMetrics,
   createRollupNode,
   createSequencerState,
@@ -96,11 +98,15 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         // Deposits and system config updates are all that this node reads of receipts.
         logAddresses: [config.depositContractAddress, config.l1SystemConfigAddress],
         transactionsTo: [config.batchInboxAddress],
+        watchCache: createCacheMetrics(registry, 'op_node_default_l1_source_cache'),
       },
     )
     opened.defer(() => l1Endpoints.close())
     const l1 = l1Endpoints.client
-    const engine = createEngineClient({ rpc: engineRpc }, config, { timeoutMs: values.l2EngineRpcTimeout })
+    const engine = createEngineClient({ rpc: engineRpc }, config, {
+      timeoutMs: values.l2EngineRpcTimeout,
+      watchCache: createCacheMetrics(registry, 'op_node_default_l2_source_cache'),
+    })
     const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config, { confirmations: values.verifierL1Confs })
     // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
     const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
@@ -129,13 +135,18 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     const confirmedL1 = withConfirmationDepth(l1Ahead, values.verifierL1Confs, () => l1HeadNumber)
     const recorder = new DerivationRecorder({ clock })
+    const countEvent = createDerivationMetrics(registry)
+    const listener: DerivationListener = (event) => {
+      recorder.listen(event)
+      countEvent(event)
+    }
     const pipeline = createDerivationPipeline(
       {
         l1: confirmedL1,
         l2: engine,
         ...(blobsAhead === undefined ? {} : { blobs: blobsAhead }),
         logger: logger.child({ module: 'derivation' }),
-        listener: recorder.listen,
+        listener,
         clock,
       },
       config,

@@ -1,3 +1,4 @@
+import type { CacheWatch } from '../lib/cacheMetrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
@@ -51,6 +52,8 @@ export interface L1ClientOptions {
    * they have none, its receipts are not fetched at all, and none are given; a trusted endpoint's filter is not believed.
    */
   logAddresses?: readonly Hex[]
+  /** Is told of each cache, for metrics. */
+  watchCache?: CacheWatch
   /** Recipients whose transactions are kept (after verification). Default: all. */
   transactionsTo?: readonly Hex[]
 }
@@ -75,6 +78,9 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   const transactionHashes = new PromiseCache<readonly Hex[]>(receiptsCacheSize)
   const transactionsCache = new PromiseCache<BlockTransactions>(options.transactionsCacheSize ?? 320)
   const receiptsCache = new PromiseCache<BlockReceipts>(receiptsCacheSize)
+  options.watchCache?.('headers', headers)
+  options.watchCache?.('txs', transactionsCache)
+  options.watchCache?.('receipts', receiptsCache)
   const { logAddresses, transactionsTo } = options
   const keepLog = addressFilter(logAddresses)
   const keepRecipient = addressFilter(transactionsTo)

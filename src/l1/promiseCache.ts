@@ -1,3 +1,5 @@
+import { newCacheCounts } from '../lib/cacheMetrics.ts'
+
 /**
  * Remembers the newest `capacity` results by key, least recently used out first. What is under way is shared by all who ask;
  * what failed, or is `undefined`, is forgotten and asked for again.
@@ -5,6 +7,7 @@
 export class PromiseCache<V> {
   private readonly entries = new Map<string, Promise<V>>()
   private readonly capacity: number
+  readonly counts = newCacheCounts()
 
   constructor(capacity: number) {
     this.capacity = capacity
@@ -19,8 +22,10 @@ export class PromiseCache<V> {
     if (known !== undefined) {
       this.entries.delete(key)
       this.entries.set(key, known)
+      this.counts.hits++
       return known
     }
+    this.counts.misses++
     const loading = load()
     this.put(key, loading)
     loading.then(
@@ -40,7 +45,11 @@ export class PromiseCache<V> {
   put(key: string, value: Promise<V>): void {
     this.entries.delete(key)
     this.entries.set(key, value)
-    if (this.entries.size <= this.capacity) return
+    if (this.entries.size <= this.capacity) {
+      this.counts.added++
+      return
+    }
+    this.counts.evicting++
     const oldest = this.entries.keys().next()
     if (!oldest.done) this.entries.delete(oldest.value)
   }

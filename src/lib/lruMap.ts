@@ -1,3 +1,5 @@
+import { newCacheCounts } from './cacheMetrics.ts'
+
 /**
  * Map that forgets the entry used longest ago once it holds more than `maxEntries`. Until it is half full a use is not
  * noted: what is in use later is noted by the time that anything is forgotten.
@@ -7,13 +9,20 @@ export class LruMap<K, V> {
   private readonly maxEntries: number
   /** Last in the map; undefined: not known. */
   private newest: K | undefined
+  readonly counts = newCacheCounts()
 
   constructor(maxEntries: number) {
     this.maxEntries = maxEntries
   }
 
+  get size(): number {
+    return this.entries.size
+  }
+
   get(key: K): V | undefined {
     const value = this.entries.get(key)
+    if (value === undefined) this.counts.misses++
+    else this.counts.hits++
     if (value === undefined || key === this.newest || this.entries.size < this.maxEntries / 2) return value
     this.entries.delete(key)
     this.entries.set(key, value)
@@ -25,7 +34,11 @@ export class LruMap<K, V> {
     this.entries.delete(key)
     this.entries.set(key, value)
     this.newest = key
-    if (this.entries.size <= this.maxEntries) return
+    if (this.entries.size <= this.maxEntries) {
+      this.counts.added++
+      return
+    }
+    this.counts.evicting++
     const oldest = this.entries.keys().next()
     if (oldest.done !== true) this.entries.delete(oldest.value)
   }

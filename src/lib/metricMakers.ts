@@ -6,7 +6,50 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
  */
 export function createMetricMakers(registry: Registry, prefix: string) {
   const registers = [registry]
+  /** Plain numbers, made into metrics at each scrape: some events come by the ten thousand a second. */
+  const countEvents = (name: string, help: string, label: string | undefined) => {
+    const seen = new Map<string, { count: number; lastMs: number }>()
+    const labelNames = label === undefined ? [] : [label]
+    const labels = (value: string): Record<string, string> => (label === undefined ? {} : { [label]: value })
+    // One without labels is there from the start.
+    if (label === undefined) seen.set('', { count: 0, lastMs: 0 })
+    new Counter({
+      name: `${prefix}${name}_total`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset()
+        for (const [value, { count }] of seen) this.inc(labels(value), count)
+      },
+    })
+    new Gauge({
+      name: `${prefix}last_${name}_unix`,
+      help: `Time of the last of: ${help}`,
+      labelNames,
+      registers,
+      collect() {
+        for (const [value, { lastMs }] of seen) this.set(labels(value), Math.floor(lastMs / 1000))
+      },
+    })
+    return (value: string) => {
+      const known = seen.get(value)
+      if (known === undefined) seen.set(value, { count: 1, lastMs: Date.now() })
+      else {
+        known.count++
+        known.lastMs = Date.now()
+      }
+    }
+  }
   return {
+    /** op-node counts an event (`<name>_total`) and says when it was last (`last_<name>_unix`). */
+    event(name: string, help: string): () => void {
+      const count = countEvents(name, help, undefined)
+      return () => count('')
+    },
+    /** As `event`, told apart by a label. */
+    eventByLabel: (name: string, help: string, label: string): ((value: string) => void) =>
+      countEvents(name, help, label),
     gauge: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Gauge<L>({ name: prefix + name, help, labelNames: [...labelNames], registers }),
     counter: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>

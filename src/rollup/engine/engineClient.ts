@@ -1,3 +1,4 @@
+import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
@@ -30,6 +31,8 @@ export interface EngineClient extends Engine {
 export interface EngineClientOptions {
   /** op-node's `l2.engine-rpc-timeout`. */
   timeoutMs?: number
+  /** Is told of each cache, for metrics. */
+  watchCache?: CacheWatch
 }
 
 /** Blocks kept in memory: what was just inserted is read again when its batch arrives from L1. */
@@ -46,6 +49,8 @@ export function createEngineClient(
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const payloads = new LruMap<Hex, PayloadEnvelope>(CACHED_BLOCKS)
   const refs = new LruMap<Hex, L2BlockRef>(CACHED_BLOCKS)
+  options.watchCache?.('payloads', payloads)
+  options.watchCache?.('blockrefs', refs)
   const isIsthmus = (timestamp: number) => isForkActive(config, 'isthmus', timestamp)
   const isEcotone = (timestamp: number) => isForkActive(config, 'ecotone', timestamp)
 

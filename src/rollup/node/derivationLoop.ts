@@ -268,6 +268,7 @@ export class DerivationLoop {
         this.stepAhead = undefined
       })
       if (result.kind === 'attributes') this.derived = result.derived
+      if (result.kind === 'origin') this.modules.metrics.l1Ref('l1_derived', result.origin)
       if (result.kind === 'origin' || result.kind === 'idle') {
         await this.modules.safeHeads?.flush()
         await controller.updateForkchoice()

@@ -1,4 +1,5 @@
 export type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+export { createDerivationMetrics } from './derivationMetrics.ts'
 export { DerivationRecorder } from './derivationRecorder.ts'
 export type { DerivationState, DerivationStatus } from './derivationStatus.ts'
 export { createNodeMetrics, type NodeMetrics } from './metrics.ts'

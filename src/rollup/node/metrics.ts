@@ -1,15 +1,26 @@
 import type { Registry } from 'prom-client'
+import type { Hex } from '../../lib/hex.ts'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import { isDepositTx } from '../protocol/index.ts'
 import type { L1BlockRef, L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 
+import { createRefMetrics } from './refMetrics.ts'
+
 export type L1RefName = 'l1_head' | 'l1_safe' | 'l1_finalized' | 'l1_derived'
-export type L2RefName = 'l2_unsafe' | 'l2_safe' | 'l2_pending_safe' | 'l2_finalized'
+export type L2RefName =
+  | 'l2_unsafe'
+  | 'l2_cross_unsafe'
+  | 'l2_safe'
+  | 'l2_local_safe'
+  | 'l2_pending_safe'
+  | 'l2_finalized'
 
 export type NodeMetrics = ReturnType<typeof createNodeMetrics>
 
 /** Seconds; op-node's buckets. */
 const SEALING_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
+/** op-node's. */
+const REORG_BUCKETS = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 20.5, 50.5, 100.5] as const
 const BUILDING_DIFF_BUCKETS = [...SEALING_BUCKETS.map((seconds) => -seconds).reverse(), ...SEALING_BUCKETS]
 
 /**
@@ -17,16 +28,14 @@ const BUILDING_DIFF_BUCKETS = [...SEALING_BUCKETS.map((seconds) => -seconds).rev
  * counted by the p2p room.
  */
 export function createNodeMetrics(registry: Registry) {
-  const { counter, gauge, histogram, watched } = createMetricMakers(registry, 'op_node_default_')
-  const refLabels = ['layer', 'type'] as const
-  const refNumber = gauge('refs_number', 'Number of a tracked block', refLabels)
-  const refTime = gauge('refs_time', 'Timestamp of a tracked block', refLabels)
-  const refSequence = gauge('refs_seqnr', 'Sequence number of a tracked L2 block', refLabels)
+  const { counter, gauge, histogram, watched, event } = createMetricMakers(registry, 'op_node_default_')
+  const refs = createRefMetrics(registry)
   const info = gauge('info', 'Version of the node', ['version'])
   const up = gauge('up', '1 once the node has started')
   const idle = gauge('derivation_idle', '1 while derivation waits for a new L1 block')
-  const resets = counter('pipeline_resets_total', 'Resets of the derivation pipeline')
-  const derivationErrors = counter('derivation_errors_total', 'Errors of derivation steps')
+  const resets = event('pipeline_resets', 'Resets of the derivation pipeline')
+  const derivationErrors = event('derivation_errors', 'Errors of derivation steps')
+  const reorgDepth = histogram('l1_reorg_depth', 'L1 blocks that went with a reorg', { buckets: REORG_BUCKETS })
   const sequencedTransactions = counter('transactions_sequenced_total', 'Transactions in blocks of this sequencer', [
     'type',
   ])
@@ -50,18 +59,16 @@ export function createNodeMetrics(registry: Registry) {
       info.set({ version }, 1)
       up.set(1)
     },
-    l1Ref(type: L1RefName, ref: L1BlockRef): void {
-      refNumber.set({ layer: 'l1', type }, ref.number)
-      refTime.set({ layer: 'l1', type }, ref.timestamp)
+    l1Ref: (type: L1RefName, ref: L1BlockRef) => refs.l1(type, ref),
+    l2Ref: (type: L2RefName, ref: L2BlockRef) => refs.l2(type, ref),
+    /** A block came by gossip, on request, or from an operator. */
+    receivedPayload({ payload: { blockNumber, blockHash, timestamp } }: PayloadEnvelope): void {
+      refs.block('received_payload', { number: blockNumber, hash: blockHash, timestamp })
     },
-    l2Ref(type: L2RefName, ref: L2BlockRef): void {
-      refNumber.set({ layer: 'l2', type }, ref.number)
-      refTime.set({ layer: 'l2', type }, ref.timestamp)
-      refSequence.set({ layer: 'l2', type }, ref.sequenceNumber)
-    },
+    l1Reorg: (depth: number) => reorgDepth.observe(depth),
     derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
-    pipelineReset: () => resets.inc(),
-    derivationError: () => derivationErrors.inc(),
+    pipelineReset: resets,
+    derivationError: derivationErrors,
     /** A block of the sequencer's own is complete. */
     sealed({ payload }: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void {
       const deposits = payload.transactions.filter(isDepositTx).length
@@ -77,18 +84,11 @@ export function createNodeMetrics(registry: Registry) {
     sequencerReset: sequencerResets,
     watchSequencer: (isActive: () => boolean) =>
       watched('sequencer_active', '1 while this node makes the blocks', () => (isActive() ? 1 : 0)),
-    unsafeQueue(length: number, bytes: number): void {
+    /** `lowest`: the block that waits with the lowest number. */
+    unsafeQueue(length: number, bytes: number, lowest?: { number: number; hash: Hex }): void {
+      if (lowest !== undefined) refs.block('l2_buffer_unsafe', { number: lowest.number, hash: lowest.hash })
       queueLength.set(length)
       queueBytes.set(bytes)
     },
-  }
-  /** op-node counts an event and says when it was last. */
-  function event(name: string, help: string): () => void {
-    const total = counter(`${name}_total`, help)
-    const last = gauge(`last_${name}_unix`, `Time of the last of: ${help}`)
-    return () => {
-      total.inc()
-      last.set(Math.floor(Date.now() / 1000))
-    }
   }
 }

@@ -270,12 +270,18 @@ export function createRollupNode(
   }
 
   function receivePayload(envelope: PayloadEnvelope): void {
+    metrics.receivedPayload(envelope)
     unsafeChain.add(envelope)
   }
 
   function listen(): void {
     p2p?.onPayload(receivePayload)
     l1Heads.onHead((ref) => {
+      const { head } = l1Refs
+      // As op-node: a head that comes before the last one, or in its place.
+      if (ref.parentHash !== head.hash && ref.hash !== head.hash && ref.number <= head.number) {
+        metrics.l1Reorg(head.number - ref.number)
+      }
       l1Refs.head = ref
       l1HeadAtMs = clock.now()
       metrics.l1Ref('l1_head', ref)
@@ -309,7 +315,9 @@ export function createRollupNode(
         p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
       }
       metrics.l2Ref('l2_unsafe', heads.unsafe)
+      metrics.l2Ref('l2_cross_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)
+      metrics.l2Ref('l2_local_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
       metrics.l2Ref('l2_finalized', heads.finalized)
     })

@@ -189,6 +189,11 @@ export class UnsafeChain {
   }
 
   private reportQueue(): void {
-    this.modules.metrics.unsafeQueue(this.queue.length, this.queue.sizeBytes)
+    const lowest = this.queue.peek()?.payload
+    this.modules.metrics.unsafeQueue(
+      this.queue.length,
+      this.queue.sizeBytes,
+      lowest && { number: lowest.blockNumber, hash: lowest.blockHash },
+    )
   }
 }

@@ -1,0 +1,85 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** What a cache counts of itself. */
+export interface CacheCounts {
+  hits: number
+  misses: number
+  /** Entries put in without, and with, another one going for them. */
+  added: number
+  evicting: number
+}
+
+export interface CountedCache {
+  readonly size: number
+  readonly counts: Readonly<CacheCounts>
+}
+
+/** Names a cache, so that its counts are served. */
+export type CacheWatch = (type: string, cache: CountedCache) => void
+
+export function newCacheCounts(): CacheCounts {
+  return { hits: 0, misses: 0, added: 0, evicting: 0 }
+}
+
+/** op-node's metrics of the caches of a source, read at each scrape: `<name>_size`, `_get{hit}` and `_add{evicted}` by type. */
+export function createCacheMetrics(registry: Registry, name: string): CacheWatch {
+  const caches = new Map<string, CountedCache[]>()
+  const sum = (list: readonly CountedCache[], read: (cache: CountedCache) => number) =>
+    list.reduce((total, cache) => total + read(cache), 0)
+  const registers = [registry]
+  new Gauge({
+    name: `${name}_size`,
+    help: 'Entries of a cache',
+    labelNames: ['type'],
+    registers,
+    collect() {
+      for (const [type, list] of caches)
+        this.set(
+          { type },
+          sum(list, ({ size }) => size),
+        )
+    },
+  })
+  new Counter({
+    name: `${name}_get`,
+    help: 'Look-ups in a cache, hitting or not',
+    labelNames: ['type', 'hit'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [type, list] of caches) {
+        this.inc(
+          { type, hit: 'true' },
+          sum(list, ({ counts }) => counts.hits),
+        )
+        this.inc(
+          { type, hit: 'false' },
+          sum(list, ({ counts }) => counts.misses),
+        )
+      }
+    },
+  })
+  new Counter({
+    name: `${name}_add`,
+    help: 'Additions to a cache, evicting another entry or not',
+    labelNames: ['type', 'evicted'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [type, list] of caches) {
+        this.inc(
+          { type, evicted: 'true' },
+          sum(list, ({ counts }) => counts.evicting),
+        )
+        this.inc(
+          { type, evicted: 'false' },
+          sum(list, ({ counts }) => counts.added),
+        )
+      }
+    },
+  })
+  return (type, cache) => {
+    // Several clients of one kind, one an endpoint, count together.
+    caches.set(type, [...(caches.get(type) ?? []), cache])
+  }
+}

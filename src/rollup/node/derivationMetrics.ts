@@ -1,0 +1,90 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createMetricMakers } from '../../lib/metricMakers.ts'
+import type { DerivationEvent, DerivationListener } from '../derive/index.ts'
+
+/** Who tells of what happens, and who counts it, in op-node's labels of its events. */
+const EMITTER = 'pipeline'
+const DERIVER = 'metrics'
+
+interface Row {
+  labels: Record<string, string>
+  value: number
+}
+
+/** op-node's metrics of derivation, from what the stages tell. */
+export function createDerivationMetrics(registry: Registry): DerivationListener {
+  const { event, eventByLabel } = createMetricMakers(registry, 'op_node_default_')
+  const watched = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Row>) =>
+    new Counter({
+      name: `op_node_default_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const { labels, value } of read()) this.inc(labels, value)
+      },
+    })
+  let inputBytes = 0
+  const events = new Map<string, { count: number; seconds: number }>()
+  const rows = (label: 'emitter' | 'deriver', who: string, value: (of: { count: number; seconds: number }) => number) =>
+    [...events].map(([type, of]) => ({ labels: { event_type: type, [label]: who }, value: value(of) }))
+  const channelFirst = event('head_channel', 'Channels that became the first one that is waited for')
+  const channelTimedOut = event('channel_timeout', 'Channels that timed out')
+  const frameAdded = event('frame_added', 'Frames that were added to a channel')
+  const derivedBatches = eventByLabel('derived_batches', 'Batches that were read', 'type')
+  const droppedBatches = eventByLabel('dropped_batches', 'Batches that break a rule', 'type')
+  const emptyBatches = event('empty_batches', 'Empty blocks in the place of batches that did not come in time')
+  const inputHelp = 'Compressed bytes of channels that were read'
+  watched('channel_input_bytes', inputHelp, [], () => [{ labels: {}, value: inputBytes }])
+  watched('events_emitted', 'Events that were emitted', ['event_type', 'emitter'], () =>
+    rows('emitter', EMITTER, ({ count }) => count),
+  )
+  watched('events_processed', 'Events that were processed', ['event_type', 'deriver'], () =>
+    rows('deriver', DERIVER, ({ count }) => count),
+  )
+  watched('events_process_time', 'Seconds that processing events took', ['event_type', 'deriver'], () =>
+    rows('deriver', DERIVER, ({ seconds }) => seconds),
+  )
+  // Nothing limits our events: they are there for dashboards, and stay 0.
+  watched('events_rate_limited_total', 'Events that were held back', [], () => [])
+  new Gauge({ name: 'op_node_default_events_last_rate_limited_unix', help: 'Never', registers: [registry] })
+
+  const count = (told: DerivationEvent): void => {
+    switch (told.kind) {
+      case 'channel-first':
+        channelFirst()
+        break
+      case 'channel-gone':
+        if (told.how === 'timed-out') channelTimedOut()
+        break
+      case 'frame-added':
+        frameAdded()
+        break
+      case 'channel-read':
+        inputBytes += told.bytes
+        break
+      case 'batch-read':
+        derivedBatches(told.type)
+        break
+      case 'batch-dropped':
+        droppedBatches(told.type)
+        break
+      case 'empty-batch':
+        emptyBatches()
+        break
+    }
+  }
+
+  return (told) => {
+    const startMs = performance.now()
+    count(told)
+    const seconds = (performance.now() - startMs) / 1000
+    const known = events.get(told.kind)
+    if (known === undefined) events.set(told.kind, { count: 1, seconds })
+    else {
+      known.count++
+      known.seconds += seconds
+    }
+  }
+}
