@@ -111,7 +111,7 @@ describe.skipIf(opConductor === undefined)(title, () => {
   it('goes on with another one when the leader is killed, its engine and conductor too', async () => {
     const leader = await newLeader(cluster.members)
     const before = (await unsafeHead(leader.node)).number
-    for (const process of Object.values(leader.processes)) process.kill()
+    await leader.kill()
     const rest = cluster.members.filter((member) => member !== leader)
     const next = await newLeader(rest)
     await madeBlocks(next, 5)
@@ -119,8 +119,29 @@ describe.skipIf(opConductor === undefined)(title, () => {
     for (const member of rest) await expectWhole(member)
   })
 
+  it('takes a member back that was killed, which follows and leads again', async () => {
+    const back = cluster.members.find(({ processes }) => !processes.node.running)
+    if (back === undefined) throw new Error('none was killed')
+    const leader = await newLeader(cluster.members.filter((member) => member !== back))
+    await back.restart()
+    await until(`${back.name} to follow`, async () => {
+      return (await unsafeHead(back.node)).number >= (await unsafeHead(leader.node)).number - 1
+    })
+    // The cluster talks to a member that was away only now and then at first.
+    await until('the leader to hand over', async () => {
+      await leader.conductor.request('conductor_transferLeaderToServer', [back.name, back.consensus])
+      return true
+    })
+    expect(await newLeader([back])).toBe(back)
+    await madeBlocks(back, 5)
+    for (const member of cluster.members) await expectWhole(member)
+    // For what comes next one of three has to be away.
+    await leader.kill()
+  })
+
   it('goes on with the last one when only the rollup node of the leader is killed', async () => {
     const alive = cluster.members.filter(({ processes }) => processes.conductor.running)
+    expect(alive).toHaveLength(2)
     const leader = await newLeader(alive)
     leader.processes.node.kill()
     const [last] = alive.filter((member) => member !== leader)

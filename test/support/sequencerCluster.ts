@@ -28,6 +28,10 @@ export interface ClusterMember {
   eth: RpcClient
   conductor: RpcClient
   processes: { geth: ManagedProcess; node: ManagedProcess; conductor: ManagedProcess }
+  /** Kills its programs at once, as when the machine fails. */
+  kill(): Promise<void>
+  /** Starts all of them again on the data that are left. */
+  restart(): Promise<void>
 }
 
 export interface SequencerCluster {
@@ -113,40 +117,54 @@ export async function startSequencerCluster(opConductor: string, size: number): 
         const path = fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url))
         return launch(`${files.name}-${name}`, { script: path }, [...args, ...more], env)
       }
+      const node = connect(nodePorts.rollupRpc)
+      const startAll = async (conductorFlags: string[]): Promise<ClusterMember['processes']> => {
+        const gethProcess = script('geth', geth(ownCall))
+        const nodeProcess = script('node', sequencerNode(ownCall, roles.sequencer.privateKey), [
+          '--conductor.enabled',
+          `--conductor.rpc=http://${HOST}:${conductorPort}`,
+        ])
+        await answer(node, 'optimism_syncStatus')
+        const conductorProcess = launch(`${files.name}-conductor`, { binary: opConductor }, [
+          `--consensus.addr=${HOST}`,
+          `--consensus.port=${consensusPort}`,
+          `--raft.server.id=${files.name}`,
+          `--raft.storage.dir=${join(files.dir, 'raft')}`,
+          `--node.rpc=http://${HOST}:${nodePorts.rollupRpc}`,
+          `--execution.rpc=http://${HOST}:${nodePorts.ethRpc}`,
+          '--healthcheck.interval=1',
+          `--healthcheck.unsafe-interval=${UNSAFE_INTERVAL_SECONDS}`,
+          '--healthcheck.min-peer-count=1',
+          // Else it hands over to whoever has most of the log, again and again, also to one that is dead.
+          '--raft.round-robin-leader-transfer',
+          `--rollup.config=${layout.rollupConfig}`,
+          `--rpc.addr=${HOST}`,
+          `--rpc.port=${conductorPort}`,
+          ...conductorFlags,
+        ])
+        return { geth: gethProcess, node: nodeProcess, conductor: conductorProcess }
+      }
       await script('init', gethInit(ownCall.files)).exited
-      const gethProcess = script('geth', geth(ownCall))
-      const nodeProcess = script('node', sequencerNode(ownCall, roles.sequencer.privateKey), [
-        '--conductor.enabled',
-        `--conductor.rpc=http://${HOST}:${conductorPort}`,
-      ])
-      const [node, eth] = [connect(nodePorts.rollupRpc), connect(nodePorts.ethRpc)]
-      await answer(node, 'optimism_syncStatus')
-      const conductorProcess = launch(`${files.name}-conductor`, { binary: opConductor }, [
-        `--consensus.addr=${HOST}`,
-        `--consensus.port=${consensusPort}`,
-        `--raft.server.id=${files.name}`,
-        `--raft.storage.dir=${join(files.dir, 'raft')}`,
-        ...(call.staticPeers.length === 0 ? ['--raft.bootstrap'] : []),
-        '--paused',
-        `--node.rpc=http://${HOST}:${nodePorts.rollupRpc}`,
-        `--execution.rpc=http://${HOST}:${nodePorts.ethRpc}`,
-        '--healthcheck.interval=1',
-        `--healthcheck.unsafe-interval=${UNSAFE_INTERVAL_SECONDS}`,
-        '--healthcheck.min-peer-count=1',
-        `--rollup.config=${layout.rollupConfig}`,
-        `--rpc.addr=${HOST}`,
-        `--rpc.port=${conductorPort}`,
-        '--log.level=DEBUG',
-      ])
-      return {
+      const isFirst = call.staticPeers.length === 0
+      const processes = await startAll(['--paused', ...(isFirst ? ['--raft.bootstrap'] : [])])
+      const member: ClusterMember = {
         name: files.name,
         p2p,
         consensus: `${HOST}:${consensusPort}`,
         node,
-        eth,
+        eth: connect(nodePorts.ethRpc),
         conductor: connect(conductorPort),
-        processes: { geth: gethProcess, node: nodeProcess, conductor: conductorProcess },
+        processes,
+        async kill() {
+          for (const process of Object.values(member.processes)) process.kill()
+          await Promise.all(Object.values(member.processes).map(({ exited }) => exited))
+        },
+        async restart() {
+          member.processes = await startAll([])
+          await answer(member.conductor, 'conductor_leader')
+        },
       }
+      return member
     }
   } catch (error) {
     await stop()
