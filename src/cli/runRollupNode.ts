@@ -157,6 +157,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       ? createRpcClient({ url: values.conductorRpc, maxResponseBytes: 1024 * 1024, observer: observe('conductor') })
       : undefined
     if (conductorRpc !== undefined) opened.defer(() => conductorRpc.close())
+    if (values.conductorEnabled && !values.rpcEnableAdmin) {
+      logger.warn('The conductor cannot start the sequencer: admin methods are off', { flag: 'rpc.enable-admin' })
+    }
     const sync = syncOptionsFromFlags(values, config, logger)
     const node = createRollupNode(
       {

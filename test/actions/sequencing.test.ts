@@ -212,6 +212,24 @@ describe('sequencer', () => {
     expect((await engine.payloadByNumber(1))?.payload.blockHash).toBe(p2p.published[0]?.payload.blockHash)
   })
 
+  it('inserts what it has published although it is ended in between', async () => {
+    chain = new TestChain()
+    const { node, engine, p2p } = await chain.addNode({ sequencing: {} })
+    await chain.advance(2)
+    const publish = p2p.publish.bind(p2p)
+    let closing: Promise<void> | undefined
+    p2p.publish = async (envelope) => {
+      await publish(envelope)
+      closing = chain.close()
+    }
+    await chain.clock.advance(950)
+    await until(() => closing !== undefined)
+    await closing
+    expect(numbers(p2p.published)).toEqual([1, 2, 3])
+    expect(engine.label('latest')).toBe(p2p.published[2]?.payload.blockHash)
+    expect(node.syncStatus().unsafeL2.number).toBe(3)
+  })
+
   it('moves to the new L1 chain after a reorg of its origins', async () => {
     chain = new TestChain()
     const { node } = await chain.addNode({ sequencing: {} })

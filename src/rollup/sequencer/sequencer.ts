@@ -213,6 +213,13 @@ export class Sequencer {
       // Somebody else's reset is under way: it ends with heads.
       else this.dispatch({ kind: 'reset-begun' })
     }
+    await this.insertLast()
+  }
+
+  /** Peers have the last block already: without it in the engine the next start would make another one of its height. */
+  private async insertLast(): Promise<void> {
+    const due = dueAction(this.state, this.rules)
+    if (due?.action.kind === 'insert' && this.modules.engine.ready) await this.carryOut(due.action)
   }
 
   private async checkLeader(): Promise<void> {
