@@ -2,10 +2,11 @@ import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/logger.ts'
 import type { BatchSubmitter } from './batchSubmitter.ts'
+import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from './throttle/controller.ts'
 import type { TunableTxManagerOptions } from './txmgr/txManager.ts'
 
 export interface BatcherRpcModules {
-  batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush'>
+  batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush' | 'throttler'>
   txManager: { readonly tunables: TunableTxManagerOptions }
   setLogLevel: (level: LogLevel) => void
 }
@@ -20,6 +21,12 @@ export function createBatcherRpc(modules: BatcherRpcModules): Map<string, RpcHan
     ['admin_startBatcher', () => batcher.start()],
     ['admin_stopBatcher', (_params, { signal }) => batcher.stop(signal)],
     ['admin_flushBatcher', () => batcher.flush()],
+    ['admin_getThrottleController', () => batcher.throttler.status],
+    [
+      'admin_setThrottleController',
+      ([type, pid]) => batcher.throttler.controller.setType(...controllerChange(type, pid)),
+    ],
+    ['admin_resetThrottleController', () => batcher.throttler.controller.reset()],
     ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level))],
     ['txmgr_getMinBaseFee', () => tunables.minBaseFeeWei],
     [
@@ -63,6 +70,49 @@ function logLevel(value: JsonValue | undefined): LogLevel {
   const found = LOG_LEVELS.find((level) => typeof value === 'string' && level === value.toLowerCase())
   if (found === undefined) throw invalidParams(`level: expected one of ${LOG_LEVELS.join(', ')}`)
   return found
+}
+
+/** op-batcher's form: an empty type is `step`; `pid` needs its factors. */
+function controllerChange(
+  type: JsonValue | undefined,
+  pid: JsonValue | undefined,
+): [ThrottleControllerType, PidOptions?] {
+  const wanted = type === '' ? 'step' : type
+  const found = THROTTLE_CONTROLLERS.find((name) => name === wanted)
+  if (found === undefined) {
+    throw invalidParams(
+      `invalid controller type '${String(wanted)}', must be one of: [${THROTTLE_CONTROLLERS.join(', ')}]`,
+    )
+  }
+  if (found !== 'pid') return [found]
+  if (typeof pid !== 'object' || pid === null || Array.isArray(pid))
+    throw invalidParams('cannot set PID controller type without configuration')
+  const factor = (name: string): number => {
+    const value = pid[name]
+    if (typeof value !== 'number' || !(value >= 0)) throw invalidParams(`${name}: expected a number, at least 0`)
+    return value
+  }
+  const { sample_time: sampleTime } = pid
+  return [
+    found,
+    {
+      kp: factor('kp'),
+      ki: factor('ki'),
+      kd: factor('kd'),
+      integralMax: factor('integral_max'),
+      outputMax: factor('output_max'),
+      sampleTimeMs: sampleTimeMs(sampleTime),
+    },
+  ]
+}
+
+/** Go's duration text, as far as it is one number: "2s", "500ms", "1m". */
+function sampleTimeMs(value: JsonValue | undefined): number {
+  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(value) : null
+  const ms =
+    Number(match?.[1]) * { ms: 1, s: 1_000, m: 60_000 }[match?.[2] === 'm' ? 'm' : match?.[2] === 's' ? 's' : 'ms']
+  if (match === null || !(ms > 0)) throw invalidParams('sample_time: expected a duration such as "2s"')
+  return ms
 }
 
 function wei(value: JsonValue | undefined): bigint {

@@ -3,6 +3,7 @@ import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions, type RecordedChain } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
+import { DEFAULT_THROTTLE } from './testUtils/submitterSetup.ts'
 import { until } from './testUtils/until.ts'
 
 const never = new AbortController().signal
@@ -219,6 +220,22 @@ it('sends a channel of many frames in time although every transaction waits for 
   }
   expect(log.of('Channel timed out')).toEqual([])
   expect(log.of('Channel closed').map(({ num_frames }) => Number(num_frames) > 5)).toContain(true)
+})
+
+it('throttles the builder of the blocks while too much of them waits', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  const { node, l1 } = setup
+  await l1.request('evm_setAutomine', [false])
+  node.unsafe = 12
+  const throttle = { ...DEFAULT_THROTTLE, type: 'step' as const, lowerThreshold: 500, upperThreshold: 1_000 }
+  setup.create({ throttle, maxChannelDuration: 0 }).start()
+  await until(() =>
+    node.maxDaSizes.some(([maxTxBytes, maxBlockBytes]) => maxTxBytes === 150 && maxBlockBytes === 2_000),
+  )
+  await l1.request('evm_setAutomine', [true])
+  for (const submitter of setup.submitters) submitter.flush()
+  await until(async () => (await node.safeNumber()) === 12)
+  await until(() => node.maxDaSizes.at(-1)?.join() === '0,130000')
 })
 
 describe('L1 out of reach', () => {

@@ -16,12 +16,15 @@ import { type BatchSender, Publisher } from './publisher.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
+import { Throttler, type ThrottlerModules } from './throttle/throttler.ts'
 import type { TxManager } from './txmgr/txManager.ts'
 
 export interface BatchSubmitterModules {
   rollup: Pick<RpcClient, 'request'>
   l1: L1Endpoint
   l2: L2Source
+  /** L2 execution clients that are throttled when data pile up. */
+  builders: ThrottlerModules['builders']
   sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables'>
   clock: Clock
   logger: Logger
@@ -75,6 +78,7 @@ export class BatchSubmitter {
   private readonly modules: BatchSubmitterModules
   private readonly options: BatcherOptions
   private rollupConfig: RollupConfig | undefined
+  readonly throttler: Throttler
   private run: Run | undefined
   /** What a run that was stopped too early still held. */
   private kept: ChannelManager | undefined
@@ -84,6 +88,7 @@ export class BatchSubmitter {
     this.modules = modules
     this.options = options
     this.warnings = new RepeatedWarnings(modules)
+    this.throttler = new Throttler(modules, options.throttle, options.networkTimeoutMs)
   }
 
   get isRunning(): boolean {
@@ -154,6 +159,7 @@ export class BatchSubmitter {
   /** Loads and sends nothing more, waits for what is on its way. Harmless when nothing runs. */
   async shutdown(): Promise<void> {
     this.modules.sender.close()
+    this.throttler.stop()
     const run = this.run
     if (run === undefined) return
     if (run.stopping) return run.finished.promise
@@ -278,6 +284,7 @@ export class BatchSubmitter {
       if (signal.aborted) throw error
       this.warnings.warn('Error loading blocks, retrying on next tick', error)
     }
+    this.throttler.update(manager.unsafeDaBytes)
     // Also without new blocks: the deadline of an open channel may have come.
     publisher.request()
     return status
@@ -335,6 +342,8 @@ export class BatchSubmitter {
     return new CheapestChoice({ l1, clock, logger }, configs, {
       minTipWei: () => sender.tunables.minTipCapWei,
       maxPriceAgeMs: this.options.pollIntervalMs,
+      // What piles up goes the way that takes more at a time.
+      mustTakeBlobs: () => this.throttler.isThrottling,
     })
   }
 

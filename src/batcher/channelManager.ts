@@ -84,6 +84,17 @@ export class ChannelManager {
     return newest === undefined ? 0 : Math.max(0, newest.number + 1 - this.nextNumber)
   }
 
+  /** What is thought to come to L1 of the blocks that are not safe; exact for channels that have frames. */
+  get unsafeDaBytes(): number {
+    let bytes = 0
+    for (const { number, estimatedDaBytes } of this.held) if (number >= this.nextNumber) bytes += estimatedDaBytes
+    for (const channel of this.queue) {
+      bytes += channel.frameCount > 0 ? channel.outputBytes : 0
+      if (channel.frameCount === 0) for (const { estimatedDaBytes } of channel.blocks) bytes += estimatedDaBytes
+    }
+    return bytes
+  }
+
   /** The oldest block that is not in a channel all of which is confirmed on L1. */
   get firstUnsaved(): BatcherBlock | undefined {
     const saved = this.queue.findLast((channel) => channel.isFullySubmitted)?.latestL2?.number
@@ -344,7 +355,7 @@ export class ChannelManager {
     this.modules.metrics.pending({
       blocks: this.pendingBlockCount,
       bytes: this.heldBytes,
-      unsafeDaBytes: this.heldDaBytes,
+      unsafeDaBytes: this.unsafeDaBytes,
       channels: this.queue.length,
     })
   }

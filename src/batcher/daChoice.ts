@@ -43,12 +43,18 @@ export function fixedChoice(config: ChannelConfig): DaChoice {
   return { config, configFor: () => config, refresh: async () => {} }
 }
 
+export interface CheapestChoiceOptions {
+  minTipWei: () => bigint
+  maxPriceAgeMs: number
+  mustTakeBlobs?: () => boolean
+}
+
 /** Whatever costs less; blobs until the first prices are known. */
 export class CheapestChoice implements DaChoice {
   private readonly modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger }
   private readonly configs: { blobs: ChannelConfig; calldata: ChannelConfig }
   private readonly warnings: RepeatedWarnings
-  private readonly options: { minTipWei: () => bigint; maxPriceAgeMs: number }
+  private readonly options: CheapestChoiceOptions
   private prices: FeeSuggestion | undefined
   private pricesAtMs = Number.NEGATIVE_INFINITY
   private current: ChannelConfig
@@ -56,7 +62,7 @@ export class CheapestChoice implements DaChoice {
   constructor(
     modules: { l1: Pick<L1Endpoint, 'suggestFees'>; clock: Clock; logger: Logger },
     configs: { blobs: ChannelConfig; calldata: ChannelConfig },
-    options: { minTipWei: () => bigint; maxPriceAgeMs: number },
+    options: CheapestChoiceOptions,
   ) {
     this.modules = modules
     this.configs = configs
@@ -71,6 +77,10 @@ export class CheapestChoice implements DaChoice {
 
   configFor(outputBytes: number): ChannelConfig {
     const { prices, configs } = this
+    if (this.options.mustTakeBlobs?.()) {
+      this.current = configs.blobs
+      return this.current
+    }
     if (prices === undefined) return this.current
     const minTip = this.options.minTipWei()
     const paid = { ...prices, tip: prices.tip > minTip ? prices.tip : minTip }

@@ -12,7 +12,9 @@ export {
   DATA_AVAILABILITY_TYPES,
   MAX_CHECK_RECENT_TXS_DEPTH,
 } from './options.ts'
+export { THROTTLE_CONTROLLERS, type ThrottleOptions } from './throttle/controller.ts'
 export { createTxManagerMetrics, noTxManagerMetrics, type TxManagerMetrics } from './txmgr/metrics.ts'
 export { checkTxManagerOptions, type TxManagerOptions } from './txmgr/options.ts'
+export { createRemoteTxSigner, type RemoteTxSignerOptions } from './txmgr/remoteSigner.ts'
 export { createLocalSigner, DEFAULT_HD_PATH, type TxSigner } from './txmgr/signer.ts'
 export { type TxCandidate, TxManager } from './txmgr/txManager.ts'

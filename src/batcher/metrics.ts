@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 import type { BatcherBlock } from './l2Block.ts'
+import type { ThrottleLimits } from './throttle/controller.ts'
 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
 
@@ -27,6 +28,7 @@ export interface BatcherMetrics {
   txConfirmed(): void
   txFailed(): void
   pending(figures: PendingFigures): void
+  throttle(type: string, limits: ThrottleLimits): void
   /** Asked at each scrape. Ether. */
   balance(read: () => Promise<number>): void
 }
@@ -46,6 +48,7 @@ export const noBatcherMetrics: BatcherMetrics = {
   txFailed: nothing,
   pending: nothing,
   balance: nothing,
+  throttle: nothing,
 }
 
 const PREFIX = 'op_batcher_default_'
@@ -77,6 +80,9 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
   const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of the blocks that are not safe')
   const queueLength = gauge('channel_queue_length', 'Channels that are not safe')
+  const throttleIntensity = gauge('throttle_intensity', 'How hard block builders are limited, 0 to 1', ['type'])
+  const throttleTx = gauge('throttle_max_tx_size', 'Bytes on L1 that a transaction may have; 0 = any')
+  const throttleBlock = gauge('throttle_max_block_size', 'Bytes on L1 that an L2 block may have; 0 = any')
   const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
   const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
     refNumber.set({ layer, type }, number)
@@ -118,6 +124,11 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       pendingBytes.set(figures.bytes)
       unsafeDaBytes.set(figures.unsafeDaBytes)
       queueLength.set(figures.channels)
+    },
+    throttle(type, limits) {
+      throttleIntensity.set({ type }, limits.intensity)
+      throttleTx.set(limits.maxTxBytes)
+      throttleBlock.set(limits.maxBlockBytes)
     },
     balance(read) {
       new Gauge({

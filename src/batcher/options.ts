@@ -1,6 +1,7 @@
 import { UsageError } from '../lib/errors.ts'
 import type { CompressionAlgorithmName } from './compress/algorithm.ts'
 import type { CompressorKind } from './compress/channelCompressor.ts'
+import { checkThrottleOptions, type ThrottleOptions } from './throttle/controller.ts'
 import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
 
 /** Where data are posted: `auto` takes what costs less. */
@@ -47,6 +48,7 @@ export interface BatcherOptions {
    * must have reached the L1 head, else as many as can be. Default 0.
    */
   checkRecentTxsDepth: number
+  throttle: ThrottleOptions
   /** How long transactions that the L1's pool holds from before are waited for at the start. Default 48 s. */
   poolTimeoutMs: number
 }
@@ -56,6 +58,7 @@ export const MAX_CHECK_RECENT_TXS_DEPTH = 128
 
 /** Throws UsageError, with op-batcher's texts where it has one. */
 export function checkBatcherOptions(options: BatcherOptions): void {
+  checkThrottleOptions(options.throttle)
   if (options.pollIntervalMs === 0) throw new UsageError('must set PollInterval (--poll-interval)')
   if (options.maxL1TxSizeBytes <= 1) throw new UsageError('MaxL1TxSize must be greater than 1 (--max-l1-tx-size-bytes)')
   if (options.targetNumFrames < 1) throw new UsageError('TargetNumFrames must be at least 1 (--target-num-frames)')

@@ -148,6 +148,27 @@ describe('devium-batch-submitter', () => {
     await expect(admin.request('admin_setLogLevel', ['loud'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('admin_nothing', [])).rejects.toMatchObject({ rpcCode: -32601 })
     expect(await admin.request('admin_setLogLevel', ['debug'])).toBeNull()
+    expect(await admin.request('admin_getThrottleController', [])).toEqual({
+      type: 'quadratic',
+      lower_threshold: 3_200_000,
+      upper_threshold: 12_800_000,
+      current_load: 0,
+      intensity: 0,
+      max_tx_size: 0,
+      max_block_size: 130_000,
+    })
+    const pid = { kp: 1, ki: 0, kd: 0, integral_max: 10, output_max: 1, sample_time: '2s' }
+    expect(await admin.request('admin_setThrottleController', ['pid', pid])).toBeNull()
+    expect(await admin.request('admin_getThrottleController', [])).toMatchObject({ type: 'pid' })
+    await expect(admin.request('admin_setThrottleController', ['pid', null])).rejects.toThrow(
+      'cannot set PID controller type without configuration',
+    )
+    await expect(admin.request('admin_setThrottleController', ['cubic'])).rejects.toThrow(
+      "invalid controller type 'cubic', must be one of: [step, linear, quadratic, pid]",
+    )
+    expect(await admin.request('admin_setThrottleController', [''])).toBeNull()
+    expect(await admin.request('admin_getThrottleController', [])).toMatchObject({ type: 'step' })
+    expect(await admin.request('admin_resetThrottleController', [])).toBeNull()
     await admin.request('admin_startBatcher', [])
     await until(() => program.lines('Added L2 block to local state').length === 3)
     await admin.request('admin_flushBatcher', [])
@@ -221,6 +242,21 @@ describe('devium-batch-submitter', () => {
     { id: 'no endpoint', args: ['--l2-eth-rpc='], problem: 'empty L2 RPC URL' },
     { id: 'no URL', args: ['--l1-eth-rpc=localhost'], problem: '--l1-eth-rpc is not a URL' },
     { id: 'websocket', args: ['--l1-eth-rpc=ws://localhost:1'], problem: 'expected an http or https address' },
+    {
+      id: 'half a signer',
+      args: ['--signer.endpoint=http://a'],
+      problem: '--signer.endpoint and --signer.address must both',
+    },
+    {
+      id: 'key and signer',
+      args: ['--signer.endpoint=http://a', `--signer.address=0x${'11'.repeat(20)}`, '--signer.tls.enabled=false'],
+      problem: '--signer.endpoint cannot be used together with --private-key or --mnemonic',
+    },
+    {
+      id: 'throttle thresholds',
+      args: ['--throttle.unsafe-da-bytes-upper-threshold=5'],
+      problem: 'must be greater than the lower threshold, have 5 and 3200000',
+    },
     { id: 'two keys', args: ['--mnemonic=a b c'], problem: '--private-key and --mnemonic cannot be used together' },
     {
       id: 'L1 not there',

@@ -6,11 +6,13 @@ import {
   createL1Endpoint,
   createL2Source,
   createLocalSigner,
+  createRemoteTxSigner,
   createTxManagerMetrics,
   type L1Endpoint,
   noBatcherMetrics,
   noTxManagerMetrics,
   TxManager,
+  type TxSigner,
 } from '../batcher/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
@@ -19,6 +21,7 @@ import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { createKzg } from '../lib/kzg/index.ts'
+import type { Logger } from '../lib/logger.ts'
 import { retry } from '../lib/retry.ts'
 import {
   type BatchSubmitterValues,
@@ -29,6 +32,7 @@ import {
 } from './batchSubmitterFlags.ts'
 import { serveMetrics } from './metricsServer.ts'
 import { createProgram, createProgramLogger, type RunContext, runProgram } from './program.ts'
+import { remoteSignerFromFlags } from './signerFlags.ts'
 import { VERSION } from './version.ts'
 
 /** admin_stopBatcher answers only when everything is on L1, which may take a while. */
@@ -42,8 +46,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const endpoints = endpointsOf(values)
   const options = batcherOptionsOf(values)
   const txOptions = txManagerOptionsOf(values)
-  const { privateKey, mnemonic } = values
-  const signer = createLocalSigner({ privateKey, mnemonic, hdPath: values.sequencerHdPath ?? values.hdPath })
+  const signer = await createSigner(values, logger)
 
   const registry = values.metricsEnabled ? new Registry() : undefined
   const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
@@ -51,8 +54,10 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const l1Rpc = createRpcClient({ url: endpoints.l1 })
   const l2Rpc = createRpcClient({ url: endpoints.l2 })
   const rollup = createRpcClient({ url: endpoints.rollup })
+  const otherBuilders = endpoints.builders.map((url) => createRpcClient({ url }))
   const kzg = createKzg({ clock, logger })
-  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close, kzg.close]
+  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close, kzg.close, signer.close]
+  closers.push(...otherBuilders.map((builder) => builder.close))
   try {
     if (options.dataAvailability !== 'calldata') kzg.start()
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
@@ -66,6 +71,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
         rollup,
         l1,
         l2: createL2Source(l2Rpc, values.networkTimeout),
+        builders: [l2Rpc, ...otherBuilders],
         sender: txManager,
         clock,
         logger,
@@ -111,6 +117,22 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   } finally {
     for (const close of closers) await close()
   }
+}
+
+/** Exactly one of key, words and remote signer. Throws UsageError. */
+async function createSigner(
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Promise<TxSigner & { close(): Promise<void> }> {
+  const { privateKey, mnemonic } = values
+  const remote = remoteSignerFromFlags(values)
+  if (remote === undefined) {
+    const local = createLocalSigner({ privateKey, mnemonic, hdPath: values.sequencerHdPath ?? values.hdPath })
+    return { ...local, close: async () => {} }
+  }
+  if (privateKey !== undefined || mnemonic !== undefined)
+    throw new UsageError('--signer.endpoint cannot be used together with --private-key or --mnemonic')
+  return createRemoteTxSigner({ logger, timeoutMs: values.networkTimeout }, remote)
 }
 
 /** The L1 is needed from the first moment: without it nothing starts. */

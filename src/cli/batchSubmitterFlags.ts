@@ -7,16 +7,20 @@ import {
   DATA_AVAILABILITY_TYPES,
   DEFAULT_HD_PATH,
   MAX_CHECK_RECENT_TXS_DEPTH,
+  THROTTLE_CONTROLLERS,
+  type ThrottleOptions,
   type TxManagerOptions,
 } from '../batcher/index.ts'
 import { UsageError } from '../lib/errors.ts'
 import { type FlagSpec, type FlagValues, flag } from './flags.ts'
 import { logFlags } from './program.ts'
+import { signerFlags } from './signerFlags.ts'
 
 const ENDPOINTS = 'Endpoints'
 const BATCHES = 'Batches'
 const ACCOUNT = 'Account'
 const TRANSACTIONS = 'Transactions'
+const THROTTLING = 'Throttling'
 const RPC = 'RPC'
 const METRICS = 'Metrics'
 
@@ -91,6 +95,56 @@ export const batchSubmitterFlags = {
     0,
     `L1 blocks searched for our last transaction, which the rollup node must have derived; at most ${MAX_CHECK_RECENT_TXS_DEPTH}, 0 = that, or with --wait-node-sync none`,
   ),
+
+  throttleType: flag.choice(
+    THROTTLING,
+    'throttle.controller-type',
+    THROTTLE_CONTROLLERS,
+    'quadratic',
+    'How the limits of block builders follow from the data that wait',
+  ),
+  throttleLower: flag.integer(
+    THROTTLING,
+    'throttle.unsafe-da-bytes-lower-threshold',
+    3_200_000,
+    'Bytes that wait to be safe from which on block builders are limited; 0 = never',
+  ),
+  throttleUpper: flag.integer(
+    THROTTLING,
+    'throttle.unsafe-da-bytes-upper-threshold',
+    12_800_000,
+    'Bytes from which on they are limited most',
+  ),
+  throttleTxLower: flag.integer(
+    THROTTLING,
+    'throttle.tx-size-lower-limit',
+    150,
+    'Least limit of a transaction; 0 = none',
+  ),
+  throttleTxUpper: flag.integer(THROTTLING, 'throttle.tx-size-upper-limit', 20_000, 'First limit of a transaction'),
+  throttleBlockLower: flag.integer(
+    THROTTLING,
+    'throttle.block-size-lower-limit',
+    2_000,
+    'Least limit of a block; 0 = none',
+  ),
+  throttleBlockUpper: flag.integer(
+    THROTTLING,
+    'throttle.block-size-upper-limit',
+    130_000,
+    'Limit of a block without any load',
+  ),
+  throttleEndpoints: flag.list(
+    THROTTLING,
+    'throttle.additional-endpoints',
+    'Further block builders to limit (http), beside --l2-eth-rpc',
+  ),
+  throttlePidKp: flag.number(THROTTLING, 'throttle.pid-kp', 0.33, 'Proportional factor of the pid controller'),
+  throttlePidKi: flag.number(THROTTLING, 'throttle.pid-ki', 0.01, 'Integral factor'),
+  throttlePidKd: flag.number(THROTTLING, 'throttle.pid-kd', 0.05, 'Derivative factor'),
+  throttlePidIntegralMax: flag.number(THROTTLING, 'throttle.pid-integral-max', 1_000, 'Limit of the integral'),
+  throttlePidOutputMax: flag.number(THROTTLING, 'throttle.pid-output-max', 1, 'Limit of the intensity'),
+  throttlePidSampleTime: flag.durationMs(THROTTLING, 'throttle.pid-sample-time', 2_000, 'Time between samples'),
 
   maxPendingTx: flag.integer(
     TRANSACTIONS,
@@ -185,13 +239,20 @@ export const batchSubmitterFlags = {
     placeholder: '<ip>',
   }),
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
+  ...signerFlags,
   ...logFlags,
 }
 
 export type BatchSubmitterValues = FlagValues<typeof batchSubmitterFlags>
 
 /** Endpoints as op-batcher checks them, one address each. Throws UsageError. */
-export function endpointsOf(values: BatchSubmitterValues): { l1: string; l2: string; rollup: string } {
+export function endpointsOf(values: BatchSubmitterValues): {
+  l1: string
+  l2: string
+  rollup: string
+  /** Throttled besides `l2`. */
+  builders: string[]
+} {
   const one = (name: string, url: string, empty: string): string => {
     if (url === '') throw new UsageError(`${empty} (--${name})`)
     if (url.includes(',')) throw new UsageError(`--${name}: this version takes one address, not a list`)
@@ -209,6 +270,7 @@ export function endpointsOf(values: BatchSubmitterValues): { l1: string; l2: str
     l1: one('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
     l2: one('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
     rollup: one('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
+    builders: values.throttleEndpoints.map((url) => one('throttle.additional-endpoints', url, 'empty URL')),
   }
 }
 
@@ -233,9 +295,30 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
     waitNodeSync: values.waitNodeSync,
     checkRecentTxsDepth: values.checkRecentTxsDepth,
     poolTimeoutMs: values.resubmissionTimeout,
+    throttle: throttleOptionsOf(values),
   }
   checkBatcherOptions(options)
   return options
+}
+
+function throttleOptionsOf(values: BatchSubmitterValues): ThrottleOptions {
+  return {
+    type: values.throttleType,
+    lowerThreshold: values.throttleLower,
+    upperThreshold: values.throttleUpper,
+    txSizeLowerLimit: values.throttleTxLower,
+    txSizeUpperLimit: values.throttleTxUpper,
+    blockSizeLowerLimit: values.throttleBlockLower,
+    blockSizeUpperLimit: values.throttleBlockUpper,
+    pid: {
+      kp: values.throttlePidKp,
+      ki: values.throttlePidKi,
+      kd: values.throttlePidKd,
+      integralMax: values.throttlePidIntegralMax,
+      outputMax: values.throttlePidOutputMax,
+      sampleTimeMs: values.throttlePidSampleTime,
+    },
+  }
 }
 
 /** Throws UsageError. */

@@ -9,7 +9,7 @@ const pemFile = (name: string, path: string, description: string) =>
 
 /** op-service's flags of a remote signer. */
 export const signerFlags = {
-  signerEndpoint: flag.optional(GROUP, 'signer.endpoint', 'Address of the service that signs blocks (http, https)', {
+  signerEndpoint: flag.optional(GROUP, 'signer.endpoint', 'Address of the service that signs (http, https)', {
     placeholder: '<url>',
   }),
   signerAddress: {

@@ -49,7 +49,8 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
       '--http',
       `--http.addr=${host}`,
       `--http.port=${ports.ethRpc}`,
-      '--http.api=eth,net,web3,debug,txpool',
+      // The batch submitter limits the sequencer's blocks when data pile up; that is for nobody else.
+      `--http.api=eth,net,web3,debug,txpool${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
       '--authrpc.addr=127.0.0.1',
       `--authrpc.port=${ports.engineRpc}`,
       `--authrpc.jwtsecret=${files.jwt}`,

@@ -26,6 +26,8 @@ export class SequencerNode {
   currentL1: number | undefined
   syncStatusFault: 'none' | 'hang' | 'error' | 'empty' = 'none'
   syncStatusCalls = 0
+  /** Limits of a transaction and of a block that it was told. */
+  readonly maxDaSizes: [number, number][] = []
   /** As nodes of 2024 do until their first derived block. */
   emptyLocalSafe = false
   blockFault = false
@@ -49,6 +51,13 @@ export class SequencerNode {
   async start(port = 0): Promise<void> {
     const methods = new Map<string, RpcHandler>([
       ['eth_chainId', () => `0x${this.chain.config.l2ChainId.toString(16)}`],
+      [
+        'miner_setMaxDASize',
+        ([maxTxBytes, maxBlockBytes]) => {
+          this.maxDaSizes.push([Number(maxTxBytes), Number(maxBlockBytes)])
+          return true
+        },
+      ],
       ['eth_blockNumber', () => `0x${this.unsafe.toString(16)}`],
       ['eth_getBlockByNumber', ([number]) => this.block(quantityToNumber(number))],
       ['optimism_rollupConfig', () => this.chain.rollup],

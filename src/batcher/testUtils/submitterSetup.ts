@@ -8,6 +8,7 @@ import { createL1Endpoint } from '../l1Endpoint.ts'
 import { createL2Source } from '../l2Source.ts'
 import { noBatcherMetrics } from '../metrics.ts'
 import type { BatcherOptions } from '../options.ts'
+import type { ThrottleOptions } from '../throttle/controller.ts'
 import { noTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
 import { createLocalSigner } from '../txmgr/signer.ts'
@@ -18,6 +19,18 @@ import { SequencerNode } from './sequencerNode.ts'
 
 /** Anvil's third account, as in the recorded chains. */
 export const BATCHER_KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+
+/** op-batcher's. */
+export const DEFAULT_THROTTLE: ThrottleOptions = {
+  type: 'quadratic',
+  lowerThreshold: 3_200_000,
+  upperThreshold: 12_800_000,
+  txSizeLowerLimit: 150,
+  txSizeUpperLimit: 20_000,
+  blockSizeLowerLimit: 2_000,
+  blockSizeUpperLimit: 130_000,
+  pid: { kp: 0.33, ki: 0.01, kd: 0.05, integralMax: 1_000, outputMax: 1, sampleTimeMs: 2_000 },
+}
 
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   pollIntervalMs: 50,
@@ -37,6 +50,7 @@ export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   waitNodeSync: false,
   checkRecentTxsDepth: 0,
   poolTimeoutMs: 2_000,
+  throttle: DEFAULT_THROTTLE,
 }
 
 export const TEST_TX_OPTIONS: TxManagerOptions = {
@@ -72,6 +86,7 @@ export interface SubmitterSetup {
   /** The L1's answer to eth_blobBaseFee instead of its own. Wei. */
   blobBaseFee: bigint | undefined
   sender: `0x${string}`
+  readonly submitters: BatchSubmitter[]
   create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
   mine(count?: number): Promise<void>
   stop(): Promise<void>
@@ -104,6 +119,7 @@ export async function setUpSubmitter(
     l1Fault: false,
     blobBaseFee: undefined,
     sender: signer.address,
+    submitters,
     create(options = {}, txOptions = {}) {
       const faulty = async <T>(call: () => Promise<T>): Promise<T> => {
         if (setup.l1Fault) throw new RpcTransportError('rpc-transport', 'connect ECONNREFUSED')
@@ -134,6 +150,7 @@ export async function setUpSubmitter(
           ...modules,
           rollup: l2,
           l2: createL2Source(l2, 5_000),
+          builders: [l2],
           sender,
           metrics: noBatcherMetrics,
           onFatal: (error) => fatal.push(error),

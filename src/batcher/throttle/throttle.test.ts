@@ -1,0 +1,140 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createRpcClient } from '../../lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../lib/jsonRpc/server.ts'
+import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import { createLogRecorder } from '../testUtils/logRecorder.ts'
+import { DEFAULT_THROTTLE } from '../testUtils/submitterSetup.ts'
+import { until } from '../testUtils/until.ts'
+import { checkThrottleOptions, ThrottleController, type ThrottleOptions } from './controller.ts'
+import { Throttler } from './throttler.ts'
+
+const options: ThrottleOptions = { ...DEFAULT_THROTTLE, lowerThreshold: 1_000, upperThreshold: 3_000 }
+
+describe('the limits', () => {
+  it.each([
+    { type: 'step', load: 1_000, intensity: 0, tx: 0, block: 130_000 },
+    { type: 'step', load: 1_001, intensity: 1, tx: 150, block: 2_000 },
+    { type: 'linear', load: 2_000, intensity: 0.5, tx: 10_075, block: 66_000 },
+    { type: 'quadratic', load: 2_000, intensity: 0.25, tx: 15_038, block: 98_000 },
+    { type: 'quadratic', load: 99_000, intensity: 1, tx: 150, block: 2_000 },
+  ] as const)('of $type at $load bytes', ({ type, load, intensity, tx, block }) => {
+    expect(new ThrottleController({ ...options, type }).limits(load, 0)).toEqual({
+      intensity,
+      maxTxBytes: tx,
+      maxBlockBytes: block,
+    })
+  })
+
+  it('are none where the lower limit is 0', () => {
+    const controller = new ThrottleController({ ...options, type: 'step', txSizeLowerLimit: 0 })
+    expect(controller.limits(5_000, 0)).toMatchObject({ maxTxBytes: 0, maxBlockBytes: 2_000 })
+  })
+
+  it('of a PID controller grow while the load stays, and begin anew when it is gone', () => {
+    const controller = new ThrottleController({ ...options, type: 'pid' })
+    // Excess 1: 0.33 and 0.01 a second of it.
+    expect(controller.limits(2_000, 0).intensity).toBeCloseTo(0.35)
+    expect(controller.limits(2_000, 1_000).intensity).toBeCloseTo(0.35)
+    expect(controller.limits(2_000, 2_000).intensity).toBeCloseTo(0.37)
+    expect(controller.limits(4_000, 4_000).intensity).toBe(1)
+    expect(controller.limits(1_000, 6_000).intensity).toBe(0)
+    expect(controller.limits(2_000, 8_000).intensity).toBeCloseTo(0.35)
+  })
+
+  it.each([
+    { change: { upperThreshold: 1_000 }, problem: 'must be greater than the lower threshold, have 1000 and 1000' },
+    { change: { blockSizeLowerLimit: 130_000 }, problem: '--throttle.block-size-lower-limit must be less' },
+    { change: { txSizeLowerLimit: 20_000 }, problem: '--throttle.tx-size-lower-limit must be less' },
+  ])('are refused where they contradict: $problem', ({ change, problem }) => {
+    expect(() => checkThrottleOptions({ ...options, ...change })).toThrow(problem)
+    expect(() => checkThrottleOptions({ ...options, ...change, lowerThreshold: 0 })).not.toThrow()
+  })
+})
+
+describe('block builders', () => {
+  async function serve(
+    answer: (params: readonly (JsonValue | undefined)[]) => JsonValue,
+    method = 'miner_setMaxDASize',
+  ) {
+    const methods = new Map<string, RpcHandler>([[method, (params) => answer(params)]])
+    const server = await serveApp(
+      createRpcApp({ dispatcher: createRpcDispatcher({ methods }) }),
+      '127.0.0.1',
+      0,
+      'test',
+    )
+    const client = createRpcClient({ url: server.url })
+    onTestFinished(async () => {
+      await client.close()
+      await server.close()
+    })
+    return client
+  }
+
+  it('are told the limits, again after a failure, and one that is away holds up no other', async () => {
+    const told: JsonValue[][] = [[], []]
+    let answer: JsonValue = false
+    const clock = new ManualClock()
+    const log = createLogRecorder()
+    const limits: unknown[] = []
+    const builders = [
+      await serve((params) => {
+        told[0]?.push(params as JsonValue)
+        return answer
+      }),
+      await serve((params) => {
+        told[1]?.push(params as JsonValue)
+        return true
+      }),
+      await serve(() => true, 'eth_chainId'),
+    ]
+    const metrics = { throttle: (_type: string, now: unknown) => limits.push(now) }
+    const throttler = new Throttler(
+      { builders, clock, logger: log.logger, metrics },
+      { ...options, type: 'step' },
+      5_000,
+    )
+    throttler.update(500)
+    await until(() => told[0]?.length === 1 && told[1]?.length === 1)
+    expect(told).toEqual([[['0x0', '0x1fbd0']], [['0x0', '0x1fbd0']]])
+    expect(throttler.isThrottling).toBe(false)
+    await log.seen('A block builder cannot be throttled: it does not serve miner_setMaxDASize')
+    await until(() => log.lines.some(({ msg }) => msg.startsWith('Unable to throttle')))
+
+    throttler.update(5_000)
+    expect(throttler.isThrottling).toBe(true)
+    expect(throttler.status).toMatchObject({ type: 'step', current_load: 5_000, intensity: 1, max_tx_size: 150 })
+    await until(() => told[1]?.length === 2)
+    expect(told[1]?.[1]).toEqual(['0x96', '0x7d0'])
+    await until(() => told[0]?.length === 2)
+    answer = true
+    await clock.advance(10_000)
+    await until(() => (told[0]?.length ?? 0) > 2)
+    expect(told[0]?.at(-1)).toEqual(['0x96', '0x7d0'])
+    expect(limits).toHaveLength(2)
+    throttler.stop()
+  })
+
+  it('that fail are asked again in a while', async () => {
+    let faults = 1
+    let calls = 0
+    const builder = await serve(() => {
+      calls++
+      if (faults-- > 0) throw new JsonRpcError(-32000, 'not ready')
+      return true
+    })
+    const clock = new ManualClock()
+    const { logger } = createLogRecorder()
+    const modules = { builders: [builder], clock, logger, metrics: { throttle: () => {} } }
+    const throttler = new Throttler(modules, options, 5_000)
+    throttler.update(0)
+    await until(() => calls === 1)
+    await until(async () => {
+      await clock.advance(10_000)
+      return calls === 2
+    })
+    throttler.stop()
+  })
+})
