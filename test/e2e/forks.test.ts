@@ -7,11 +7,11 @@ import { heads } from '../support/heads.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// A chain that goes from Holocene to Karst while it runs, on three nodes, with its batches in blobs.
+// A chain that goes from Ecotone to Karst while it runs, on three nodes, with its batches in blobs.
 
 const SOON = { timeout: 90_000, interval: 200 }
 /** L2 blocks have a second each: these are also the blocks that activate. */
-const ACTIVATIONS = { isthmus: 10, jovian: 14, karst: 18 } as const
+const ACTIVATIONS = { fjord: 4, granite: 7, holocene: 10, isthmus: 13, jovian: 16, karst: 19 } as const
 const LAST = ACTIVATIONS.karst
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
 /** Selectors: `isIsthmus()`, `isJovian()`. */
@@ -57,10 +57,10 @@ describe('a testnet that is upgraded while it runs', () => {
   it('tells which fork it has, and of each that comes', async () => {
     const { genesisTime, forks } = testnet.l2
     const later = Object.entries(ACTIVATIONS).map(([fork, seconds]) => ({ fork, time: genesisTime + seconds }))
-    expect(forks).toEqual({ genesis: 'holocene', later })
+    expect(forks).toEqual({ genesis: 'ecotone', later })
     const config = await rollup[1]?.request('optimism_rollupConfig', [])
     expect(config).toMatchObject({
-      ...Object.fromEntries(Object.keys(forksAtGenesis('holocene')).map((fork) => [`${fork}_time`, 0])),
+      ...Object.fromEntries(Object.keys(forksAtGenesis('ecotone')).map((fork) => [`${fork}_time`, 0])),
       karst_time: genesisTime + LAST,
     })
     const told = () => testnet.events.flatMap((event) => (event.event === 'fork' ? [[event.fork, event.block]] : []))
@@ -89,12 +89,15 @@ describe('a testnet that is upgraded while it runs', () => {
 
   it('has the upgrade transactions in the activation blocks, and they succeed', async () => {
     for (const [fork, deposits] of [
+      ['fjord', 3],
+      ['granite', 0],
+      ['holocene', 0],
       ['isthmus', 8],
       ['jovian', 5],
       ['karst', 31],
     ] as const) {
       const { transactions, number } = await block(eth[2], ACTIVATIONS[fork])
-      // The first is the L1 info; nothing of users is let in.
+      // The first is the L1 info.
       expect(transactions.map(({ type }) => type)).toEqual(Array(deposits + 1).fill('0x7e'))
       const receipts = (await eth[2]?.request('eth_getBlockReceipts', [number])) as { status: string }[]
       expect(receipts.map(({ status }) => status)).toEqual(Array(deposits + 1).fill('0x1'))
@@ -114,6 +117,8 @@ describe('a testnet that is upgraded while it runs', () => {
     const isthmus = await block(eth[0], ACTIVATIONS.isthmus)
     expect(isthmus.requestsHash).toMatch(/^0xe3b0c442/)
     expect(isthmus.withdrawalsRoot).not.toBe(before.withdrawalsRoot)
+    expect((await block(eth[0], ACTIVATIONS.holocene - 1)).extraData).toBe('0x')
+    expect((await block(eth[0], ACTIVATIONS.holocene)).extraData).toHaveLength(2 + 18)
     expect((await block(eth[0], ACTIVATIONS.jovian - 1)).extraData).toHaveLength(2 + 18)
     expect((await block(eth[0], ACTIVATIONS.jovian)).extraData).toHaveLength(2 + 34)
     const limits = await Promise.all([LAST - 1, LAST, LAST + 1].map((at) => block(eth[0], at)))

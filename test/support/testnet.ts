@@ -32,7 +32,7 @@ export interface RunningTestnet extends Endpoints {
   complaints(): string[]
 }
 
-const READY_TIMEOUT_MS = 90_000
+const READY_TIMEOUT_MS = 120_000
 
 /** Starts a testnet of real processes on free ports; resolves when all nodes share a safe block. */
 export async function startTestnet(options: TestnetOptions = {}): Promise<RunningTestnet> {

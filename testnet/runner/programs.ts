@@ -106,7 +106,7 @@ export function batchSubmitter(
   ports: TestnetPorts,
   host: string,
   batcherKey: string,
-  { resumed, da }: { resumed: boolean; da: DataAvailability },
+  { resumed, da, hasBrotli }: { resumed: boolean; da: DataAvailability; hasBrotli: boolean },
 ): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
@@ -127,7 +127,8 @@ export function batchSubmitter(
       ...(resumed ? ['--wait-node-sync'] : []),
       '--sub-safety-margin=4',
       '--batch-type=1',
-      '--compression-algo=brotli',
+      // Brotli came with Fjord.
+      `--compression-algo=${hasBrotli ? 'brotli' : 'zlib'}`,
       `--data-availability-type=${da}`,
       // Channels wait while KZG is loaded for the first blob; one at a time, they would never be made up for.
       ...(da === 'calldata' ? [] : ['--max-pending-tx=4']),

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { DeviumError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { type Fork, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
@@ -110,8 +110,9 @@ export class Testnet {
     if (first === undefined) throw new RangeError('a testnet has a sequencer')
     await this.waitFor(first, 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
-    const { ports, host, resumed, da } = setup
-    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da })
+    const { ports, host, resumed, da, chain } = setup
+    const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
+    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli })
     this.batcher = this.launch('batcher', submitter)
     await this.waitUntilReady(signal)
   }
