@@ -31,12 +31,10 @@ async function derive(recording: Recording, { from = 0, head = recording.l1.leng
   const { config, l2 } = recording
   let safe = refAt(recording, from)
   const derived: DerivedAttributes[] = []
-  // Anvil's transactions root covers the blobs along with their transaction, so it is no transactions root of Ethereum.
-  const trustRpc = recording.l1.some(({ blobs }) => blobs !== undefined)
   const rpc = recordedL1Rpc(recording, () => head)
   const pipeline = createDerivationPipeline(
     {
-      l1: createL1Client({ rpc, logger: silentLogger, clock: systemClock }, { trustRpc }),
+      l1: createL1Client({ rpc, logger: silentLogger, clock: systemClock }),
       l2: recordedL2Source(recording, () => safe.number),
       blobs: recordedBlobs(recording),
       logger: silentLogger,
@@ -109,8 +107,8 @@ function extraDataOf({ eip1559Params, minBaseFee }: DerivedAttributes['attribute
 }
 
 // What the recordings do not allow:
-// - The transactions root of L1 blocks with blobs: Anvil's covers the blobs along with their transaction. So those two are read as a trusted L1;
-//   of the others each header hash, transactions root and receipts root is checked by the L1 client on the way.
+// - The transactions root of L1 blocks with blobs as Ethereum has it: Anvil's covers the blobs along with their transaction, and is checked
+//   in that form. Each header hash and receipts root is checked by the L1 client on the way, too.
 // - `safeHeadAtL1` of granite-span-zlib-blobs: the node that recorded it could not read blobs, and stood still. How far its batches reach is
 //   no figure of op-node's, but each block is.
 const RECORDINGS: { name: RecordingName; isSafeHeadRecorded: boolean }[] = [

@@ -60,6 +60,18 @@ describe('blobs of a beacon node', () => {
     expect(await client.blobs(block, hashesOf(3, 2, 1))).toEqual(bytesOf(3, 2, 1))
   })
 
+  it('are asked for six at a time', async () => {
+    const many = await makeBlobs(kzg, 14)
+    const server = await startServer({ slots: new Map([[5, many]]) })
+    const { client } = clientOf([server])
+    const got = await client.blobs(
+      block,
+      many.map(({ hash }) => hash),
+    )
+    expect(got).toEqual(many.map(({ blob }) => blob))
+    expect(blobRequests(server).map(({ path }) => path.match(/versioned_hashes/g)?.length)).toEqual([6, 6, 2])
+  })
+
   it('are asked for once', async () => {
     const server = await startServer({ slots: new Map([[5, blobs]]) })
     const { client } = clientOf([server])
