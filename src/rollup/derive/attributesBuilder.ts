@@ -2,10 +2,10 @@ import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import {
   applySystemConfigUpdates,
+  createL1InfoEncoder,
   depositsFromReceipts,
   encodeDepositTx,
   isForkActive,
-  l1InfoDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
   upgradeDeposits,
   upgradeGas,
@@ -31,6 +31,7 @@ const ZERO_EIP1559_PARAMS: Hex = '0x0000000000000000'
 
 /** What L1 and the rules of the chain prescribe for a block before its batch is known: shared by derivation and sequencer. */
 export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, config: RollupConfig): AttributesBuilder {
+  const encodeL1Info = createL1InfoEncoder(config)
   return {
     async prepare(parent, epoch) {
       const parentConfig = await l2.systemConfigByL2Hash(parent.hash)
@@ -43,7 +44,7 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
       if (timestamp < info.timestamp) {
         throw mismatch(`L2 time ${timestamp} would be before that of L1 origin ${info.number}, ${info.timestamp}`)
       }
-      const l1InfoTx = encodeDepositTx(l1InfoDepositTx(config, systemConfig, sequenceNumber, info, timestamp))
+      const l1InfoTx = encodeL1Info(systemConfig, sequenceNumber, info, timestamp)
       const upgrades = upgradeDeposits(config, timestamp).map(encodeDepositTx)
       const attributes: PayloadAttributes = {
         timestamp,

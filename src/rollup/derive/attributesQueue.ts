@@ -48,7 +48,7 @@ export class AttributesQueue {
 
 /** Least gas of a transaction. Those of Lagoon that need none are one a block. */
 const MIN_TRANSACTION_GAS = 21_000n
-const MANY_TRANSACTIONS = 1 << 17
+const MANY_TRANSACTIONS = 1 << 15
 
 /**
  * How many transactions of a batch are handed on: a block with more than its gas has room for is invalid anyway, and a batch may claim

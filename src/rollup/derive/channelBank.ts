@@ -34,6 +34,10 @@ export class ChannelBank implements ChannelStage {
   private readonly config: RollupConfig
   /** In order of their first frame. */
   private readonly channels = new Map<Hex, OpenChannel>()
+  /** Bytes that all of them count for. */
+  private size = 0
+  /** How many of them are complete. */
+  private ready = 0
 
   constructor({ prev, logger, tell = unheard }: FrameConsumerModules, config: RollupConfig) {
     this.prev = prev
@@ -70,7 +74,8 @@ export class ChannelBank implements ChannelStage {
         this.remove(channel, 'read')
         return channel.data()
       }
-      if (onlyFirst) return undefined
+      // A full bank may hold millions of channels, and is asked before each frame.
+      if (onlyFirst || this.ready === 0) return undefined
     }
     return undefined
   }
@@ -82,6 +87,7 @@ export class ChannelBank implements ChannelStage {
       this.channels.set(channel.id, channel)
       if (this.channels.size === 1) this.tell({ kind: 'channel-first', channel: channel.id })
     }
+    const { size, isReady } = channel
     const refusal = this.isTimedOut(channel) ? 'channel timed out' : channel.add(frame)
     if (refusal !== undefined) {
       this.logger.info('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
@@ -89,26 +95,27 @@ export class ChannelBank implements ChannelStage {
       this.tell({ kind: 'frame-ignored', l1Block: this.origin.number, ...ignored })
       return
     }
+    this.size += channel.size - size
+    if (channel.isReady && !isReady) this.ready++
     const snapshot = channel.snapshot(channelTimeout(this.config, this.origin.timestamp))
     this.tell({ kind: 'frame-added', l1Block: this.origin.number, channel: snapshot, frame: frame.number })
     this.prune()
   }
 
   private prune(): void {
-    let total = 0
-    for (const channel of this.channels.values()) total += channel.size
     const limit = maxChannelBankSize(this.config, this.origin.timestamp)
     for (const channel of this.channels.values()) {
-      if (total <= limit) return
+      if (this.size <= limit) return
       this.logger.warn('Channel bank is full, dropping its oldest channel', { channel: channel.id })
       this.remove(channel, 'dropped', 'the channel bank is full')
-      total -= channel.size
     }
   }
 
-  private remove({ id }: OpenChannel, how: 'read' | 'timed-out' | 'dropped', reason?: string): void {
+  private remove({ id, size, isReady }: OpenChannel, how: 'read' | 'timed-out' | 'dropped', reason?: string): void {
     const [before] = this.channels.keys()
     this.channels.delete(id)
+    this.size -= size
+    if (isReady) this.ready--
     const why = reason === undefined ? {} : { reason }
     this.tell({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, ...why })
     const [first] = this.channels.keys()

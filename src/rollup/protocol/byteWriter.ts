@@ -52,6 +52,13 @@ export class ByteWriter {
     this.bytes(value)
   }
 
+  /** The RLP string of bytes start..end of `source`. */
+  rlpStringOf(source: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    if (length !== 1 || (source[start] ?? 0) >= 0x80) this.rlpHeader(0x80, length)
+    this.copy(source, start, end)
+  }
+
   /** Header of a list whose items take `length` bytes. */
   rlpListHeader(length: number): void {
     this.rlpHeader(0xc0, length)

@@ -17,9 +17,10 @@ import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
 /** Leads channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression"). */
 export const BROTLI_VERSION = 1
 /** What is smaller is decompressed at once, which takes a few milliseconds; the rest by threads that node keeps for it. */
-const MAX_INPUT_AT_ONCE = 1_000_000
-const MAX_OUTPUT_AT_ONCE = { zlib: 3_000_000, brotli: 2_000_000 }
+const MAX_INPUT_AT_ONCE = 2_000_000
+const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
 const CHUNK_BYTES = 64 * 1024
+const CHUNK_BYTES_AT_ONCE = 256 * 1024
 
 export interface ReadChannelOptions {
   /** Whether Fjord is active at the L1 time the channel is read at: allows brotli. */
@@ -71,7 +72,7 @@ function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
 /** undefined when the stream is not whole or sound, or gives more than `maxBytes`. */
 function inflateAtOnce(data: Uint8Array, maxBytes: number): Decompressed | undefined {
   try {
-    return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES * 2 })) }
+    return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES_AT_ONCE })) }
   } catch {
     return undefined
   }
@@ -154,7 +155,7 @@ function withWholeWindows(data: Uint8Array, before: Uint8Array, reached: Uint8Ar
 function tryBrotli(data: Uint8Array, maxOutputLength: number): Uint8Array | 'corrupt' | 'too long' {
   try {
     const finishFlush = constants.BROTLI_OPERATION_FLUSH
-    return plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES * 2, finishFlush }))
+    return plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE, finishFlush }))
   } catch (error) {
     return error instanceof RangeError ? 'too long' : 'corrupt'
   }

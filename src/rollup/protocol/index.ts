@@ -84,6 +84,7 @@ export {
   l1InfoOfTransactions,
   parseL1Info,
 } from './l1Info.ts'
+export { createL1InfoEncoder, type L1InfoEncoder } from './l1InfoEncoder.ts'
 export { orderedTrieRoot } from './orderedTrie.ts'
 export { computeOutputRoot, type OutputRootParts } from './outputRoot.ts'
 export {

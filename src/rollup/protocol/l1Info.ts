@@ -145,8 +145,11 @@ export function encodeL1Info(info: L1Info): Uint8Array {
   return info.format === 'bedrock' ? encodeBedrock(info) : encodePacked(info)
 }
 
+/** Offset of the sequence number in the packed calldata. */
+export const PACKED_SEQUENCE_NUMBER_OFFSET = 12
+
 /** The activation block of a fork still speaks the format before it, because the contract changes only in that block. */
-function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
+export function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
   const settled = (fork: Fork) => isForkActive(config, fork, l2Time) && !isForkActivationBlock(config, fork, l2Time)
   if (settled('jovian')) return 'jovian'
   if (settled('isthmus')) return 'isthmus'
@@ -215,7 +218,7 @@ function encodePacked(info: L1Info): Uint8Array {
   out.set(fromHex(selector), 0)
   view.setUint32(4, info.baseFeeScalar)
   view.setUint32(8, info.blobBaseFeeScalar)
-  view.setBigUint64(12, BigInt(info.sequenceNumber))
+  view.setBigUint64(PACKED_SEQUENCE_NUMBER_OFFSET, BigInt(info.sequenceNumber))
   view.setBigUint64(20, BigInt(info.timestamp))
   view.setBigUint64(28, BigInt(info.number))
   out.set(bigIntToBytes(info.baseFee, 32), 36)

@@ -24,7 +24,17 @@ export function invalidatedBlockSourceHash(outputRoot: Hex): Hex {
   return keccak256Hex(concatBytes(bigIntToBytes(4n, 32), fromHex(outputRoot, 32, 'output root')))
 }
 
+/** Reused: one word is the domain, then the index. */
+const words = new Uint8Array(64)
+const view = new DataView(words.buffer)
+
 function blockSourceHash(domain: bigint, l1BlockHash: Hex, index: number): Hex {
-  const inner = keccak256(concatBytes(fromHex(l1BlockHash, 32, 'L1 block hash'), bigIntToBytes(BigInt(index), 32)))
-  return keccak256Hex(concatBytes(bigIntToBytes(domain, 32), inner))
+  words.fill(0)
+  words.set(fromHex(l1BlockHash, 32, 'L1 block hash'), 0)
+  view.setBigUint64(56, BigInt(index))
+  const inner = keccak256(words)
+  words.fill(0)
+  view.setBigUint64(24, domain)
+  words.set(inner, 32)
+  return keccak256Hex(words)
 }

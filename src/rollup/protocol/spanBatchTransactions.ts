@@ -61,14 +61,17 @@ class TransactionBuilder {
   private gasOffset: number
   private recipientOffset = 0
   private legacyIndex = 0
-  /** Up to 64 bits, big-endian; what readUvarint leaves. */
-  private readonly integer = new Uint8Array(8)
+  private readonly chainIdLength: number
+  /** Up to 64 bits, big-endian: what readUvarint leaves. */
+  private readonly nonce = new Uint8Array(8)
+  private readonly gas = new Uint8Array(8)
   private integerStart = 8
 
   constructor(columns: SpanTransactions, chainId: bigint) {
     this.columns = columns
     this.cursor = new RlpCursor(columns.bytes)
     this.chainId = bigIntToMinimalBytes(chainId)
+    this.chainIdLength = stringLength(this.chainId, 0, this.chainId.length)
     this.protectedV = [bigIntToMinimalBytes(chainId * 2n + 35n), bigIntToMinimalBytes(chainId * 2n + 36n)]
     this.nonceOffset = columns.nonceStart
     this.gasOffset = columns.gasStart
@@ -106,55 +109,56 @@ class TransactionBuilder {
     const parity = parityBits.has(index)
     const v = this.legacyV(type, parity)
 
-    this.nonceOffset = this.readUvarint(this.nonceOffset)
-    const nonceLow = this.integerStart
-    const nonce = this.integer.slice(nonceLow)
-    this.gasOffset = this.readUvarint(this.gasOffset)
-    const gas = this.integer.subarray(this.integerStart)
-    const r = withoutLeadingZeros(signatures, index * 64, index * 64 + 32)
-    const s = withoutLeadingZeros(signatures, index * 64 + 32, index * 64 + 64)
+    const { nonce, gas } = this
+    this.nonceOffset = this.readUvarint(this.nonceOffset, nonce)
+    const nonceStart = this.integerStart
+    this.gasOffset = this.readUvarint(this.gasOffset, gas)
+    const gasStart = this.integerStart
+    const rEnd = index * 64 + 32
+    const rStart = withoutLeadingZeros(signatures, index * 64, rEnd)
+    const sStart = withoutLeadingZeros(signatures, rEnd, rEnd + 32)
 
     const isLegacy = type === TX_TYPE.legacy
     const length =
-      (isLegacy ? 0 : stringLength(this.chainId)) +
-      stringLength(nonce) +
+      (isLegacy ? 0 : this.chainIdLength) +
+      stringLength(nonce, nonceStart, 8) +
       (fields.pricesEnd - fields.pricesStart) +
-      stringLength(gas) +
+      stringLength(gas, gasStart, 8) +
       (isCreation ? 1 : 21) +
       (fields.valueEnd - fields.valueStart) +
       (fields.dataEnd - fields.dataStart) +
-      (isLegacy ? stringLength(v) : 1) +
-      stringLength(r) +
-      stringLength(s)
+      (isLegacy ? stringLength(v, 0, v.length) : 1) +
+      stringLength(signatures, rStart, rEnd) +
+      stringLength(signatures, sStart, rEnd + 32)
 
     if (!isLegacy) out.byte(type)
     out.rlpListHeader(length)
     if (!isLegacy) out.rlpString(this.chainId)
-    out.rlpString(nonce)
-    out.bytes(bytes.subarray(fields.pricesStart, fields.pricesEnd))
-    out.rlpString(gas)
+    out.rlpStringOf(nonce, nonceStart, 8)
+    out.copy(bytes, fields.pricesStart, fields.pricesEnd)
+    out.rlpStringOf(gas, gasStart, 8)
     if (isCreation) out.byte(0x80)
     else {
       out.byte(0x94)
-      out.bytes(recipients.subarray(this.recipientOffset, this.recipientOffset + 20))
+      out.copy(recipients, this.recipientOffset, this.recipientOffset + 20)
       this.recipientOffset += 20
     }
-    out.bytes(bytes.subarray(fields.valueStart, fields.valueEnd))
-    out.bytes(bytes.subarray(fields.dataStart, fields.dataEnd))
+    out.copy(bytes, fields.valueStart, fields.valueEnd)
+    out.copy(bytes, fields.dataStart, fields.dataEnd)
     if (isLegacy) out.rlpString(v)
     else out.byte(parity ? 1 : 0x80)
-    out.rlpString(r)
-    out.rlpString(s)
+    out.rlpStringOf(signatures, rStart, rEnd)
+    out.rlpStringOf(signatures, sStart, rEnd + 32)
   }
 
   /** Its data are all of it; what stands for it in the other columns says nothing. */
   private writePostExec(index: number): void {
     const { bytes, creationBits, dataStarts, dataEnds } = this.columns
-    this.nonceOffset = this.readUvarint(this.nonceOffset)
-    this.gasOffset = this.readUvarint(this.gasOffset)
+    this.nonceOffset = this.readUvarint(this.nonceOffset, this.nonce)
+    this.gasOffset = this.readUvarint(this.gasOffset, this.gas)
     if (!creationBits.has(index)) this.recipientOffset += 20
     this.out.byte(TX_TYPE.postExec)
-    this.out.bytes(bytes.subarray(dataStarts[index], dataEnds[index]))
+    this.out.copy(bytes, dataStarts[index] ?? 0, dataEnds[index] ?? 0)
   }
 
   /** Splits `rlp[value, prices…, data, lists…]` and checks each field as a decoder of transactions would. */
@@ -186,12 +190,11 @@ class TransactionBuilder {
     return parity ? V28 : V27
   }
 
-  /** Leaves the integer at `offset` as minimal big-endian bytes in `integer` and returns where the next begins. */
-  private readUvarint(offset: number): number {
+  /** Leaves the integer at `offset` as minimal big-endian bytes at the end of `integer` and returns where the next begins. */
+  private readUvarint(offset: number, integer: Uint8Array): number {
     const { bytes } = this.columns
     let end = offset
     while ((bytes[end] ?? 0) >= 0x80) end++
-    const { integer } = this
     if (end - offset < 7) {
       let value = 0
       for (let i = end; i >= offset; i--) value = value * 128 + ((bytes[i] ?? 0) & 0x7f)
@@ -264,13 +267,14 @@ function checkAuthorizations(cursor: RlpCursor, offset: number, limit: number): 
   return listEnd
 }
 
-function withoutLeadingZeros(bytes: Uint8Array, start: number, end: number): Uint8Array {
+/** Where the bytes start..end begin that are no leading zeros. */
+function withoutLeadingZeros(bytes: Uint8Array, start: number, end: number): number {
   let first = start
   while (first < end && bytes[first] === 0) first++
-  return bytes.subarray(first, end)
+  return first
 }
 
 /** Length of the RLP string of an integer of at most 55 bytes. */
-function stringLength(bytes: Uint8Array): number {
-  return bytes.length === 1 && (bytes[0] ?? 0) < 0x80 ? 1 : 1 + bytes.length
+function stringLength(bytes: Uint8Array, start: number, end: number): number {
+  return end - start === 1 && (bytes[start] ?? 0) < 0x80 ? 1 : 1 + end - start
 }
