@@ -1,7 +1,6 @@
 import { viewOf } from '../../lib/bytes.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
-import { daFootprint } from '../../rollup/protocol/fees.ts'
 import { orderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
 import type { DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
 import { emptyActivationFork } from '../chain/chainConfig.ts'
@@ -9,6 +8,7 @@ import type { ChainConfig } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { StateChanges } from '../state/worldState.ts'
+import { daSizeOf } from '../tx/dataSize.ts'
 import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
 import { executeDeposit, executeSigned, type FeeSchedule, type TransactionOutcome } from './executeTransaction.ts'
 import { createFeeSchedule } from './feeSchedule.ts'
@@ -77,7 +77,7 @@ export class BlockExecution {
     if (this.emptyFork !== undefined) return false
     if (!this.env.block.rules.jovian) return true
     const scalar = this.daFootprintScalar
-    return scalar !== undefined && this.footprint + daFootprint(tx.raw, scalar) <= this.env.block.gasLimit
+    return scalar !== undefined && this.footprint + BigInt(daSizeOf(tx.raw) * scalar) <= this.env.block.gasLimit
   }
 
   /** Throws ChainError `invalidTransaction`, with the state as before, when the transaction cannot be part of the block. */
@@ -143,7 +143,7 @@ export class BlockExecution {
       const text = 'unexpected non-deposit transactions in Jovian activation block'
       throw new ChainError('invalidTransaction', this.receipts.length === 0 ? 'missing deposit transaction' : text)
     }
-    return daFootprint(tx.raw, scalar)
+    return BigInt(daSizeOf(tx.raw) * scalar)
   }
 
   /** From the L1-info deposit; the Jovian activation block's still has the form of before, without the scalar. */

@@ -6,8 +6,6 @@ import {
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   EMPTY_UNCLES_HASH,
-  estimatedDaSize,
-  fastLzLength,
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadAttributes } from '../../rollup/protocol/types.ts'
@@ -18,6 +16,7 @@ import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
+import { daSizeOf } from '../tx/dataSize.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
 import { childBaseFee, extraDataOf } from './headerRules.ts'
@@ -198,7 +197,7 @@ export class OpBuildJob implements BuildJob {
   /** Limits the batch submitter sets while L1 is congested; they hold for what comes from the pool. */
   private fitsDaSize({ raw }: SignedTransaction, { transactionBytes, blockBytes }: DaSizeLimits): boolean {
     if (transactionBytes === undefined && blockBytes === undefined) return true
-    const size = estimatedDaSize(fastLzLength(raw))
+    const size = daSizeOf(raw)
     return (
       (transactionBytes === undefined || size <= transactionBytes) &&
       (blockBytes === undefined || this.daBytes() + size <= blockBytes)
@@ -209,7 +208,7 @@ export class OpBuildJob implements BuildJob {
   private daBytes(): number {
     for (; this.daCounted.transactions < this.transactions.length; this.daCounted.transactions++) {
       const tx = this.transactions[this.daCounted.transactions]
-      if (tx !== undefined && tx.type !== 0x7e) this.daCounted.bytes += estimatedDaSize(fastLzLength(tx.raw))
+      if (tx !== undefined && tx.type !== 0x7e) this.daCounted.bytes += daSizeOf(tx.raw)
     }
     return this.daCounted.bytes
   }

@@ -2,6 +2,7 @@ import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } f
 import type { L1FeeFields } from '../chain/block.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
+import { fjordFeeOf } from '../tx/dataSize.ts'
 import type { FeeSchedule } from './executeTransaction.ts'
 import { readFeeParameters } from './feeParameters.ts'
 
@@ -18,7 +19,7 @@ export function createFeeSchedule(
   const formula = l1FeeRulesAt(config, timestamp, params)
   const operator = { scalar: params.operatorFeeScalar, constant: params.operatorFeeConstant, jovian: rules.jovian }
   return {
-    l1DataFee: (raw) => l1DataFee(raw, formula, params).fee,
+    l1DataFee: (raw) => (formula === 'fjord' ? fjordFeeOf(raw, params) : l1DataFee(raw, formula, params).fee),
     operatorFee: (gas) => (rules.isthmus ? operatorFee(gas, operator) : 0n),
   }
 }

@@ -13,6 +13,8 @@ import type { ChainConfig } from './types.ts'
 
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 64
+/** Of the cached blocks, encoded; decoded they take some four times as much. */
+const CACHED_BLOCK_BYTES = 16 * 1024 * 1024
 
 /** Reads and writes blocks, and keeps the latest ones decoded (recovering senders is what costs). */
 export class BlockStore {
@@ -20,6 +22,7 @@ export class BlockStore {
   private readonly config: ChainConfig
   private readonly headers = new Map<Hex, BlockHeader>()
   private readonly blocks = new Map<Hex, Block>()
+  private blockBytes = 0
 
   constructor(modules: { database: ChainDatabase }, config: ChainConfig) {
     this.database = modules.database
@@ -50,7 +53,7 @@ export class BlockStore {
     const body = this.database.body(hash)
     if (header === undefined || body === undefined) return undefined
     const transactions = rlpList(decodeRlp(body), 'body').map((raw) => decodeTransaction(rlpBytes(raw, 'transaction')))
-    return this.remember(this.blocks, hash, toBlock(header, transactions), CACHED_BLOCKS)
+    return this.rememberBlock(toBlock(header, transactions))
   }
 
   receipts(hash: Hex): Receipt[] | undefined {
@@ -72,7 +75,26 @@ export class BlockStore {
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
     await this.database.write(batch, { sync: false })
     this.remember(this.headers, header.hash, header, CACHED_HEADERS)
-    this.remember(this.blocks, header.hash, block, CACHED_BLOCKS)
+    this.rememberBlock(block)
+  }
+
+  /** The latest one stays, however large. */
+  private rememberBlock(block: Block): Block {
+    const { hash } = block.header
+    this.forgetBlock(hash)
+    this.blocks.set(hash, block)
+    this.blockBytes += block.sizeBytes
+    for (const oldest of this.blocks.keys()) {
+      const isRoomLeft = this.blocks.size <= CACHED_BLOCKS && this.blockBytes <= CACHED_BLOCK_BYTES
+      if (isRoomLeft || oldest === hash) break
+      this.forgetBlock(oldest)
+    }
+    return block
+  }
+
+  private forgetBlock(hash: Hex): void {
+    this.blockBytes -= this.blocks.get(hash)?.sizeBytes ?? 0
+    this.blocks.delete(hash)
   }
 
   private remember<V>(cache: Map<Hex, V>, hash: Hex, value: V, limit: number): V {

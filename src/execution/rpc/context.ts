@@ -49,6 +49,8 @@ export interface RpcOptions {
   maxLogRangeBlocks: number
   /** Logs that one eth_getLogs may return. */
   maxLogs: number
+  /** Characters that the answer of one eth_getLogs may have, about. */
+  maxLogCharacters: number
 }
 
 /** Defaults as op-geth's where it has one. */
@@ -61,6 +63,7 @@ export const DEFAULT_RPC_OPTIONS = {
   maxSuggestedTipWei: 500_000_000_000n,
   maxLogRangeBlocks: 10_000,
   maxLogs: 20_000,
+  maxLogCharacters: 25_000_000,
 } as const
 
 export type MethodTable = Record<string, RpcHandler>

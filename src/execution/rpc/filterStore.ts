@@ -7,8 +7,8 @@ import type { HeadChange } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
 import type { RpcModules } from './context.ts'
 import type { JsonRecord } from './formatTransaction.ts'
-import type { LogFilter } from './logFilter.ts'
-import { logsOfBlock } from './logSearch.ts'
+import { createBloomTest, type LogFilter } from './logFilter.ts'
+import { logDataCharacters, logsOfBlock } from './logSearch.ts'
 
 /** geth forgets a filter that nobody asked for this long. */
 const IDLE_LIMIT_MS = 5 * 60_000
@@ -17,12 +17,19 @@ const MAX_FILTERS = 1000
 const MAX_WAITING = 10_000
 /** And for those of all: a thousand filters with as many logs each would fill the heap. */
 const MAX_WAITING_IN_ALL = 200_000
+/** Characters of all their data: a log may have megabytes of them. */
+const MAX_CHARACTERS_IN_ALL = 64_000_000
 
-type Kind = { kind: 'logs'; filter: LogFilter } | { kind: 'blocks' } | { kind: 'transactions' }
+type Kind =
+  | { kind: 'logs'; filter: LogFilter; mayMatch: (bloom: Hex) => boolean }
+  | { kind: 'blocks' }
+  | { kind: 'transactions' }
 
 interface Installed {
   what: Kind
   waiting: (JsonRecord | Hex)[]
+  /** Of those. */
+  characters: number
   usedAtMs: number
 }
 
@@ -31,6 +38,7 @@ export class FilterStore {
   private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>
   private readonly filters = new Map<Hex, Installed>()
   private waitingInAll = 0
+  private charactersInAll = 0
   private unsubscribe: (() => void)[] = []
   private tail: Promise<void> = Promise.resolve()
 
@@ -38,11 +46,15 @@ export class FilterStore {
     this.modules = modules
   }
 
+  installLogs(filter: LogFilter): Hex {
+    return this.install({ kind: 'logs', filter, mayMatch: createBloomTest(filter) })
+  }
+
   install(what: Kind): Hex {
     this.dropIdle()
     if (this.filters.size >= MAX_FILTERS) throw serverError(`too many filters: at most ${MAX_FILTERS}`)
     const id = toHex(new Uint8Array(randomBytes(16)))
-    this.filters.set(id, { what, waiting: [], usedAtMs: this.modules.clock.now() })
+    this.filters.set(id, { what, waiting: [], characters: 0, usedAtMs: this.modules.clock.now() })
     if (this.unsubscribe.length === 0) {
       this.unsubscribe = [
         this.modules.chain.onHead((change) => this.onHead(change)),
@@ -54,6 +66,7 @@ export class FilterStore {
 
   uninstall(id: Hex): boolean {
     this.waitingInAll -= this.filters.get(id)?.waiting.length ?? 0
+    this.charactersInAll -= this.filters.get(id)?.characters ?? 0
     const existed = this.filters.delete(id)
     if (this.filters.size === 0) this.close()
     return existed
@@ -66,6 +79,8 @@ export class FilterStore {
     const changes = installed.waiting
     installed.waiting = []
     this.waitingInAll -= changes.length
+    this.charactersInAll -= installed.characters
+    installed.characters = 0
     return changes
   }
 
@@ -96,11 +111,18 @@ export class FilterStore {
   private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
     // Removed while its changes were read.
     if (!this.filters.has(id)) return
+    let characters = 0
+    // What is not data is shared between filters, or short.
+    for (const change of changes) characters += typeof change === 'string' ? 0 : logDataCharacters(change)
     const isFull =
-      installed.waiting.length + changes.length > MAX_WAITING || this.waitingInAll + changes.length > MAX_WAITING_IN_ALL
+      installed.waiting.length + changes.length > MAX_WAITING ||
+      this.waitingInAll + changes.length > MAX_WAITING_IN_ALL ||
+      this.charactersInAll + characters > MAX_CHARACTERS_IN_ALL
     if (isFull) return void this.uninstall(id)
     installed.waiting.push(...changes)
+    installed.characters += characters
     this.waitingInAll += changes.length
+    this.charactersInAll += characters
   }
 
   private onTransaction({ hash }: SignedTransaction): void {
@@ -131,14 +153,19 @@ export class FilterStore {
       if (what.kind !== 'logs') continue
       await takeTurn('answer')
       const changes: JsonRecord[] = []
-      for (const header of removed) changes.push(...(await this.logsOf(what.filter, header, true)))
-      for (const header of added) changes.push(...(await this.logsOf(what.filter, header, false)))
+      for (const header of removed) changes.push(...(await this.logsOf(what, header, true)))
+      for (const header of added) changes.push(...(await this.logsOf(what, header, false)))
       this.push(id, installed, changes)
     }
   }
 
-  private async logsOf(filter: LogFilter, header: HeadChange['head'], removed: boolean): Promise<JsonRecord[]> {
+  private async logsOf(
+    { filter, mayMatch }: Extract<Kind, { kind: 'logs' }>,
+    header: HeadChange['head'],
+    removed: boolean,
+  ): Promise<JsonRecord[]> {
     const { blocks } = filter
+    if (!mayMatch(header.logsBloom)) return []
     if (blocks.kind === 'hash' && blocks.hash !== header.hash) return []
     if (blocks.kind === 'range' && blocks.from?.kind === 'number' && header.number < blocks.from.number) return []
     if (blocks.kind === 'range' && blocks.to?.kind === 'number' && header.number > blocks.to.number) return []

@@ -15,13 +15,13 @@ const filterId: Param<Hex> = {
 /** eth_getLogs and polled filters. */
 export function createLogMethods(
   modules: Pick<RpcModules, 'chain' | 'pool' | 'clock' | 'logger'>,
-  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs'>,
+  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
 ): MethodTable {
   const { chain } = modules
   const filters = new FilterStore(modules)
   return {
     eth_getLogs: method([logFilter], ([filter], { signal }) => searchLogs(chain, filter, limits, signal)),
-    eth_newFilter: method([logFilter], ([filter]) => filters.install({ kind: 'logs', filter })),
+    eth_newFilter: method([logFilter], ([filter]) => filters.installLogs(filter)),
     eth_newBlockFilter: method([], () => filters.install({ kind: 'blocks' })),
     eth_newPendingTransactionFilter: method([optional(flag, false)], () => filters.install({ kind: 'transactions' })),
     eth_getFilterChanges: method([filterId], ([id]) => filters.changes(id)),

@@ -26,11 +26,18 @@ export async function logsOfBlock(
   return found
 }
 
+/** Characters that a log takes in an answer beside its data, about. */
+const LOG_CHARACTERS = 700
+
+export function logDataCharacters({ data }: JsonRecord): number {
+  return typeof data === 'string' ? data.length : 0
+}
+
 /** eth_getLogs. Blocks whose bloom rules a match out are not read. */
 export async function searchLogs(
   chain: Chain,
   filter: LogFilter,
-  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs'>,
+  limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
   signal: AbortSignal,
 ): Promise<JsonRecord[]> {
   const mayMatch = createBloomTest(filter)
@@ -45,11 +52,23 @@ export async function searchLogs(
     throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${asked}`)
   }
   const found: JsonRecord[] = []
+  let characters = 0
   for (let number = from; number <= to; number++) {
     signal.throwIfAborted()
     const header = await chain.headerByNumber(number)
     if (header === undefined) break
-    if (mayMatch(header.logsBloom)) found.push(...(await logsOfBlock(chain, header, filter)))
+    if (mayMatch(header.logsBloom)) {
+      const logs = await logsOfBlock(chain, header, filter)
+      for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
+      if (characters > limits.maxLogCharacters && number > from) {
+        const advice = `blocks ${from} to ${number - 1} fit`
+        throw new JsonRpcError(
+          RPC_LIMIT_EXCEEDED,
+          `query returned more than ${limits.maxLogCharacters} bytes: ${advice}`,
+        )
+      }
+      found.push(...logs)
+    }
     if (found.length > limits.maxLogs) {
       throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
     }

@@ -178,7 +178,7 @@ describe('WorldState', () => {
       fc.asyncProperty(fc.array(action, { maxLength: 60 }), fc.boolean(), async (steps, dropsNodes) => {
         const store = new MemoryStore()
         // With no room for nodes, everything is read back from the store.
-        const options = dropsNodes ? { maxNodes: 0, maxCodeBytes: 0 } : {}
+        const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
         const database = new StateDatabase({ store }, options)
         const model = new Model()
         let world = new WorldState(database, EMPTY_TRIE_ROOT)
@@ -244,5 +244,25 @@ describe('WorldState', () => {
     const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
     world.checkpoint()
     expect(() => world.endTransaction()).toThrow('open checkpoints')
+  })
+})
+
+describe('what is kept in memory', () => {
+  it('is bounded by what it takes there, not by what is stored', () => {
+    const read: string[] = []
+    const store = {
+      node: () => undefined,
+      code(hash: Uint8Array) {
+        read.push(toHex(hash))
+        return new Uint8Array(1000)
+      },
+    }
+    // Room for three programs of 1,000 bytes with their jump destinations and pushed words.
+    const states = new StateDatabase({ store }, { maxCodeBytes: 45_000 })
+    const hashes = [1, 2, 3, 4].map((index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
+    for (const hash of [...hashes.slice(0, 3), ...hashes.slice(0, 3)]) states.code(hash)
+    expect(read).toEqual(hashes.slice(0, 3))
+    for (const hash of [...hashes.slice(3), ...hashes.slice(0, 1)]) states.code(hash)
+    expect(read).toEqual([...hashes, hashes[0]])
   })
 })

@@ -195,7 +195,7 @@ export class WorldState {
   private commitTrie(trie: Trie, sink: NodeSink): Hex {
     let added = 0
     const root = trie.commit((hash, encoding) => {
-      added++
+      added += encoding.length
       sink(hash, encoding)
     })
     this.source.retain(trie, root, added)

@@ -188,6 +188,16 @@ describe('replacement', () => {
     await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow('replacement transaction underpriced')
   })
 
+  it('is refused where no block would take it for long, and let in where one may', async () => {
+    chain.baseFee = 10n * GWEI
+    await pool.add(tx(1, { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }))
+    await expect(pool.add(tx(1, { maxFeePerGas: 5n * GWEI - 1n, maxPriorityFeePerGas: 3n }))).rejects.toThrow(
+      'replacement transaction underpriced: fee cap 4999999999, minimum needed 5000000000',
+    )
+    await pool.add(tx(1, { maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: 3n }))
+    expect(pool.status().pending).toBe(1)
+  })
+
   it('ten per cent on both takes the place', async () => {
     await pool.add(tx(1, first))
     const next = tx(1, { maxFeePerGas: (2n * GWEI * 11n) / 10n, maxPriorityFeePerGas: (GWEI * 11n) / 10n })
@@ -302,6 +312,19 @@ describe('a full pool', () => {
   it('counts large transactions as several slots', async () => {
     const large = { data: new Uint8Array(40_000), gasLimit: 2_000_000n }
     await pool.add(tx(1, large))
+    await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
+  })
+
+  it('counts a replacement that is larger than what it replaces', async () => {
+    createPool({ globalSlots: 4 })
+    const large = { data: new Uint8Array(100_000), gasLimit: 5_000_000n }
+    for (const sender of [1, 2, 3, 4]) await pool.add(tx(sender))
+    const dearer = { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 1_100_000n }
+    // The cheaper ones of others make way for what it takes more; where that is not enough, it stays out.
+    await pool.add(tx(1, dearer))
+    expect(pool.status()).toEqual({ pending: 4, queued: 0 })
+    await pool.add(tx(1, { ...large, maxFeePerGas: 4n * GWEI, maxPriorityFeePerGas: 2_000_000n }))
+    expect(pool.status()).toEqual({ pending: 1, queued: 0 })
     await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
   })
 })

@@ -34,6 +34,8 @@ export interface SenderContent {
 
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
+/** The fee cap of a replacement has to reach this part of the next base fee: it may fall so far in six blocks. */
+const REPLACEMENT_BASE_FEE_DIVISOR = 2n
 
 /**
  * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
@@ -186,14 +188,12 @@ export class TxPool implements TxSource {
       addedAtMs: this.modules.clock.now(),
       sequence: this.sequence++,
     }
-    if (previous !== undefined) this.checkReplacement(previous, entry)
     const executable = transaction.nonce <= queue.nextNonce
-    if (previous === undefined) {
-      if (!executable && queue.queued.length >= this.options.accountQueue) {
-        throw new TxPoolError('accountLimit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
-      }
-      this.makeRoom(entry, executable)
+    if (previous !== undefined) this.checkReplacement(previous, entry)
+    else if (!executable && queue.queued.length >= this.options.accountQueue) {
+      throw new TxPoolError('accountLimit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
     }
+    this.makeRoom(entry, executable, previous === undefined ? 0 : slotsOf(previous))
     this.senders.set(transaction.from, queue)
     const gained = this.change(queue, () => {
       if (previous !== undefined) this.byHash.delete(previous.transaction.hash)
@@ -217,15 +217,22 @@ export class TxPool implements TxSource {
     if (!enough(old.maxFeePerGas, maxFeePerGas) || !enough(old.maxPriorityFeePerGas, maxPriorityFeePerGas)) {
       throw new TxPoolError('replacementUnderpriced')
     }
+    // What no block takes costs its sender nothing, however often it is replaced.
+    const least = this.nextBaseFee() / REPLACEMENT_BASE_FEE_DIVISOR
+    if (maxFeePerGas < least) {
+      throw new TxPoolError('replacementUnderpriced', `fee cap ${maxFeePerGas}, minimum needed ${least}`)
+    }
   }
 
-  /** With the pool full, cheaper transactions that strand no other make way. */
-  private makeRoom(entry: PoolEntry, executable: boolean): void {
+  /** With the pool full, cheaper transactions that strand no other make way. `freed` slots become free anyway. */
+  private makeRoom(entry: PoolEntry, executable: boolean, freed: number): void {
     const kind = executable ? 'pending' : 'queued'
     const limit = executable ? this.options.globalSlots : this.options.globalQueue
     const baseFee = this.nextBaseFee()
     const tip = effectiveTip(entry.transaction, baseFee)
-    while (this.slots[kind] + slotsOf(entry) > limit) {
+    while (this.slots[kind] - freed + slotsOf(entry) > limit) {
+      // A replacement that takes no more than it frees needs no room.
+      if (freed >= slotsOf(entry)) return
       const victim = this.cheapestTail(kind, baseFee, entry.transaction.from)
       if (victim === undefined) throw new TxPoolError('poolFull')
       if (effectiveTip(victim.transaction, baseFee) >= tip) {
