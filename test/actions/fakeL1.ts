@@ -1,13 +1,16 @@
 import { keccak256Hex } from '../../src/lib/hash.ts'
 import type { Hex } from '../../src/lib/hex.ts'
-import type { L1BlockInfo, L1BlockRef, L1Receipt, L1Transaction } from '../../src/rollup/protocol/index.ts'
+import type { L1BlockInfo, L1BlockRef, L1Log, L1Receipt, L1Transaction } from '../../src/rollup/protocol/index.ts'
 
 type Label = 'head' | 'safe' | 'finalized'
+
+export type FakeL1Transaction = Pick<L1Transaction, 'from' | 'to' | 'input' | 'blobVersionedHashes'>
+export type FakeL1Log = Omit<L1Log, 'logIndex'>
 
 /** An L1 chain in memory that tests mine, finalize and reorganise block by block. */
 export class FakeL1 {
   private chain: L1BlockInfo[] = []
-  private readonly blocks = new Map<Hex, { info: L1BlockInfo; transactions: L1Transaction[] }>()
+  private readonly blocks = new Map<Hex, { info: L1BlockInfo; transactions: L1Transaction[]; logs: L1Log[] }>()
   private readonly listeners: Record<Label, ((ref: L1BlockRef) => void)[]> = { head: [], safe: [], finalized: [] }
   private readonly blockTime: number
   private readonly genesisTime: number
@@ -19,7 +22,7 @@ export class FakeL1 {
   constructor(genesisTime: number, blockTime: number) {
     this.genesisTime = genesisTime
     this.blockTime = blockTime
-    this.append([])
+    this.append([], [])
   }
 
   get head(): L1BlockInfo {
@@ -34,9 +37,9 @@ export class FakeL1 {
     return info
   }
 
-  /** Adds a block with these transactions and tells the listeners. */
-  mine(transactions: readonly Pick<L1Transaction, 'from' | 'to' | 'input'>[] = []): L1BlockInfo {
-    const info = this.append(transactions)
+  /** Adds a block with these transactions, and logs of one more, and tells the listeners. */
+  mine(transactions: readonly FakeL1Transaction[] = [], logs: readonly FakeL1Log[] = []): L1BlockInfo {
+    const info = this.append(transactions, logs)
     this.tell('head', info)
     return info
   }
@@ -85,10 +88,14 @@ export class FakeL1 {
 
   async receipts(hash: Hex): Promise<{ info: L1BlockInfo; receipts: L1Receipt[] }> {
     const { info } = await this.transactions(hash)
-    return { info, receipts: [] }
+    const logs = this.blocks.get(hash)?.logs ?? []
+    return {
+      info,
+      receipts: logs.length === 0 ? [] : [{ transactionHash: hashOf(`${hash} logs`), status: true, logs }],
+    }
   }
 
-  private append(transactions: readonly Pick<L1Transaction, 'from' | 'to' | 'input'>[]): L1BlockInfo {
+  private append(transactions: readonly FakeL1Transaction[], logs: readonly FakeL1Log[]): L1BlockInfo {
     const number = this.chain.length
     const hash = hashOf(`L1 ${this.fork} ${number}`)
     const info: L1BlockInfo = {
@@ -105,9 +112,10 @@ export class FakeL1 {
     const full = transactions.map((transaction, index) => ({
       ...transaction,
       hash: hashOf(`${hash} ${index}`),
-      type: 2,
+      type: transaction.blobVersionedHashes === undefined ? 2 : 3,
     }))
-    this.blocks.set(hash, { info, transactions: full })
+    const indexed = logs.map((log, logIndex) => ({ ...log, logIndex }))
+    this.blocks.set(hash, { info, transactions: full, logs: indexed })
     return info
   }
 

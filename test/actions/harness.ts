@@ -7,8 +7,8 @@ import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import type { HeadNews } from '../../src/p2p/index.ts'
-import { createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
-import type { SyncOptions } from '../../src/rollup/engine/index.ts'
+import { type BlobSource, createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
+import type { EngineClient, SyncOptions } from '../../src/rollup/engine/index.ts'
 import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import {
   createNodeMetrics,
@@ -20,10 +20,12 @@ import {
   type SequencingOptions,
 } from '../../src/rollup/node/index.ts'
 import {
+  type BlockId,
   compressChannel,
   decodeDepositTx,
   encodeFrames,
   encodeSingularBatch,
+  encodeSpanBatch,
   type Fork,
   type L1Transaction,
   type PayloadEnvelope,
@@ -44,6 +46,17 @@ export interface TestChainOptions {
   seqWindowSize?: number
   /** Last fork that is active, from genesis on. */
   fork?: Fork
+  /** The whole config instead, of a chain whose engine is no fake one. */
+  config?: (l1Genesis: BlockId) => RollupConfig
+}
+
+export interface NodeOptions {
+  sequencing?: Partial<SequencingOptions>
+  conductor?: Conductor
+  sync?: SyncOptions
+  logger?: RootLogger
+  safeHeads?: SafeHeadDb
+  blobs?: BlobSource
 }
 
 /** One L1 and the rollup on it; nodes are added to it. Time stands still unless the test moves it. */
@@ -61,8 +74,13 @@ export class TestChain {
     this.l1BlockTime = l1BlockTime
     this.l1 = new FakeL1(GENESIS_TIME, l1BlockTime)
     this.genesis = fakeGenesis(GENESIS_TIME, 30_000_000n)
+    const { hash, number } = this.l1.head
+    this.config = options.config?.({ hash, number }) ?? this.ownConfig(fork, { blockTime, seqWindowSize })
+  }
+
+  private ownConfig(fork: Fork, sizes: Pick<RollupConfig, 'blockTime' | 'seqWindowSize'>): RollupConfig {
     const forks = UP_TO_HOLOCENE.slice(0, UP_TO_HOLOCENE.indexOf(fork) + 1)
-    this.config = {
+    return {
       genesis: {
         l1: { hash: this.l1.head.hash, number: 0 },
         l2: { hash: this.genesis.payload.blockHash, number: 0 },
@@ -75,9 +93,8 @@ export class TestChain {
           ...(fork === 'holocene' ? { eip1559Params: '0x0000000000000000' } : {}),
         },
       },
-      blockTime,
+      ...sizes,
       maxSequencerDrift: 600,
-      seqWindowSize,
       channelTimeout: 300,
       l1ChainId: 900n,
       l2ChainId: 901n,
@@ -93,17 +110,12 @@ export class TestChain {
   }
 
   /** Starts a node; it has found its heads when this resolves, except with execution-layer sync. */
-  async addNode(
-    options: {
-      sequencing?: Partial<SequencingOptions>
-      engine?: FakeEngine
-      conductor?: Conductor
-      sync?: SyncOptions
-      logger?: RootLogger
-      safeHeads?: SafeHeadDb
-    } = {},
-  ): Promise<TestNode> {
-    const engine = options.engine ?? this.createEngine()
+  addNode(options: NodeOptions & { engine?: FakeEngine } = {}): Promise<TestNode> {
+    return this.addNodeOn(options.engine ?? this.createEngine(), options)
+  }
+
+  /** As `addNode`, with any engine. */
+  async addNodeOn<E extends EngineClient>(engine: E, options: NodeOptions = {}): Promise<TestNode<E>> {
     const p2p = new FakeP2p()
     const registry = new Registry()
     const { l1, clock, config } = this
@@ -114,7 +126,17 @@ export class TestChain {
         l1,
         l1Heads: l1,
         engine,
-        pipeline: createDerivationPipeline({ l1, l2: engine, logger, clock, listener: recorder.listen }, config),
+        pipeline: createDerivationPipeline(
+          {
+            l1,
+            l2: engine,
+            ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
+            logger,
+            clock,
+            listener: recorder.listen,
+          },
+          config,
+        ),
         ...(options.sequencing === undefined
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
@@ -134,7 +156,7 @@ export class TestChain {
         ...(options.sync === undefined ? {} : { sync: options.sync }),
       },
     )
-    const testNode: TestNode = { node, engine, p2p, registry, failure: undefined }
+    const testNode: TestNode<E> = { node, engine, p2p, registry, failure: undefined }
     const running = node.run(this.stop.signal).catch((error: unknown) => {
       testNode.failure = error
     })
@@ -155,27 +177,22 @@ export class TestChain {
   }
 
   /** An L1 transaction whose one channel holds these blocks as singular batches. */
-  batchOf(
-    blocks: readonly PayloadEnvelope[],
-    compress: 'zlib' | 'brotli-9' = 'zlib',
-  ): Pick<L1Transaction, 'from' | 'to' | 'input'> {
-    const batches = blocks.map(({ payload }) => {
-      const [first] = payload.transactions
-      if (first === undefined) throw new Error('block without L1 info')
-      const l1Info = parseL1Info(decodeDepositTx(first).data)
-      return encodeRlp(
-        encodeSingularBatch({
-          parentHash: payload.parentHash,
-          epochNumber: l1Info.number,
-          epochHash: l1Info.blockHash,
-          timestamp: payload.timestamp,
-          transactions: payload.transactions.filter((transaction) => transaction[0] !== 0x7e),
-        }),
-      )
-    })
-    const data = compressChannel(concatBytes(...batches), compress)
+  batchOf(blocks: readonly PayloadEnvelope[], compress: 'zlib' | 'brotli-9' = 'zlib'): BatchTransaction {
+    const batches = blocks.map((block) => encodeRlp(encodeSingularBatch(batchElementOf(block))))
+    return this.transactionOf(compressChannel(concatBytes(...batches), compress))
+  }
+
+  /** An L1 transaction whose one channel holds these blocks as one span batch. */
+  spanOf(blocks: readonly PayloadEnvelope[]): BatchTransaction {
+    const span = encodeSpanBatch(blocks.map(batchElementOf), this.config)
+    return this.transactionOf(compressChannel(encodeRlp(span), 'brotli-9'))
+  }
+
+  private transactionOf(data: Uint8Array): BatchTransaction {
     const channelId = toHex(randomBytes(16))
-    return { from: BATCHER, to: INBOX, input: encodeFrames([{ channelId, number: 0, data, isLast: true }]) }
+    const { genesis, batchInboxAddress } = this.config
+    const input = encodeFrames([{ channelId, number: 0, data, isLast: true }])
+    return { from: genesis.systemConfig.batcherAddress, to: batchInboxAddress, input }
   }
 
   async close(): Promise<void> {
@@ -184,13 +201,29 @@ export class TestChain {
   }
 }
 
-export interface TestNode {
+export interface TestNode<E extends EngineClient = FakeEngine> {
   node: RollupNode
-  engine: FakeEngine
+  engine: E
   p2p: FakeP2p
   registry: Registry
   /** What ended the node, if anything did. */
   failure: unknown
+}
+
+type BatchTransaction = Pick<L1Transaction, 'from' | 'to' | 'input'>
+
+function batchElementOf({ payload }: PayloadEnvelope) {
+  const [first] = payload.transactions
+  if (first === undefined) throw new Error('block without L1 info')
+  const l1Info = parseL1Info(decodeDepositTx(first).data)
+  return {
+    parentHash: payload.parentHash,
+    epochNumber: l1Info.number,
+    epochHash: l1Info.blockHash,
+    sequenceNumber: l1Info.sequenceNumber,
+    timestamp: payload.timestamp,
+    transactions: payload.transactions.filter((transaction) => transaction[0] !== 0x7e),
+  }
 }
 
 /** Blocks published by one node are handed to another by the test. */
@@ -225,9 +258,13 @@ class FakeP2p implements P2pPort {
 /** Lets everything that waits for no clock run to its end. */
 export const settle = (): Promise<void> => turnsPass(100)
 
-/** Turns the event loop until the condition holds; throws when it does not within 20 000 turns. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 20_000; turn++) {
+/**
+ * Turns the event loop until the condition holds; throws when it does not within 20 000 turns, and `timeoutMs` where
+ * something real is waited for.
+ */
+export async function until(condition: () => boolean, timeoutMs = 0): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (let turn = 0; turn < 20_000 || performance.now() < deadline; turn++) {
     if (condition()) return
     await nextTurn()
   }

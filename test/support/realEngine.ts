@@ -1,0 +1,128 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createEngineMethods } from '../../src/execution/engineApi/index.ts'
+import { initChain, openChain } from '../../src/execution/index.ts'
+import { createEthMethods, DEFAULT_RPC_OPTIONS } from '../../src/execution/rpc/index.ts'
+import { TxPool } from '../../src/execution/txPool/index.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { toHex } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../../src/lib/jsonRpc/server.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { createEngineClient, type EngineClient } from '../../src/rollup/engine/index.ts'
+import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
+
+const JWT_SECRET = new Uint8Array(32).fill(7)
+
+/** What a test answers in the engine's place: a value, or a throw; undefined = the engine itself. */
+export type EngineFault = (method: string, params: readonly unknown[]) => unknown
+
+/**
+ * This project's execution client as the engine of an action test, over HTTP, on a data directory that outlives its
+ * restarts. Its client is the rollup node's own.
+ */
+export class RealEngine {
+  readonly client: EngineClient
+  /** Names of Engine API calls, in order. */
+  readonly calls: string[] = []
+  fault: EngineFault | undefined
+  private readonly folder: string
+  private running: { rpc: RpcClient; stop(): Promise<void> } | undefined
+  private snapshots = 0
+
+  private constructor(config: RollupConfig, folder: string) {
+    this.folder = folder
+    this.client = createEngineClient({ rpc: this.rpc() }, config)
+  }
+
+  static async start(genesis: unknown, config: RollupConfig): Promise<RealEngine> {
+    const engine = new RealEngine(config, mkdtempSync(join(tmpdir(), 'devium-real-engine-')))
+    await initChain(engine.datadir, genesis)
+    await engine.open()
+    return engine
+  }
+
+  /** Any method of the engine, past the faults. */
+  request(method: string, params: readonly unknown[]): Promise<unknown> {
+    if (this.running === undefined) return Promise.reject(new Error('connect ECONNREFUSED'))
+    return this.running.rpc.request(method, params)
+  }
+
+  async sendTransaction(encoded: Uint8Array): Promise<void> {
+    await this.request('eth_sendRawTransaction', [toHex(encoded)])
+  }
+
+  /** Closes the engine; calls fail until it is opened again. */
+  async shutDown(): Promise<void> {
+    const { running } = this
+    this.running = undefined
+    await running?.stop()
+  }
+
+  async open(): Promise<void> {
+    const modules = { logger: silentLogger, clock: systemClock }
+    const opened = new AsyncDisposableStack()
+    const chain = await openChain(this.datadir, modules)
+    opened.defer(() => chain.close())
+    const pool = new TxPool({ chain, ...modules })
+    pool.start()
+    opened.defer(() => pool.stop())
+    const engine = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
+    opened.defer(() => engine.close())
+    const eth = createEthMethods(
+      { chain, pool, ...modules, sequencer: undefined },
+      {
+        ...DEFAULT_RPC_OPTIONS,
+        clientVersion: 'devium-geth/test',
+        networkId: chain.config.chainId,
+        datadir: this.datadir,
+        admitToPool: true,
+      },
+    )
+    const dispatcher = createRpcDispatcher({ methods: new Map(Object.entries({ ...eth, ...engine.methods })) })
+    const server = await serveApp(createRpcApp({ dispatcher, jwtSecret: JWT_SECRET }), '127.0.0.1', 0, 'test')
+    opened.defer(() => server.close())
+    const rpc = createRpcClient({ url: server.url, jwtSecret: JWT_SECRET })
+    opened.defer(() => rpc.close())
+    this.running = { rpc, stop: () => opened.disposeAsync() }
+  }
+
+  /** Keeps the data as it is now; the returned function restarts the engine with it, as if what came later was lost. */
+  async snapshot(): Promise<() => Promise<void>> {
+    const kept = join(this.folder, `kept-${this.snapshots++}`)
+    await this.shutDown()
+    cpSync(this.datadir, kept, { recursive: true })
+    await this.open()
+    return async () => {
+      await this.shutDown()
+      rmSync(this.datadir, { recursive: true })
+      cpSync(kept, this.datadir, { recursive: true })
+      await this.open()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.shutDown()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private get datadir(): string {
+    return join(this.folder, 'data')
+  }
+
+  private rpc(): RpcClient {
+    const request = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+      if (method.startsWith('engine_')) this.calls.push(method)
+      const answer = this.fault?.(method, params)
+      return answer === undefined ? this.request(method, params) : answer
+    }
+    return {
+      url: 'http://engine',
+      request,
+      batch: () => Promise.reject(new Error('the rollup node asks its engine one thing at a time')),
+      close: async () => undefined,
+    }
+  }
+}
