@@ -1,9 +1,11 @@
+export { ActiveSequencer, NoActiveSequencerError } from './activeSequencer.ts'
 export { type BatcherRpcModules, createBatcherRpc } from './adminRpc.ts'
 export { BatcherStateError, BatchSubmitter, type BatchSubmitterModules } from './batchSubmitter.ts'
 export { type ChannelConfig, createChannelConfig } from './channelConfig.ts'
 export { COMPRESSION_ALGORITHMS, type CompressionAlgorithmName } from './compress/algorithm.ts'
 export { COMPRESSOR_KINDS, type CompressorKind } from './compress/channelCompressor.ts'
 export { createL1Endpoint, type L1Endpoint } from './l1Endpoint.ts'
+export { createL1Failover } from './l1Failover.ts'
 export { createL2Source, type L2Source } from './l2Source.ts'
 export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './metrics.ts'
 export {

@@ -237,7 +237,7 @@ describe('devium-batch-submitter', () => {
     {
       id: 'endpoint list',
       args: ['--rollup-rpc=http://a,http://b'],
-      problem: '--rollup-rpc: this version takes one address',
+      problem: 'number of rollup and eth URLs must match, have 2 and 1',
     },
     { id: 'no endpoint', args: ['--l2-eth-rpc='], problem: 'empty L2 RPC URL' },
     { id: 'no URL', args: ['--l1-eth-rpc=localhost'], problem: '--l1-eth-rpc is not a URL' },

@@ -1,9 +1,11 @@
 import { Registry } from 'prom-client'
 import {
+  ActiveSequencer,
   BatchSubmitter,
   createBatcherMetrics,
   createBatcherRpc,
   createL1Endpoint,
+  createL1Failover,
   createL2Source,
   createLocalSigner,
   createRemoteTxSigner,
@@ -16,7 +18,7 @@ import {
 } from '../batcher/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
-import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClient, redact } from '../lib/jsonRpc/client.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
@@ -51,13 +53,16 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const registry = values.metricsEnabled ? new Registry() : undefined
   const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
   const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
-  const l1Rpc = createRpcClient({ url: endpoints.l1 })
-  const l2Rpc = createRpcClient({ url: endpoints.l2 })
-  const rollup = createRpcClient({ url: endpoints.rollup })
-  const otherBuilders = endpoints.builders.map((url) => createRpcClient({ url }))
+  const clientsOf = (urls: readonly string[]) => urls.map((url) => createRpcClient({ url }))
+  const l1Clients = clientsOf(endpoints.l1)
+  const l2Clients = clientsOf(endpoints.l2)
+  const rollupClients = clientsOf(endpoints.rollup)
+  const otherBuilders = clientsOf(endpoints.builders.filter((url) => !endpoints.l2.includes(url)))
+  const l1Rpc = createL1Failover(l1Clients, logger)
+  const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
   const kzg = createKzg({ clock, logger })
-  const closers: (() => Promise<unknown>)[] = [l1Rpc.close, l2Rpc.close, rollup.close, kzg.close, signer.close]
-  closers.push(...otherBuilders.map((builder) => builder.close))
+  const clients = [...l1Clients, ...l2Clients, ...rollupClients, ...otherBuilders]
+  const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
   try {
     if (options.dataAvailability !== 'calldata') kzg.start()
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
@@ -68,10 +73,10 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     )
     const batcher = new BatchSubmitter(
       {
-        rollup,
+        rollup: sequencer.rollup,
         l1,
-        l2: createL2Source(l2Rpc, values.networkTimeout),
-        builders: [l2Rpc, ...otherBuilders],
+        l2: createL2Source(sequencer.l2, values.networkTimeout),
+        builders: [...l2Clients, ...otherBuilders],
         sender: txManager,
         clock,
         logger,
@@ -119,6 +124,25 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   }
 }
 
+/** One sequencer, or whichever of several makes blocks. */
+function sequencerOf(
+  l2Clients: readonly RpcClient[],
+  rollupClients: readonly RpcClient[],
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Pick<ActiveSequencer, 'l2' | 'rollup'> {
+  const endpoints = l2Clients.flatMap((l2, index) => {
+    const rollup = rollupClients[index]
+    return rollup === undefined ? [] : [{ l2, rollup }]
+  })
+  const [only] = endpoints
+  if (only !== undefined && endpoints.length === 1) return only
+  return new ActiveSequencer({ clock: systemClock, logger }, endpoints, {
+    checkIntervalMs: values.activeSequencerCheck,
+    timeoutMs: values.networkTimeout,
+  })
+}
+
 /** Exactly one of key, words and remote signer. Throws UsageError. */
 async function createSigner(
   values: BatchSubmitterValues,
@@ -136,7 +160,7 @@ async function createSigner(
 }
 
 /** The L1 is needed from the first moment: without it nothing starts. */
-async function connectL1(l1: L1Endpoint, url: string, signal: AbortSignal): Promise<bigint> {
+async function connectL1(l1: L1Endpoint, urls: readonly string[], signal: AbortSignal): Promise<bigint> {
   try {
     return await retry(() => l1.chainId(signal), {
       clock: systemClock,
@@ -146,7 +170,7 @@ async function connectL1(l1: L1Endpoint, url: string, signal: AbortSignal): Prom
     })
   } catch (cause) {
     signal.throwIfAborted()
-    throw new UsageError(`cannot reach the L1 at ${redact(url)} (--l1-eth-rpc)`, { cause })
+    throw new UsageError(`cannot reach the L1 at ${urls.map(redact).join(', ')} (--l1-eth-rpc)`, { cause })
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type TxManagerOptions,
 } from '../batcher/index.ts'
 import { UsageError } from '../lib/errors.ts'
-import { type FlagSpec, type FlagValues, flag } from './flags.ts'
+import { type FlagSpec, type FlagValues, flag, parseList } from './flags.ts'
 import { logFlags } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
 
@@ -26,13 +26,33 @@ const METRICS = 'Metrics'
 
 /** op-batcher's flags as far as this submitter does what they say; names, defaults and variables are its own. */
 export const batchSubmitterFlags = {
-  l1EthRpc: flag.string(ENDPOINTS, 'l1-eth-rpc', '', "Address of L1's JSON-RPC (http)", { placeholder: '<url>' }),
-  l2EthRpc: flag.string(ENDPOINTS, 'l2-eth-rpc', '', "Address of the L2 execution client's JSON-RPC (http)", {
-    placeholder: '<url>',
+  l1EthRpc: flag.string(
+    ENDPOINTS,
+    'l1-eth-rpc',
+    '',
+    "Addresses of L1's JSON-RPC (http); the next is used when one does not answer",
+    {
+      placeholder: '<url,…>',
+    },
+  ),
+  l2EthRpc: flag.string(ENDPOINTS, 'l2-eth-rpc', '', "Addresses of the L2 execution clients' JSON-RPC (http)", {
+    placeholder: '<url,…>',
   }),
-  rollupRpc: flag.string(ENDPOINTS, 'rollup-rpc', '', "Address of the rollup node's JSON-RPC (http)", {
-    placeholder: '<url>',
-  }),
+  rollupRpc: flag.string(
+    ENDPOINTS,
+    'rollup-rpc',
+    '',
+    "Addresses of the rollup nodes' JSON-RPC (http), one for each execution client",
+    {
+      placeholder: '<url,…>',
+    },
+  ),
+  activeSequencerCheck: flag.durationMs(
+    ENDPOINTS,
+    'active-sequencer-check-duration',
+    5_000,
+    'With several rollup nodes: time after which it is asked again which of them makes blocks',
+  ),
   networkTimeout: flag.durationMs(ENDPOINTS, 'network-timeout', 10_000, 'Time that a request may take'),
 
   privateKey: flag.optional(ACCOUNT, 'private-key', 'Key of the sender; better given by environment', {
@@ -245,33 +265,43 @@ export const batchSubmitterFlags = {
 
 export type BatchSubmitterValues = FlagValues<typeof batchSubmitterFlags>
 
-/** Endpoints as op-batcher checks them, one address each. Throws UsageError. */
-export function endpointsOf(values: BatchSubmitterValues): {
-  l1: string
-  l2: string
-  rollup: string
+/** Endpoints as op-batcher checks them; rollup nodes and execution clients belong together in their order. */
+export interface BatchSubmitterEndpoints {
+  l1: string[]
+  l2: string[]
+  rollup: string[]
   /** Throttled besides `l2`. */
   builders: string[]
-} {
-  const one = (name: string, url: string, empty: string): string => {
-    if (url === '') throw new UsageError(`${empty} (--${name})`)
-    if (url.includes(',')) throw new UsageError(`--${name}: this version takes one address, not a list`)
-    let protocol: string
-    try {
-      protocol = new URL(url).protocol
-    } catch {
-      throw new UsageError(`--${name} is not a URL; expected for example http://127.0.0.1:8545`)
-    }
-    if (protocol !== 'http:' && protocol !== 'https:')
-      throw new UsageError(`--${name}: expected an http or https address, got ${protocol}//…`)
-    return url
+}
+
+/** Throws UsageError. */
+export function endpointsOf(values: BatchSubmitterValues): BatchSubmitterEndpoints {
+  const listOf = (name: string, text: string, empty: string): string[] => {
+    const urls = parseList(text)
+    if (urls.length === 0) throw new UsageError(`${empty} (--${name})`)
+    for (const url of urls) checkUrl(name, url)
+    return urls
   }
-  return {
-    l1: one('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
-    l2: one('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
-    rollup: one('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
-    builders: values.throttleEndpoints.map((url) => one('throttle.additional-endpoints', url, 'empty URL')),
+  for (const url of values.throttleEndpoints) checkUrl('throttle.additional-endpoints', url)
+  const endpoints = {
+    l1: listOf('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
+    l2: listOf('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
+    rollup: listOf('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
+    builders: values.throttleEndpoints,
   }
+  if (endpoints.l2.length !== endpoints.rollup.length) {
+    throw new UsageError(
+      `number of rollup and eth URLs must match, have ${endpoints.rollup.length} and ${endpoints.l2.length} (--rollup-rpc, --l2-eth-rpc)`,
+    )
+  }
+  return endpoints
+}
+
+function checkUrl(name: string, url: string): void {
+  const protocol = URL.parse(url)?.protocol
+  if (protocol === undefined) throw new UsageError(`--${name} is not a URL; expected for example http://127.0.0.1:8545`)
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new UsageError(`--${name}: expected an http or https address, got ${protocol}//…`)
 }
 
 /** Throws UsageError. */
