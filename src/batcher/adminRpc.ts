@@ -2,11 +2,12 @@ import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/logger.ts'
 import type { BatchSubmitter } from './batchSubmitter.ts'
+import { type BatcherStatus, explainStatus } from './status.ts'
 import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from './throttle/controller.ts'
 import type { TunableTxManagerOptions } from './txmgr/txManager.ts'
 
 export interface BatcherRpcModules {
-  batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush' | 'throttler'>
+  batcher: Pick<BatchSubmitter, 'start' | 'stop' | 'flush' | 'throttler' | 'status'>
   txManager: { readonly tunables: TunableTxManagerOptions }
   setLogLevel: (level: LogLevel) => void
 }
@@ -20,6 +21,7 @@ export function createBatcherRpc(modules: BatcherRpcModules): Map<string, RpcHan
   return new Map<string, RpcHandler>([
     ['admin_startBatcher', () => batcher.start()],
     ['admin_stopBatcher', (_params, { signal }) => batcher.stop(signal)],
+    ['admin_batcherStatus', () => statusJson(batcher.status, Date.now())],
     ['admin_flushBatcher', () => batcher.flush()],
     ['admin_getThrottleController', () => batcher.throttler.status],
     [
@@ -70,6 +72,14 @@ function logLevel(value: JsonValue | undefined): LogLevel {
   const found = LOG_LEVELS.find((level) => typeof value === 'string' && level === value.toLowerCase())
   if (found === undefined) throw invalidParams(`level: expected one of ${LOG_LEVELS.join(', ')}`)
   return found
+}
+
+/** Amounts in wei as decimal text, what is not known as null. */
+function statusJson(status: BatcherStatus, nowMs: number): JsonValue {
+  const text = JSON.stringify({ why: explainStatus(status, nowMs), ...status }, (_key, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value === undefined ? null : value,
+  )
+  return JSON.parse(text) as JsonValue
 }
 
 /** op-batcher's form: an empty type is `step`; `pid` needs its factors. */

@@ -6,6 +6,7 @@ import { checkRollupConfig, parseRollupConfig } from '../rollup/protocol/index.t
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
+import { CHANNEL_FULL_REASONS } from './channelOut.ts'
 import { CheapestChoice, type DaChoice, fixedChoice } from './daChoice.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
 import type { L2Source } from './l2Source.ts'
@@ -14,6 +15,7 @@ import { NodeWait } from './nodeWait.ts'
 import { type BatcherOptions, MAX_CHECK_RECENT_TXS_DEPTH } from './options.ts'
 import { type BatchSender, Publisher } from './publisher.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
+import type { BatcherStatus, Reachability } from './status.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
 import { Throttler, type ThrottlerModules } from './throttle/throttler.ts'
@@ -25,7 +27,7 @@ export interface BatchSubmitterModules {
   l2: L2Source
   /** L2 execution clients that are throttled when data pile up. */
   builders: ThrottlerModules['builders']
-  sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables'>
+  sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables' | 'sending'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
@@ -79,6 +81,8 @@ export class BatchSubmitter {
   private readonly options: BatcherOptions
   private rollupConfig: RollupConfig | undefined
   readonly throttler: Throttler
+  private lastStatus: BatcherSyncStatus | undefined
+  private rollupNode: Reachability = { lastAnswerMs: undefined, error: undefined }
   private run: Run | undefined
   /** What a run that was stopped too early still held. */
   private kept: ChannelManager | undefined
@@ -93,6 +97,45 @@ export class BatchSubmitter {
 
   get isRunning(): boolean {
     return this.run !== undefined
+  }
+
+  /** Where it stands, without asking anyone. */
+  get status(): BatcherStatus {
+    const { run } = this
+    const { manager, publisher } = run?.chain ?? {}
+    const last = manager?.newestBlock
+    const open = manager?.channels.find((channel) => !channel.isClosed && channel.blocks.length > 0)
+    return {
+      running: run !== undefined,
+      stopping: run?.stopping ?? false,
+      from: this.modules.sender.from,
+      waitsFor: run?.wait?.reason,
+      safe: this.lastStatus?.safeL2.number,
+      unsafe: this.lastStatus?.unsafeL2.number,
+      lastLoaded: last && { number: last.number, hash: last.hash },
+      pendingBlocks: manager?.pendingBlockCount ?? 0,
+      heldBytes: manager?.heldSizeBytes ?? 0,
+      unsafeDaBytes: manager?.unsafeDaBytes ?? 0,
+      openChannel: open && {
+        id: open.id,
+        firstBlock: open.blocks[0]?.number ?? 0,
+        lastBlock: open.latestL2?.number ?? 0,
+        inputBytes: open.inputBytes,
+        closesAt: open.closesAt && {
+          l1Block: open.closesAt.l1Block,
+          reason: CHANNEL_FULL_REASONS[open.closesAt.reason],
+        },
+      },
+      channelsToConfirm:
+        manager?.channels.filter(({ isClosed, isFullySubmitted }) => isClosed && !isFullySubmitted).length ?? 0,
+      l1Head: undefined,
+      l1: { lastAnswerMs: undefined, error: undefined },
+      lastHour: { transactions: 0, bytes: 0, costGwei: 0 },
+      ...publisher?.status,
+      rollupNode: this.rollupNode,
+      inFlight: this.modules.sender.sending,
+      throttling: this.throttler.isThrottling,
+    }
   }
 
   /** Begins at the safe head. Throws BatcherStateError when it runs already. */
@@ -265,6 +308,7 @@ export class BatchSubmitter {
     const actions = computeSyncActions(status, run.previous, run.doubted, manager.blocks, manager.channels)
     if (actions.kind === 'outOfSync') {
       run.doubted = status
+      this.rollupNode = { ...this.rollupNode, error: `it is out of sync: ${actions.reason}` }
       this.warnings.warn(RANGE_WARNING, `the rollup node is out of sync: ${actions.reason}`)
       return undefined
     }
@@ -294,10 +338,13 @@ export class BatchSubmitter {
   private async syncStatus(run: Run, signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     try {
       const status = await fetchSyncStatus(this.modules, this.options.networkTimeoutMs, signal)
+      this.lastStatus = status
+      this.rollupNode = { lastAnswerMs: this.modules.clock.now(), error: undefined }
       run.chain ??= await this.connect(run, status, signal)
       return status
     } catch (error) {
       if (signal.aborted || error instanceof UsageError || severityOf(error) === 'critical') throw error
+      this.rollupNode = { ...this.rollupNode, error: describeError(error) }
       this.warnings.warn(RANGE_WARNING, error)
       return undefined
     }

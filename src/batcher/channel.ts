@@ -81,6 +81,11 @@ export class Channel {
     return latest === undefined ? undefined : latest.number + 1
   }
 
+  /** The L1 block at which it closes at the latest, and why. */
+  get closesAt(): { l1Block: number; reason: ChannelFullReason } | undefined {
+    return this.deadline
+  }
+
   get latestL2(): BatcherBlock | undefined {
     return this.blocks.at(-1)
   }

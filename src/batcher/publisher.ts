@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../lib/clock.ts'
-import { DeviumError } from '../lib/errors.ts'
+import { DeviumError, describeError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
@@ -9,6 +9,7 @@ import type { DaChoice } from './daChoice.ts'
 import { feeOf, type L1Endpoint, type TxReceipt } from './l1Endpoint.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
+import { type BatcherStatus, CostWindow } from './status.ts'
 import { payloadOf, type TxData, type TxPayload } from './txData.ts'
 
 /** The part of the transaction manager that publishing needs. */
@@ -54,6 +55,9 @@ export class Publisher {
   private group = new AbortController()
   private deadlinesNext = false
   private lastL1Head = 0
+  private lastL1AnswerMs: number | undefined
+  private l1Error: string | undefined
+  private readonly costs = new CostWindow()
   private readonly buildWakeUp: WakeUp
   private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
@@ -103,6 +107,14 @@ export class Publisher {
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  get status(): Pick<BatcherStatus, 'l1' | 'l1Head' | 'lastHour'> {
+    return {
+      l1: { lastAnswerMs: this.lastL1AnswerMs, error: this.l1Error },
+      l1Head: this.lastL1AnswerMs === undefined ? undefined : this.lastL1Head,
+      lastHour: this.costs.sum(this.modules.clock.now()),
     }
   }
 
@@ -170,9 +182,13 @@ export class Publisher {
       const head = await l1.head(signal)
       metrics.l1Head(head)
       this.lastL1Head = head.number
+      this.lastL1AnswerMs = this.modules.clock.now()
+      this.l1Error = undefined
       return true
     } catch (error) {
-      if (!signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
+      if (signal.aborted) return false
+      this.l1Error = describeError(error)
+      this.warnings.warn('Failed to query L1 tip', error)
       return false
     }
   }
@@ -241,6 +257,7 @@ export class Publisher {
         size,
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       })
+      this.costs.add(this.modules.clock.now(), size, feeOf(receipt))
       manager.txConfirmed(data.id, receipt.blockNumber, {
         feeWei: feeOf(receipt),
         gasPriceWei: receipt.effectiveGasPrice,

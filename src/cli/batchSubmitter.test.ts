@@ -8,6 +8,8 @@ import { postJson } from '../lib/testUtils/httpRequest.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/devium-batch-submitter.mjs', import.meta.url))
 
+const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
+
 interface Program {
   process: ChildProcess
   output(): string
@@ -33,8 +35,8 @@ afterEach(async () => {
   await setup.stop()
 })
 
-function run(args: readonly string[], env: Record<string, string> = {}): Program {
-  const child = spawn(process.execPath, [BIN, ...args], {
+function run(args: readonly string[], env: Record<string, string> = {}, bin = BIN): Program {
+  const child = spawn(process.execPath, [bin, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -108,6 +110,14 @@ describe('devium-batch-submitter', () => {
     expect(await admin.request('admin_startBatcher', [])).toBeNull()
     await expect(admin.request('admin_startBatcher', [])).rejects.toThrow('batcher is already running')
     await until(async () => (await setup.node.safeNumber()) === 12)
+
+    const status = (await admin.request('admin_batcherStatus', [])) as Record<string, unknown>
+    expect(status).toMatchObject({ running: true, from: setup.sender, lastLoaded: { number: 12 }, l1: { error: null } })
+    const { rpc = '' } = await startLine(program)
+    const shown = run(['batcher', 'status', `--rpc=${rpc}`], {}, DEVIUM)
+    expect(await shown.exit).toBe(0)
+    expect(shown.output()).toMatch(/^batcher +running, sends from 0x/m)
+    expect(shown.output()).toMatch(/^last hour +[1-9]\d* transactions, /m)
 
     const { metrics, from } = await startLine(program)
     const text = await (await fetch(metrics ?? '')).text()

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
 import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
@@ -36,6 +37,7 @@ function createDeviumCommand(): Command {
   addP2pCommands(program)
   addDeriveCommands(program)
   addDecode(program)
+  addBatcherCommands(program)
 
   nodeCommand(
     program,

@@ -23,6 +23,23 @@ export interface SendLoopModules {
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
 }
 
+/** A transaction that is not confirmed yet, for people. */
+export interface InFlightTx {
+  nonce: number
+  /** Of the newest version. */
+  hash: Hex
+  blobs: number
+  /** Since when it is sent. */
+  startedAtMs: number
+  /** How often its fees were raised. */
+  bumps: number
+  tipWei: bigint
+  feeCapWei: bigint
+  blobFeeCapWei: bigint | undefined
+  /** The L1 block that holds a version of it. */
+  minedIn: number | undefined
+}
+
 /** A transaction ready to be published. */
 export interface CraftedTx {
   tx: L1Tx
@@ -85,6 +102,21 @@ export class SendLoop {
   /** The L1's pool holds transactions of the other kind. */
   get isRefusedForKind(): boolean {
     return this.incompatibleType
+  }
+
+  get status(): InFlightTx {
+    const { tx } = this
+    return {
+      nonce: tx.nonce,
+      hash: this.signed.hash,
+      blobs: tx.blob?.versionedHashes.length ?? 0,
+      startedAtMs: this.startedAtMs,
+      bumps: this.bumps,
+      tipWei: tx.maxPriorityFeePerGas,
+      feeCapWei: tx.maxFeePerGas,
+      blobFeeCapWei: tx.blob?.maxFeePerBlobGas,
+      minedIn: this.minedIn,
+    }
   }
 
   /** For people: the newest version and how far it came. */

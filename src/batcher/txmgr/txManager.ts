@@ -11,7 +11,7 @@ import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { PoolCleaner, type TxKind } from './poolCleaner.ts'
-import { type CraftedTx, SendLoop } from './sendLoop.ts'
+import { type CraftedTx, type InFlightTx, SendLoop } from './sendLoop.ts'
 import { type BlobSidecar, createSidecar, wantsCellProofs } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
@@ -71,6 +71,12 @@ export class TxManager {
 
   get from(): Hex {
     return this.modules.signer.address
+  }
+
+  /** What is sent and not confirmed, by nonce. */
+  get sending(): InFlightTx[] {
+    const loops = [...this.inFlight.values()].filter((loop) => loop !== undefined)
+    return loops.map((loop) => loop.status).sort((a, b) => a.nonce - b.nonce)
   }
 
   /** Live values; assigning one takes effect with the next use. */

@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { plainText } from './table.ts'
+import { formatSeconds } from './units.ts'
+
+const reachabilitySchema = z.object({ lastAnswerMs: z.number().nullable(), error: z.string().nullable() })
+const statusSchema = z.object({
+  why: z.string(),
+  running: z.boolean(),
+  from: z.string(),
+  safe: z.number().nullable(),
+  unsafe: z.number().nullable(),
+  lastLoaded: z.object({ number: z.number(), hash: z.string() }).nullable(),
+  pendingBlocks: z.number(),
+  heldBytes: z.number(),
+  unsafeDaBytes: z.number(),
+  openChannel: z
+    .object({
+      id: z.string(),
+      firstBlock: z.number(),
+      lastBlock: z.number(),
+      inputBytes: z.number(),
+      closesAt: z.object({ l1Block: z.number(), reason: z.string() }).nullable(),
+    })
+    .nullable(),
+  channelsToConfirm: z.number(),
+  l1Head: z.number().nullable(),
+  l1: reachabilitySchema,
+  rollupNode: reachabilitySchema,
+  inFlight: z.array(
+    z.object({
+      nonce: z.number(),
+      hash: z.string(),
+      blobs: z.number(),
+      startedAtMs: z.number(),
+      bumps: z.number(),
+      tipWei: z.string(),
+      feeCapWei: z.string(),
+      blobFeeCapWei: z.string().nullable(),
+      minedIn: z.number().nullable(),
+    }),
+  ),
+  lastHour: z.object({ transactions: z.number(), bytes: z.number(), costGwei: z.number() }),
+  throttling: z.boolean(),
+})
+
+/** admin_batcherStatus for people. */
+export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string {
+  const status = statusSchema.parse(answer)
+  const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
+  const reach = ({ lastAnswerMs, error }: z.infer<typeof reachabilitySchema>) => {
+    const answered = lastAnswerMs === null ? 'never answered' : `answered ${since(lastAnswerMs)} ago`
+    return error === null ? answered : `${answered}; ${error}`
+  }
+  const block = (number: number | null) => (number === null ? '-' : String(number))
+  const { openChannel: open, lastHour } = status
+  const lines: [string, string][] = [
+    ['batcher', status.running ? `running, sends from ${status.from}` : `stopped, would send from ${status.from}`],
+    [
+      'L2',
+      `safe ${block(status.safe)}, unsafe ${block(status.unsafe)}, loaded to ${block(status.lastLoaded?.number ?? null)}`,
+    ],
+    ['waiting', `${status.pendingBlocks} blocks in no channel, ${status.channelsToConfirm} channels not confirmed`],
+    [
+      'data',
+      `${kilobytes(status.heldBytes)} held, some ${kilobytes(status.unsafeDaBytes)} for L1${status.throttling ? ', builders are throttled' : ''}`,
+    ],
+  ]
+  if (open !== null) {
+    const closes =
+      open.closesAt === null ? 'when it is full' : `by L1 block ${open.closesAt.l1Block} (${open.closesAt.reason})`
+    lines.push([
+      'channel',
+      `open with blocks ${open.firstBlock} to ${open.lastBlock}, ${kilobytes(open.inputBytes)}, closes ${closes}`,
+    ])
+  }
+  for (const tx of status.inFlight) {
+    const kind = tx.blobs === 0 ? 'calldata' : `${tx.blobs} blobs`
+    const place = tx.minedIn === null ? 'in no block' : `in L1 block ${tx.minedIn}`
+    const blobFee = tx.blobFeeCapWei === null ? '' : `, blob fee ${gwei(tx.blobFeeCapWei)}`
+    lines.push([
+      'sending',
+      `${tx.hash} nonce ${tx.nonce}, ${kind}, ${since(tx.startedAtMs)}, ${place}, fee cap ${gwei(tx.feeCapWei)}, tip ${gwei(tx.tipWei)}${blobFee}, ${tx.bumps} bumps`,
+    ])
+  }
+  lines.push(
+    ['L1', `head ${block(status.l1Head)}, ${reach(status.l1)}`],
+    ['rollup node', reach(status.rollupNode)],
+    [
+      'last hour',
+      `${lastHour.transactions} transactions, ${kilobytes(lastHour.bytes)}, ${lastHour.costGwei.toPrecision(4)} gwei`,
+    ],
+  )
+  const rows = lines.map(([name, text]) => `${name.padEnd(12)}${plainText(text)}`)
+  return [plainText(status.why), '', ...rows].join('\n')
+}
+
+function kilobytes(bytes: number): string {
+  return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
+}
+
+function gwei(wei: string): string {
+  return `${Number(wei) / 1e9} gwei`
+}
