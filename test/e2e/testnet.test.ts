@@ -257,6 +257,11 @@ describe('a testnet', () => {
       )
       expect(fee).toBeGreaterThan(0n)
       expect(blocks).toContain(fee)
+      // Since Isthmus it is asked for the operator's fee too, which is part of every estimate.
+      const transaction = { account: alice.address, to: nobody, value: 1n } as const
+      const l2 = l2Client().extend(publicActionsL2())
+      expect(await l2.estimateOperatorFee(transaction)).toBe(0n)
+      expect(await l2.estimateTotalFee(transaction)).toBeGreaterThan(21_000n)
     })
   })
 
