@@ -80,7 +80,11 @@ export function createReadAhead(
       const fetched = ahead.get(number)
       ahead.delete(number)
       extend(number + 1)
-      return (await fetched) ?? (await l1.blockInfoByNumber(number))
+      const known = await fetched
+      if (known !== undefined) return known
+      // L1 did not answer: what was asked for along with it has failed, too.
+      if (fetched !== undefined) ahead.clear()
+      return l1.blockInfoByNumber(number)
     },
     async blockInfoByHash(hash: Hex) {
       // Whatever is asked for may be in that batch.

@@ -26,6 +26,15 @@ it('leaves an endpoint after two failures in a row, not after one', () => {
   ])
 })
 
+it('takes many failures together for one', async () => {
+  const { choice, clock } = start(2)
+  for (let i = 0; i < 200; i++) choice.failed(0, 'down')
+  await clock.advance(11_000)
+  choice.foundWell(0)
+  choice.foundWell(0)
+  expect(choice.active).toBe(0)
+})
+
 it('leaves a liar at once and for longer, and comes back when it was found well twice', async () => {
   const { choice, clock, events } = start(2)
   choice.lied(0, 'wrong hash')

@@ -104,7 +104,8 @@ export function createEndpointChoice(
       if (endpoint === undefined) return
       note(index, message)
       endpoint.failuresInRow += 1
-      if (endpoint.failuresInRow < FAILURES_TO_LEAVE) return
+      // Of many calls that were under way together, all fail.
+      if (endpoint.failuresInRow < FAILURES_TO_LEAVE || isAvoided(index)) return
       endpoint.timesLeft += 1
       leave(index, failedMs(endpoint.timesLeft), message)
     },
