@@ -25,5 +25,13 @@ it('knows since when an endpoint answers nothing, and passes on what it hears', 
   // Also an error is an answer.
   call({ errorCode: -32000 })
   expect(state()).toMatchObject({ answeredAtMs: 3_000, silentSinceMs: undefined, failures: 0 })
+  // One that hangs is silent before its call has failed.
+  observer.onRequest('eth_y', 2)
+  nowMs = 7_900
+  expect(state().silentSinceMs).toBeUndefined()
+  nowMs = 8_100
+  expect(state()).toMatchObject({ silentSinceMs: 3_000, failures: 0 })
+  observer.onEnd('eth_y', 5.1, { resultBytes: 1 })
+  expect(state().silentSinceMs).toBeUndefined()
   expect(heard.slice(0, 2)).toEqual(['> eth_x', '< eth_x'])
 })

@@ -40,7 +40,7 @@ const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
   const known = l1Head === undefined ? 'no L1 block is known' : `the last L1 block known is ${l1Head.number}`
   return {
     state: 'l1-down',
-    text: `The safe head waits for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)} (${countOf(l1Endpoint.failures, 'call')}), and ${known}.`,
+    text: `The safe head waits for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)}, and ${known}.`,
   }
 }
 
