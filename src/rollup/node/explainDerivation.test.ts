@@ -120,6 +120,12 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'The safe head waits for 2 blobs of L1 block 500, asked of http://b1 (404 not found), http://b2 (no answer) for 4 min.',
   ],
   [
+    'waiting-for-blobs',
+    'blobs that are on their way',
+    facts({ blobs: { ...blobs, answers: [], versionedHashes: [l1(1).hash] } }),
+    'The safe head waits for 1 blob of L1 block 500, being fetched for 4 min.',
+  ],
+  [
     'engine-down',
     'an engine that does not answer',
     facts({ engineEndpoint: silent('http://engine', 20_000) }),
@@ -243,7 +249,16 @@ describe('derivationStatus', () => {
   it('says of which states somebody should know', () => {
     const bad = CASES.filter(([, , given]) => !derivationStatus(given).ok).map(([state]) => state)
     expect(bad).toEqual([
-      ...['l1-down', 'waiting-for-blobs', 'engine-down', 'engine-syncing', 'engine-syncing', 'resetting', 'failing'],
+      ...[
+        'l1-down',
+        'waiting-for-blobs',
+        'waiting-for-blobs',
+        'engine-down',
+        'engine-syncing',
+        'engine-syncing',
+        'resetting',
+        'failing',
+      ],
       ...['window-expired', 'batches-dropped', 'window-expiring', 'no-batches'],
     ])
   })

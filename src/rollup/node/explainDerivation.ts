@@ -48,10 +48,12 @@ const blobsMissing: Rule = ({ blobs, nowMs }) => {
   if (blobs === undefined) return undefined
   const { l1Block, versionedHashes, answers } = blobs
   const from = answers.map(({ url, problem }) => `${url} (${problem})`).join(', ')
-  const asked = from === '' ? 'a beacon endpoint' : from
+  const wanted = `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}`
+  const since = sinceText(nowMs - blobs.sinceMs)
   return {
     state: 'waiting-for-blobs',
-    text: `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}, asked of ${asked} for ${sinceText(nowMs - blobs.sinceMs)}.`,
+    // Nobody has refused yet: it is under way, or is being checked.
+    text: from === '' ? `${wanted}, being fetched for ${since}.` : `${wanted}, asked of ${from} for ${since}.`,
   }
 }
 
