@@ -93,7 +93,6 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   'rollup.historicalrpctimeout': [],
   'rollup.sequencertxconditionalcostratelimit': [],
   'rpc.batch-response-max-size': [],
-  'rpc.evmtimeout': [],
   signer: [],
   'state.scheme': ['hash'],
   syncmode: ['full'],

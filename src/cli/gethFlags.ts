@@ -86,6 +86,12 @@ export const gethFlags = {
   },
   ws: flag.boolean(HTTP, 'ws', 'WebSocket RPC: not offered', { hidden: true }),
   rpcGasCap: wei(HTTP, 'rpc.gascap', 50_000_000n, 'Most gas that eth_call and eth_estimateGas may use; 0 = no limit'),
+  rpcEvmTimeout: flag.durationMs(
+    HTTP,
+    'rpc.evmtimeout',
+    5000,
+    'Time that a call or an estimate may take; 0 = no limit',
+  ),
   rpcTxFeeCap: flag.number(
     HTTP,
     'rpc.txfeecap',

@@ -62,6 +62,7 @@ export async function runGeth(
         datadir: values.datadir,
         admitToPool: values.enableTxPoolAdmission ?? sequencer === undefined,
         callGasCap: values.rpcGasCap,
+        evmTimeoutMs: values.rpcEvmTimeout,
         txFeeCapWei: BigInt(Math.round(values.rpcTxFeeCap * 1e9)) * 10n ** 9n,
         allowUnprotected: values.rpcAllowUnprotected,
         minSuggestedTipWei: values.gpoMinSuggested,
@@ -83,7 +84,7 @@ export async function runGeth(
     const http = values.http
       ? await serveApp(
           createRpcApp({
-            dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods)))),
+            dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods), logger))),
             allowedHosts: values.httpVhosts,
             ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
           }),
@@ -155,7 +156,7 @@ function checkFlags(
   const { ignored, refused } = checkCompatFlags(compatValues)
   const [first] = refused
   if (first !== undefined) throw new UsageError(first)
-  if (values.ws) throw new UsageError('--ws is not supported: this client serves HTTP only (--http)')
+  if (values.ws) logger.warn('WebSocket RPC is not offered: --ws changes nothing, HTTP answers (--http)')
   if (values.sequencerHttp !== undefined && !/^https?:\/\//.test(values.sequencerHttp)) {
     throw new UsageError('--rollup.sequencerhttp must be an http or https URL')
   }
@@ -165,12 +166,10 @@ function checkFlags(
   }
 }
 
-function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>): readonly string[] {
-  for (const namespace of httpApi) {
-    // geth answers engine_ only with authentication too, and so does everyone's firewall expect it.
-    if (namespace === 'engine') throw new UsageError('--http.api: engine is served on --authrpc.port only')
-  }
-  return httpApi.filter((namespace) => known.has(namespace))
+function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>, logger: Logger): readonly string[] {
+  // op-geth's usual command lines name it, and geth answers engine_ only with authentication too.
+  if (httpApi.includes('engine')) logger.warn('--http.api: engine is served on --authrpc.port only')
+  return httpApi.filter((namespace) => namespace !== 'engine' && known.has(namespace))
 }
 
 function poolOptions(values: GethValues) {

@@ -156,11 +156,9 @@ describe('init', () => {
 
 describe('refuses to start', () => {
   it.each([
-    ['--ws'],
     ['--no-such-flag'],
     ['--http.port=99999'],
     ['--override.canyon=0'],
-    ['--http.api=eth,engine'],
     ['--rollup.sequencerhttp=sequencer:8545'],
   ])('with %s, naming the flag', async (flag) => {
     const datadir = await newDatadir()

@@ -6,6 +6,7 @@ import type { CallResult } from '../chain/types.ts'
 import { requireHeader, serverError } from './blockLookup.ts'
 import { callArguments, limitCall, noBlockOverrides, stateOverrides } from './callArguments.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import { withEvmTimeout } from './evmTimeout.ts'
 import { blockSelector, method } from './params.ts'
 import { revertError } from './revert.ts'
 
@@ -15,18 +16,22 @@ const UNLIMITED_GAS = 2n ** 63n - 1n
 /** eth_call and its kin: simulated on the state after a block, without L1 fee. */
 export function createCallMethods(
   { chain }: Pick<RpcModules, 'chain'>,
-  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  { callGasCap, evmTimeoutMs }: Pick<RpcOptions, 'callGasCap' | 'evmTimeoutMs'>,
 ): MethodTable {
+  const inTime = <T>(signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>) =>
+    withEvmTimeout(signal, evmTimeoutMs, run)
   return {
     eth_call: method(
       [callArguments, blockSelector, stateOverrides, noBlockOverrides],
       async ([args, selector, overrides], { signal }) => {
         const { hash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const result = await chain.call(request, hash, overrides, signal).catch((error: unknown) => {
-          if (!hasCode(error, 'executionFailed')) throw error
-          throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
-        })
+        const result = await inTime(signal, (ending) => chain.call(request, hash, overrides, ending)).catch(
+          (error: unknown) => {
+            if (!hasCode(error, 'executionFailed')) throw error
+            throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
+          },
+        )
         const failure = failureOf(result)
         if (failure !== undefined) throw failure
         return toHex(result.returnData)
@@ -38,7 +43,9 @@ export function createCallMethods(
         const { hash } = await requireHeader(chain, selector)
         try {
           return toQuantity(
-            await chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides, signal),
+            await inTime(signal, (ending) =>
+              chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides, ending),
+            ),
           )
         } catch (error) {
           if (hasCode(error, 'executionReverted')) {
@@ -54,10 +61,12 @@ export function createCallMethods(
       async ([args, selector, overrides], { signal }) => {
         const { hash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const first = await chain.call(request, hash, overrides, signal)
+        const first = await inTime(signal, (ending) => chain.call(request, hash, overrides, ending))
         // With its list a call may go another way: run once more with it, as geth does until nothing changes. What is
         // warm already is not reported anew.
-        const second = await chain.call({ ...request, accessList: first.accessList }, hash, overrides, signal)
+        const second = await inTime(signal, (ending) =>
+          chain.call({ ...request, accessList: first.accessList }, hash, overrides, ending),
+        )
         const accessList = mergeAccessLists(first.accessList, second.accessList)
         const { gasUsed, failure } = second
         return {

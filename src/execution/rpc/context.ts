@@ -37,6 +37,8 @@ export interface RpcOptions {
   admitToPool: boolean
   /** Most gas that eth_call and eth_estimateGas may use; 0 = no limit (`--rpc.gascap`). */
   callGasCap: bigint
+  /** Time that a call, an estimate or a trace may take; 0 = as long as its request (`--rpc.evmtimeout`). */
+  evmTimeoutMs: number
   /** Most wei that a transaction sent by RPC may offer as fee; 0 = no limit (`--rpc.txfeecap`). */
   txFeeCapWei: bigint
   /** Lets transactions without EIP-155 replay protection in (`--rpc.allow-unprotected-txs`). */
@@ -57,6 +59,7 @@ export interface RpcOptions {
 export const DEFAULT_RPC_OPTIONS = {
   admitToPool: true,
   callGasCap: 50_000_000n,
+  evmTimeoutMs: 5_000,
   txFeeCapWei: 10n ** 18n,
   allowUnprotected: false,
   minSuggestedTipWei: 1_000_000n,

@@ -8,6 +8,7 @@ import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signLegacyTransaction, signTransaction } from '../testUtils/signTransaction.ts'
+import { createCallMethods } from './callMethods.ts'
 
 type Json = { [key: string]: JsonValue }
 
@@ -194,6 +195,21 @@ describe('contracts', () => {
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
     const { failure } = await chain.call({ ...request, gas: 100_000n }, chain.head().hash, code)
     expect(failure?.message).toBe('out of gas')
+  })
+
+  it('a call ends at its time, in the words of geth', async () => {
+    const methods = createCallMethods(node, { callGasCap: 0n, evmTimeoutMs: 50 })
+    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, with no gas to count.
+    const codes: Hex[] = ['0x5b600056', '0x63ee6b280060e01b5f525f5f60d55f60095afa00']
+    const { signal } = new AbortController()
+    for (const method of ['eth_call', 'eth_estimateGas', 'eth_createAccessList']) {
+      // An estimate has no more gas than a block.
+      for (const code of method === 'eth_estimateGas' ? codes.slice(0, 1) : codes) {
+        const params = [{ to: NOBODY, gas: '0xffffffffffff' }, 'latest', { [NOBODY]: { code } }]
+        const context = { signal, isOver: () => false }
+        await expect(methods[method]?.(params, context)).rejects.toThrow('execution aborted (timeout = 0.05s)')
+      }
+    }
   })
 
   it('debug_traceTransaction tells every opcode, in the form of geth', async () => {

@@ -26,7 +26,7 @@ export function createEthMethods(modules: RpcModules, options: RpcOptions): Meth
     ...createLogMethods(modules, options),
     ...createTxPoolMethods(modules),
     ...createDebugMethods(modules),
-    ...createTraceMethods(modules),
+    ...createTraceMethods(modules, options),
     ...createMinerMethods(modules),
   }
 }

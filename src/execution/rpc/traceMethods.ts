@@ -1,7 +1,8 @@
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { CallResult, TraceStep } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
-import type { MethodTable, RpcModules } from './context.ts'
+import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import { withEvmTimeout } from './evmTimeout.ts'
 import { hash, type JsonObject, maybe, method, type Param, readObject } from './params.ts'
 
 /** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
@@ -24,16 +25,21 @@ const traceOptions: Param<TraceOptions> = {
 }
 
 /** debug_trace*: every opcode of a mined transaction, in the form of geth's struct logger. */
-export function createTraceMethods({ chain }: Pick<RpcModules, 'chain'>): MethodTable {
+export function createTraceMethods(
+  { chain }: Pick<RpcModules, 'chain'>,
+  { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
+): MethodTable {
   return {
     debug_traceTransaction: method([hash, traceOptions], async ([wanted, options], { signal }) => {
       const logger = new StructLogger(options)
-      const result = await chain.traceTransaction(wanted, (step) => logger.add(step), {
-        // One more than is shown: it tells what an SLOAD read, and that there are more. A step has 50 characters at least.
-        maxSteps: Math.min(MAX_STEPS, Math.ceil((options.limit ?? Number.POSITIVE_INFINITY) / 50) + 1) + 1,
-        withoutMemory: !options.showMemory,
-        client: signal,
-      })
+      const result = await withEvmTimeout(signal, evmTimeoutMs, (client) =>
+        chain.traceTransaction(wanted, (step) => logger.add(step), {
+          // One more than is shown: it tells what an SLOAD read, and that there are more. A step has 50 characters at least.
+          maxSteps: Math.min(MAX_STEPS, Math.ceil((options.limit ?? Number.POSITIVE_INFINITY) / 50) + 1) + 1,
+          withoutMemory: !options.showMemory,
+          client,
+        }),
+      )
       if (result === undefined) throw serverError('transaction not found')
       return {
         gas: Number(result.gasUsed),

@@ -18,7 +18,9 @@ import { bytesToWord, readWord, type Word, wordToAddress, wordToBytes, writeWord
 /** Why the loop came back. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, price of the opcode itself paid. */
 export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
 
-/** Jump destinations passed before the event loop is thought of. */
+/** Gas spent before the event loop is thought of: 8 ms of the slowest opcodes, hashing and storage. */
+const GAS_PER_TURN = 300_000
+/** Jump destinations passed before it, too. */
 const JUMPS_PER_TURN = 2_000
 export const MAX_STACK = 1024
 
@@ -28,6 +30,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
   const { code, jumpDestinations, pushes } = program
   const { gas: prices, takes, delta }: OpcodeTable = host.table
   let turn = JUMPS_PER_TURN
+  const turnGas = frame.gas - GAS_PER_TURN
   const { onStep } = host
   let { pc, sp } = frame
   while (pc < code.length) {
@@ -295,6 +298,11 @@ export function runLoop(frame: Frame, host: Host): Exit {
         else stack[sp++] = environment(frame, host, opcode)
     }
     pc++
+    if (frame.gas < turnGas) {
+      frame.pc = pc
+      frame.sp = sp
+      return 'turn'
+    }
   }
   return 'done'
 }
