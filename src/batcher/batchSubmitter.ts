@@ -15,10 +15,12 @@ import { NodeWait } from './nodeWait.ts'
 import { type BatcherOptions, MAX_CHECK_RECENT_TXS_DEPTH } from './options.ts'
 import { type BatchSender, Publisher } from './publisher.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
+import { SecondSubmitterWatch } from './secondSubmitter.ts'
 import type { BatcherStatus, Reachability } from './status.ts'
 import { type BlockRange, computeSyncActions } from './syncActions.ts'
 import { type BatcherSyncStatus, fetchSyncStatus } from './syncStatus.ts'
 import { Throttler, type ThrottlerModules } from './throttle/throttler.ts'
+import type { ForeignTx } from './txmgr/foreignTx.ts'
 import type { TxManager } from './txmgr/txManager.ts'
 
 export interface BatchSubmitterModules {
@@ -81,6 +83,7 @@ export class BatchSubmitter {
   private readonly options: BatcherOptions
   private rollupConfig: RollupConfig | undefined
   readonly throttler: Throttler
+  private readonly secondSubmitter: SecondSubmitterWatch
   private lastStatus: BatcherSyncStatus | undefined
   private rollupNode: Reachability = { lastAnswerMs: undefined, error: undefined }
   private run: Run | undefined
@@ -92,11 +95,17 @@ export class BatchSubmitter {
     this.modules = modules
     this.options = options
     this.warnings = new RepeatedWarnings(modules)
+    this.secondSubmitter = new SecondSubmitterWatch(modules)
     this.throttler = new Throttler(modules, options.throttle, options.networkTimeoutMs)
   }
 
   get isRunning(): boolean {
     return this.run !== undefined
+  }
+
+  /** A transaction that we did not send has used up a nonce of ours. */
+  noteForeign(tx: ForeignTx): void {
+    this.secondSubmitter.note(tx, this.rollupConfig?.batchInboxAddress)
   }
 
   /** Where it stands, without asking anyone. */

@@ -42,6 +42,12 @@ export interface L1Endpoint {
   nonceAt(address: Hex, block: 'latest' | 'pending' | number, signal?: AbortSignal): Promise<number>
   estimateGas(call: CallRequest, signal?: AbortSignal): Promise<bigint>
   balance(address: Hex, signal?: AbortSignal): Promise<bigint>
+  /** The account's transactions in a block. */
+  transactionsOf(
+    address: Hex,
+    block: number,
+    signal?: AbortSignal,
+  ): Promise<{ hash: Hex; to: Hex | undefined; nonce: number }[]>
   /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
   pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined>
   sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
@@ -101,6 +107,18 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
       quantityToBigInt(await request('eth_estimateGas', [callToJson(call)], signal), 'eth_estimateGas'),
     balance: async (address, signal) =>
       quantityToBigInt(await request('eth_getBalance', [address, 'latest'], signal), 'eth_getBalance'),
+    async transactionsOf(address, number, signal) {
+      const block = record(await request('eth_getBlockByNumber', [toQuantity(number), true], signal), 'L1 block')
+      if (!Array.isArray(block.transactions)) throw new DecodeError('L1 block: no list of transactions')
+      return block.transactions
+        .map((json) => record(json, 'L1 transaction'))
+        .filter((tx) => normalizeHex(tx.from, 20, 'L1 transaction from') === address)
+        .map((tx) => ({
+          hash: normalizeHex(tx.hash, 32, 'L1 transaction hash'),
+          to: tx.to === null || tx.to === undefined ? undefined : normalizeHex(tx.to, 20, 'L1 transaction to'),
+          nonce: quantityToNumber(tx.nonce, 'L1 transaction nonce'),
+        }))
+    },
     async pendingTx(address, nonce, signal) {
       try {
         const tx = await request('eth_getTransactionBySenderAndNonce', [address, toQuantity(nonce)], signal)

@@ -53,6 +53,9 @@ export interface BatcherOptions {
   poolTimeoutMs: number
 }
 
+/** 128 kB less what a transaction has beside its calldata; geth's pool takes no more (`txMaxSize`). */
+const MAX_L1_TX_SIZE_BYTES = 131_072 - 272
+
 /** L1 blocks: op-batcher's limit of `--check-recent-txs-depth`. */
 export const MAX_CHECK_RECENT_TXS_DEPTH = 128
 
@@ -61,6 +64,11 @@ export function checkBatcherOptions(options: BatcherOptions): void {
   checkThrottleOptions(options.throttle)
   if (options.pollIntervalMs === 0) throw new UsageError('must set PollInterval (--poll-interval)')
   if (options.maxL1TxSizeBytes <= 1) throw new UsageError('MaxL1TxSize must be greater than 1 (--max-l1-tx-size-bytes)')
+  if (options.dataAvailability !== 'blobs' && options.maxL1TxSizeBytes > MAX_L1_TX_SIZE_BYTES) {
+    throw new UsageError(
+      `--max-l1-tx-size-bytes ${options.maxL1TxSizeBytes} is more than L1 nodes take: a transaction in geth's pool has at most 128 kB, which leaves ${MAX_L1_TX_SIZE_BYTES} for calldata`,
+    )
+  }
   if (options.targetNumFrames < 1) throw new UsageError('TargetNumFrames must be at least 1 (--target-num-frames)')
   if (options.dataAvailability !== 'calldata' && options.targetNumFrames > MAX_BLOBS_PER_TX) {
     throw new UsageError(

@@ -234,6 +234,11 @@ describe('devium-batch-submitter', () => {
     { id: 'batch type', args: ['--batch-type=2'], problem: 'unknown batch type: 2' },
     { id: 'poll interval', args: ['--poll-interval=0'], problem: 'must set PollInterval' },
     { id: 'tx size', args: ['--max-l1-tx-size-bytes=1'], problem: 'MaxL1TxSize must be greater than 1' },
+    {
+      id: 'large tx',
+      args: ['--max-l1-tx-size-bytes=131000'],
+      problem: "a transaction in geth's pool has at most 128 kB",
+    },
     { id: 'frames', args: ['--target-num-frames=0'], problem: 'TargetNumFrames must be at least 1' },
     { id: 'ratio', args: ['--compressor=ratio', '--approx-compr-ratio=0'], problem: 'invalid ApproxComprRatio 0' },
     { id: 'depth', args: ['--check-recent-txs-depth=129'], problem: 'cannot be set higher than 128' },

@@ -68,10 +68,18 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
     const chainId = await connectL1(l1, endpoints.l1, signal)
     const txManager = new TxManager(
-      { l1, signer, kzg, clock, logger: logger.child({ service: 'txmgr' }), metrics: txMetrics },
+      {
+        l1,
+        signer,
+        kzg,
+        clock,
+        logger: logger.child({ service: 'txmgr' }),
+        metrics: txMetrics,
+        onForeign: (tx) => batcher.noteForeign(tx),
+      },
       { ...txOptions, chainId },
     )
-    const batcher = new BatchSubmitter(
+    const batcher: BatchSubmitter = new BatchSubmitter(
       {
         rollup: sequencer.rollup,
         l1,

@@ -104,6 +104,15 @@ export class SendLoop {
     return this.incompatibleType
   }
 
+  /** Its nonce was used by a transaction that is none of its versions. */
+  get lostItsNonce(): boolean {
+    return this.nonceTooLowCount > 0 && !this.mined
+  }
+
+  get hashes(): readonly Hex[] {
+    return this.versions
+  }
+
   get status(): InFlightTx {
     const { tx } = this
     return {

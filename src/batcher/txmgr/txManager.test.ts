@@ -12,6 +12,7 @@ import { createL1Endpoint, feeOf, type L1Endpoint } from '../l1Endpoint.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
 import { createLogRecorder, type LogRecorder } from '../testUtils/logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
+import type { ForeignTx } from './foreignTx.ts'
 import { L1_SILENCE_LIMIT_MS } from './l1Silence.ts'
 import { noTxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
@@ -42,10 +43,14 @@ afterEach(async () => {
   expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
 })
 
-function createManager(options: Partial<TxManagerOptions> = {}, change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1) {
+function createManager(
+  options: Partial<TxManagerOptions> = {},
+  change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1,
+  onForeign: (tx: ForeignTx) => void = () => {},
+) {
   const l1 = change(createL1Endpoint(rpc, 30_000))
   return new TxManager(
-    { l1, signer, kzg, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics },
+    { l1, signer, kzg, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics, onForeign },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },
   )
 }
@@ -236,6 +241,25 @@ describe('sending', () => {
     const limited = createManager({ maxBaseFeeWei: 1n, maxRetries: 2 })
     await expect(manager.send(data(1), never)).rejects.toThrow('tip is too high')
     await expect(limited.send(data(1), never)).rejects.toThrow('base fee is too high')
+  })
+
+  it('names the transaction of somebody else that took its nonce, and none of its own', async () => {
+    await automine(false)
+    const foreign: ForeignTx[] = []
+    const manager = createManager({ rebroadcastIntervalMs: 30 }, undefined, (tx) => foreign.push(tx))
+    const refused = expect(manager.send(data(1), never)).rejects.toThrow('nonce too low')
+    await log.seen('Transaction successfully published')
+    // Dearer, so that it takes the place in the pool.
+    const other = createManager({ minTipCapWei: 9_000_000_000n, minBaseFeeWei: 9_000_000_000n }).send(data(7), never)
+    await log.seen('Transaction successfully published', 2)
+    await mine()
+    const { transactionHash, blockNumber } = await other
+    await refused
+    expect(foreign).toEqual([{ hash: transactionHash, nonce: 0, to: INBOX, blockNumber }])
+
+    await automine(true)
+    await manager.send(data(2), never)
+    expect(foreign).toHaveLength(1)
   })
 
   it('publishes nothing at the nonce of a transaction before it that could not be made', async () => {

@@ -7,6 +7,7 @@ import { retry } from '../../lib/retry.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
 import { TxError } from './errors.ts'
 import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
+import { type ForeignTx, findTxByNonce } from './foreignTx.ts'
 import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
@@ -32,7 +33,12 @@ export interface TxManagerModules {
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
+  /** Called when a transaction that this program did not send used up the nonce of one of its own. */
+  onForeign?: (tx: ForeignTx) => void
 }
+
+/** Hashes remembered of transactions whose sends have ended. */
+const MAX_OWN_HASHES = 1_000
 
 /** Values that the `txmgr` RPC namespace may change while the manager runs. */
 export type TunableTxManagerOptions = Pick<
@@ -57,6 +63,8 @@ export class TxManager {
   /** Transactions of failed sends that the L1's pool may still hold, by nonce. */
   private readonly leftBehind = new Map<number, L1Tx>()
   private cleaning: Promise<void> | undefined
+  /** Of sends that have ended: a version that was given up may still be mined. */
+  private ownHashes: readonly Hex[] = []
   private pendingCount = 0
   private closed = false
   private readonly idle = new AbortController()
@@ -125,10 +133,12 @@ export class TxManager {
       this.noteFailure(error)
       this.modules.metrics.failed()
       if (loop?.leftBehind !== undefined && nonce !== undefined) this.leftBehind.set(nonce, loop.leftBehind)
+      if (nonce !== undefined && loop?.lostItsNonce) await this.lookForForeign(nonce, loop, bounded)
       if (loop?.isRefusedForKind) await this.clean(candidate.blobs === undefined ? 'blobs' : 'calldata', bounded)
       throw error
     } finally {
       if (nonce !== undefined) this.inFlight.delete(nonce)
+      if (loop !== undefined) this.remember(loop.hashes)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
       if (this.closed && this.pendingCount === 0) this.idle.abort()
@@ -144,6 +154,25 @@ export class TxManager {
     await this.clean(newest?.blob === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
   }
 
+  private async lookForForeign(nonce: number, loop: SendLoop, signal: AbortSignal): Promise<void> {
+    const { l1, signer, logger, onForeign } = this.modules
+    if (onForeign === undefined) return
+    try {
+      const found = await findTxByNonce(l1, signer.address, nonce, signal)
+      if (found !== undefined && !loop.hashes.includes(found.hash) && !this.isOwn(found.hash)) onForeign(found)
+    } catch (error) {
+      if (!signal.aborted) logger.debug('Unable to look for the transaction that took a nonce', { nonce, err: error })
+    }
+  }
+
+  private isOwn(hash: Hex): boolean {
+    return this.ownHashes.includes(hash)
+  }
+
+  private remember(hashes: readonly Hex[]): void {
+    this.ownHashes = [...this.ownHashes, ...hashes].slice(-MAX_OWN_HASHES)
+  }
+
   /** Several sends that are refused for the same reason wait for one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
     const nonces = new Set<number>()
@@ -152,7 +181,10 @@ export class TxManager {
       .then(() => this.leftBehind.clear())
       .finally(() => {
         this.cleaning = undefined
-        for (const nonce of nonces) this.inFlight.delete(nonce)
+        for (const nonce of nonces) {
+          this.remember(this.inFlight.get(nonce)?.hashes ?? [])
+          this.inFlight.delete(nonce)
+        }
         this.forgetNonces()
       })
     return this.cleaning

@@ -1,0 +1,33 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { L1Endpoint } from '../l1Endpoint.ts'
+
+/** A transaction of the account that this program did not send. */
+export interface ForeignTx {
+  hash: Hex
+  to: Hex | undefined
+  nonce: number
+  blockNumber: number
+}
+
+/** L1 blocks in which it is looked for: those whose state every node has. */
+const MAX_DEPTH = 128
+
+/** The transaction of `address` with this nonce, when it is in one of the last blocks. */
+export async function findTxByNonce(
+  l1: Pick<L1Endpoint, 'head' | 'nonceAt' | 'transactionsOf'>,
+  address: Hex,
+  nonce: number,
+  signal: AbortSignal,
+): Promise<ForeignTx | undefined> {
+  let high = (await l1.head(signal)).number
+  let low = Math.max(0, high - MAX_DEPTH)
+  // The block in which the account's nonce passes the one looked for.
+  if ((await l1.nonceAt(address, high, signal)) <= nonce) return undefined
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((await l1.nonceAt(address, middle, signal)) > nonce) high = middle
+    else low = middle
+  }
+  const found = (await l1.transactionsOf(address, high, signal)).find((tx) => tx.nonce === nonce)
+  return found && { ...found, blockNumber: high }
+}
