@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { roles } from '../../testnet/accounts.ts'
 import type { ChainParameters } from '../../testnet/chainParameters.ts'
-import { forksAtGenesis } from '../../testnet/forks.ts'
+import { DEFAULT_FORK, forksAtGenesis } from '../../testnet/forks.ts'
 import { anvilArguments, findAnvil } from '../../testnet/l1/anvil.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
@@ -86,7 +86,7 @@ export async function startSequencerCluster(opConductor: string, size: number): 
       blockTime: 1,
       l1BlockTime: 2,
       genesisTime: Math.floor(Date.now() / 1000),
-      forks: forksAtGenesis('jovian'),
+      forks: forksAtGenesis(DEFAULT_FORK),
     }
     mkdirSync(layout.l1Cache, { recursive: true })
     launch(
