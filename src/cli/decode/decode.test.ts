@@ -1,17 +1,22 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadRecording, type RecordingName } from '../../../test/support/recording.ts'
 import { concatBytes } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import {
   compressChannel,
+  decodeBatch,
+  decodeFrames,
   encodeBlob,
   encodeFrame,
   encodeFrames,
   encodeSingularBatch,
   type Frame,
 } from '../../rollup/protocol/index.ts'
+import { describeBatch } from './batches.ts'
 import { type Decoded, decodePieces } from './decode.ts'
 import { type Piece, piecesOf, piecesOfJson } from './input.ts'
 import type { Kind } from './kinds.ts'
@@ -45,6 +50,8 @@ describe('decodePieces of recorded chains', () => {
     'granite-singular-zlib-calldata',
     'holocene-span-brotli-calldata',
     'granite-span-zlib-blobs',
+    '2026-holocene-isthmus-jovian-calldata',
+    '2026-holocene-to-karst-blobs',
   ])('%s: every batcher transaction and blob gives the blocks that L2 has', async (name) => {
     const { config, l1, l2 } = loadRecording(name)
     const posted = l1.map((block) => ({
@@ -324,5 +331,65 @@ describe('piecesOf', () => {
     const refused = () => piecesOf(text(content), 's')
     expect(refused).toThrow(expect.objectContaining({ code: 'usage' }))
     expect(refused).toThrow(message)
+  })
+})
+
+describe('agreement with the codecs of derivation', () => {
+  /** A sound piece of data with some bytes changed, cut or added. */
+  const damaged = (bytes: Uint8Array) =>
+    fc
+      .tuple(
+        fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 3 }),
+        fc.nat(6),
+        fc.uint8Array({ maxLength: 3 }),
+      )
+      .map(([changes, cut, added]) => {
+        const copy = bytes.slice()
+        for (const [at, value] of changes) copy[at] = value
+        return concatBytes(copy.subarray(0, copy.length - cut), added)
+      })
+  const isSound = (read: () => unknown) => {
+    try {
+      read()
+      return true
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      return false
+    }
+  }
+
+  it('in what frames are', async () => {
+    const data = concatBytes(WHOLE, encodeFrame(frame(1, CHANNEL, false)))
+    await fc.assert(
+      fc.asyncProperty(damaged(data), async (bytes) => {
+        const { inputs } = await decode(bytes, 'data')
+        expect(inputs[0]?.fault === null).toBe(isSound(() => decodeFrames(bytes)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each([
+    ['singular', BATCH],
+    ['span', SPAN],
+  ])('in what a %s batch is', async (_name, batch) => {
+    const { config } = loadRecording('holocene-span-brotli-calldata')
+    await fc.assert(
+      fc.asyncProperty(damaged(batch), async (bytes) => {
+        const found = describeBatch(bytes, { config, listTransactions: false })
+        expect(found.fault === null).toBe(isSound(() => decodeBatch(bytes, config)))
+        expect(found.fault?.rule).not.toBe('')
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('and never throws, whatever the bytes are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 200 }), damaged(WHOLE), damaged(CHANNEL)), async (bytes) => {
+        expect(await decode(bytes)).toMatchObject({ faults: expect.any(Number) })
+      }),
+      { numRuns: 500 },
+    )
   })
 })
