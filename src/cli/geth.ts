@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
-import { createProgram, createProgramLogger, runProgram } from './program.ts'
+import { createProgram, createProgramLogger, logFlags, runProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
@@ -21,7 +21,7 @@ function createGethCommand(): Command {
       await runGeth(values, values, context)
     },
   })
-  return program.enablePositionalOptions().addCommand(createInitCommand(program))
+  return program.enablePositionalOptions().addCommand(createInitCommand(program)).addCommand(createExecuteCommand())
 }
 
 function createInitCommand(program: Command): Command {
@@ -47,6 +47,21 @@ function createInitCommand(program: Command): Command {
     },
   })
   return init.argument('<genesis.json>', 'Genesis file in op-geth format')
+}
+
+function createExecuteCommand(): Command {
+  const execute = createProgram({
+    name: 'execute',
+    description: 'Execute blocks from files that hold all they touch; a line for each, exit code 1 on a mismatch',
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: logFlags,
+    run: async () => {
+      const { executeFiles } = await import('./executeCommand.ts')
+      if (!(await executeFiles(execute.args, (line) => process.stdout.write(`${line}\n`)))) process.exitCode = 1
+    },
+  })
+  return execute.argument('[files...]', "Files of the form of kona's executor tests, plain or gzip")
 }
 
 function optionsByName(program: Command): Record<string, string | undefined> {

@@ -213,14 +213,23 @@ describe('running', () => {
 
   it("takes op-geth's usual command line and warns once of what has no meaning", async () => {
     const datadir = await newDatadir()
-    const usual = ['--http.addr=127.0.0.1', '--http.api=eth,net,web3,txpool,debug', '--http.corsdomain=*']
+    const usual = [
+      '--http.addr=127.0.0.1',
+      '--http.api=eth,net,web3,txpool,debug,engine',
+      '--http.corsdomain=*',
+      '--ws',
+    ]
     const more = ['--http.vhosts=*', '--nodiscover', '--maxpeers=0', '--syncmode=full', '--gcmode=archive']
     const rest = ['--rollup.disabletxpoolgossip=true', '--networkid=901', '--verbosity=3', '--authrpc.vhosts=*']
     const quiet = await start(datadir, ...usual, ...more, ...rest, '--metrics', '--metrics.port=0')
     expect(quiet.output()).not.toMatch(/warn/i)
     await stop(quiet)
-    const noisy = await start(datadir, '--cache=1024', '--syncmode=snap', '--bootnodes', 'enode://x')
-    expect(noisy.output()).toMatch(/ignored.*--bootnodes.*--cache.*--syncmode/)
+    const socket = ['--ws', '--ws.addr=0.0.0.0', '--ws.port=8546', '--ws.api=eth,engine', '--ws.origins=*']
+    const ignored = ['--cache=1024', '--syncmode=snap', '--bootnodes', 'enode://x', '--http.api=eth,engine']
+    const noisy = await start(datadir, ...socket, ...ignored)
+    expect(noisy.output()).toMatch(/ignored.*--bootnodes.*--cache.*--syncmode.*--ws\.addr/)
+    expect(noisy.output()).toContain('WebSocket RPC is not offered')
+    expect(noisy.output()).toContain('engine is served on --authrpc.port only')
     await stop(noisy)
   })
 

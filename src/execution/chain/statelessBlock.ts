@@ -1,0 +1,78 @@
+import { systemClock } from '../../lib/clock.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import {
+  attributesFromJson,
+  blockHeaderFromJson,
+  JsonObjectReader,
+  parseRollupConfig,
+} from '../../rollup/protocol/index.ts'
+import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
+import { OpBuildJob } from '../block/buildJob.ts'
+import { EvmPool } from '../evm/evmPool.ts'
+import { StateDatabase } from '../state/stateDatabase.ts'
+import { WorldState } from '../state/worldState.ts'
+import type { Block, BlockHeader, Receipt } from './block.ts'
+import { decodeHeader, sealHeader } from './headerCodec.ts'
+import type { ChainConfig } from './types.ts'
+
+/** A block to be executed with nothing but what stands beside it. */
+export interface StatelessBlock {
+  config: ChainConfig
+  parent: BlockHeader
+  attributes: PayloadAttributes
+  expectedHash: Hex
+  /** Trie nodes, code and headers that execution touches, by their Keccak hash. */
+  preimages: ReadonlyMap<Hex, Uint8Array>
+}
+
+/**
+ * Reads a file of the form that kona's executor tests have: `fixture` (rollup_config, parent_header, executing_payload,
+ * expected_block_hash) and `preimages`. Throws DecodeError naming what is wrong.
+ */
+export function parseStatelessBlock(json: unknown): StatelessBlock {
+  const file = new JsonObjectReader(json, 'file')
+  const fixture = new JsonObjectReader(file.raw('fixture'), 'fixture')
+  const rollup = parseRollupConfig(fixture.raw('rollup_config'))
+  const options = rollup.chainOpConfig
+  if (options === undefined) throw new DecodeError('fixture.rollup_config: chain_op_config is missing')
+  const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(fixture.raw('parent_header'))
+  const preimages = file.raw('preimages')
+  if (typeof preimages !== 'object' || preimages === null) throw new DecodeError('preimages: expected an object')
+  return {
+    config: {
+      chainId: rollup.l2ChainId,
+      forks: rollup.forks,
+      eip1559Elasticity: BigInt(options.eip1559Elasticity),
+      eip1559Denominator: BigInt(options.eip1559Denominator),
+      eip1559DenominatorCanyon: BigInt(options.eip1559DenominatorCanyon),
+      json: {},
+    },
+    parent: sealHeader({ ...header, sha3Uncles: unclesHash, miner: coinbase, baseFeePerGas }),
+    attributes: attributesFromJson(fixture.raw('executing_payload')),
+    expectedHash: fixture.hex('expected_block_hash', 32),
+    preimages: new Map(Object.entries(preimages).map(([hash, value]) => [`0x${hash}`, fromHex(String(value))])),
+  }
+}
+
+/** Executes the attributes on the parent's state. Throws ChainError, or MissingNodeError where a preimage is missing. */
+export async function executeStateless({
+  config,
+  parent,
+  attributes,
+  preimages,
+}: StatelessBlock): Promise<{ block: Block; receipts: Receipt[] }> {
+  const read = (hash: Uint8Array) => preimages.get(toHex(hash))
+  const world = new WorldState(new StateDatabase({ store: { node: read, code: read } }), parent.stateRoot)
+  const header = (hash: Hex) => {
+    if (hash === parent.hash) return parent
+    const encoding = preimages.get(hash)
+    return encoding === undefined ? undefined : decodeHeader(encoding)
+  }
+  const ancestry = { header, canonicalHeader: () => undefined, isCanonical: () => false }
+  const job = await OpBuildJob.start(
+    { evms: new EvmPool({ ancestry }, config), world, clock: systemClock, txSource: undefined, onBuilt: () => {} },
+    { config, payloadId: '0x0000000000000000', parent, attributes, signal: undefined },
+  )
+  return job.seal()
+}
