@@ -140,6 +140,33 @@ const CASES: Case[] = [
     expected: accept,
   },
   {
+    id: 'type 0x7d',
+    fork: 'karst',
+    batch: { transactions: [Uint8Array.of(0x7d)] },
+    expected: dropped('before Lagoon'),
+  },
+  { id: 'type 0x7d, Lagoon', fork: 'lagoon', batch: { transactions: [Uint8Array.of(0x7d)] }, expected: accept },
+  { id: 'epoch of 64 bits', batch: { epochNumber: 2 ** 64 }, expected: dropped('more than one ahead') },
+  {
+    id: 'time of 64 bits, Holocene',
+    fork: 'holocene',
+    batch: { timestamp: 2 ** 64 },
+    expected: dropped('in the future'),
+  },
+  {
+    id: 'transactions in the activation block of Karst',
+    fork: 'jovian',
+    config: { forks: { jovian: 0, karst: at(10) } },
+    expected: dropped('activation block of karst'),
+  },
+  {
+    id: 'empty in the activation block of Karst',
+    fork: 'jovian',
+    config: { forks: { jovian: 0, karst: at(10) } },
+    batch: { transactions: [] },
+    expected: accept,
+  },
+  {
     id: 'transactions in the activation block of Jovian',
     fork: 'isthmus',
     config: { forks: { isthmus: 0, jovian: at(10) } },

@@ -270,6 +270,20 @@ describe('changes on L1', () => {
     expectSequenced(chain, 9)
   })
 
+  it('a fork before Holocene in the same gap between L1 blocks hides its stages until the next reset', async () => {
+    const at = GENESIS_TIME + 6 * L1_BLOCK_TIME
+    const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf('granite')).map((fork) => [fork, 0]))
+    const chain = await withNineBlocks('fjord', { forks: { ...forks, granite: at - 1, holocene: at } })
+    const [head, tail] = channelFrames([chain.span(1, 9)], 2)
+    if (head === undefined || tail === undefined) throw new Error('two frames')
+    // The channel bank still takes frames that are out of order.
+    chain.l1.growTo(5).add({ data: [encodeFrames([tail])] })
+    expect(await chain.run()).toEqual([])
+    chain.l1.add({ data: [encodeFrames([head])] })
+    expect(await chain.run()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expectSequenced(chain, 9)
+  })
+
   it('the transactions of an upgrade that are not known are a critical error', async () => {
     const chain = await startedChain('isthmus', { forks: { isthmus: 0, lagoon: GENESIS_TIME + 4 } })
     chain.l1.growTo(10)

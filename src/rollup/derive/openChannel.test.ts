@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { OpenChannel } from './openChannel.ts'
+import { channelId, frame } from './testUtils/stages.ts'
+
+const open = () => new OpenChannel(channelId('A'), 1, { inOrder: false })
+/** Overhead and data of a frame named by two characters, or three when it closes. */
+const [FRAME, LAST] = [202, 203]
+
+describe('an open channel', () => {
+  it('counts its frames with their overhead', () => {
+    const channel = open()
+    channel.add(frame('A0'))
+    channel.add(frame('A2'))
+    expect(channel.size).toBe(2 * FRAME)
+  })
+
+  it('counts the closing frame alone once it has dropped frames behind it, as the reference node does', () => {
+    const channel = open()
+    for (const name of ['A0', 'A3', 'A1!']) channel.add(frame(name))
+    expect(channel.size).toBe(LAST)
+    expect(channel.isReady).toBe(true)
+    expect(Buffer.from(channel.data()).toString()).toBe('A0A1!')
+  })
+
+  it('keeps counting all when the closing frame drops none', () => {
+    const channel = open()
+    for (const name of ['A0', 'A1!']) channel.add(frame(name))
+    expect(channel.size).toBe(FRAME + LAST)
+  })
+
+  it('is ready with all frames in whatever order they came', () => {
+    const order = fc.shuffledSubarray(['A0', 'A1', 'A2', 'A3!'], { minLength: 4 })
+    fc.assert(
+      fc.property(order, (names) => {
+        const channel = open()
+        for (const name of names) expect(channel.add(frame(name))).toBeUndefined()
+        expect(channel.isReady).toBe(true)
+        expect(Buffer.from(channel.data()).toString()).toBe('A0A1A2A3!')
+      }),
+    )
+  })
+})
