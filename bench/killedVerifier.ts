@@ -1,0 +1,13 @@
+import { syncUnderKills } from '../test/support/killedVerifier.ts'
+
+// A verifier that is killed with SIGKILL 50 times during its sync from genesis, blobs included:
+// node bench/killedVerifier.ts [kills] [blocks]
+// Prints one JSON object; exit code 1 when a block or an entry of the safe-head database is wrong,
+// or the sync was over too soon.
+
+const [kills = 50, blocks = 200] = process.argv.slice(2).map(Number)
+const report = await syncUnderKills({ kills, blocks })
+const met =
+  report.differing.length === 0 && report.wrongEntries.length === 0 && report.blobs > 0 && report.killsDuringSync > 20
+console.log(JSON.stringify({ scenario: 'killed verifier', met, ...report }))
+process.exitCode = met ? 0 : 1
