@@ -213,12 +213,7 @@ describe('running', () => {
 
   it("takes op-geth's usual command line and warns once of what has no meaning", async () => {
     const datadir = await newDatadir()
-    const usual = [
-      '--http.addr=127.0.0.1',
-      '--http.api=eth,net,web3,txpool,debug,engine',
-      '--http.corsdomain=*',
-      '--ws',
-    ]
+    const usual = ['--http.addr=127.0.0.1', '--http.api=eth,net,web3,txpool,debug', '--http.corsdomain=*']
     const more = ['--http.vhosts=*', '--nodiscover', '--maxpeers=0', '--syncmode=full', '--gcmode=archive']
     const rest = ['--rollup.disabletxpoolgossip=true', '--networkid=901', '--verbosity=3', '--authrpc.vhosts=*']
     const quiet = await start(datadir, ...usual, ...more, ...rest, '--metrics', '--metrics.port=0')
