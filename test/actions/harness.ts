@@ -162,7 +162,7 @@ export class TestChain {
     })
     this.running.push(running)
     if (options.sync?.mode === 'execution-layer') return testNode
-    await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined)
+    await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined, 20_000)
     return testNode
   }
 
