@@ -1,13 +1,11 @@
-import { type Clock, sleep, unixSeconds } from '../lib/clock.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
 import { DeviumError, describeError, severityOf, UsageError } from '../lib/errors.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
-import { checkRollupConfig, parseRollupConfig } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
-import { createChannelConfig } from './channelConfig.ts'
+import { createDaChoice, fetchRollupConfig } from './chainSetup.ts'
 import { ChannelManager } from './channelManager.ts'
 import { CHANNEL_FULL_REASONS } from './channelOut.ts'
-import { CheapestChoice, type DaChoice, fixedChoice } from './daChoice.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
 import type { L2Source } from './l2Source.ts'
 import type { BatcherMetrics } from './metrics.ts'
@@ -361,9 +359,9 @@ export class BatchSubmitter {
 
   private async connect(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<Chain> {
     const { clock, l1, logger, metrics, sender } = this.modules
-    this.rollupConfig ??= await this.fetchRollupConfig(signal)
+    this.rollupConfig ??= await fetchRollupConfig(this.modules, this.options.networkTimeoutMs, signal)
     const rollupConfig = this.rollupConfig
-    const da = this.createDaChoice(rollupConfig)
+    const da = createDaChoice({ ...this.modules, throttler: this.throttler }, this.options, rollupConfig)
     const manager = this.kept ?? new ChannelManager({ logger, metrics }, { da, rollupConfig })
     const isKept = this.kept !== undefined
     this.kept = undefined
@@ -383,49 +381,6 @@ export class BatchSubmitter {
     })
     run.publishing = publisher.run(run.stopPublishing.signal)
     return { manager, publisher }
-  }
-
-  /** Throws UsageError where options and chain contradict. */
-  private createDaChoice(rollupConfig: RollupConfig): DaChoice {
-    const { clock, l1, logger, sender } = this.modules
-    const now = unixSeconds(clock)
-    const { dataAvailability } = this.options
-    if (dataAvailability !== 'auto') return fixedChoice(createChannelConfig(this.options, rollupConfig, now))
-    const configs = {
-      blobs: createChannelConfig(this.options, rollupConfig, now, { useBlobs: true }),
-      calldata: createChannelConfig(this.options, rollupConfig, now, { useBlobs: false }),
-    }
-    return new CheapestChoice({ l1, clock, logger }, configs, {
-      minTipWei: () => sender.tunables.minTipCapWei,
-      maxPriceAgeMs: this.options.pollIntervalMs,
-      // What piles up goes the way that takes more at a time.
-      mustTakeBlobs: () => this.throttler.isThrottling,
-    })
-  }
-
-  /** Throws UsageError when L1 and L2 are not those of the rollup node. */
-  private async fetchRollupConfig(signal: AbortSignal): Promise<RollupConfig> {
-    const { rollup, l1, l2, sender, logger } = this.modules
-    const timeoutMs = this.options.networkTimeoutMs
-    const config = parseRollupConfig(await rollup.request('optimism_rollupConfig', [], { timeoutMs, signal }))
-    checkRollupConfig(config)
-    const [l1ChainId, l2ChainId] = await Promise.all([l1.chainId(signal), l2.chainId(signal)])
-    if (l1ChainId !== config.l1ChainId) {
-      throw new UsageError(
-        `--l1-eth-rpc serves chain ${l1ChainId}, but the rollup node's L1 is chain ${config.l1ChainId}`,
-      )
-    }
-    if (l2ChainId !== config.l2ChainId) {
-      throw new UsageError(
-        `--l2-eth-rpc serves chain ${l2ChainId}, but the rollup node's L2 is chain ${config.l2ChainId}`,
-      )
-    }
-    const expected = config.genesis.systemConfig.batcherAddress
-    if (expected !== sender.from) {
-      // The L1 may have changed it since genesis, so this is no error.
-      logger.info('The sender is not the batcher of the genesis system config', { from: sender.from, expected })
-    }
-    return config
   }
 
   private async mustWaitForNode(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<boolean> {
