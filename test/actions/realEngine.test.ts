@@ -232,7 +232,7 @@ describe('with the real execution client', () => {
     expect((await engine.client.payloadByNumber(15))?.payload.transactions).toHaveLength(1)
   })
 
-  it('waits for blobs that a beacon does not give, gives late, or gives wrong', async () => {
+  it('waits for blobs that a beacon does not give or gives late', async () => {
     await begin('jovian')
     const sequencer = await startSequencer()
     await sequence(sequencer.node, 6)
