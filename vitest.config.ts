@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs one
@@ -5,6 +6,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     reporters: ['default', './test/summaryReporter.ts'],
+    // Most tests wait for sockets, disks and processes more than they compute: one worker would leave a core idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {
