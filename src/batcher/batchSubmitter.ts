@@ -110,7 +110,6 @@ export class BatchSubmitter {
   get status(): BatcherStatus {
     const { run } = this
     const { manager, publisher } = run?.chain ?? {}
-    const last = manager?.newestBlock
     const open = manager?.channels.find((channel) => !channel.isClosed && channel.blocks.length > 0)
     return {
       running: run !== undefined,
@@ -119,7 +118,7 @@ export class BatchSubmitter {
       waitsFor: run?.wait?.reason,
       safe: this.lastStatus?.safeL2.number,
       unsafe: this.lastStatus?.unsafeL2.number,
-      lastLoaded: last && { number: last.number, hash: last.hash },
+      lastLoaded: manager?.lastLoaded,
       pendingBlocks: manager?.pendingBlockCount ?? 0,
       heldBytes: manager?.heldSizeBytes ?? 0,
       unsafeDaBytes: manager?.unsafeDaBytes ?? 0,

@@ -357,6 +357,12 @@ describe('holding blocks', () => {
     expect(manager.blocks).toHaveLength(recorded.length - blocks)
     expect(manager.pendingBlockCount).toBe(0)
     expect(manager.heldSizeBytes).toBe(manager.blocks.reduce((sum, block) => sum + block.rawSizeBytes, 0))
+    const newest = recorded.at(-1)
+    manager.prune(newest?.number ?? 0)
+    expect(manager.blocks).toEqual([])
+    expect(manager.lastLoaded).toEqual({ number: newest?.number, hash: newest?.hash })
+    manager.clear(0)
+    expect(manager.lastLoaded).toBeUndefined()
   })
 
   it('loses no block that joins an open channel while the blocks before it become safe', async () => {

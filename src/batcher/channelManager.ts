@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { SerialLock } from '../lib/serialLock.ts'
-import type { RollupConfig } from '../rollup/protocol/types.ts'
+import type { BlockId, RollupConfig } from '../rollup/protocol/types.ts'
 import { Channel, type TxCost } from './channel.ts'
 import { framesInTime } from './channelConfig.ts'
 import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
@@ -54,6 +54,7 @@ export class ChannelManager {
   private flushThrough: number | undefined
   private heldBytes = 0
   private heldDaBytes = 0
+  private loaded: BlockId | undefined
 
   constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
     this.modules = modules
@@ -71,6 +72,11 @@ export class ChannelManager {
 
   get newestBlock(): BatcherBlock | undefined {
     return this.held.at(-1)
+  }
+
+  /** The newest block of all that were added, whether it is still held or safe by now. */
+  get lastLoaded(): BlockId | undefined {
+    return this.loaded
   }
 
   /** Uncompressed bytes of all blocks held. */
@@ -114,6 +120,7 @@ export class ChannelManager {
   clear(l1Origin: number): void {
     this.drop(this.queue)
     this.held = []
+    this.loaded = undefined
     this.heldBytes = 0
     this.heldDaBytes = 0
     this.nextNumber = 0
@@ -134,6 +141,7 @@ export class ChannelManager {
     if (newest !== undefined && (newest.hash !== block.parentHash || newest.number + 1 !== block.number)) return false
     if (newest === undefined) this.nextNumber = block.number
     this.held.push(block)
+    this.loaded = { number: block.number, hash: block.hash }
     this.heldBytes += block.rawSizeBytes
     this.heldDaBytes += block.estimatedDaBytes
     this.modules.metrics.blockAdded(block)
