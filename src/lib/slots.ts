@@ -1,8 +1,11 @@
 /** Lets at most `count` pieces of work run at once; the others wait their turn. */
-export function createSlots(count: number): { run<T>(work: () => Promise<T>): Promise<T> } {
+export function createSlots(count: number): { run<T>(work: () => Promise<T>): Promise<T>; readonly waiting: number } {
   let free = count
   const waiting: (() => void)[] = []
   return {
+    get waiting() {
+      return waiting.length
+    },
     async run(work) {
       if (free > 0) free--
       else await new Promise<void>((resolve) => waiting.push(resolve))

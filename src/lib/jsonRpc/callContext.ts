@@ -1,3 +1,16 @@
+import type { Hex } from '../hex.ts'
+
+/** Where notifications go: a connection that stays open. */
+export interface Subscriber {
+  /**
+   * Begins a subscription and returns its id; what `start` is given sends a notification's content, written already. The
+   * function that `start` returns is called when it ends. Throws JsonRpcError when the connection has too many.
+   */
+  subscribe(start: (notify: (content: string) => void) => () => void): Hex
+  /** False when there is no such subscription. */
+  unsubscribe(id: Hex): boolean
+}
+
 /** What a handler may see of the request besides its parameters. */
 export interface RpcContext {
   /** Aborts when the client goes away or the call's time is over. Made when it is first asked for. */
@@ -6,6 +19,8 @@ export interface RpcContext {
   isOver(): boolean
   /** The web page that calls, where it is a stranger's. */
   readonly foreignOrigin?: string | undefined
+  /** Absent where the client cannot be told of anything later. */
+  readonly subscriber?: Subscriber | undefined
 }
 
 export interface CallContextOptions {
@@ -14,6 +29,7 @@ export interface CallContextOptions {
   /** Aborts when the client goes away; asked for only along with the context's own signal. */
   clientGone?: () => AbortSignal
   foreignOrigin?: string | undefined
+  subscriber?: Subscriber | undefined
 }
 
 /** A context for one request; `end` is called when its answer is complete. */
@@ -25,11 +41,17 @@ export interface CallContext extends RpcContext {
  * Most methods answer at once and never look at the signal. With a timer for each request, which outlives it by a minute, a
  * busy server would hold hundreds of thousands of them: so the clock is read instead, and a timer made where one is needed.
  */
-export function createCallContext({ timeoutMs, clientGone, foreignOrigin }: CallContextOptions): CallContext {
+export function createCallContext({
+  timeoutMs,
+  clientGone,
+  foreignOrigin,
+  subscriber,
+}: CallContextOptions): CallContext {
   const overAt = performance.now() + timeoutMs
   let made: { signal: AbortSignal; end(): void } | undefined
   return {
     foreignOrigin,
+    subscriber,
     get signal() {
       made ??= makeSignal(Math.max(0, overAt - performance.now()), clientGone?.())
       return made.signal

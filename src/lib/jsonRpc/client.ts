@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici'
+import type { Agent, request } from 'undici'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { DeviumError } from '../errors.ts'
 import { createJwt } from '../jwt.ts'
@@ -52,16 +52,24 @@ export interface RpcClientOptions {
 const DEFAULT_TIMEOUT_MS = 10_000
 const DEFAULT_MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 
-/** JSON-RPC over HTTP with kept-alive connections (undici: a fifth of fetch's CPU a call). */
+/**
+ * JSON-RPC over HTTP with kept-alive connections (undici: a fifth of fetch's CPU a call). The library, 10 MB, is loaded with
+ * the first request: an execution client may never make one.
+ */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   const { url, clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS } = options
-  const agent = new Agent({
-    keepAliveTimeout: 60_000,
-    connections: 32,
-    pipelining: 1,
-    maxResponseSize: options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
-    ...(options.tls === undefined ? {} : { connect: options.tls }),
-  })
+  let http: Promise<{ request: typeof request; agent: Agent }> | undefined
+  const openHttp = async () => {
+    const { Agent, request } = await import('undici')
+    const agent = new Agent({
+      keepAliveTimeout: 60_000,
+      connections: 32,
+      pipelining: 1,
+      maxResponseSize: options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+      ...(options.tls === undefined ? {} : { connect: options.tls }),
+    })
+    return { request, agent }
+  }
   let nextId = 1
   let token: { value: string; issuedAt: number } | undefined
 
@@ -80,6 +88,8 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     const timeout = AbortSignal.timeout(limitMs)
     const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, timeout]) : timeout
     try {
+      http ??= openHttp()
+      const { request, agent } = await http
       const response = await request(url, {
         method: 'POST',
         dispatcher: agent,
@@ -167,7 +177,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       }
       return send(prepared, what, { body, read }, requestOptions)
     },
-    close: () => agent.destroy(),
+    close: async () => (await http)?.agent.destroy(),
   }
 }
 
@@ -219,4 +229,12 @@ export function redact(url: string): string {
   } catch {
     return 'an invalid URL'
   }
+}
+
+/** It answered, but not with the answers to a batch. */
+export function isBatchRefusal(error: unknown): boolean {
+  if (error instanceof JsonRpcError) return true
+  if (!(error instanceof RpcTransportError) || error.code !== 'rpc-transport') return false
+  const { status } = error.details
+  return error.message.endsWith('answer is not a batch') || status === 400 || status === 405 || status === 413
 }

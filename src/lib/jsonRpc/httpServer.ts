@@ -1,18 +1,20 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { checkJwt } from '../jwt.ts'
 import { listenProblem } from '../listenProblem.ts'
+import { createSlots } from '../slots.ts'
 import { createCallContext } from './callContext.ts'
 import { hostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { joinPieces } from './pieces.ts'
 import { readBodyText } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
+import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
 
 export interface RpcAppOptions {
   dispatcher: RpcDispatcher
@@ -35,13 +37,24 @@ export interface RpcAppOptions {
 /** geth's and op-node's limit for a request body. */
 const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
+/**
+ * A body of megabytes takes several times as much until it is answered: of strangers' so many are read at once, while the
+ * others wait in their sockets.
+ */
+const LARGE_BODY_BYTES = 256 * 1024
+const MAX_LARGE_BODIES = 2
+const MAX_WAITING_BODIES = 64
 
 /** JSON-RPC at `/` as a Hono app; callers may add routes of their own (metrics, dashboard). */
 export function createRpcApp(options: RpcAppOptions): Hono {
   const { dispatcher, jwtSecret, clock = systemClock } = options
   const app = new Hono()
   if (options.allowedHosts !== undefined) app.use('*', hostCheck(options.allowedHosts))
-  if (options.corsOrigin !== undefined) app.use('*', cors({ origin: options.corsOrigin }))
+  if (options.corsOrigin !== undefined) {
+    const preflight = cors({ origin: options.corsOrigin })
+    // Calls have the headers set by hand: the library makes a Response first, which costs as much as the rest of a small call.
+    app.use('*', async (context, next) => (context.req.method === 'POST' ? next() : preflight(context, next)))
+  }
   if (options.version !== undefined) {
     const health = { version: options.version }
     app.get('/healthz', (context) => context.json(health))
@@ -50,6 +63,9 @@ export function createRpcApp(options: RpcAppOptions): Hono {
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const tooLarge = `request body is larger than ${limit} bytes`
   app.post('/', async (context) => {
+    const origin = allowedOrigin(options.corsOrigin, context.req.header('origin'))
+    if (origin !== undefined) context.header('access-control-allow-origin', origin)
+    if (options.corsOrigin !== undefined && options.corsOrigin !== '*') context.header('vary', 'Origin')
     // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
     if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
       return context.text('invalid content type, only application/json is supported', 415)
@@ -61,6 +77,15 @@ export function createRpcApp(options: RpcAppOptions): Hono {
         : 'missing token'
       if (problem !== undefined) return context.text(problem, 401)
     }
+    const announced = Number(context.req.header('content-length') ?? Number.NaN)
+    // Who does not say how long a body is may send a long one.
+    const answer = () => readAndAnswer(context)
+    if (jwtSecret !== undefined || announced <= LARGE_BODY_BYTES) return answer()
+    if (largeBodies.waiting >= MAX_WAITING_BODIES) return context.text('too many large requests at once', 503)
+    return largeBodies.run(answer)
+  })
+  const largeBodies = createSlots(MAX_LARGE_BODIES)
+  const readAndAnswer = async (context: Context): Promise<Response> => {
     // What the headers forbid is not read at all: a body may have many megabytes.
     const body = await readBodyText(context, limit)
     if (body === 'too-large') return context.text(tooLarge, 413)
@@ -76,8 +101,21 @@ export function createRpcApp(options: RpcAppOptions): Hono {
     } finally {
       call.end()
     }
-  })
+  }
   app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
+  return app
+}
+
+/** Whose pages may read an answer to a page of `origin`. */
+function allowedOrigin(allowed: RpcAppOptions['corsOrigin'], origin: string | undefined): string | undefined {
+  if (allowed === '*') return '*'
+  return origin !== undefined && [allowed].flat().includes(origin) ? origin : undefined
+}
+
+/** Where nothing but WebSockets is served. */
+export function createUpgradeApp(): Hono {
+  const app = new Hono()
+  app.all('*', (context) => context.text('this port is for WebSockets', 426))
   return app
 }
 
@@ -88,15 +126,23 @@ export interface HttpServerHandle {
   close(): Promise<void>
 }
 
+export interface ServeOptions {
+  /** For a client to read its answer. */
+  readingTimeoutMs?: number
+  /** Absent: none are served. */
+  webSockets?: WebSocketOptions | undefined
+}
+
 /** Binds the app. A port in use is a UsageError naming the flag the caller gives in `what`, for example `--rpc.port`. */
 export async function serveApp(
   app: Pick<Hono, 'fetch'>,
   host: string,
   port: number,
   what: string,
-  { readingTimeoutMs = 60_000 }: { readingTimeoutMs?: number } = {},
+  { readingTimeoutMs = 60_000, webSockets }: ServeOptions = {},
 ): Promise<HttpServerHandle> {
   const server = createServer(getRequestListener(app.fetch))
+  const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
   server.prependListener('request', (_request, response) => boundReading(response, readingTimeoutMs))
   // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000
@@ -110,6 +156,7 @@ export async function serveApp(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
+        endWebSockets()
         server.closeIdleConnections()
         // Callers in the middle of an answer get a moment; a stream that never ends does not hold up the stop.
         setTimeout(() => server.closeAllConnections(), 500).unref()

@@ -1,8 +1,19 @@
 import { takeTurn } from '../turns.ts'
 import type { RpcContext } from './callContext.ts'
 
-/** One text, which may have tens of megabytes: as a whole it would hold up the event loop wherever it is touched. */
-export type Pieces = readonly string[]
+/**
+ * One text, which may have tens of megabytes: as a whole it would hold up the event loop wherever it is touched. Bytes are
+ * UTF-8.
+ */
+export type Pieces = readonly (string | Uint8Array)[]
+
+/** A method's result that is JSON already. */
+export class WrittenJson {
+  readonly pieces: Pieces
+  constructor(pieces: Pieces) {
+    this.pieces = pieces
+  }
+}
 
 /**
  * Characters of a list that are written at once, in a millisecond or two. V8 moves smaller texts about while they are young.
@@ -13,6 +24,7 @@ const FEW = 16
 
 /** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */
 export async function writeInPieces(value: unknown, call: Pick<RpcContext, 'signal'>): Promise<Pieces> {
+  if (value instanceof WrittenJson) return value.pieces
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
   const pieces: string[] = []
   let members: string[] = []
@@ -32,23 +44,32 @@ export async function writeInPieces(value: unknown, call: Pick<RpcContext, 'sign
   return ['[', ...pieces, members.join(), ']']
 }
 
+/** Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers. */
 export function serialize(value: unknown): string {
-  // Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers.
-  return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(part.toString()) : part))
+  try {
+    // Without a function to ask for each member it takes a fifth of the time.
+    return JSON.stringify(value)
+  } catch {
+    return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(part.toString()) : part))
+  }
 }
 
 /** As UTF-8. */
 export function sizeOf(pieces: Pieces): number {
-  return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+  return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0)
 }
 
 /** For sending. */
 export async function joinPieces(pieces: Pieces): Promise<string | Uint8Array<ArrayBuffer>> {
-  if (pieces.length <= FEW) return pieces.join('')
+  if (pieces.length <= FEW && pieces.every((piece) => typeof piece === 'string')) return pieces.join('')
   const bytes = Buffer.allocUnsafeSlow(sizeOf(pieces))
   let end = 0
   for (const piece of pieces) {
-    end += bytes.write(piece, end)
+    if (typeof piece === 'string') end += bytes.write(piece, end)
+    else {
+      bytes.set(piece, end)
+      end += piece.length
+    }
     await takeTurn('answer')
   }
   return bytes

@@ -25,5 +25,8 @@ export async function readBodyText(context: Context, maxBytes: number): Promise<
     chunks.push(chunk)
   }
   const [first] = chunks
-  return decoder.decode(chunks.length === 1 ? first : concatBytes(...chunks))
+  if (chunks.length === 1) return decoder.decode(first)
+  const bytes = concatBytes(...chunks)
+  chunks.length = 0
+  return decoder.decode(bytes)
 }

@@ -61,6 +61,7 @@ const DEFAULT_MAX_BATCH_SIZE = 1000
 const MAX_BATCH_ANSWER_LENGTH = 25_000_000
 /** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
 const MAX_PARTS = 100_000
+const LARGE_BODY_LENGTH = 262_144
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
@@ -113,12 +114,16 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
         return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
+      // A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then.
+      const isLarge = body.length > LARGE_BODY_LENGTH
+      if (isLarge) await takeTurn('answer')
       let parsed: unknown
       try {
         parsed = JSON.parse(body)
       } catch {
         return failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON'))
       }
+      if (isLarge) await takeTurn('answer')
       parsed = withExactIds(parsed, body)
       if (!Array.isArray(parsed)) {
         return call(parsed, context)
@@ -130,7 +135,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         const message = `invalid request: batch of ${parsed.length} calls, at most ${maxBatchSize} are allowed`
         return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
       }
-      const answers: string[] = []
+      const answers: (string | Uint8Array)[] = []
       let answerLength = 0
       // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
       for (const request of parsed) {
@@ -212,7 +217,7 @@ function positional(params: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The one place where a thrown error becomes a JSON-RPC error. */
-function toRpcError(error: unknown): JsonRpcError {
+export function toRpcError(error: unknown): JsonRpcError {
   if (error instanceof JsonRpcError) return error
   if (isDeviumError(error)) {
     const code = error.code === 'decode' || error instanceof UsageError ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR

@@ -14,6 +14,8 @@ const LOADING_MS = 60_000
 const END_MS = 500
 /** How often one piece of work is begun: the process may have died for reasons of its own. */
 const TRIES = 2
+/** Of commitment, z, y and proof. */
+const POINT_PROOF_BYTES = [KZG_POINT_BYTES, 32, 32, KZG_POINT_BYTES]
 /** From a process that broke down before it had answered anything to the next one. */
 const pauseMs = exponentialBackoff(100, 10_000)
 
@@ -149,6 +151,10 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
     async verifyBlobProofs(blobs, commitments, proofs) {
       if (inputFault(blobs, [commitments, proofs]) !== undefined) return false
       return blobs.length === 0 || (await run('verifyBlobProofs', blobs, commitments, proofs)).holds
+    },
+    async verifyPointProof(commitment, z, y, proof) {
+      const isWhole = [commitment, z, y, proof].every(({ length }, index) => length === POINT_PROOF_BYTES[index])
+      return isWhole && (await run('verifyPointProof', [], [commitment, z, y, proof])).holds
     },
     async cellProofs(blobs) {
       const points = await computePoints('cellProofs', blobs)

@@ -3,10 +3,11 @@ import { concatBytes, EMPTY_BYTES } from '../bytes.ts'
 import { describeError } from '../errors.ts'
 import { KZG_BLOB_BYTES, KZG_POINT_BYTES } from './kzg.ts'
 
-// What the process that computes does. With a task come its blobs, then their commitments and proofs where it has some;
+// What the process that computes does. With a task come its blobs, then their commitments and proofs where it has some, or a
+// point proof;
 // with an answer come its points.
 
-export type KzgOperation = 'commitments' | 'blobProofs' | 'verifyBlobProofs' | 'cellProofs'
+export type KzgOperation = 'commitments' | 'blobProofs' | 'verifyBlobProofs' | 'verifyPointProof' | 'cellProofs'
 
 export interface KzgTask {
   task: number
@@ -26,6 +27,7 @@ export interface KzgLibrary {
     commitments: readonly Uint8Array[],
     proofs: readonly Uint8Array[],
   ): Promise<boolean>
+  asyncVerifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): Promise<boolean>
   asyncComputeCellsAndKzgProofs(blob: Uint8Array): Promise<{ proofs: readonly Uint8Array[] }>
 }
 
@@ -55,7 +57,12 @@ export async function runKzgTask(
         return answer({ task }, concatBytes(...made))
       }
       case 'verifyBlobProofs':
-        return answer({ task, holds: await holds(library, blobs, commitments, proofs) })
+        return answer({
+          task,
+          holds: await holds(() => library.asyncVerifyBlobKzgProofBatch(blobs, commitments, proofs)),
+        })
+      case 'verifyPointProof':
+        return answer({ task, holds: await holds(() => verifyPointProof(library, bytes)) })
       case 'cellProofs': {
         const made = await each(blobs, (blob) => library.asyncComputeCellsAndKzgProofs(blob))
         return answer({ task }, concatBytes(...made.flatMap((item) => item.proofs)))
@@ -67,12 +74,18 @@ export async function runKzgTask(
 }
 
 /** It throws at what is no point. */
-async function holds(library: KzgLibrary, ...parts: [Uint8Array[], Uint8Array[], Uint8Array[]]): Promise<boolean> {
+async function holds(verify: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await library.asyncVerifyBlobKzgProofBatch(...parts)
+    return await verify()
   } catch {
     return false
   }
+}
+
+/** Commitment ‖ z ‖ y ‖ proof. */
+function verifyPointProof(library: KzgLibrary, bytes: Uint8Array): Promise<boolean> {
+  const part = (from: number, to: number) => bytes.subarray(from, to)
+  return library.asyncVerifyKzgProof(part(0, 48), part(48, 80), part(80, 112), part(112, 160))
 }
 
 /** Side by side: the library computes in threads of its own. */

@@ -1,4 +1,5 @@
 import { createCompiled } from './compiled.ts'
+import { type Instance, instantiate } from './instance.ts'
 import { PRECOMPILES } from './precompiles.generated.ts'
 
 /** What assembly/precompiles exports; addresses and lengths are in bytes, `n` in limbs of 4. */
@@ -21,14 +22,8 @@ interface ArithmeticExports {
   powerLow(result: number, spare: number, table: number, exponent: number, count: number, n: number): void
 }
 
-export interface Arithmetic extends ArithmeticExports {
-  /** Where the caller may write, on a multiple of 16. */
-  readonly base: number
-  /** The memory, in which there is room for `bytes` from `base` on; older views may be dead after this. */
-  reserve(bytes: number): Uint8Array
-}
+export type Arithmetic = Instance<ArithmeticExports>
 
-const PAGE_BYTES = 65_536
 /** Instances that are kept for later. */
 const MAX_IDLE = 4
 
@@ -40,31 +35,15 @@ const idle: Arithmetic[] = []
  * back is collected.
  */
 export function borrowArithmetic(): Arithmetic {
-  return idle.pop() ?? instantiate()
+  return idle.pop() ?? create()
 }
 
 export function returnArithmetic(arithmetic: Arithmetic): void {
   if (idle.length < MAX_IDLE) idle.push(arithmetic)
 }
 
-function instantiate(): Arithmetic {
+function create(): Arithmetic {
   const module = compiled()
   if (module === undefined) throw new Error('WebAssembly is not available')
-  // The module is assembly/precompiles, compiled: a test holds it to its source, whose exports these are.
-  const exports = new WebAssembly.Instance(module).exports as unknown as ArithmeticExports
-  const { memory } = exports
-  const base = exports.freeMemory()
-  let bytesOfMemory = new Uint8Array(memory.buffer)
-  return {
-    ...exports,
-    base,
-    reserve(bytes) {
-      const missing = base + bytes - bytesOfMemory.length
-      if (missing > 0) {
-        memory.grow(Math.ceil(missing / PAGE_BYTES))
-        bytesOfMemory = new Uint8Array(memory.buffer)
-      }
-      return bytesOfMemory
-    },
-  }
+  return instantiate<ArithmeticExports>(module)
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { compileModule } from '../../../assembly/build.ts'
 import { createCompiled } from './compiled.ts'
-import { CURVE } from './curve.generated.ts'
 import { KERNEL } from './kernel.generated.ts'
 import { PRECOMPILES } from './precompiles.generated.ts'
 
@@ -12,7 +11,6 @@ const absence = hasCompiler ? '' : ' (skipped: assemblyscript is absent)'
 describe('compiled modules', () => {
   it.skipIf(!hasCompiler).for([
     ['kernel', KERNEL],
-    ['curve', CURVE],
     ['precompiles', PRECOMPILES],
   ] as const)(`are what their source compiles to: %s${absence}`, async ([name, text]) => {
     expect(Buffer.from(await compileModule(name)).toString('base64')).toBe(text)

@@ -1,4 +1,5 @@
 import { createCompiled } from './compiled.ts'
+import { type Instance, instantiate } from './instance.ts'
 import { KERNEL } from './kernel.generated.ts'
 
 /** What assembly/kernel exports; addresses and lengths are in bytes. */
@@ -17,14 +18,8 @@ interface KernelExports {
   rootHashAt(): number
 }
 
-export interface Kernel extends KernelExports {
-  /** Where the caller may write, on a multiple of 16. */
-  readonly base: number
-  /** The memory, in which there is room for `bytes` from `base` on; older views may be dead after this. */
-  reserve(bytes: number): Uint8Array
-}
+export type Kernel = Instance<KernelExports>
 
-const PAGE_BYTES = 65_536
 /** An instance that has grown beyond is not kept: WebAssembly memory never shrinks. */
 const KEPT_BYTES = 32 * 1024 * 1024
 
@@ -39,27 +34,7 @@ export function createKernelLoan(): () => Kernel | undefined {
   return () => {
     if (kernel !== undefined && kernel.memory.buffer.byteLength <= KEPT_BYTES) return kernel
     const module = kernelModule()
-    kernel = module === undefined ? undefined : instantiate(module)
+    kernel = module === undefined ? undefined : instantiate<KernelExports>(module)
     return kernel
-  }
-}
-
-function instantiate(module: WebAssembly.Module): Kernel {
-  // The module is assembly/kernel, compiled: a test holds it to its source, whose exports these are.
-  const exports = new WebAssembly.Instance(module).exports as unknown as KernelExports
-  const { memory } = exports
-  const base = exports.freeMemory()
-  let bytesOfMemory = new Uint8Array(memory.buffer)
-  return {
-    ...exports,
-    base,
-    reserve(bytes) {
-      const missing = base + bytes - bytesOfMemory.length
-      if (missing > 0) {
-        memory.grow(Math.ceil(missing / PAGE_BYTES))
-        bytesOfMemory = new Uint8Array(memory.buffer)
-      }
-      return bytesOfMemory
-    },
   }
 }

@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { nextTurn } from '../nextTurn.ts'
 import { createFrameReader, frameOf } from './frames.ts'
+import { answerReads } from './syncReads.ts'
 import { READY } from './workLoop.ts'
 
 /**
@@ -34,14 +35,25 @@ const COMPLAINT_CHARACTERS = 400
 /** All that Node needs of the environment; the rest is none of its business, secrets least of all. */
 const ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT']
 
+export interface WorkProcessOptions {
+  /** Answers what the process reads with `readFromProgram`. */
+  answerRead?: (request: Uint8Array) => Uint8Array | undefined
+  /** Limit of its heap; past it, it ends. */
+  maxHeapMegabytes?: number
+}
+
 /** `file` calls `answerTasks` with what does the work. */
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
+  { answerRead, maxHeapMegabytes }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(file)], {
+  const flags =
+    maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=4']
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
     env: environment(),
     windowsHide: true,
+    stdio: ['pipe', 'pipe', 'pipe', ...(answerRead === undefined ? [] : ['pipe' as const])],
   })
   let complaint = ''
   const ended = new Promise<string>((resolve) => {
@@ -69,6 +81,8 @@ export function startWorkProcess<Task, Answer>(
   }
   keepAlive(false)
   let written = Promise.resolve()
+  const pipe = streams[3]
+  if (answerRead !== undefined && pipe instanceof Socket) answerReads(pipe, answerRead)
   child.stdout?.on('data', read)
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)

@@ -1,0 +1,294 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createUpgradeApp, type HttpServerHandle, serveApp } from './httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from './server.ts'
+import { createWebSocketReader, frameHead, OPCODE, type WebSocketFault } from './webSocketFrames.ts'
+import type { WebSocketOptions } from './webSocketServer.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const open: (HttpServerHandle | Socket)[] = []
+
+afterEach(async () => {
+  for (const one of open.splice(0)) {
+    if ('destroy' in one) one.destroy()
+    else await one.close()
+  }
+})
+
+interface Told {
+  notify: ((content: string) => void)[]
+  stopped: number
+  aborted: Promise<unknown>[]
+}
+
+async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: number; told: Told }> {
+  const told: Told = { notify: [], stopped: 0, aborted: [] }
+  const methods = new Map<string, RpcHandler>([
+    ['echo', (params: readonly unknown[]) => params],
+    [
+      'listen',
+      (_, { subscriber }) =>
+        subscriber?.subscribe((notify) => {
+          notify('"early"')
+          told.notify.push(notify)
+          return () => {
+            told.stopped += 1
+          }
+        }),
+    ],
+    [
+      'wait',
+      (_, { signal }) => {
+        const aborted = once(signal, 'abort')
+        told.aborted.push(aborted)
+        return aborted
+      },
+    ],
+  ])
+  const webSockets = {
+    dispatcher: createRpcDispatcher({ methods }),
+    allowedOrigins: ['https://good.example'],
+    ...options,
+  }
+  const server = await serveApp(createUpgradeApp(), '127.0.0.1', 0, 'test', { webSockets })
+  open.push(server)
+  return { port: server.port, told }
+}
+
+/** A client that writes bytes as it likes. */
+class RawClient {
+  readonly socket: Socket
+  private text = Buffer.alloc(0)
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    open.push(this.socket)
+    this.socket.on('error', () => {})
+    this.socket.on('data', (chunk: Buffer) => {
+      this.text = Buffer.concat([this.text, chunk])
+    })
+  }
+
+  async shake(headers: Record<string, string> = {}): Promise<string> {
+    const lines = Object.entries({
+      Host: 'localhost',
+      Upgrade: 'websocket',
+      Connection: 'Upgrade',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': KEY,
+      ...headers,
+    }).map(([name, value]) => `${name}: ${value}`)
+    this.socket.write(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    await expect.poll(() => this.text.indexOf('\r\n\r\n'), { timeout: 5_000 }).toBeGreaterThan(0)
+    const end = this.text.indexOf('\r\n\r\n') + 4
+    const head = this.text.subarray(0, end).toString()
+    this.text = this.text.subarray(end)
+    return head
+  }
+
+  send(opcode: number, payload: string | Uint8Array, { first = 0x80 | opcode } = {}): void {
+    this.socket.write(masked(opcode, Buffer.from(payload), first))
+  }
+
+  /** The next frame. */
+  async frame(): Promise<{ opcode: number; payload: Buffer }> {
+    const sizes = () => {
+      const short = (this.text[1] ?? 0) & 0x7f
+      if (this.text.length < 2) return undefined
+      const at = short === 126 ? 4 : short === 127 ? 10 : 2
+      if (this.text.length < at) return undefined
+      const length =
+        short === 126 ? this.text.readUInt16BE(2) : short === 127 ? Number(this.text.readBigUInt64BE(2)) : short
+      return this.text.length < at + length ? undefined : [at, length]
+    }
+    await expect.poll(() => sizes() !== undefined, { timeout: 5_000 }).toBe(true)
+    const [at = 0, length = 0] = sizes() ?? []
+    const opcode = (this.text[0] ?? 0) & 0x0f
+    const payload = Buffer.from(this.text.subarray(at, at + length))
+    this.text = this.text.subarray(at + length)
+    return { opcode, payload }
+  }
+
+  async ended(): Promise<void> {
+    await expect.poll(() => this.socket.destroyed, { timeout: 10_000 }).toBe(true)
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse((await this.frame()).payload.toString())
+  }
+}
+
+function masked(opcode: number, payload: Uint8Array, first = 0x80 | opcode): Buffer {
+  const head = Buffer.from(frameHead(opcode, payload.length))
+  head[0] = first
+  head[1] = (head[1] ?? 0) | 0x80
+  const mask = Buffer.from([1, 2, 3, 4])
+  return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))])
+}
+
+const call = (method: string, ...params: unknown[]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+async function connected(port: number): Promise<RawClient> {
+  const client = new RawClient(port)
+  expect(await client.shake()).toContain('101')
+  return client
+}
+
+describe('the handshake', () => {
+  it('is answered as RFC 6455 has it', async () => {
+    const { port } = await start()
+    expect(await new RawClient(port).shake()).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+  })
+
+  it.each([
+    ['another version', { 'Sec-WebSocket-Version': '8' }, '426'],
+    ['no key', { 'Sec-WebSocket-Key': 'short' }, '400'],
+    ['another protocol', { Upgrade: 'h2c' }, '400'],
+    ["a stranger's web page", { Origin: 'https://bad.example' }, '403'],
+    ['a page without an origin', { Origin: 'null' }, '403'],
+    ['a listed page', { Origin: 'https://good.example' }, '101'],
+    ['a page of this machine', { Origin: 'http://localhost:3000' }, '101'],
+  ])('%s', async (_, headers, status) => {
+    const { port } = await start()
+    expect((await new RawClient(port).shake(headers)).split(' ')[1]).toBe(status)
+  })
+
+  it('is refused where there are too many connections', async () => {
+    const { port } = await start({ maxConnections: 1 })
+    const first = await connected(port)
+    expect(await new RawClient(port).shake()).toContain('503')
+    first.socket.destroy()
+    await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1], { timeout: 5_000 }).toBe('101')
+  })
+
+  it('leaves other requests to be answered as such', async () => {
+    const { port } = await start()
+    expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(426)
+  })
+})
+
+describe('messages', () => {
+  it('come in parts, with pings between them', async () => {
+    const { port } = await start()
+    const client = await connected(port)
+    const text = call('echo', 'x'.repeat(70_000))
+    client.send(OPCODE.text, text.slice(0, 10), { first: OPCODE.text })
+    client.send(OPCODE.ping, 'beat')
+    client.send(OPCODE.continuation, text.slice(10, 20), { first: OPCODE.continuation })
+    client.send(OPCODE.continuation, text.slice(20))
+    expect(await client.frame()).toEqual({ opcode: OPCODE.pong, payload: Buffer.from('beat') })
+    expect(await client.json()).toEqual({ jsonrpc: '2.0', id: 1, result: ['x'.repeat(70_000)] })
+    client.send(OPCODE.text, JSON.stringify([JSON.parse(call('echo', 1)), JSON.parse(call('nothing'))]))
+    expect(await client.json()).toMatchObject([{ result: [1] }, { error: { code: -32601 } }])
+    client.send(OPCODE.text, 'rubbish')
+    expect(await client.json()).toMatchObject({ error: { code: -32700 } })
+  })
+
+  it.each<[string, number, Buffer]>([
+    ['not masked', 1002, Buffer.from([0x81, 0x01, 0x41])],
+    ['with bits that nobody agreed on', 1002, masked(OPCODE.text, Buffer.from('a'), 0xc1)],
+    ['of an unknown kind', 1002, masked(3, Buffer.from('a'))],
+    ['that goes on with nothing', 1002, masked(OPCODE.continuation, Buffer.from('a'))],
+    ['that begins within another', 1002, Buffer.concat([masked(1, Buffer.from('a'), 1), masked(1, Buffer.from('a'))])],
+    ['a long ping', 1002, masked(OPCODE.ping, Buffer.alloc(126))],
+    ['larger than allowed, before it is there', 1009, masked(OPCODE.text, Buffer.alloc(2_000)).subarray(0, 20)],
+    [
+      'in too many parts',
+      1009,
+      Buffer.concat([
+        masked(1, Buffer.alloc(0), 1),
+        ...Array.from({ length: 1_100 }, () => masked(0, Buffer.alloc(0), 0)),
+      ]),
+    ],
+  ])('%s: the connection ends with code %i', async (_, code, bytes) => {
+    const { port } = await start({ maxMessageBytes: 1_000 })
+    const client = await connected(port)
+    client.socket.write(bytes)
+    const { opcode, payload } = await client.frame()
+    expect([opcode, payload.readUInt16BE(0)]).toEqual([OPCODE.close, code])
+    await client.ended()
+  })
+
+  it('any bytes: nothing but a fault is thrown, and no more is kept than allowed', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
+        let largest = 0
+        const reader = createWebSocketReader({
+          maxMessageBytes: 100,
+          onMessage: ({ length }) => {
+            largest = Math.max(largest, length)
+          },
+          onControl: () => {},
+        })
+        try {
+          for (const chunk of chunks) reader.read(chunk)
+        } catch (error) {
+          expect((error as WebSocketFault).closeCode).toBeGreaterThan(1000)
+        }
+        expect(largest).toBeLessThanOrEqual(100)
+      }),
+    )
+  })
+
+  it('calls end with their client', async () => {
+    const { port, told } = await start()
+    const client = await connected(port)
+    client.send(OPCODE.text, call('wait'))
+    await expect.poll(() => told.aborted.length, { timeout: 5_000 }).toBe(1)
+    client.socket.destroy()
+    await told.aborted[0]
+  })
+
+  it('no more is read while eight calls wait', async () => {
+    const { port, told } = await start()
+    const client = await connected(port)
+    for (let count = 0; count < 20; count++) client.send(OPCODE.text, call('wait'))
+    await expect.poll(() => told.aborted.length, { timeout: 5_000 }).toBe(8)
+    client.send(OPCODE.text, call('echo', 'later'))
+    expect(told.aborted).toHaveLength(8)
+  })
+
+  it('a client that is silent through two pings is gone, also in the middle of a message', async () => {
+    const { port } = await start({ pingMs: 50 })
+    const silent = await connected(port)
+    await silent.ended()
+    const slow = await connected(port)
+    slow.send(OPCODE.text, '{', { first: OPCODE.text })
+    const beat = setInterval(() => slow.send(OPCODE.pong, ''), 10)
+    await slow.ended()
+    clearInterval(beat)
+  })
+})
+
+describe('subscriptions', () => {
+  it('tell after their id was told, and end with the connection', async () => {
+    const { port, told } = await start()
+    const client = await connected(port)
+    client.send(OPCODE.text, call('listen'))
+    const { result } = (await client.json()) as { result: string }
+    expect(await client.json()).toEqual({
+      jsonrpc: '2.0',
+      method: 'eth_subscription',
+      params: { subscription: result, result: 'early' },
+    })
+    told.notify[0]?.('{"later":1}')
+    expect(await client.json()).toMatchObject({ params: { result: { later: 1 } } })
+    client.socket.destroy()
+    await expect.poll(() => told.stopped, { timeout: 5_000 }).toBe(1)
+  })
+
+  it('drop a client that does not read', async () => {
+    const { port, told } = await start({ maxUnreadBytes: 100_000 })
+    const client = await connected(port)
+    client.send(OPCODE.text, call('listen'))
+    await client.json()
+    client.socket.pause()
+    const content = JSON.stringify('x'.repeat(10_000))
+    // What the system itself keeps for the client is some megabytes.
+    for (let count = 0; count < 10_000 && told.stopped === 0; count++) {
+      told.notify[0]?.(content)
+      if (count % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await expect.poll(() => told.stopped, { timeout: 5_000 }).toBe(1)
+  })
+})

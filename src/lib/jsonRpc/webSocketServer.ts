@@ -1,0 +1,275 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Hex, toHex } from '../hex.ts'
+import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
+import { foreignOrigin } from './originCheck.ts'
+import { type Pieces, sizeOf } from './pieces.ts'
+import type { RpcDispatcher } from './server.ts'
+import { JsonRpcError, RPC_SERVER_ERROR } from './types.ts'
+import {
+  CLOSE,
+  createWebSocketReader,
+  frameHead,
+  OPCODE,
+  WebSocketFault,
+  type WebSocketReader,
+} from './webSocketFrames.ts'
+
+export interface WebSocketOptions {
+  dispatcher: RpcDispatcher
+  /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
+  allowedOrigins: readonly string[]
+  maxMessageBytes?: number
+  maxConnections?: number
+  maxSubscriptions?: number
+  /** Bytes that wait for a client to read them; past it, its connection ends. */
+  maxUnreadBytes?: number
+  /** Time that a call may take. */
+  timeoutMs?: number
+  /** From one ping to the next; a client that sends nothing for two of them is gone. */
+  pingMs?: number
+}
+
+/** RFC 6455, section 1.3. */
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+/** As over HTTP. */
+const DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
+const DEFAULT_MAX_CONNECTIONS = 500
+const DEFAULT_MAX_SUBSCRIPTIONS = 100
+/** An answer of the largest size, and what is told meanwhile. */
+const DEFAULT_MAX_UNREAD_BYTES = 32 * 1024 * 1024
+/** So many times that for all connections, which matters to those with more than a MiB. */
+const UNREAD_OF_ALL = 4
+const MEBIBYTE = 1024 * 1024
+const DEFAULT_CALL_TIMEOUT_MS = 60_000
+const DEFAULT_PING_MS = 30_000
+/** Calls of one connection at a time; until one is answered no more is read of it. */
+const MAX_CALLS = 8
+/** For a client to close after we have. */
+const CLOSE_MS = 1_000
+
+/** Serves JSON-RPC over WebSockets on the server's port. The returned function ends all connections. */
+export function serveWebSockets(server: Server, options: WebSocketOptions): () => void {
+  const connections = new Set<Connection>()
+  const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
+  const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Uint8Array) => {
+    socket.on('error', () => socket.destroy())
+    const [problem, key] = checkHandshake(request, options)
+    if (problem !== undefined) return refuse(socket, problem)
+    if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
+    const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
+    socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
+    const connection = new Connection(socket, request.headers.origin, options, unreadOfAll)
+    connections.add(connection)
+    socket.once('close', () => {
+      connections.delete(connection)
+      connection.end()
+    })
+    connection.read(first)
+  })
+  return () => {
+    for (const connection of connections) connection.close(CLOSE.goingAway, 'the program is stopping')
+  }
+}
+
+function checkHandshake(
+  { method, headers }: IncomingMessage,
+  { allowedOrigins }: WebSocketOptions,
+): [problem: string] | [problem: undefined, key: string] {
+  const key = headers['sec-websocket-key'] ?? ''
+  const isUpgrade = method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
+  if (!isUpgrade || Buffer.from(key, 'base64').length !== 16) return ['400 Bad Request']
+  if (headers['sec-websocket-version'] !== '13') return ['426 Upgrade Required']
+  if (foreignOrigin(headers.origin, allowedOrigins) !== undefined) return ['403 Forbidden']
+  return [undefined, key]
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nSec-WebSocket-Version: 13\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+interface Subscription {
+  stop: () => void
+  /** What came before the client was told its id. */
+  early: string[] | undefined
+}
+
+/** One client. */
+class Connection {
+  private readonly socket: Duplex
+  private readonly options: WebSocketOptions
+  private readonly origin: string | undefined
+  private readonly unreadOfAll: () => number
+  private readonly reader: WebSocketReader
+  private readonly gone = new AbortController()
+  private readonly subscriptions = new Map<Hex, Subscription>()
+  private readonly timer: NodeJS.Timeout
+  private running = 0
+  /** Messages that were read while others ran. */
+  private readonly unanswered: string[] = []
+  private isClosing = false
+  /** Whether anything came since the last ping, and whether a message was under way then. */
+  private isAlive = true
+  private wasWithin = false
+
+  constructor(socket: Duplex, origin: string | undefined, options: WebSocketOptions, unreadOfAll: () => number) {
+    this.socket = socket
+    this.unreadOfAll = unreadOfAll
+    this.origin = origin
+    this.options = options
+    this.reader = createWebSocketReader({
+      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+      onMessage: (bytes) => this.onMessage(bytes),
+      onControl: (opcode, payload) => this.onControl(opcode, payload),
+    })
+    this.timer = setInterval(() => this.look(), options.pingMs ?? DEFAULT_PING_MS)
+    socket.on('data', (chunk: Uint8Array) => this.read(chunk))
+    // Sockets of HTTP servers stay half open.
+    socket.on('end', () => socket.destroy())
+  }
+
+  get unreadBytes(): number {
+    return this.socket.writableLength
+  }
+
+  read(chunk: Uint8Array): void {
+    this.isAlive = true
+    try {
+      this.reader.read(chunk)
+    } catch (error) {
+      if (!(error instanceof WebSocketFault)) throw error
+      this.close(error.closeCode, error.message)
+    }
+  }
+
+  /** After the socket has closed. */
+  end(): void {
+    clearInterval(this.timer)
+    this.isClosing = true
+    this.unanswered.length = 0
+    for (const { stop } of this.subscriptions.values()) stop()
+    this.subscriptions.clear()
+    this.gone.abort(new Error('the client has gone'))
+  }
+
+  close(code: number, reason: string): void {
+    if (this.isClosing) return
+    this.isClosing = true
+    const text = Buffer.from(reason)
+    const payload = Buffer.alloc(2 + text.length)
+    payload.writeUInt16BE(code)
+    text.copy(payload, 2)
+    this.write(OPCODE.close, [payload])
+    this.socket.end()
+    setTimeout(() => this.socket.destroy(), CLOSE_MS).unref()
+  }
+
+  private look(): void {
+    const isWithin = this.reader.isWithin()
+    // Gone, or at one message for as long.
+    if (!this.isAlive || (isWithin && this.wasWithin)) return void this.socket.destroy()
+    this.isAlive = false
+    this.wasWithin = isWithin
+    this.write(OPCODE.ping, [])
+  }
+
+  private onControl(opcode: number, payload: Uint8Array): void {
+    if (opcode === OPCODE.ping) this.write(OPCODE.pong, [payload])
+    if (opcode === OPCODE.close) this.close(CLOSE.normal, '')
+  }
+
+  private onMessage(bytes: Uint8Array): void {
+    if (this.isClosing) return
+    this.wasWithin = false
+    this.unanswered.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+    this.runNext()
+  }
+
+  private runNext(): void {
+    while (this.running < MAX_CALLS) {
+      const text = this.unanswered.shift()
+      if (text === undefined) break
+      this.running += 1
+      void this.answer(text).finally(() => {
+        this.running -= 1
+        this.runNext()
+      })
+    }
+    if (this.running >= MAX_CALLS) this.socket.pause()
+    else this.socket.resume()
+  }
+
+  private async answer(text: string): Promise<void> {
+    const begun: Hex[] = []
+    const call: CallContext = createCallContext({
+      timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+      clientGone: () => this.gone.signal,
+      foreignOrigin: foreignOrigin(this.origin, this.options.allowedOrigins),
+      subscriber: this.subscriber(begun),
+    })
+    try {
+      const pieces = await this.options.dispatcher.handle(text, call)
+      if (pieces !== undefined) this.write(OPCODE.text, pieces)
+      for (const id of begun) this.flush(id)
+    } catch {
+      // The client has gone while its answer was written.
+      this.socket.destroy()
+    } finally {
+      call.end()
+    }
+  }
+
+  private subscriber(begun: Hex[]): Subscriber {
+    const max = this.options.maxSubscriptions ?? DEFAULT_MAX_SUBSCRIPTIONS
+    return {
+      subscribe: (start) => {
+        if (this.subscriptions.size >= max) {
+          throw new JsonRpcError(RPC_SERVER_ERROR, `too many subscriptions: at most ${max} on one connection`)
+        }
+        const id = toHex(new Uint8Array(randomBytes(16)))
+        const subscription: Subscription = { stop: () => {}, early: [] }
+        this.subscriptions.set(id, subscription)
+        begun.push(id)
+        subscription.stop = start((content) => {
+          if (subscription.early === undefined) this.notify(id, content)
+          else subscription.early.push(content)
+        })
+        return id
+      },
+      unsubscribe: (id) => {
+        this.subscriptions.get(id)?.stop()
+        return this.subscriptions.delete(id)
+      },
+    }
+  }
+
+  private flush(id: Hex): void {
+    const subscription = this.subscriptions.get(id)
+    if (subscription === undefined) return
+    for (const content of subscription.early ?? []) this.notify(id, content)
+    subscription.early = undefined
+  }
+
+  private notify(id: Hex, content: string): void {
+    const head = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+    this.write(OPCODE.text, [head, content, '}}'])
+  }
+
+  /** A client that does not read what it asked for is dropped: all of it waits in memory. */
+  private write(opcode: number, pieces: Pieces): void {
+    if (!this.socket.writable) return
+    const length = sizeOf(pieces)
+    const max = this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES
+    const unread = this.unreadBytes + length
+    if (unread > max || (unread > MEBIBYTE && this.unreadOfAll() + length > max * UNREAD_OF_ALL)) {
+      return void this.socket.destroy()
+    }
+    this.socket.cork()
+    this.socket.write(frameHead(opcode, length))
+    for (const piece of pieces) this.socket.write(piece)
+    this.socket.uncork()
+  }
+}

@@ -1,0 +1,70 @@
+import { readSync, writeSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import { concatBytes, viewOf } from '../bytes.ts'
+import { describeError } from '../errors.ts'
+
+// What a work process reads of the program while it runs: it writes a request into a pipe and waits in the system for the
+// answer. Both are a length (u32 LE) and so many bytes; an answer begins with its kind.
+
+const KIND = { absent: 0, found: 1, failed: 2 } as const
+/** No request is longer: keys. */
+const MAX_REQUEST_BYTES = 1024
+/** Where the pipe is in the work process: behind standard input, output and error. */
+const PIPE = 3
+const NOTHING = new Uint8Array(0)
+
+/** Reads synchronously; undefined for what the program does not have. Throws when it cannot answer. */
+export function readFromProgram(request: Uint8Array): Uint8Array | undefined {
+  writeAll(concatBytes(lengthOf(request.length), request))
+  const answer = readExactly(viewOf(readExactly(4)).getUint32(0, true))
+  if (answer[0] === KIND.failed) throw new Error(Buffer.from(answer.subarray(1)).toString())
+  return answer[0] === KIND.found ? answer.subarray(1) : undefined
+}
+
+/** The program's side; what `answer` throws is thrown in the work process. */
+export function answerReads(pipe: Duplex, answer: (request: Uint8Array) => Uint8Array | undefined): void {
+  let unread: Uint8Array = NOTHING
+  pipe.on('data', (chunk: Uint8Array) => {
+    unread = unread.length === 0 ? chunk : concatBytes(unread, chunk)
+    while (unread.length >= 4) {
+      const length = viewOf(unread).getUint32(0, true)
+      if (length > MAX_REQUEST_BYTES) return void pipe.destroy()
+      if (unread.length < 4 + length) return
+      const [kind, bytes] = outcomeOf(() => answer(unread.slice(4, 4 + length)))
+      unread = unread.subarray(4 + length)
+      const head = new Uint8Array(5)
+      viewOf(head).setUint32(0, bytes.length + 1, true)
+      head[4] = kind
+      pipe.write(bytes.length === 0 ? head : concatBytes(head, bytes))
+    }
+  })
+}
+
+function outcomeOf(answer: () => Uint8Array | undefined): [kind: number, bytes: Uint8Array] {
+  try {
+    const bytes = answer()
+    return bytes === undefined ? [KIND.absent, NOTHING] : [KIND.found, bytes]
+  } catch (error) {
+    return [KIND.failed, new Uint8Array(Buffer.from(describeError(error)))]
+  }
+}
+
+function lengthOf(length: number): Uint8Array {
+  const bytes = new Uint8Array(4)
+  viewOf(bytes).setUint32(0, length, true)
+  return bytes
+}
+
+function writeAll(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(PIPE, bytes, at)
+}
+
+function readExactly(length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  for (let at = 0; at < length; ) {
+    const count = readSync(PIPE, bytes, at, length - at, null)
+    if (count === 0) throw new Error('the program has closed its end')
+    at += count
+  }
+  return bytes
+}
