@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 // take it from: what they run needs no compiler. Run after a change: npm run build:wasm
 
 /** A folder here, and the name under which the programs import it. */
-export const MODULES = { kernel: 'KERNEL', curve: 'CURVE', precompiles: 'PRECOMPILES' } as const
+export const MODULES = { kernel: 'KERNEL', precompiles: 'PRECOMPILES' } as const
 
 export type ModuleName = keyof typeof MODULES
 

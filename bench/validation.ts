@@ -3,21 +3,21 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../src/lib/clock.ts'
-import type { Hex } from '../src/lib/hex.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { nextTurn } from '../src/lib/nextTurn.ts'
-import { createSignerRecovery } from '../src/lib/signerRecovery.ts'
+import { publicKeyToAddress, recoverCompact } from '../src/lib/secp256k1.ts'
 import { hashBody } from '../src/lib/wasm/listTrie.ts'
-import type { Verdict } from '../src/p2p/gossip/blockValidator.ts'
+import { createChainTopics } from '../src/p2p/base/topics.ts'
+import type { Verdict } from '../src/p2p/base/verdict.ts'
 import { createBlockValidator } from '../src/p2p/gossip/blockValidator.ts'
 import { createFairTurns } from '../src/p2p/gossip/fairTurns.ts'
-import { bodyOf } from '../src/p2p/gossip/inspection.ts'
-import { identifyMessage, messageId, unpackMessage } from '../src/p2p/gossip/messageId.ts'
+import { inboundMessage } from '../src/p2p/gossip/inboundMessage.ts'
 import { createSeenBlocks } from '../src/p2p/gossip/seenBlocks.ts'
 import { createSigners } from '../src/p2p/gossip/signers.ts'
-import { createChainTopics } from '../src/p2p/gossip/topics.ts'
 import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
+import { bodyOf } from '../src/p2p/inspection/inspection.ts'
+import { identifyMessage, messageId, unpackMessage } from '../src/p2p/inspection/messageId.ts'
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import {
@@ -54,9 +54,9 @@ interface Size {
 }
 
 const SIZES: readonly Size[] = [
-  { name: '1 kB', transactions: 2, pool: 200, opNode: 6_700, target: 12_000 },
-  { name: '100 kB', transactions: 500, pool: 40, opNode: 388, target: 1_200 },
-  { name: '1 MB', transactions: 5_000, pool: 12, opNode: 50, target: 150 },
+  { name: '1 kB', transactions: 2, pool: 200, opNode: 6_700, target: 8_000 },
+  { name: '100 kB', transactions: 500, pool: 40, opNode: 388, target: 1_000 },
+  { name: '1 MB', transactions: 5_000, pool: 12, opNode: 50, target: 120 },
 ]
 
 const topics = createChainTopics(config, systemClock)
@@ -91,14 +91,14 @@ function mustAccept(verdict: Verdict): void {
 }
 
 /** The whole way of a message on one thread, whatever its size. */
-function whole(messages: readonly Uint8Array[], both: boolean): number {
+function whole(messages: readonly Uint8Array[]): number {
   const signers = createSigners({ current: modules.signer, clock: systemClock })
   const fresh = () => createBlockValidator({ config, clock: systemClock, signers, seen: createSeenBlocks() }, options)
   let validate = fresh()
   let judged = 0
   return microseconds(messages, (compressed) => {
     if (judged++ % messages.length === 0) validate = fresh()
-    const { unpacked } = identifyMessage(TOPIC, compressed, unpackMessage(compressed), both)
+    const { unpacked } = identifyMessage(TOPIC, compressed, unpackMessage(compressed))
     const verdict = validate(VERSION, unpacked)
     if (verdict instanceof Promise) throw new Error('judged later')
     mustAccept(verdict)
@@ -114,9 +114,6 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
   })
   const bodies = unpacked.map(bodyOf)
   const envelopes = bodies.map((body) => decodePayloadEnvelope(body, VERSION))
-  const recovery = createSignerRecovery()
-  const recover = (data: Uint8Array, expected: readonly Hex[]): Hex =>
-    recovery.recover(signingHash(data), data.subarray(0, 64), data[64] ?? 0, expected)
   const hashes = new Map(unpacked.map((data) => [data, payloadSigningHashOfBody(config.l2ChainId, bodyOf(data))]))
   const signingHash = (data: Uint8Array): Uint8Array => hashes.get(data) ?? data
   return {
@@ -124,18 +121,16 @@ function parts(messages: readonly Uint8Array[]): Record<string, number> {
     'one id': microseconds(unpacked, (data) => messageId(TOPIC, data, { ok: true, data })),
     'hash and root': microseconds(bodies, (body) => hashBody(body, transactionsPlace(body, VERSION))?.finishRoot()),
     'hash alone': microseconds(bodies, (body) => hashBody(body, undefined)),
-    'known signer': microseconds(unpacked, (data) => recover(data, [SEQUENCER_ADDRESS])),
-    'any signer': microseconds(unpacked, (data) => recover(data, [])),
+    signer: microseconds(unpacked, (data) =>
+      publicKeyToAddress(recoverCompact(signingHash(data), data.subarray(0, 64), data[64] ?? 0)),
+    ),
     decode: microseconds(bodies, (body) => decodePayloadEnvelope(body, VERSION)),
     header: microseconds(envelopes, (envelope) => payloadBlockHash(envelope, { transactionsRoot: EMPTY_TRIE_ROOT })),
   }
 }
 
 /** By way of the process for large messages: messages a second, and what each costs the node's own. */
-async function byProcess(
-  messages: readonly Uint8Array[],
-  both: boolean,
-): Promise<{ perSecond: number; mainMs: number }> {
+async function byProcess(messages: readonly Uint8Array[]): Promise<{ perSecond: number; mainMs: number }> {
   const perSecond: number[] = []
   const mainMs: number[] = []
   for (let round = -1; round < 5; round++) {
@@ -147,7 +142,7 @@ async function byProcess(
     const waiting = messages.slice(1)
     const lane = async (from: string): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-        mustAccept(await judge(validation, next, from, both))
+        mustAccept(await judge(validation, next, from))
       }
     }
     await Promise.all([lane('a'), lane('b')])
@@ -161,26 +156,19 @@ async function byProcess(
   return { perSecond: median(perSecond), mainMs: median(mainMs) }
 }
 
-async function judge(
-  { ids, validate }: Validation,
-  compressed: Uint8Array,
-  from = 'peer',
-  both = true,
-): Promise<Verdict> {
-  const { unpacked } = await ids.idOf(TOPIC, compressed, { from, both })
+async function judge({ ids, validate }: Validation, compressed: Uint8Array, from = 'peer'): Promise<Verdict> {
+  const { unpacked } = await ids.identify(inboundMessage({ from, topic: TOPIC, version: VERSION, data: compressed }))
   return validate(VERSION, unpacked)
 }
 
 async function throughput(): Promise<void> {
   for (const { name, transactions, pool, opNode, target } of SIZES) {
     const messages = Array.from({ length: pool }, () => message(block(transactions)))
-    const total = whole(messages, true)
-    const withOneId = whole(messages, false)
+    const total = whole(messages)
     const perSecond = 1e6 / total
     console.log(
       `${name} (${transactions} transactions): ${perSecond.toFixed(0)} messages/s on one core, ${total.toFixed(1)} µs each` +
-        ` (op-node ${opNode}/s, target ${target}/s: ${perSecond >= target ? 'reached' : 'missed'});` +
-        ` ${(1e6 / withOneId).toFixed(0)}/s while no peer needs the second id`,
+        ` (op-node ${opNode}/s, target ${target}/s: ${perSecond >= target ? 'reached' : 'missed'})`,
     )
     for (const [part, us] of Object.entries(parts(messages))) {
       console.log(
@@ -188,10 +176,9 @@ async function throughput(): Promise<void> {
       )
     }
     if (transactions < 1_000) continue
-    const apart = await byProcess(messages, true)
-    const withOneIdApart = await byProcess(messages, false)
+    const apart = await byProcess(messages)
     console.log(
-      `  by the other process: ${apart.perSecond.toFixed(0)} messages/s, ${withOneIdApart.perSecond.toFixed(0)}/s while no peer needs the second id;` +
+      `  by the other process: ${apart.perSecond.toFixed(0)} messages/s;` +
         ` this one is busy for ${apart.mainMs.toFixed(2)} ms of each`,
     )
   }
@@ -217,9 +204,8 @@ async function hostile(name: string): Promise<void> {
     try {
       const turn = fair.take()
       if (turn !== undefined) await turn
-      const { unpacked } = await fair.measure(() => ids.idOf(TOPIC, compressed, { from }))
-      const more = fair.goOn()
-      if (more !== undefined) await more
+      const inbound = inboundMessage({ from, topic: TOPIC, version: VERSION, data: compressed })
+      const { unpacked } = await fair.measure(() => ids.identify(inbound))
       const verdict = await fair.measure(() => validate(VERSION, unpacked))
       return verdict.result === 'accept' ? 'accept' : verdict.reason
     } catch (error) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { blocksTopic } from '../src/p2p/gossip/topics.ts'
-import { compressSnappy } from '../src/p2p/snappyBlock.ts'
+import { compressSnappy } from '../src/p2p/base/snappyBlock.ts'
+import { blocksTopic } from '../src/p2p/base/topics.ts'
 import { signedMessage } from '../src/p2p/testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../src/p2p/testUtils/testChain.ts'
 import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
-import { compressSnappy } from '../../src/p2p/snappyBlock.ts'
+import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import { testBlock } from '../../src/p2p/testUtils/testChain.ts'
 import { encodePayloadEnvelope, payloadVersionAt } from '../../src/rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'

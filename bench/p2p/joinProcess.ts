@@ -3,15 +3,17 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { recoverCompact } from '../../src/lib/secp256k1.ts'
-import type { Verdict } from '../../src/p2p/gossip/blockValidator.ts'
-import { type IdentifiedMessage, messageId, type Unpacked, unpackMessage } from '../../src/p2p/gossip/messageId.ts'
-import { createGossipRouter } from '../../src/p2p/gossip/router.ts'
-import { blocksTopic } from '../../src/p2p/gossip/topics.ts'
+import { createP2pEvents } from '../../src/p2p/base/events.ts'
+import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../../src/p2p/base/options.ts'
+import { blocksTopic } from '../../src/p2p/base/topics.ts'
+import type { Verdict } from '../../src/p2p/base/verdict.ts'
+import type { InboundMessage } from '../../src/p2p/gossip/inboundMessage.ts'
+import { createGossipRouter, gossipService } from '../../src/p2p/gossip/router.ts'
+import { gossipScoring } from '../../src/p2p/gossip/scoreParams.ts'
 import { createHost, type Host, startHost } from '../../src/p2p/host/host.ts'
 import { identityFromRawKey } from '../../src/p2p/host/identity.ts'
-import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../../src/p2p/options.ts'
-import { createPeerConduct } from '../../src/p2p/score/conduct.ts'
-import { gossipScoring } from '../../src/p2p/score/scoreParams.ts'
+import { type IdentifiedMessage, messageId, type Unpacked, unpackMessage } from '../../src/p2p/inspection/messageId.ts'
+import { createPeerQuotas } from '../../src/p2p/quotas/quotas.ts'
 import { CHAIN_ID, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { answerCalls } from './calls.ts'
 import { measureLoopDelay, measureUsage, nowMs } from './measures.ts'
@@ -82,7 +84,7 @@ function judge(unpacked: Unpacked): Verdict {
 function createRivalIds() {
   const recent: { compressed: Uint8Array; identified: IdentifiedMessage }[] = []
   return {
-    idOf(topic: string, compressed: Uint8Array): IdentifiedMessage {
+    identify({ topic, data: compressed }: InboundMessage): IdentifiedMessage {
       const known = recent.find((entry) => Buffer.compare(entry.compressed, compressed) === 0)
       if (known !== undefined) return known.identified
       const unpacked = unpackMessage(compressed)
@@ -106,46 +108,46 @@ const calls = {
     }
     const topics = new Map([[VERSION, TOPIC]] as const)
     const scoring = gossipScoring(options, { blockTimeS: 1, appScore: () => 0, topics, version: VERSION })
-    const router = createGossipRouter(
-      {
-        clock: systemClock,
-        logger: silentLogger,
-        ids: createRivalIds(),
-        scoring,
-        validate: (_, unpacked) => judge(unpacked),
-        onVerdict: () => {},
-        onBlock: () => {},
-        onEvent(event) {
-          if (event === 'DELIVER_MESSAGE' || event === 'DUPLICATE_MESSAGE') copies += 1
-        },
-        onRejectedAgain: () => {},
-        onMesh: () => {},
-        onPenalty: () => {},
-        onLeave: () => () => {},
-        isAlwaysServed: () => false,
-        guard: {
-          conduct: createPeerConduct({ clock: systemClock, penalise: () => {} }),
-          setTimeout: systemClock.setTimeout.bind(systemClock),
-          onAuthor: () => {},
-          onSlowReader: () => {},
-          onUnexpected: () => {},
-        },
-        connectionsOf: (peer) => host.getConnections(peer),
-      },
-      { byVersion: topics, versionOf: (topic) => (topic === TOPIC ? VERSION : undefined) },
-      options.gossip,
-    )
+    const chainTopics = {
+      byVersion: topics,
+      versionOf: (topic: string) => (topic === TOPIC ? VERSION : undefined),
+    } as const
+    const events = createP2pEvents({ logger: silentLogger })
+    events.on('traced', (event) => {
+      if (event === 'DELIVER_MESSAGE' || event === 'DUPLICATE_MESSAGE') copies += 1
+    })
+    const quotas = createPeerQuotas({ clock: systemClock, penalise: () => {} })
+    const service = gossipService({ topics: chainTopics, scoring }, options.gossip)
     const host: Host = await createHost(
       {
         identity: identityFromRawKey(new Uint8Array(randomBytes(32))),
         gater: {},
         datastore: undefined,
-        pubsub: router.service,
+        pubsub: service.create,
         muxerGuard: { clock: systemClock, onAbuse: () => {} },
       },
       options,
     )
-    await startHost(host, options)
+    const router = createGossipRouter(
+      host.services.pubsub,
+      {
+        clock: systemClock,
+        logger: silentLogger,
+        events,
+        service,
+        topics: chainTopics,
+        scoring,
+        quotas,
+        ids: createRivalIds(),
+        validate: (_, unpacked) => judge(unpacked),
+        isAlwaysServed: () => false,
+        connectionsOf: (peer) => host.getConnections(peer),
+        protocolsOf: async () => [],
+        onSlowReader: () => {},
+      },
+      options.gossip,
+    )
+    await startHost(host, { clock: systemClock, quotas: quotas }, options)
     router.join()
     return host.getMultiaddrs()[0]?.toString() ?? ''
   },

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { parseCidr } from '../lib/ipNet.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { P2pOptions } from './base/options.ts'
 import { checkTides } from './checkTides.ts'
 import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
-import type { P2pOptions } from './options.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */
 export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
@@ -32,6 +33,13 @@ export function checkP2pOptions(options: P2pOptions): PeerAddress[] {
   for (const cidr of options.ipColocationExempt) inFlag('p2p.score.ip-exempt', () => parseCidr(cidr))
   for (const cidr of options.discovery?.netrestrict ?? []) inFlag('p2p.netrestrict', () => parseCidr(cidr))
   return options.staticPeers.map((text) => inFlag('p2p.static', () => parsePeerAddress(text)))
+}
+
+/** Nobody is a peer of its own. */
+export function withoutSelf(peers: readonly PeerAddress[], ownId: string, logger: Logger): PeerAddress[] {
+  const others = peers.filter((peer) => peer.peerId.toString() !== ownId)
+  if (others.length < peers.length) logger.info('Static peer list contains this node itself, ignoring it')
+  return others
 }
 
 function inFlag<T>(name: string, read: () => T): T {

@@ -8,18 +8,17 @@ import { cidrToIpNet, ipNetToCidr, normalizeCidr } from '../lib/ipNet.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { publicKeyOf } from '../lib/secp256k1.ts'
 import { decodePayloadEnvelope, type PayloadVersion } from '../rollup/protocol/index.ts'
+import { P2pError } from './base/errors.ts'
+import { snappyDeclaredLength } from './base/snappyBlock.ts'
 import { parseEnode } from './discovery/bootnodes.ts'
-import { P2pError } from './errors.ts'
 import { createIdDialects } from './gossip/idDialects.ts'
-import { AccessLists } from './host/accessLists.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { parsePrivateKeyHex } from './host/privateKey.ts'
-import { decodeDialRequest } from './nat/autoNatMessages.ts'
 import { defaultRouters } from './nat/defaultRoute.ts'
-import type { EntryStore } from './score/entryWriter.ts'
-import { openPeerHistories } from './score/peerHistory.ts'
-import { openScoreBook } from './score/scoreBook.ts'
-import { snappyDeclaredLength } from './snappyBlock.ts'
+import { AccessLists } from './peers/accessLists.ts'
+import type { EntryStore } from './reputation/entryWriter.ts'
+import { openPeerHistories } from './reputation/peerHistory.ts'
+import { openScoreBook } from './reputation/scoreBook.ts'
 import { decodeRequest, encodeRequest } from './sync/payloadByNumber.ts'
 import { decodeResponse, encodeResponse } from './testUtils/responses.ts'
 import { testBlock, testConfig } from './testUtils/testChain.ts'
@@ -51,21 +50,6 @@ function near(...samples: readonly string[]): fc.Arbitrary<string> {
     .map(([sample, at, text, cut]) => sample.slice(0, at) + text + sample.slice(at + cut))
   return fc.oneof(fc.string({ maxLength: 80 }), changed)
 }
-
-describe('requests to be dialled', () => {
-  it('are read, or refused as what they are', () => {
-    const member = fc.tuple(fc.nat(40), bytes(40)).map(([key, content]) => [key, content.length, ...content])
-    const nested = fc.array(member, { maxLength: 4 }).map((members) => {
-      const inner = members.flat()
-      return Uint8Array.from([8, 0, 0x12, inner.length + 2, 0x0a, inner.length, ...inner])
-    })
-    fc.assert(
-      fc.property(fc.oneof(bytes(100), nested), (message) =>
-        throwsOnly([DecodeError], () => decodeDialRequest(message)),
-      ),
-    )
-  })
-})
 
 describe('requests for blocks', () => {
   it('are read back', () => {
@@ -292,7 +276,7 @@ describe('ids of messages', () => {
         const dialects = createIdDialects()
         for (const [what, peer, one, other] of steps) {
           if (what === 'hear') dialects.hear(peer, one)
-          else if (what === 'learn') dialects.learnMessage({ withTopic: one, withoutTopic: other })
+          else if (what === 'learn') dialects.learnMessage({ id: one, idWithoutTopic: other })
           else expect(dialects.nameFor(peer, one)).toBeInstanceOf(Uint8Array)
           expect(typeof dialects.nameInside(other)).toBe('string')
         }

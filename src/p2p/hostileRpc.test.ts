@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { BUDGETS, DROPS_PER_REPORT } from './score/conduct.ts'
+import { BUDGETS, DROPS_PER_REPORT } from './quotas/quotas.ts'
 import type { GossipStream } from './testUtils/hostileHost.ts'
 import { BLOCKS, gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
 import { hostileVisits } from './testUtils/hostileVisits.ts'

@@ -1,6 +1,5 @@
-import type { P2pModules } from './node.ts'
-import type { P2pOptions } from './options.ts'
-import type { P2pNode } from './types.ts'
+import type { P2pOptions } from './base/options.ts'
+import type { P2pModules, P2pNode } from './types.ts'
 
 export {
   CONNECTEDNESS,
@@ -15,26 +14,23 @@ export {
   type PeerStats,
   type ReqRespScores,
   type TopicScores,
-} from './api.ts'
-export { checkTides } from './checkTides.ts'
-export { P2pError, type P2pErrorCode } from './errors.ts'
-export type { HeadNews } from './health/healthRecord.ts'
-export type { HealthReport, HealthState } from './health/types.ts'
-export { parsePrivateKeyHex } from './host/privateKey.ts'
-export type { P2pModules } from './node.ts'
+} from './base/api.ts'
+export { P2pError, type P2pErrorCode } from './base/errors.ts'
+export type { HeadNews, HealthReport, HealthState } from './base/healthReport.ts'
 export {
+  type BlockScoring,
   DEFAULT_DISCOVERY_OPTIONS,
   DEFAULT_P2P_OPTIONS,
   type DiscoveryOptions,
   type Muxer,
   type P2pChain,
   type P2pOptions,
-  type RemoteSignerOptions,
   type ScoringLevel,
   type Security,
-} from './options.ts'
-export type { BlockScoring } from './score/topicScores.ts'
-export type { P2pNode, PayloadListener } from './types.ts'
+} from './base/options.ts'
+export { checkTides } from './checkTides.ts'
+export { parsePrivateKeyHex } from './host/privateKey.ts'
+export type { P2pModules, P2pNode, PayloadListener } from './types.ts'
 
 /**
  * Builds the node from its parts; nothing listens and nobody is dialled before `start`. libp2p is loaded by the first

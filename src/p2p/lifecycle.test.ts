@@ -2,26 +2,32 @@ import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
-import { createLifecycle } from './lifecycle.ts'
+import { DEFAULT_P2P_OPTIONS } from './base/options.ts'
+import { createLifecycle, type Part } from './lifecycle.ts'
 import { createP2pNode } from './node.ts'
-import { DEFAULT_P2P_OPTIONS } from './options.ts'
 import { testChain, testConfig } from './testUtils/testChain.ts'
 
 function setUp() {
   const steps: string[] = []
   const started = Promise.withResolvers<void>()
-  const lifecycle = createLifecycle({
+  const first: Part = {
     async start() {
       steps.push('starting')
       await started.promise
       steps.push('started')
     },
     async stop() {
-      steps.push('stopping')
       await new Promise(setImmediate)
       steps.push('stopped')
     },
-  })
+  }
+  const second: Part = {
+    stop() {
+      steps.push('stopping')
+      throw new Error('broken')
+    },
+  }
+  const lifecycle = createLifecycle([first, second], ({ message }: Error) => steps.push(message))
   return { lifecycle, steps, started }
 }
 
@@ -35,7 +41,7 @@ describe('createLifecycle', () => {
     started.resolve()
     for (const stop of stops) {
       await stop
-      expect(steps).toEqual(['starting', 'started', 'stopping', 'stopped'])
+      expect(steps).toEqual(['starting', 'started', 'stopping', 'broken', 'stopped'])
     }
     await starting
   })
@@ -45,9 +51,9 @@ describe('createLifecycle', () => {
     const starting = lifecycle.start()
     started.reject(new Error('no port'))
     await expect(starting).rejects.toThrow('no port')
-    expect(steps).toEqual(['starting', 'stopping', 'stopped'])
+    expect(steps).toEqual(['starting', 'stopping', 'broken', 'stopped'])
     await lifecycle.stop()
-    expect(steps).toHaveLength(3)
+    expect(steps).toHaveLength(4)
   })
 
   it('starts no second time, and not after a stop', async () => {
@@ -63,7 +69,7 @@ describe('createLifecycle', () => {
       code: 'not-running',
       message: 'the p2p node was stopped before',
     })
-    expect(steps).toEqual(['starting', 'started', 'stopping', 'stopped'])
+    expect(steps).toEqual(['starting', 'started', 'stopping', 'broken', 'stopped'])
   })
 })
 

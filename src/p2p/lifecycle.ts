@@ -1,23 +1,38 @@
-import { P2pError } from './errors.ts'
+import { P2pError } from './base/errors.ts'
+
+/** What is started and stopped with the node. A part is stopped also when it was never started, or not wholly. */
+export interface Part {
+  start?(): void | Promise<void>
+  stop?(): void | Promise<void>
+}
 
 /** Starts once and stops once, in whatever order it is asked to. */
 export interface Lifecycle {
-  /** A start that fails is undone. Throws P2pError `not-running` the second time, and after a stop. */
+  /** In order. A start that fails is undone. Throws P2pError `not-running` the second time, and after a stop. */
   start(): Promise<void>
-  /** Lets a start under way come to its end, and undoes it. Every call waits until all is stopped. */
+  /** In reverse. Lets a start under way come to its end, and undoes it. Every call waits until all is stopped. */
   stop(): Promise<void>
   /** From the start's begin to the stop's. */
   isRunning(): boolean
 }
 
-export function createLifecycle(steps: { start(): Promise<void>; stop(): Promise<void> }): Lifecycle {
+export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Error) => void): Lifecycle {
   let starting: Promise<void> | undefined
   let stopping: Promise<void> | undefined
 
+  const startAll = async (): Promise<void> => {
+    for (const part of parts) await part.start?.()
+  }
   const undo = async (): Promise<void> => {
     // Its failure is told to whoever asked for the start.
     await starting?.catch(() => {})
-    await steps.stop()
+    for (const part of parts.toReversed()) {
+      try {
+        await part.stop?.()
+      } catch (error) {
+        onStopFailed(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
   }
   const stop = (): Promise<void> => {
     stopping ??= undo()
@@ -27,7 +42,7 @@ export function createLifecycle(steps: { start(): Promise<void>; stop(): Promise
     async start() {
       if (stopping !== undefined) throw new P2pError('not-running', 'the p2p node was stopped before')
       if (starting !== undefined) throw new P2pError('not-running', 'the p2p node was started before')
-      starting = steps.start()
+      starting = startAll()
       try {
         await starting
       } catch (error) {

@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import type { PeerScores } from './api.ts'
+import { silentLogger } from '../lib/logger.ts'
+import type { PeerScores } from './base/api.ts'
+import { createP2pEvents } from './base/events.ts'
 import { createP2pMetrics } from './metrics.ts'
 
 const SCORES: PeerScores = {
@@ -39,10 +41,12 @@ it("has every p2p metric of op-node's, by its name, type and labels", async () =
   const metrics = createP2pMetrics(registry)
   metrics.gater.onDial(true)
   metrics.gater.onAccept(false)
-  metrics.onGossipEvent('RECV_RPC', 3)
+  const events = createP2pEvents({ logger: silentLogger })
+  metrics.observe(events, () => 7)
+  events.emit('traced', 'RECV_RPC', 3)
   metrics.onRequest('client', 7, 0, 0.1)
   metrics.observeScores([SCORES])
-  metrics.watch({ streams: () => 2, meshPeers: () => 1, bandwidth: () => ({ in: 5, out: 6 }) })
+  metrics.watch({ connections: () => 3, streams: () => 2, bandwidth: () => ({ in: 5, out: 6 }) })
 
   const found = new Map((await registry.getMetricsAsJSON()).map((metric) => [metric.name, metric]))
   for (const [name, type, labels] of OP_NODE) {

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client'
 import { createMetricMakers } from '../lib/metricMakers.ts'
-import type { PeerScores } from './api.ts'
-import type { GossipEvent } from './gossip/router.ts'
-import type { GaterMetrics } from './host/gater.ts'
+import type { PeerScores } from './base/api.ts'
+import type { GossipEvent, P2pEvents } from './base/events.ts'
+import type { GaterMetrics } from './peers/gater.ts'
 
 /** op-node's namespace for a process called "default", so that its dashboards work. */
 const PREFIX = 'op_node_default_'
@@ -16,7 +16,6 @@ export type P2pMetrics = ReturnType<typeof createP2pMetrics>
 export function createP2pMetrics(registry: Registry) {
   const { gauge, counter, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
 
-  const peerCount = gauge('p2p_peer_count', 'Connected peers, one for each connection')
   /** Several for each message and peer: handed over when metrics are read. */
   const gossipEvents: { [event in GossipEvent]?: number } = {}
   watchedByLabel('counter', 'p2p_gossip_events_total', 'Gossip events by type', 'type', () => gossipEvents)
@@ -51,22 +50,35 @@ export function createP2pMetrics(registry: Registry) {
   const gater: GaterMetrics = {
     onDial: (allowed) => dials.inc({ allow: String(allowed) }),
     onAccept: (allowed) => accepts.inc({ allow: String(allowed) }),
-    onPeerUnban: () => peerUnbans.inc(),
-    onIpUnban: () => ipUnbans.inc(),
   }
   return {
     gater,
-    onConnectionOpen: () => peerCount.inc(),
-    onConnectionClose: () => peerCount.dec(),
+    /** Counts what happens. */
+    observe(events: Pick<P2pEvents, 'on'>, nowS: () => number) {
+      const onGossipEvent = (event: GossipEvent, count: number): void => {
+        gossipEvents[event] = (gossipEvents[event] ?? 0) + count
+      }
+      events.on('traced', onGossipEvent)
+      events.on('connected', () => onGossipEvent('ADD_PEER', 1))
+      events.on('gone', () => onGossipEvent('REMOVE_PEER', 1))
+      events.on('unbanned', () => peerUnbans.inc())
+      events.on('ipUnbanned', () => ipUnbans.inc())
+      events.on('block', () => {
+        unsafePayloads.inc()
+        lastUnsafePayload.set(nowS())
+      })
+    },
     /** What is asked for when metrics are read. */
-    watch(read: { streams(): number; meshPeers(): number; bandwidth(): { in: number; out: number } }) {
+    watch(read: { connections(): number; streams(): number; bandwidth(): { in: number; out: number } }) {
+      watched('p2p_peer_count', 'Connected peers, one for each connection', read.connections)
       watched('p2p_stream_count', 'Open streams', read.streams)
-      watched('p2p_mesh_peers', 'Peers in the gossip mesh of the topic that carries blocks now', read.meshPeers)
       // A gauge in op-node too. It counts what streams carry; here it is what passes the sockets.
       watchedByLabel('gauge', 'p2p_bandwidth_bytes_total', 'Bytes over TCP by direction', 'direction', () => ({
         ...read.bandwidth(),
       }))
     },
+    watchMesh: (peers: () => number) =>
+      watched('p2p_mesh_peers', 'Peers in the gossip mesh of the topic that carries blocks now', peers),
     /** Metrics of our own. */
     watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }) {
       watchedByLabel('gauge', 'p2p_health', '1 at the state that gossip is in', 'state', read.states)
@@ -80,9 +92,6 @@ export function createP2pMetrics(registry: Registry) {
     watchDiscovery(read: { tableSize(): number; sessions(): number }) {
       watched('p2p_discovery_table_nodes', 'Nodes in the discovery table', read.tableSize)
       watched('p2p_discovery_sessions', 'Nodes that discovery has a session with', read.sessions)
-    },
-    onGossipEvent(event: GossipEvent, count = 1) {
-      gossipEvents[event] = (gossipEvents[event] ?? 0) + count
     },
     onRequest(role: 'client' | 'server', number: number, resultCode: number, seconds: number) {
       const labels = { p2p_role: role, p2p_method: 'payload_by_number', result_code: String(resultCode) }
@@ -104,10 +113,6 @@ export function createP2pMetrics(registry: Registry) {
         peerScores.observe({ type: 'reqRespErrorResponses' }, reqResp.errorResponses)
         peerScores.observe({ type: 'reqRespRejectedPayloads' }, reqResp.rejectedPayloads)
       }
-    },
-    onUnsafePayload(nowS: number) {
-      unsafePayloads.inc()
-      lastUnsafePayload.set(nowS)
     },
     onPublishingError(nowS: number) {
       publishingErrors.inc()

@@ -1,363 +1,182 @@
-import type { Registry } from 'prom-client'
-import { type Clock, unixSeconds } from '../lib/clock.ts'
-import type { Logger } from '../lib/logger.ts'
-import { checkP2pOptions } from './checkOptions.ts'
-import { createConnectedHost } from './connectedHost.ts'
-import { P2pError } from './errors.ts'
+import type { PeerId } from '@libp2p/interface'
+import { unixSeconds } from '../lib/clock.ts'
+import { P2pError } from './base/errors.ts'
+import { createP2pEvents } from './base/events.ts'
+import type { P2pOptions } from './base/options.ts'
+import { createChainTopics } from './base/topics.ts'
+import { checkP2pOptions, withoutSelf } from './checkOptions.ts'
+import { logEvents } from './eventLog.ts'
+import { createGatedHost } from './gatedHost.ts'
 import { createPublisher } from './gossip/publisher.ts'
-import { createRejectionLog } from './gossip/rejectionLog.ts'
-import { createGossipRouter } from './gossip/router.ts'
-import { createChainTopics, type PayloadVersion } from './gossip/topics.ts'
+import { logRejections } from './gossip/rejectionLog.ts'
+import { createGossipRouter, gossipService } from './gossip/router.ts'
+import { gossipScoring, slotMilliseconds } from './gossip/scoreParams.ts'
 import { createValidation } from './gossip/validation.ts'
-import { createHealthRecord } from './health/healthRecord.ts'
 import { createNodeHealth } from './health/nodeHealth.ts'
-import type { GaterMetrics } from './host/gater.ts'
+import { startHost } from './host/host.ts'
 import { type PeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
-import { dropUnreadablePeers } from './host/peerStore.ts'
+import { checkPatches } from './host/patches.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createP2pMetrics } from './metrics.ts'
-import type { FindGateway } from './nat/gateway.ts'
 import { openNodeStorage } from './nodeStorage.ts'
 import { createOperatorApi } from './operatorApi.ts'
-import type { P2pChain, P2pOptions } from './options.ts'
-import { createPayloadListeners } from './payloadListeners.ts'
+import { createConnectedPeers } from './peers/connectedPeers.ts'
+import { createPeerQuotas } from './quotas/quotas.ts'
 import { createReachability } from './reachability.ts'
-import { createAppScores } from './score/appScores.ts'
-import { createPeerConduct } from './score/conduct.ts'
-import { recordPeerEvents } from './score/peerEvents.ts'
-import { gossipScoring, slotMilliseconds } from './score/scoreParams.ts'
+import { createAppScores } from './reputation/appScores.ts'
+import { openReputation } from './reputation.ts'
 import { createSigner } from './signer/createSigner.ts'
-import { createStanding } from './standing.ts'
 import { createBlockSync } from './sync/blockSync.ts'
-import type { P2pNode, PayloadListener } from './types.ts'
+import type { P2pModules, P2pNode } from './types.ts'
 import { createUpkeep } from './upkeep.ts'
-
-export interface P2pModules {
-  logger: Logger
-  clock: Clock
-  registry: Registry
-  chain: P2pChain
-  /** How the router is found; by default on the networks of this machine, by UPnP and NAT-PMP. */
-  findGateway?: FindGateway
-}
 
 /** Builds the node from its parts; nothing listens and nobody is dialled before `start`. Throws UsageError. */
 export async function createP2pNode(modules: P2pModules, options: P2pOptions): Promise<P2pNode> {
-  const parsedStatics = checkP2pOptions(options)
+  const staticPeers = checkP2pOptions(options)
+  await checkPatches()
   const opened = new AsyncDisposableStack()
   try {
-    return await assembleNode(modules, options, { parsedStatics, opened })
+    return await assembleNode(modules, staticPeers, options, opened)
   } catch (error) {
     await opened.disposeAsync()
     throw error
   }
 }
 
-/** `opened`: what is to be closed again when the node cannot be built. */
+/** `opened`: what is closed again when the node cannot be built. */
 async function assembleNode(
-  modules: P2pModules,
+  { clock, chain, findGateway, ...modules }: P2pModules,
+  allStaticPeers: readonly PeerAddress[],
   options: P2pOptions,
-  { parsedStatics, opened }: { parsedStatics: readonly PeerAddress[]; opened: AsyncDisposableStack },
+  opened: AsyncDisposableStack,
 ): Promise<P2pNode> {
-  const { clock, chain } = modules
-  const logger = modules.logger.child({ module: 'p2p' })
   const { config } = chain
+  const logger = modules.logger.child({ module: 'p2p' })
   const signer = await createSigner({ logger }, config.l2ChainId, options)
   opened.defer(async () => signer?.stop())
+  const storage = await openNodeStorage({ clock, logger }, options)
+  opened.defer(storage.close)
+  const { identity, access } = storage
+  const peerId = identity.peerId.toString()
+  const staticPeers = withoutSelf(allStaticPeers, peerId, logger)
+  const events = createP2pEvents({ logger })
   const metrics = createP2pMetrics(modules.registry)
+  metrics.observe(events, () => unixSeconds(clock))
+  logEvents(events, { logger })
+  logRejections(events, { logger, clock })
+
+  const expectedSigner = () => chain.signerAddress()
   const topics = createChainTopics(config, clock)
-  const carrier = (): PayloadVersion => topics.carrier().version
+  const activeVersion = () => topics.active().version
+  const appScores = createAppScores((peer, event, detail) => events.emit('response', peer, event, detail))
   const scoring = gossipScoring(options, {
     blockTimeS: config.blockTime,
-    appScore: (peer) => appScores.score(peer),
+    appScore: appScores.score,
     topics: topics.byVersion,
-    version: carrier(),
+    version: activeVersion(),
   })
-  const storage = await openNodeStorage({ clock, logger, score: (peer) => router.score(peer) }, options, {
-    retainScoresMs: scoring.params.retainScore,
-  })
-  opened.defer(storage.close)
-  const { identity, access, histories } = storage
-  const peerId = identity.peerId.toString()
-  const staticPeers = parsedStatics.filter((peer) => {
-    if (peer.peerId.toString() !== peerId) return true
-    logger.info('Static peer list contains this node itself, ignoring it')
-    return false
-  })
-  const events = recordPeerEvents(histories)
-  const appScores = createAppScores(events.onResponse)
-  const record = createHealthRecord(
+  const quotas = createPeerQuotas({
     clock,
-    staticPeers.map((peer) => peer.peerId.toString()),
-  )
-  const listeners = createPayloadListeners(logger)
-  const deliver: PayloadListener = (envelope, from) => {
-    metrics.onUnsafePayload(unixSeconds(clock))
-    listeners.deliver(envelope, from)
-  }
-  const validation = createValidation(
-    { config, clock, logger, topics, signer: () => chain.signerAddress() },
-    { maxAgeS: options.gossip.maxAgeS },
-  )
-  const conduct = createPeerConduct({
-    clock,
-    penalise(peer, points, offence, detail) {
-      if (points > 0) router.penalise(peer, points)
-      events.onOffence(peer, offence, detail)
-      logger.debug('Peer misbehaved', { peer, offence, detail, points })
-      bans.suspect(peer)
-    },
+    penalise: (peer, points, offence, detail) => events.emit('offence', peer, offence, points, detail),
   })
-  const logRejection = createRejectionLog({ logger, clock })
+  const service = gossipService({ topics, scoring }, options.gossip)
+  const { host, connections, peers } = await createGatedHost(
+    { clock, logger, events, storage, quotas, service, metrics },
+    staticPeers,
+    options,
+  )
+  const protocolsOf = async (peer: PeerId): Promise<readonly string[]> => (await host.peerStore.get(peer)).protocols
+  const validation = createValidation({ config, clock, logger, signer: expectedSigner }, options.gossip)
   const router = createGossipRouter(
+    host.services.pubsub,
     {
-      clock,
-      logger,
-      ids: validation.ids,
-      scoring,
-      validate: validation.validate,
-      onVerdict(from, version, verdict) {
-        if (verdict.result === 'reject') bans.suspect(from)
-        logRejection(from, version, verdict)
-        record.onVerdict(from, verdict)
-        events.onVerdict(from, version, verdict)
-      },
-      onRejectedAgain: events.onVerdict,
-      onMesh: events.onMesh,
-      onPenalty(peer, label) {
-        bans.suspect(peer)
-        events.onPenalty(peer, label)
-      },
-      onLeave: (peer) => keeping.onLeave(peer),
-      onBlock(envelope, from) {
-        deliver(envelope, from)
-        sync.onTrustedBlock(envelope)
-        const { blockNumber, blockHash } = envelope.payload
-        logger.debug('Received signed execution payload from p2p', { number: blockNumber, hash: blockHash, peer: from })
-      },
-      onEvent: metrics.onGossipEvent,
-      isAlwaysServed: (peer) => statics.has(peer),
-      guard: {
-        conduct,
-        setTimeout: clock.setTimeout.bind(clock),
-        onAuthor: (peer, topic) => events.onAuthor(peer, topics.versionOf(topic)),
-        onSlowReader(peer) {
-          conduct.report(peer, 'slow-reader')
-          connections.abort(peer, 'reads too slowly')
-        },
-        onUnexpected: (err) => logger.debug('Handling an RPC failed', { err }),
-      },
+      ...{ clock, logger, events, service, topics, scoring, ids: validation.ids, validate: validation.validate },
+      quotas: quotas,
+      isAlwaysServed: peers.isStatic,
       connectionsOf: (peer) => host.getConnections(peer),
+      protocolsOf,
+      onSlowReader(peer) {
+        quotas.report(peer, 'slow-reader')
+        connections.abort(peer, 'reads too slowly')
+      },
     },
-    topics,
     options.gossip,
   )
-  const gaterMetrics: GaterMetrics = {
-    ...metrics.gater,
-    onPeerUnban(peer, cause) {
-      metrics.gater.onPeerUnban(peer, cause)
-      events.onUnban(peer, cause)
-    },
-  }
-  const connected = await createConnectedHost(
+  const reputation = await openReputation(
+    { clock, logger, events, storage, router, appScores, scoring, connections, peers, versionOf: topics.versionOf },
+    options,
+  )
+  const health = createNodeHealth(
     {
-      clock,
-      logger,
-      identity,
-      datastore: storage.datastore,
-      lists: access.lists,
-      conduct,
-      router,
-      carrier,
-      hasFound: (peer) => discovery?.hasFound(peer) === true,
-      onStaticDialFailed: record.onDialFailed,
-      onPeer(peer, address, direction) {
-        events.onConnected(peer, address, direction)
-        // It may come back with the score that it left with.
-        bans.suspect(peer)
-        record.onConnected(peer)
-        logger.debug('Connected to peer', { peer, addr: address })
-        metrics.onGossipEvent('ADD_PEER')
-        sync.onPeer()
-      },
-      onPeerGone(peer, end) {
-        events.onDisconnected(peer, end)
-        record.onDisconnected(peer, end)
-        logger.debug('Disconnected from peer', { peer })
-        metrics.onGossipEvent('REMOVE_PEER')
-      },
-      metrics,
-      gaterMetrics,
+      ...{ clock, logger, events, router, metrics },
+      staticIds: peers.staticIds(),
+      activeTopic: topics.active,
+      connected: peers.connected,
+      protocolsOf: (peer) => protocolsOf(parsePeerId(peer)).catch(() => []),
+    },
+    { blockTimeS: config.blockTime, limits: options.health },
+  )
+  const reachability = await createReachability(
+    { ...{ host, clock, logger, config, metrics, findGateway, privateKey: identity.privateKey.raw }, ...peers },
+    options,
+  )
+  const connected = createConnectedPeers(
+    {
+      ...{ clock, logger, events, host, connections, peers },
+      gossip: { score: router.score, streams: router.streams, mesh: () => router.meshPeers(activeVersion()) },
+      isDiscovered: (peer) => reachability.discovery?.hasFound(peer) === true,
     },
     staticPeers,
     options,
   )
-  const { host, connections, statics, latency, isProtected } = connected
-  if (storage.datastore !== undefined) {
-    await dropUnreadablePeers({ logger, listPeers: () => host.peerStore.all() }, storage.datastore)
-  }
-  const { scores, keeping, bans, reasons } = createStanding(
-    {
-      clock,
-      logger,
-      storage,
-      router,
-      appScores,
-      scoring,
-      connections,
-      versionOf: topics.versionOf,
-      isStatic: statics.has,
-      isProtected,
-      onBan: events.onBan,
-    },
-    options,
-  )
-  keeping.restore()
   const sync = createBlockSync(
     {
-      host,
-      chain,
-      clock,
-      logger,
-      metrics,
-      appScores,
-      connected: connections.peers,
+      ...{ host, chain, clock, logger, metrics, appScores, events, peers, inspector: validation.inspector },
       connection: connections.newest,
-      isStatic: statics.has,
-      onOversizedRequest: (peer) => conduct.report(peer, 'oversized-request'),
-      inspector: validation.inspector,
-      onBlock(envelope, from) {
-        record.onRequested(envelope)
-        deliver(envelope, from)
-      },
+      onOversizedRequest: (peer) => quotas.report(peer, 'oversized-request'),
     },
     options.sync,
   )
-  const publisher = createPublisher({
-    config,
-    router,
-    clock,
-    metrics,
-    logger,
-    signer,
-    expectedSigner: () => chain.signerAddress(),
-  })
-  const reachability = await createReachability(
-    {
-      host,
-      gater: connected.gater,
-      clock,
-      logger,
-      privateKey: identity.privateKey.raw,
-      config,
-      connected: connections.peers,
-      isRefused: (peer) =>
-        access.lists.blockedPeers.has(peer) || (access.lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
-      isProtected,
-      metrics,
-      findGateway: modules.findGateway,
-    },
+  const publisher = createPublisher({ config, router, clock, metrics, logger, signer, expectedSigner })
+  const operator = createOperatorApi(
+    { host, router, access, connections, clock, peers, events, logger, ...connected, ...reachability, ...reputation },
     options,
   )
-  const { discovery } = reachability
-  const operator = createOperatorApi(
-    {
-      host,
-      router,
-      access,
-      connections,
-      statics,
-      latency,
-      clock,
-      scores: keeping,
-      isProtected,
-      discovery,
-      onBlock: events.onBlock,
-      metrics: gaterMetrics,
-      logger,
-    },
-    { dialTimeoutMs: options.dialTimeoutMs },
-  )
   const upkeep = createUpkeep(
-    {
-      clock,
-      connected: connections.peers,
-      carrier,
-      access,
-      appScores,
-      router,
-      scores,
-      keeping,
-      histories,
-      metrics,
-      unbans: gaterMetrics,
-    },
+    { clock, access, appScores, router, metrics, events, activeVersion, ...peers, ...reputation },
     { slotMs: slotMilliseconds(config.blockTime) },
   )
-  const health = createNodeHealth(
-    {
-      clock,
-      logger,
-      record,
-      router,
-      carrier: topics.carrier,
-      connected: connections.peers,
-      protocolsOf: async (peer) =>
-        (await host.peerStore.get(parsePeerId(peer)).catch(() => undefined))?.protocols ?? [],
-      metrics,
-    },
-    { blockTimeS: config.blockTime, limits: options.health },
-  )
-  const meshSize = (): number => router.meshPeers(carrier()).length
-  metrics.watch({
-    streams: () => host.getConnections().reduce((sum, connection) => sum + connection.streams.length, 0),
-    meshPeers: meshSize,
-    bandwidth: connected.bandwidth.total,
-  })
+  const meshSize = (): number => router.meshPeers(activeVersion()).length
+  metrics.watchMesh(meshSize)
   const multiaddrs = (): string[] => host.getMultiaddrs().map((address) => withPeerId(address, host.peerId))
-
-  const lifecycle = createLifecycle({
-    async start() {
-      if (options.inspectionAtStart) validation.inspector.start()
-      await connected.listen()
-      await sync.start()
-      router.join()
-      await discovery?.start()
-      connected.start()
-      if (options.ban.enabled && options.scoring !== 'none') bans.start()
-      health.start()
-      await reachability.start()
-      upkeep.start()
-      logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: statics.ids().length })
-      if (discovery === undefined) logger.info('Peer discovery is disabled')
-      if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
-    },
-    async stop() {
-      // While the peers are still in the meshes.
-      await keeping.close()
-      router.leave()
-      bans.stop()
-      health.stop()
-      upkeep.stop()
-      connected.stop()
-      for (const close of [reachability.stop, sync.stop, () => host.stop(), validation.close, access.save]) {
-        try {
-          await close()
-        } catch (err) {
-          logger.error('A part of the p2p node did not stop in order', { err })
-        }
-      }
-      await histories.flush()
-      await opened.disposeAsync()
-      logger.debug('Stopped p2p host')
-    },
-  })
-
+  const lifecycle = createLifecycle(
+    [
+      { stop: () => opened.disposeAsync().finally(() => logger.debug('Stopped p2p host')) },
+      { stop: reputation.histories.flush },
+      { stop: access.save },
+      { stop: validation.close },
+      { start: () => startHost(host, { clock, quotas }, options), stop: () => host.stop() },
+      sync,
+      { start: router.join, stop: router.leave },
+      reachability,
+      { stop: connections.stop },
+      connected,
+      reputation,
+      health,
+      upkeep,
+    ],
+    (err) => logger.error('A part of the p2p node did not stop in order', { err }),
+  )
   return {
     ...operator,
-    ...reasons,
+    ...reputation.reasons,
     peerId,
-    start: lifecycle.start,
+    async start() {
+      await lifecycle.start()
+      logger.info('Started p2p host', { peerId, addrs: multiaddrs().join(','), staticPeers: peers.staticIds().length })
+      if (reachability.discovery === undefined) logger.info('Peer discovery is disabled')
+      if (signer !== undefined) logger.info('Signing published blocks', { signer: signer.address })
+    },
     stop: lifecycle.stop,
     async publish(envelope) {
       if (!lifecycle.isRunning()) throw new P2pError('not-running', 'the p2p node is not running')
@@ -368,12 +187,12 @@ async function assembleNode(
         sync.onTrustedBlock(envelope)
       }
     },
-    onPayload: listeners.add,
+    onPayload: (listener) => events.on('block', listener),
     requestRange: sync.requestRange,
     health: health.report,
-    headMoved: record.onHead,
+    headMoved: health.headMoved,
     meshSize,
-    connectedPeers: connections.peers,
+    connectedPeers: peers.connected,
     multiaddrs,
   }
 }

@@ -1,11 +1,9 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import { type AccessListStore, createMemoryAccessListStore, openAccessListFile } from './host/accessListStore.ts'
+import type { P2pOptions } from './base/options.ts'
 import { type Identity, loadIdentity } from './host/identity.ts'
 import { openPeerDatastore, type PeerDatastore } from './host/peerStore.ts'
-import type { P2pOptions } from './options.ts'
-import { openPeerHistories, type PeerHistories } from './score/peerHistory.ts'
-import { openScoreBook, type ScoreBook } from './score/scoreBook.ts'
+import { type AccessListStore, createMemoryAccessListStore, openAccessListFile } from './peers/accessListStore.ts'
 
 /** All that outlives the process. */
 export interface NodeStorage {
@@ -13,23 +11,13 @@ export interface NodeStorage {
   /** Block lists, bans and protection, in a file of their own: they survive a damaged peer store. */
   access: AccessListStore
   datastore: PeerDatastore['datastore']
-  histories: PeerHistories
-  scoreBook: ScoreBook
   close(): Promise<void>
-}
-
-export interface NodeStorageModules {
-  clock: Clock
-  logger: Logger
-  /** A peer's score now, for its history. */
-  score(peerId: string): number
 }
 
 /** Opens what the options name; nothing stays open when one of it cannot be. Throws UsageError. */
 export async function openNodeStorage(
-  modules: NodeStorageModules,
+  modules: { clock: Clock; logger: Logger },
   options: P2pOptions,
-  limits: { retainScoresMs: number },
 ): Promise<NodeStorage> {
   const { privateKey: rawKey, privateKeyPath } = options
   // `peers/` is the folder `peers`: what belongs beside it must not end up in it.
@@ -45,11 +33,7 @@ export async function openNodeStorage(
       peerStorePath === 'memory'
         ? createMemoryAccessListStore()
         : await openAccessListFile(`${peerStorePath}.access.json`, modules)
-    const histories = await openPeerHistories(modules, datastore)
-    const scoreBook = await openScoreBook(modules, options.scoring === 'none' ? undefined : datastore, {
-      retainMs: limits.retainScoresMs,
-    })
-    return { identity, access, datastore, histories, scoreBook, close }
+    return { identity, access, datastore, close }
   } catch (error) {
     await close()
     throw error

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../lib/errors.ts'
-import type { P2pOptions } from './options.ts'
+import type { P2pOptions } from './base/options.ts'
 import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
 import { networkInTest } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'

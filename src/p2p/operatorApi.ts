@@ -1,38 +1,37 @@
-import type { Peer, PeerId } from '@libp2p/interface'
 import type { Clock } from '../lib/clock.ts'
 import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './api.ts'
-import { P2pError } from './errors.ts'
+import type { P2pApi, PeerDump, PeerRecord, PeerScores } from './base/api.ts'
+import { P2pError } from './base/errors.ts'
+import type { P2pEvents } from './base/events.ts'
 import type { GossipRouter } from './gossip/router.ts'
-import type { AccessListStore } from './host/accessListStore.ts'
-import type { Connections } from './host/connections.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'
-import type { GaterMetrics } from './host/gater.ts'
 import type { Host } from './host/host.ts'
 import { identified } from './host/identified.ts'
-import type { LatencyTracker } from './host/latency.ts'
 import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
-import { CLOSED_EARLY, closedEarlyText, type StaticPeers } from './host/staticPeers.ts'
 import { createStoredPeers } from './host/storedPeers.ts'
-import { peerRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
-import type { PeerReasons } from './score/peerReasons.ts'
+import { peerRecord, type StoredRecord, storedRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
+import type { AccessListStore } from './peers/accessListStore.ts'
+import type { Connections } from './peers/connections.ts'
+import type { LatencyTracker } from './peers/latency.ts'
+import type { PeerRegistry } from './peers/registry.ts'
+import { CLOSED_EARLY, closedEarlyText, type StaticPeers } from './peers/staticPeers.ts'
+import type { PeerReasons } from './reputation/peerReasons.ts'
+import { createStoredRecords, isSecp256k1 } from './storedRecords.ts'
 
 export interface OperatorApiModules {
   host: Host
   router: GossipRouter
   access: AccessListStore
   connections: Connections
-  statics: StaticPeers
+  staticPeers: StaticPeers
   latency: LatencyTracker
-  scores: { of(peerId: string): PeerScores; forgive(peerId: string): void }
+  keeping: { of(peerId: string): PeerScores; forgive(peerId: string): void }
   clock: Clock
-  isProtected(peerId: string): boolean
+  peers: Pick<PeerRegistry, 'isProtected' | 'staticIds'>
   /** Undefined when discovery is off. */
   discovery: { localEnr(): string; table(): string[] } | undefined
-  /** The operator put a peer on the block list, or took it off. */
-  onBlock(change: 'block' | 'unblock', peerId: string): void
-  metrics: Pick<GaterMetrics, 'onPeerUnban' | 'onIpUnban'>
+  events: Pick<P2pEvents, 'emit'>
   logger: Logger
 }
 
@@ -43,35 +42,30 @@ export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health'>
 const IDENTIFY_TIMEOUT_MS = 5_000
 
 export function createOperatorApi(modules: OperatorApiModules, options: { dialTimeoutMs: number }): OperatorApi {
-  const { host, router, access, connections, statics, latency, scores, logger } = modules
+  const { host, router, access, connections, staticPeers, latency, keeping, logger, events, peers } = modules
   const { lists } = access
   const selfId = host.peerId.toString()
+  const storedRecords = createStoredRecords(host, modules)
   const storedPeers = createStoredPeers({ clock: modules.clock, peerStore: host.peerStore })
 
-  const stored = async (id: PeerId): Promise<Peer | undefined> => {
-    try {
-      return await host.peerStore.get(id)
-    } catch {
-      return undefined
-    }
-  }
   const selfRecord = async (): Promise<PeerRecord> => {
-    const record = peerRecord(host.peerId, await stored(host.peerId), { ...UNKNOWN_PEER_FACTS, gossipBlocks: true })
+    const stored = storedRecord(host.peerId, await host.peerStore.get(host.peerId).catch(() => undefined))
+    const record = peerRecord(stored, { ...UNKNOWN_PEER_FACTS, gossipBlocks: true })
     return {
       ...record,
       ENR: modules.discovery?.localEnr() ?? '',
       addresses: host.getMultiaddrs().map((address) => withPeerId(address, host.peerId)),
     }
   }
-  const recordOf = (id: PeerId, peer: Peer | undefined): PeerRecord => {
-    const text = id.toString()
-    return peerRecord(id, peer, {
+  const recordOf = (stored: StoredRecord): PeerRecord => {
+    const text = stored.peerID
+    return peerRecord(stored, {
       connected: connections.isConnected(text),
       direction: connections.direction(text),
-      protected: modules.isProtected(text),
+      protected: peers.isProtected(text),
       latencyMs: latency.latencyMs(text),
       gossipBlocks: router.isSubscribed(text),
-      scores: scores.of(text),
+      scores: keeping.of(text),
     })
   }
   /** Closes what the lists now refuse. */
@@ -82,42 +76,42 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     }
   }
   const retryStatics = (): void => {
-    for (const id of statics.ids()) if (!connections.isConnected(id)) statics.retryNow(id)
+    for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
   const unblock = async (peerId: string): Promise<void> => {
-    if (lists.blockedPeers.delete(peerId)) modules.onBlock('unblock', peerId)
+    if (lists.blockedPeers.delete(peerId)) events.emit('listed', 'unblock', peerId)
     if (lists.unbanPeer(peerId)) {
-      scores.forgive(peerId)
-      modules.metrics.onPeerUnban(peerId, 'lifted')
+      keeping.forgive(peerId)
+      events.emit('unbanned', peerId, 'lifted')
     }
     await access.save()
-    statics.retryNow(peerId)
+    staticPeers.retryNow(peerId)
   }
 
   return {
     self: selfRecord,
     async peers(connectedOnly) {
-      const peers: PeerDump['peers'] = {}
+      const found: PeerDump['peers'] = {}
       let totalConnected = 0
       const add = (record: PeerRecord): void => {
-        peers[record.peerID] = record
+        found[record.peerID] = record
         if (record.connectedness === 1) totalConnected += 1
       }
       if (connectedOnly) {
         for (const text of connections.peers()) {
-          const id = parsePeerId(text)
-          if (isSecp256k1(id)) add(recordOf(id, await stored(id)))
+          const stored = await storedRecords.of(text)
+          if (stored !== undefined) add(recordOf(stored))
         }
       } else {
         add(await selfRecord())
         for (const peer of await host.peerStore.all()) {
           if (!isSecp256k1(peer.id) || peer.id.equals(host.peerId)) continue
-          add(recordOf(peer.id, peer))
+          add(recordOf(storedRecord(peer.id, peer)))
         }
       }
       return {
         totalConnected,
-        peers,
+        peers: found,
         bannedPeers: [...lists.blockedPeers],
         bannedIPS: lists.listAddrs(),
         bannedSubnets: lists.listSubnets(),
@@ -147,7 +141,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     async blockPeer(peerId) {
       const id = parsePeerId(peerId).toString()
       lists.blockedPeers.add(id)
-      modules.onBlock('block', id)
+      events.emit('listed', 'block', id)
       connections.abort(id, 'peer is blocked')
       await access.save()
       logger.info('Blocked peer', { peer: id })
@@ -164,7 +158,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     },
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
-      if (lists.unbanIp(normalizeIp(ip))) modules.metrics.onIpUnban()
+      if (lists.unbanIp(normalizeIp(ip))) events.emit('ipUnbanned')
       await access.save()
       retryStatics()
     },
@@ -231,8 +225,4 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
 
 function dialFailure(id: string, { reason, text }: { reason: string; text: string }, cause?: unknown): P2pError {
   return new P2pError('dial-failed', `failed to dial: failed to dial ${id}: ${text}`, { cause, details: { reason } })
-}
-
-function isSecp256k1(id: PeerId): boolean {
-  return id.type === 'secp256k1'
 }

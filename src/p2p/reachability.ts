@@ -1,22 +1,23 @@
-import type { ConnectionGater } from '@libp2p/interface'
+import type { P2pOptions } from './base/options.ts'
 import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import type { Host } from './host/host.ts'
 import type { P2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
-import type { P2pOptions } from './options.ts'
 
 /** How this node finds others, and is found by them. */
 export interface Reachability {
   /** Undefined: off. */
   discovery: HostDiscovery | undefined
-  /** Has ports mapped, in the background, and helps peers find out whether they can be reached, where that is wanted. */
+  /**
+   * Looks for peers, and has ports mapped, in the background, where that is wanted. Throws UsageError when the UDP port is
+   * taken.
+   */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' | 'metrics'> {
   host: Host
-  gater: ConnectionGater
   metrics: Pick<P2pMetrics, 'discovery' | 'watchDiscovery'>
   findGateway: FindGateway | undefined
 }
@@ -34,18 +35,14 @@ export async function createReachability(modules: ReachabilityModules, options: 
         options,
       )
     : undefined
-  // As op-node since 2026; before, it did so in any case.
-  const help = options.nat
-    ? (await import('./nat/reachabilityHelp.ts')).createReachabilityHelp(modules, options)
-    : undefined
   return {
     discovery,
     async start() {
+      await discovery?.start()
       mapper?.start()
-      await help?.start()
     },
     async stop() {
-      await Promise.all([mapper?.stop(), help?.stop(), discovery?.stop()])
+      await Promise.all([mapper?.stop(), discovery?.stop()])
     },
   }
 }

@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
-import { blocksTopic } from './gossip/topics.ts'
+import { ZERO_SCORES } from './base/api.ts'
+import type { P2pOptions } from './base/options.ts'
+import { blocksTopic } from './base/topics.ts'
 import { openPeerDatastore } from './host/peerStore.ts'
-import type { P2pOptions } from './options.ts'
-import { ZERO_SCORES } from './peerRecords.ts'
-import { openScoreBook } from './score/scoreBook.ts'
+import { openScoreBook } from './reputation/scoreBook.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
@@ -79,8 +79,8 @@ describe('a restart', () => {
     const { peerStorePath: path } = await keptInTest()
     const script = `
       const { openPeerDatastore } = await import('./host/peerStore.ts')
-      const { openScoreBook } = await import('./score/scoreBook.ts')
-      const { ZERO_SCORES } = await import('./peerRecords.ts')
+      const { openScoreBook } = await import('./reputation/scoreBook.ts')
+      const { ZERO_SCORES } = await import('./base/api.ts')
       const modules = { logger: console, clock: { now: Date.now } }
       const { datastore } = await openPeerDatastore(process.argv[1], modules)
       const book = await openScoreBook(modules, datastore, { retainMs: 600_000 })

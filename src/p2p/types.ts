@@ -1,6 +1,20 @@
+import type { Registry } from 'prom-client'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
 import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
-import type { P2pApi } from './api.ts'
-import type { HeadNews } from './health/healthRecord.ts'
+import type { P2pApi } from './base/api.ts'
+import type { HeadNews } from './base/healthReport.ts'
+import type { P2pChain } from './base/options.ts'
+import type { FindGateway } from './nat/gateway.ts'
+
+export interface P2pModules {
+  logger: Logger
+  clock: Clock
+  registry: Registry
+  chain: P2pChain
+  /** How the router is found; by default on the networks of this machine, by UPnP and NAT-PMP. */
+  findGateway?: FindGateway
+}
 
 /** Hears of each new valid block of another node; `from` is the peer that passed it on. */
 export type PayloadListener = (envelope: PayloadEnvelope, from: string) => void

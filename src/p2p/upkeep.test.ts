@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
-import { openAccessListFile } from './host/accessListStore.ts'
-import { ZERO_SCORES } from './peerRecords.ts'
-import { createAppScores } from './score/appScores.ts'
+import { ZERO_SCORES } from './base/api.ts'
+import { openAccessListFile } from './peers/accessListStore.ts'
+import { createAppScores } from './reputation/appScores.ts'
 import { createUpkeep } from './upkeep.ts'
 
 const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
@@ -23,15 +23,15 @@ describe('what is due once a slot', () => {
       {
         clock,
         connected: () => [],
-        carrier: () => 3,
+        activeVersion: () => 3,
         access,
         appScores: createAppScores(() => {}),
-        router: { setCarrier: () => {} },
+        router: { setActiveTopic: () => {} },
         scores: { of: () => ZERO_SCORES },
         keeping: { save: nothing },
         histories: { flush: nothing },
         metrics: { observeScores: () => {} },
-        unbans: { onPeerUnban: () => {}, onIpUnban: () => {} },
+        events: { emit: () => {} },
       },
       { slotMs: 2_000 },
     )

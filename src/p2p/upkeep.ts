@@ -1,13 +1,13 @@
 import type { Clock } from '../lib/clock.ts'
+import type { P2pEvents } from './base/events.ts'
+import type { PayloadVersion } from './base/topics.ts'
 import type { GossipRouter } from './gossip/router.ts'
-import type { PayloadVersion } from './gossip/topics.ts'
-import type { AccessListStore } from './host/accessListStore.ts'
-import type { GaterMetrics } from './host/gater.ts'
 import type { P2pMetrics } from './metrics.ts'
-import type { AppScores } from './score/appScores.ts'
-import type { PeerHistories } from './score/peerHistory.ts'
-import type { PeerScoreReader } from './score/peerScores.ts'
-import type { ScoreKeeping } from './score/scoreKeeping.ts'
+import type { AccessListStore } from './peers/accessListStore.ts'
+import type { AppScores } from './reputation/appScores.ts'
+import type { PeerHistories } from './reputation/peerHistory.ts'
+import type { PeerScoreReader } from './reputation/peerScores.ts'
+import type { ScoreKeeping } from './reputation/scoreKeeping.ts'
 
 /** op-node's interval of score inspection. */
 const INSPECTION_MS = 15_000
@@ -16,15 +16,15 @@ export interface UpkeepModules {
   clock: Clock
   connected(): string[]
   /** Of the topic that carries blocks now. */
-  carrier(): PayloadVersion
+  activeVersion(): PayloadVersion
   access: AccessListStore
   appScores: AppScores
-  router: Pick<GossipRouter, 'setCarrier'>
+  router: Pick<GossipRouter, 'setActiveTopic'>
   scores: PeerScoreReader
   keeping: Pick<ScoreKeeping, 'save'>
   histories: Pick<PeerHistories, 'flush'>
   metrics: Pick<P2pMetrics, 'observeScores'>
-  unbans: Pick<GaterMetrics, 'onPeerUnban' | 'onIpUnban'>
+  events: Pick<P2pEvents, 'emit'>
 }
 
 export interface Upkeep {
@@ -45,8 +45,8 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
   /** A ban that ran out is no ban, whether or not its peer comes back to find out. */
   const liftExpiredBans = (): void => {
     const { peers, ips } = access.lists.liftExpiredBans(clock.now())
-    for (const peer of peers) modules.unbans.onPeerUnban(peer, 'expired')
-    for (const _ of ips) modules.unbans.onIpUnban()
+    for (const peer of peers) modules.events.emit('unbanned', peer, 'expired')
+    for (const _ of ips) modules.events.emit('ipUnbanned')
     if (peers.length + ips.length === 0) return
     // The store itself tells of it.
     access.save().catch(() => {})
@@ -55,7 +55,7 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
     const connected = modules.connected()
     modules.appScores.decay(connected)
     liftExpiredBans()
-    modules.router.setCarrier(modules.carrier())
+    modules.router.setActiveTopic(modules.activeVersion())
     slots += 1
     if (slots % slotsPerInspection === 0) {
       modules.metrics.observeScores(connected.map(modules.scores.of))

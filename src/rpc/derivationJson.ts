@@ -22,6 +22,7 @@ export function derivationStatusToJson(status: DerivationStatus) {
       windowEndsAtL1Block: status.windowEndsAt ?? null,
     },
     engine: { isSyncing: status.engineIsSyncing, endpoint: endpointToJson(status.engineEndpoint) },
+    follows: status.follows ?? null,
     blobs: blobs === undefined ? null : { ...blobs, slot: blobs.slot ?? null },
     channels: record.channels.map((channel) => ({
       ...channel,

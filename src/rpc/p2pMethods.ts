@@ -1,7 +1,7 @@
 import { DecodeError } from '../lib/errors.ts'
 import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../lib/jsonRpc/types.ts'
-import type { P2pApi, PeerDump, PeerStats } from '../p2p/api.ts'
+import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { booleanParam, objectParam, optionalParam, type Param, textParam } from './params.ts'
 

@@ -1,7 +1,7 @@
 import { createRpcDispatcher, type RpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import type { Logger, RootLogger } from '../lib/logger.ts'
-import type { P2pApi } from '../p2p/api.ts'
+import type { P2pApi } from '../p2p/base/api.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { adminMethods } from './adminMethods.ts'
 import { type RpcMethod, toHandlers } from './method.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReqRespScores } from '../../src/p2p/api.ts'
+import type { ReqRespScores } from '../../src/p2p/base/api.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { envelopeFromJson, type GoPeer } from './goPeerProcess.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../src/lib/hex.ts'
-import { DEFAULT_DISCOVERY_OPTIONS } from '../../src/p2p/options.ts'
+import { DEFAULT_DISCOVERY_OPTIONS } from '../../src/p2p/base/options.ts'
 import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { expectFromGo, expectFromUs, meshed, setStage } from './goPeerSetup.ts'
 

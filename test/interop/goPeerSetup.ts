@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
-import { blocksTopic, type PayloadVersion } from '../../src/p2p/gossip/topics.ts'
-import type { P2pChain, P2pOptions } from '../../src/p2p/options.ts'
+import type { P2pChain, P2pOptions } from '../../src/p2p/base/options.ts'
+import { blocksTopic, type PayloadVersion } from '../../src/p2p/base/topics.ts'
 import { nodeInTest } from '../../src/p2p/testUtils/inTest.ts'
 import { recordRejections } from '../../src/p2p/testUtils/rejections.ts'
 import {

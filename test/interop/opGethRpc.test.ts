@@ -16,6 +16,7 @@ import {
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { createWebSocketRpcClient } from '../../src/lib/jsonRpc/webSocketClient.ts'
 import { freePort } from '../support/programs.ts'
 
 // The same chain in op-geth and in devium-geth: every call must be answered alike. Needs a binary of op-geth (1.14 or
@@ -34,12 +35,20 @@ const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
 
 type Call = readonly [method: string, ...params: unknown[]]
 
-let geth: { process: ChildProcess; eth: RpcClient; engine: RpcClient }
+let geth: { process: ChildProcess; eth: RpcClient; engine: RpcClient; wsUrl: string }
 let ours: ExecutionNode
 let emitter: Hex
 let head: Hex
 let directory: string
 let traced: Hex[]
+/** What both tell of while the last blocks are made. */
+let listeners: { mine: Listener; theirs: Listener } | undefined
+
+type Told = Record<'heads' | 'logs' | 'hashes' | 'transactions', unknown[]>
+interface Listener {
+  told: Told
+  close(): Promise<void>
+}
 
 /** Transactions with storage, memory, calls, a revert and a failure in them, mined by both. */
 async function mineTraced(build: () => Promise<unknown>): Promise<Hex[]> {
@@ -68,10 +77,12 @@ async function startOpGeth(path: string): Promise<typeof geth> {
   writeFileSync(files.genesis, JSON.stringify(recording.genesis))
   writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
   execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
-  const [http, auth] = [await freePort(), await freePort()]
+  const [http, auth, ws] = [await freePort(), await freePort(), await freePort()]
   const flags = [
     `--http.port=${http}`,
     `--authrpc.port=${auth}`,
+    '--ws',
+    `--ws.port=${ws}`,
     `--authrpc.jwtsecret=${files.jwt}`,
     '--datadir',
     files.data,
@@ -91,7 +102,32 @@ async function startOpGeth(path: string): Promise<typeof geth> {
     await delay(100)
   }
   const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, jwtSecret: TEST_JWT_SECRET })
-  return { process: child, eth, engine }
+  return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
+}
+
+/** Listens to all that there is to subscribe to. */
+async function listen(url: string): Promise<Listener> {
+  const client = createWebSocketRpcClient({ url })
+  const heard: Told = { heads: [], logs: [], hashes: [], transactions: [] }
+  const controller = new AbortController()
+  const subscribe = (list: unknown[], ...params: unknown[]) =>
+    client.subscribe(params, (content) => list.push(content), controller.signal)
+  const ended = [
+    subscribe(heard.heads, 'newHeads'),
+    subscribe(heard.logs, 'logs', {}),
+    subscribe(heard.hashes, 'newPendingTransactions'),
+    subscribe(heard.transactions, 'newPendingTransactions', true),
+  ]
+  // Whatever is asked after them is answered after them.
+  for (let count = 0; count < 5; count++) await client.request('eth_chainId', [])
+  return {
+    told: heard,
+    async close() {
+      controller.abort()
+      await Promise.all(ended)
+      await client.close()
+    },
+  }
 }
 
 /** What a caller sees; the wording after "invalid argument N" is each client's own. */
@@ -162,6 +198,7 @@ describe.skipIf(binary === undefined)(title, () => {
     ])
     await build()
     emitter = String((await ours.chain.receipts(ours.chain.head().hash))?.at(-1)?.contractAddress) as Hex
+    listeners = { mine: await listen(ours.wsUrl), theirs: await listen(geth.wsUrl) }
     const emit = signTransaction(KEY, { nonce: 2, to: emitter, data: fromHex(WORD), gasLimit: 100_000n })
     const tip = signTransaction(SECOND_KEY, { to: SENDER, value: 1n, maxPriorityFeePerGas: 5_000_000n })
     for (const { raw } of [emit, tip]) {
@@ -173,6 +210,7 @@ describe.skipIf(binary === undefined)(title, () => {
   })
 
   afterAll(async () => {
+    await Promise.all([listeners?.mine.close(), listeners?.theirs.close()])
     geth?.process.kill('SIGKILL')
     await Promise.all([geth?.eth.close(), geth?.engine.close(), ours?.close()])
     rmSync(directory, { recursive: true, force: true })
@@ -305,6 +343,106 @@ describe.skipIf(binary === undefined)(title, () => {
       const variants = [{}, { enableMemory: true }, { disableStack: true, disableStorage: true }, { limit: 3 }]
       await expectSame(variants.map((options): Call => ['debug_traceTransaction', hash, options]))
     }
+  })
+
+  it('traces of calls and of what they change', async () => {
+    const configs = [
+      { tracer: 'callTracer' },
+      { tracer: 'callTracer', tracerConfig: { withLog: true } },
+      { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+      { tracer: 'prestateTracer' },
+      { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
+      { tracer: 'prestateTracer', tracerConfig: { disableCode: true, disableStorage: true } },
+    ]
+    for (const config of configs) {
+      await expectSame(traced.map((hash): Call => ['debug_traceTransaction', hash, config]))
+      await expectSame([
+        ['debug_traceBlockByHash', head, config],
+        ['debug_traceBlockByNumber', '0x1', config],
+        ['debug_traceBlockByNumber', 'latest', config],
+        ['debug_traceCall', { from: SENDER, to: emitter, data: WORD, gas: '0x30000' }, 'latest', config],
+        ['debug_traceCall', { from: SENDER, to: NOBODY, value: '0x5', gas: '0x30000' }, '0x1', config],
+        ['debug_traceCall', { from: SENDER, data: '0x60fe5f5360015ff3', gas: '0x30000' }, 'latest', config],
+      ])
+    }
+    await expectSame([
+      ['debug_traceBlockByNumber', '0x1'],
+      ['debug_traceBlockByNumber', '0x0'],
+      ['debug_traceBlockByNumber', '0x99'],
+      ['debug_traceBlockByHash', WORD],
+      ['debug_traceTransaction', WORD],
+      ['debug_traceCall', { from: SENDER, to: emitter, data: WORD, gas: '0x30000' }, 'latest', {}],
+    ])
+    // Calls of every kind, one that nobody can pay, precompiles, a creation and a destruction.
+    const nested = (kind: string, value = '') => `5f5f5f5f${value}73${emitter.slice(2)}62018000${kind}50`
+    const code =
+      `0x${nested('f1', '5f')}${nested('f2', '5f')}${nested('f4')}${nested('fa')}${nested('f1', '69ffffffffffffffffffff')}5f5f5f5f600161ffff f150`.replaceAll(
+        ' ',
+        '',
+      )
+    const more = '5f5f5f5f60045afa5060015f535f60015f5ff05060015f5f5ff55033ff'
+    const overrides = { [NOBODY]: { code: `${code}${more}`, balance: '0x10' } }
+    const call = { from: SENDER, to: NOBODY, gas: '0x90000', value: '0x3' }
+    await expectSame(
+      configs.map((config): Call => ['debug_traceCall', call, 'latest', { ...config, stateOverrides: overrides }]),
+    )
+    await expectSame([
+      [
+        'debug_traceCall',
+        { to: NOBODY, gas: '0x30000' },
+        'latest',
+        { tracer: 'callTracer', stateOverrides: { [NOBODY]: { code: '0x5f5ffd' } } },
+      ],
+      [
+        'debug_traceCall',
+        { to: NOBODY, gas: '0x30000' },
+        'latest',
+        {
+          tracer: 'callTracer',
+          stateOverrides: {
+            [NOBODY]: { code: '0x7f08c379a0000000000000000000000000000000000000000000000000000000005f5260205ffd' },
+          },
+        },
+      ],
+    ])
+  })
+
+  it('calls in a block that is changed', async () => {
+    const opcodes = ['41', '42', '43', '44', '45', '48']
+    const changes = {
+      number: '0x123',
+      time: '0x7fffffff',
+      gasLimit: '0x1000',
+      feeRecipient: NOBODY,
+      prevRandao: WORD,
+      baseFeePerGas: '0x7',
+    }
+    for (const opcode of opcodes) {
+      const code = { [NOBODY]: { code: `0x${opcode}5f5260205ff3` } }
+      await expectSame([
+        ['eth_call', { to: NOBODY }, 'latest', code, changes],
+        ['eth_call', { from: SENDER, to: NOBODY, gasPrice: '0x77359400', gas: '0x10000' }, 'latest', code, changes],
+        ['eth_estimateGas', { to: NOBODY }, 'latest', code, changes],
+      ])
+    }
+    await expectSame([
+      ['eth_call', { to: NOBODY }, 'latest', {}, { withdrawals: [] }],
+      ['eth_call', { to: NOBODY }, 'latest', {}, { beaconRoot: WORD }],
+      ['eth_call', { to: NOBODY }, 'latest', { [NOBODY]: { code: '0x60014303405f5260205ff3' } }, { number: '0x3' }],
+    ])
+  })
+
+  it('tells subscribers the same', async () => {
+    const { mine, theirs } = listeners ?? {}
+    for (const listener of [mine, theirs]) {
+      const lengths = () => Object.values(listener?.told ?? {}).map(({ length }) => length)
+      await expect.poll(lengths).toEqual([2, 1, traced.length, traced.length])
+    }
+    // This geth tells also of the members that a header does not have, as null.
+    const heads = theirs?.told.heads.map((head) =>
+      Object.fromEntries(Object.entries(head ?? {}).filter(([, value]) => value !== null)),
+    )
+    expect(mine?.told).toEqual({ ...theirs?.told, heads })
   })
 
   it('logs, fees and the rest', async () => {

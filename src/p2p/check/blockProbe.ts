@@ -2,11 +2,11 @@ import type { Connection } from '@libp2p/interface'
 import { DecodeError } from '../../lib/errors.ts'
 import { decodePayloadEnvelope, payloadBlockHash } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { PayloadVersion } from '../gossip/topics.ts'
-import { readAll, writeAll } from '../streams.ts'
+import { decodeSnappyFrames } from '../base/snappyFrames.ts'
+import { readAll, writeAll } from '../base/streams.ts'
+import type { PayloadVersion } from '../base/topics.ts'
+import { MAX_RESPONSE_BYTES } from '../inspection/unpackBlock.ts'
 import { encodeRequest, RESULT } from '../sync/payloadByNumber.ts'
-import { decodeSnappyFrames } from '../sync/snappyFrames.ts'
-import { MAX_RESPONSE_BYTES } from '../sync/unpackBlock.ts'
 
 export type BlockAnswer =
   | { kind: 'block'; hash: string; bytes: number }

@@ -1,4 +1,4 @@
-import { PAYLOAD_VERSIONS } from '../gossip/topics.ts'
+import { PAYLOAD_VERSIONS } from '../base/topics.ts'
 
 /** What a peer's topics and protocols tell of the chains that it follows. */
 export interface ChainFacts {

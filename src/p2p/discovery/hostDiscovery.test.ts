@@ -8,7 +8,12 @@ import { UsageError } from '../../lib/errors.ts'
 import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type DiscoveryOptions, type P2pOptions } from '../options.ts'
+import {
+  DEFAULT_DISCOVERY_OPTIONS,
+  DEFAULT_P2P_OPTIONS,
+  type DiscoveryOptions,
+  type P2pOptions,
+} from '../base/options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { signedRecord } from '../testUtils/signedRecord.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
@@ -111,8 +116,9 @@ describe('discovery', () => {
     const b = await start({ bootnodes: [await enodeOf(boot, 'localhost')] })
     await until('a and b connected', () => isConnected(a, b) && isConnected(b, a))
 
-    const record = (await a.node.peers(true)).peers[b.node.peerId]
-    expect(record).toMatchObject({ ENR: await enrOf(b), chainID: 901, connectedness: 1 })
+    const record = async () => (await a.node.peers(true)).peers[b.node.peerId]
+    await until('the record', async () => (await record())?.ENR === (await enrOf(b)))
+    expect(await record()).toMatchObject({ chainID: 901, connectedness: 1 })
     expect(await a.node.discoveryTable()).toContain(await enrOf(boot))
     expect((await a.node.peerStats()).table).toBe((await a.node.discoveryTable()).length)
     const self = parseRecord(await enrOf(a))

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
-import { TokenBucket } from '../sync/tokenBucket.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
 
 export interface UdpSocket {
   /** The bound port, the same for both families. */

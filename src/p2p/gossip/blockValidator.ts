@@ -2,53 +2,14 @@ import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import { type Inspection, inspectMessage, type Question } from './inspection.ts'
-import { InspectionFailure } from './inspectionProcess.ts'
-import type { Unpacked } from './messageId.ts'
+import type { PayloadVersion } from '../base/topics.ts'
+import type { IgnoreReason, RejectReason, Verdict } from '../base/verdict.ts'
+import { type Inspection, inspectMessage, type ValidationContext } from '../inspection/inspection.ts'
+import { InspectionFailure } from '../inspection/inspectionProcess.ts'
+import type { Unpacked } from '../inspection/messageId.ts'
 import { MIN_MESSAGE_BYTES } from './params.ts'
 import type { SeenBlocks } from './seenBlocks.ts'
 import type { Signers } from './signers.ts'
-import type { PayloadVersion } from './topics.ts'
-
-/** Why a block is not accepted; stable names for logs, metrics and scores. */
-export type RejectReason =
-  | 'snappy-length'
-  | 'too-large'
-  | 'too-small'
-  | 'snappy-damaged'
-  | 'bad-signature'
-  | 'wrong-signer'
-  | 'bad-encoding'
-  | 'too-old'
-  | 'from-future'
-  | 'wrong-hash'
-  | 'withdrawals'
-  | 'blob-gas'
-  | 'beacon-root'
-  | 'withdrawals-root'
-  | 'too-many-at-height'
-export type IgnoreReason =
-  | 'no-signer-configured'
-  | 'already-seen'
-  // op-node passes it on, so whoever does is not to blame; no engine takes such a block.
-  | 'too-many-transactions'
-  // Of large messages, which are inspected by another process: too many at once, none in time, or it broke down.
-  | 'overloaded'
-  | 'timed-out'
-  | 'worker-failed'
-  // Our own fault, never the peer's, whose connection and score must not suffer for it.
-  | 'internal-error'
-
-export type Verdict =
-  | { result: 'accept'; envelope: PayloadEnvelope; signer: 'current' | 'previous' }
-  | { result: 'ignore'; reason: IgnoreReason; detail?: string; block?: BlockName }
-  | { result: 'reject'; reason: RejectReason; detail?: string; block?: BlockName }
-
-/** The block as its sender names it, once the payload is decoded. */
-export interface BlockName {
-  number: number
-  hash: Hex
-}
 
 export interface BlockValidatorModules {
   config: RollupConfig
@@ -64,12 +25,12 @@ export type BlockValidator = (version: PayloadVersion, unpacked: Unpacked) => Ve
 const MAX_FUTURE_S = 5
 
 /** What to ask of a message of this version that comes now. */
-export type Questions = (version: PayloadVersion) => Question
+export type ValidationContexts = (version: PayloadVersion) => ValidationContext
 
-export function createQuestions(
+export function createValidationContexts(
   modules: { config: RollupConfig; clock: Clock; signers: Pick<Signers, 'accepted'> },
   options: { maxAgeS: number },
-): Questions {
+): ValidationContexts {
   const { config, clock, signers } = modules
   return (version) => {
     const now = unixSeconds(clock)
@@ -89,7 +50,7 @@ export function createQuestions(
  */
 export function createBlockValidator(modules: BlockValidatorModules, options: { maxAgeS: number }): BlockValidator {
   const { config, clock, signers, seen } = modules
-  const questions = createQuestions(modules, options)
+  const contexts = createValidationContexts(modules, options)
 
   const judge: BlockValidator = (version, unpacked) => {
     if (!unpacked.ok) return reject(unpacked.reason)
@@ -99,7 +60,7 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
     }
     if (unpacked.data.length < MIN_MESSAGE_BYTES) return reject('too-small', `${unpacked.data.length} bytes`)
     if (!signers.configured()) return ignore('no-signer-configured')
-    return judgeInspected(version, inspectMessage(unpacked.data, questions(version)))
+    return judgeInspected(version, inspectMessage(unpacked.data, contexts(version)))
   }
 
   const judgeInspected = (version: PayloadVersion, inspection: Inspection): Verdict => {

@@ -14,11 +14,6 @@ const LIBRARY_MS = 0.05
 export interface FairTurns {
   /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
   take(): Promise<void> | undefined
-  /**
-   * For work that has had its turn and goes on after a wait: the library names all messages of a packet before it judges
-   * the first. Comes before what has not begun; undefined: go on now.
-   */
-  goOn(): Promise<void> | undefined
   /** Does a part of the work, and counts its time until it returns. */
   measure<T>(work: () => T): T
 }
@@ -28,8 +23,6 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
   let isCounting = false
   let waiting = 0
   let tail: Promise<void> = Promise.resolve()
-  let begun = 0
-  let begunTail: Promise<void> = Promise.resolve()
 
   const hasTime = (): boolean => spentMs < BUDGET_MS
   const spend = (ms: number): void => {
@@ -50,14 +43,6 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
       tail = tail.then(nextTurn)
       return tail.then(() => {
         waiting -= 1
-      })
-    },
-    goOn() {
-      if (hasTime() && begun === 0) return undefined
-      begun += 1
-      begunTail = begunTail.then(nextTurn)
-      return begunTail.then(() => {
-        begun -= 1
       })
     },
     measure(work) {

@@ -2,7 +2,7 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import type { P2pOptions } from '../options.ts'
+import type { P2pOptions } from '../base/options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
@@ -51,10 +51,12 @@ describe('a newcomer', () => {
 
 const OTHERWISE: Naming = { dialect: 'without-topic', nameOf: (id) => Uint8Array.of((id[0] ?? 0) + 100) }
 
+type OutboundStream = { close(): Promise<void>; rawStream: { status: string; addEventListener(): void } }
+
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[], naming?: Naming, tellable = [2, 1], { perSecond = 1 } = {}) {
+function setUp(connected: string[], naming?: Naming, history = [2, 1], { perSecond = 1 } = {}) {
   const clock = new ManualClock(0)
-  const cached = tellable.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
+  const cached = history.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
   const told: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
   /** First bytes of the ids that each RPC told of. */
@@ -65,18 +67,21 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1], { perSec
   const closed: string[] = []
   const idOf = (id: string) => ({ toString: () => id }) as PeerId
   const connection = (id: string): Connection => ({ remotePeer: idOf(id), status: 'open' }) as Connection
-  const listeners = new Map<string, () => void>()
+  type Listener = (event: CustomEvent<{ peerId: PeerId }>) => void
+  const listeners = new Map<string, Listener>()
   const gossip = {
     peers: new Map(connected.map((id) => [id, idOf(id)])),
     topics: new Map<string, Set<string>>(),
-    streamsOutbound: new Map<string, { close(): Promise<void>; rawStream: { status: string } }>(),
+    streamsOutbound: new Map<string, OutboundStream>(),
     async createOutboundStream(peerId: PeerId, _connection: Connection) {
       const id = peerId.toString()
       await new Promise<void>((resolve) => waiting.set(id, resolve))
       opened.push(id)
-      gossip.streamsOutbound.set(id, { close: async () => void closed.push(id), rawStream: { status } })
+      gossip.streamsOutbound.set(id, {
+        close: async () => void closed.push(id),
+        rawStream: { status, addEventListener: () => {} },
+      })
     },
-    handlePeerReadStreamError() {},
     removePeer: () => {},
     pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void told.push([id, ihave]),
     sendRpc: () => {
@@ -84,15 +89,17 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1], { perSec
       carried = told.length
       return true
     },
-    addEventListener: (type: string, listener: () => void) => listeners.set(type, listener),
+    addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
   }
-  const streams = manageGossipStreams(gossip, {
+  const streams = manageGossipStreams(gossip, gossip, {
+    onSlowReader: () => {},
     clock,
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
     naming: async () => naming,
-    tellable: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
+    history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
+  gossip.createOutboundStream = streams.createOutboundStream(gossip.createOutboundStream)
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const answer = async (id: string, opensAs = 'open') => {
     await settled()
@@ -112,7 +119,8 @@ function setUp(connected: string[], naming?: Naming, tellable = [2, 1], { perSec
     connection,
     idOf,
     answer,
-    heartbeat: () => listeners.get('gossipsub:heartbeat')?.(),
+    heartbeat: () =>
+      listeners.get('gossipsub:heartbeat')?.(new CustomEvent('heartbeat', { detail: { peerId: idOf('') } })),
   }
 }
 

@@ -1,29 +1,21 @@
-import type { Connection, PeerId } from '@libp2p/interface'
+import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { checkGossipMembers } from './gossipInternals.ts'
+import type { Around, CachedName, GossipInternals } from './adapter.ts'
 import type { Naming } from './naming.ts'
-import type { CachedName } from './tellableBlocks.ts'
 
-/** What is touched of the library's class here. */
-interface StreamInternals {
-  readonly peers: Map<string, PeerId>
-  /** Topic → subscribed peers. */
-  readonly topics: Map<string, Set<string>>
-  readonly streamsOutbound: Map<string, { close(): Promise<void>; readonly rawStream: { readonly status: string } }>
-  /** Called for one peer after the other, each when the one before is done. */
-  createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
-  /** By default the peer is forgotten, with its subscriptions, when any inbound stream of it ends with an error. */
-  handlePeerReadStreamError(error: Error, peerId: PeerId): void
-  removePeer(peerId: PeerId): void
-  pushGossip(peerId: string, ihave: { topicID: string; messageIDs: Uint8Array[] }): void
-  sendRpc(peerId: string, rpc: { subscriptions: []; messages: [] }): boolean
+type StreamInternals = Pick<GossipInternals, 'peers' | 'topics' | 'streamsOutbound'> &
+  Pick<GossipInternals, 'createOutboundStream' | 'removePeer' | 'pushGossip' | 'sendRpc'>
+
+/** What the library's service tells. */
+export interface GossipNews {
   addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   addEventListener(type: 'gossipsub:heartbeat', listener: () => void): void
 }
 
 /** Keeps a gossip stream to every connected peer, whatever becomes of its connections. */
 export interface GossipStreams {
+  createOutboundStream: Around<GossipInternals, 'createOutboundStream'>
   /** The peer has one more connection: what is sent to it goes there, as the others may be dead. */
   moveTo(connection: Connection): void
   /** The peer has one connection less. */
@@ -52,7 +44,8 @@ const TOLD_OTHERS_AGE_S = 5
 const TOLD_OTHERS_MOST = 8
 
 export function manageGossipStreams(
-  gossip: object,
+  target: StreamInternals,
+  news: GossipNews,
   modules: {
     clock: Clock
     logger: Logger
@@ -60,38 +53,37 @@ export function manageGossipStreams(
     /** Undefined when nothing is known of how the peer names messages. */
     naming(peerId: PeerId): Promise<Naming | undefined>
     /** What a newcomer may have missed, newest first; where it is given, up to that age only. */
-    tellable(maxAgeS?: number): CachedName[]
+    history(maxAgeS?: number): CachedName[]
+    /** It leaves more unread than we keep for it. */
+    onSlowReader(peerId: string): void
   },
 ): GossipStreams {
-  const target = streamInternals(gossip)
   const { logger } = modules
   const openConnection = (peerId: PeerId): Connection | undefined =>
     modules.connectionsOf(peerId).findLast((connection) => connection.status === 'open')
 
-  /**
-   * A peer that has come back on a new connection has told its subscriptions there, once; the end of the dead one must
-   * not wipe them out. A peer without connection is removed by the library's own disconnect handler.
-   */
-  const forget = target.handlePeerReadStreamError.bind(target)
-  target.handlePeerReadStreamError = (error, peerId) => {
-    if (openConnection(peerId) === undefined) forget(error, peerId)
-  }
-
   /** Peers whose stream is being opened, each on its own: one that does not answer must not keep the others waiting. */
   const opening = new Map<string, Promise<void>>()
-  const create = target.createOutboundStream.bind(target)
-  target.createOutboundStream = async (peerId, connection) => {
+  const createOutboundStream: GossipStreams['createOutboundStream'] = (create) => async (peerId, connection) => {
     const id = peerId.toString()
-    const before = opening.get(id) ?? Promise.resolve()
-    const done = before
-      .then(() => create(peerId, connection))
-      .then(() => {
-        // It may have ended before the library listened for that: kept, it would stand in the way of every other.
-        const status = target.streamsOutbound.get(id)?.rawStream.status
-        if (status !== undefined && status !== 'open' && status !== 'closing') target.streamsOutbound.delete(id)
-        if (opening.get(id) === done) opening.delete(id)
-        void greet(id)
-      })
+    const earlier = opening.get(id) ?? Promise.resolve()
+    const open = async (): Promise<void> => {
+      const before = target.streamsOutbound.get(id)
+      await create(peerId, connection)
+      const rawStream = target.streamsOutbound.get(id)?.rawStream
+      if (rawStream !== undefined && rawStream !== before?.rawStream) {
+        rawStream.addEventListener('close', ({ error }: StreamCloseEvent) => {
+          if (error?.name === 'StreamBufferError') modules.onSlowReader(id)
+        })
+      }
+      // It may have ended before the library listened for that: kept, it would stand in the way of every other.
+      if (rawStream !== undefined && rawStream.status !== 'open' && rawStream.status !== 'closing') {
+        target.streamsOutbound.delete(id)
+      }
+      if (opening.get(id) === done) opening.delete(id)
+      void greet(id)
+    }
+    const done = earlier.then(open)
     opening.set(id, done)
   }
 
@@ -121,11 +113,11 @@ export function manageGossipStreams(
       target.sendRpc(id, { subscriptions: [], messages: [] })
     }
     if (naming.dialect === 'without-topic') {
-      const latest = modules.tellable(TOLD_OTHERS_AGE_S).slice(0, TOLD_OTHERS_MOST)
+      const latest = modules.history(TOLD_OTHERS_AGE_S).slice(0, TOLD_OTHERS_MOST)
       for (const message of latest.reverse()) tell([message])
       return
     }
-    const [newest, ...older] = modules.tellable()
+    const [newest, ...older] = modules.history()
     // With the newest the peer knows what it lacks, and may ask for that by number; each older one fits onto the one before.
     const left = newest === undefined ? [] : [newest, ...older.reverse()]
     let held = new Set(left)
@@ -136,11 +128,11 @@ export function manageGossipStreams(
       await sleep(modules.clock, count * TOLD_EVERY_MS)
       if (target.streamsOutbound.get(id) !== stream) return
       // It is not to ask for one that is gone meanwhile.
-      held = new Set(modules.tellable())
+      held = new Set(modules.history())
       count = TOLD_AT_ONCE
     }
   }
-  target.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
+  news.addEventListener('subscription-change', ({ detail }) => void greet(detail.peerId.toString()))
 
   const reopen = (peerId: PeerId, connection: Connection): void => {
     logger.debug('Opening a gossip stream again', { peer: peerId.toString() })
@@ -152,12 +144,13 @@ export function manageGossipStreams(
     const connection = openConnection(peerId)
     if (connection !== undefined) reopen(peerId, connection)
   }
-  target.addEventListener('gossipsub:heartbeat', () => {
+  news.addEventListener('gossipsub:heartbeat', () => {
     for (const id of target.peers.keys()) repair(id)
     for (const id of greeted.keys()) if (!target.peers.has(id)) greeted.delete(id)
   })
 
   return {
+    createOutboundStream,
     moveTo(connection) {
       const peerId = connection.remotePeer
       const id = peerId.toString()
@@ -173,12 +166,4 @@ export function manageGossipStreams(
       if (peerId !== undefined) target.removePeer(peerId)
     },
   }
-}
-
-function streamInternals(gossip: object): StreamInternals {
-  checkGossipMembers(gossip, {
-    map: ['peers', 'topics', 'streamsOutbound'],
-    function: ['createOutboundStream', 'handlePeerReadStreamError', 'removePeer', 'pushGossip', 'sendRpc'],
-  })
-  return gossip as StreamInternals
 }

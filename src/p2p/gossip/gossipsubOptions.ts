@@ -1,6 +1,5 @@
 import { type GossipsubOpts, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
-import type { P2pOptions } from '../options.ts'
-import type { GossipScoring } from '../score/scoreParams.ts'
+import type { P2pOptions } from '../base/options.ts'
 import {
   GOSSIP_PARAMS,
   MAX_INBOUND_GOSSIP_STREAMS,
@@ -8,6 +7,7 @@ import {
   MAX_TOPIC_BYTES_PER_PEER,
   RPC_LIMITS,
 } from './params.ts'
+import type { GossipScoring } from './scoreParams.ts'
 
 /** op-node's parameters in the library's names; messages without author, sequence number and signature. */
 export function gossipsubOptions(

@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PeerId } from '@libp2p/interface'
-import { peerIdFromString } from '@libp2p/peer-id'
 import { describe, expect, it } from 'vitest'
-import { compressSnappy } from '../snappyBlock.ts'
+import { compressSnappy } from '../base/snappyBlock.ts'
+import { blocksTopic } from '../base/topics.ts'
+import { identifyMessage, unpackMessage } from '../inspection/messageId.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
-import { gossipInternals } from './gossipInternals.ts'
+import { gossipInternals } from './adapter.ts'
 import { createIdDialects, idText } from './idDialects.ts'
-import { identifyMessage, unpackMessage } from './messageId.ts'
 import { speakBothDialects } from './speakBothDialects.ts'
-import { blocksTopic } from './topics.ts'
 
 const id = (n: number) => new Uint8Array(20).fill(n)
 
 describe('createIdDialects', () => {
-  const message = { withTopic: id(1), withoutTopic: id(2) }
+  const message = { id: id(1), idWithoutTopic: id(2) }
 
   it('knows a valid message by both ids', () => {
     const dialects = createIdDialects()
@@ -47,15 +45,15 @@ describe('createIdDialects', () => {
     const dialects = createIdDialects(() => nowMs)
     dialects.learnMessage(message)
     nowMs = 65_000
-    dialects.learnMessage({ withTopic: id(3), withoutTopic: id(4) })
+    dialects.learnMessage({ id: id(3), idWithoutTopic: id(4) })
     expect(dialects.nameInside(id(2))).toBe(idText(id(1)))
     nowMs = 131_000
-    dialects.learnMessage({ withTopic: id(5), withoutTopic: id(6) })
+    dialects.learnMessage({ id: id(5), idWithoutTopic: id(6) })
     nowMs = 197_000
-    dialects.learnMessage({ withTopic: id(7), withoutTopic: id(8) })
+    dialects.learnMessage({ id: id(7), idWithoutTopic: id(8) })
     expect(dialects.nameInside(id(2))).toBe(idText(id(2)))
     for (let n = 0; n < 20_000; n++) {
-      dialects.learnMessage({ withTopic: Buffer.from(`a${n}`), withoutTopic: Buffer.from(`b${n}`) })
+      dialects.learnMessage({ id: Buffer.from(`a${n}`), idWithoutTopic: Buffer.from(`b${n}`) })
     }
     expect(dialects.nameInside(Buffer.from('b0'))).toBe('b0')
     expect(dialects.nameInside(Buffer.from('b19999'))).toBe('a19999')
@@ -107,43 +105,39 @@ describe('a peer outside the mesh', () => {
 })
 
 describe('speakBothDialects', () => {
-  const peer = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
-  const names = { withTopic: id(1), withoutTopic: id(2) }
+  const names = { id: id(1), idWithoutTopic: id(2) }
   /** The members that it works on; what the library would do with them is recorded. */
   function setUp() {
     const sent: [string[], unknown][] = []
     const gossiped: [string, Uint8Array[]][] = []
     const target = {
       gossipTracer: { promises: new Map<string, Map<string, number>>(), deliverMessage: (_id: string) => {} },
-      peers: new Map<string, PeerId>(),
-      heartbeatTicks: 0,
       idontwants: new Map<string, Map<string, number>>(),
-      handleIHave: (_peer: string, ihave: { messageIDs: Uint8Array[] }[]) => ihave,
-      handleIdontwant: () => {},
-      pushGossip: (peer: string, ihave: { messageIDs: Uint8Array[] }) => {
-        gossiped.push([peer, ihave.messageIDs])
-      },
-      sendRpcInBatch: (peers: Set<string>, rpc: { control?: { idontwant?: { messageIDs: Uint8Array[] }[] } }) => {
-        sent.push([[...peers], rpc.control?.idontwant?.[0]?.messageIDs])
-      },
     }
     const delivered: string[] = []
     target.gossipTracer.deliverMessage = (text) => delivered.push(text)
     const dialects = createIdDialects()
-    return { target, dialects, hooks: speakBothDialects(target, dialects), sent, gossiped, delivered }
+    const hooks = speakBothDialects(target, dialects)
+    const tellOf = hooks.pushGossip((peer, { messageIDs }) => void gossiped.push([peer, messageIDs]))
+    const pushGossip = (peer: string, ids: Uint8Array[]) => tellOf(peer, { topicID: 'topic', messageIDs: ids })
+    const sendRpcInBatch = hooks.sendRpcInBatch(
+      (peers, rpc) => void sent.push([[...peers], rpc.control?.idontwant?.[0]?.messageIDs]),
+    )
+    const hear = (peer: string, ids: Uint8Array[]) => hooks.hear(peer, { ihave: [{ messageIDs: ids }], idontwant: [] })
+    return { target, dialects, hooks, sent, gossiped, delivered, pushGossip, sendRpcInBatch, hear }
   }
 
   it('tells each peer in its own form what it has and does not want', () => {
-    const { target, dialects, hooks, sent, gossiped } = setUp()
+    const { dialects, hooks, sent, gossiped, pushGossip, sendRpcInBatch } = setUp()
     dialects.setDialect('kona', 'without-topic')
     hooks.onIdentified(names)
-    target.pushGossip('kona', { messageIDs: [id(1)] })
-    target.pushGossip('op', { messageIDs: [id(1)] })
+    pushGossip('kona', [id(1)])
+    pushGossip('op', [id(1)])
     expect(gossiped).toEqual([
       ['kona', [id(2)]],
       ['op', [id(1)]],
     ])
-    target.sendRpcInBatch(new Set(['op', 'kona']), { control: { idontwant: [{ messageIDs: [id(1)] }] } })
+    sendRpcInBatch(new Set(['op', 'kona']), { control: { idontwant: [{ messageIDs: [id(1)] }] } })
     expect(sent).toEqual([
       [['op'], [id(1)]],
       [['kona'], [id(2)]],
@@ -156,73 +150,15 @@ describe('speakBothDialects', () => {
     expect(delivered).toEqual([idText(id(2))])
     expect(dialects.dialectOf('kona')).toBe('without-topic')
   })
-  it('needs no id without topic while every peer is known to use the other, and owes nothing', async () => {
-    const { target, dialects, hooks } = setUp()
-    expect(hooks.needsBoth()).toBe(false)
-    target.peers.set('op', peer)
-    expect(hooks.needsBoth()).toBe(true)
-    hooks.onIdentified(names)
-    target.handleIHave('op', [{ messageIDs: [id(1)] }])
-    target.heartbeatTicks += 1
-    expect(hooks.needsBoth()).toBe(false)
-    target.gossipTracer.promises.set(idText(id(9)), new Map([['op', 1]]))
-    expect(hooks.needsBoth()).toBe(true)
-    target.gossipTracer.promises.clear()
-    expect(hooks.needsBoth()).toBe(false)
-    target.peers.set('kona', peer)
-    expect(hooks.needsBoth()).toBe(true)
-    dialects.setDialect('kona', 'without-topic')
-    target.heartbeatTicks += 1
-    expect(hooks.needsBoth()).toBe(true)
-    target.peers.delete('kona')
-    expect(hooks.needsBoth()).toBe(false)
-  })
-  it('makes up for the second ids of the last valid messages when a peer comes that may use them', () => {
-    const { target, dialects, hooks, gossiped } = setUp()
-    const data = compressSnappy(Buffer.from('block'))
-    const { id: withTopic, idWithoutTopic } = identifyMessage('topic', data, unpackMessage(data))
-    hooks.onIdentified({ withTopic, withoutTopic: undefined })
-    hooks.onValid({ withTopic, withoutTopic: undefined }, { topic: 'topic', data })
-    expect(dialects.nameInside(idWithoutTopic ?? id(0))).not.toBe(idText(withTopic))
-    dialects.setDialect('kona', 'without-topic')
-    target.peers.set('kona', peer)
-    target.pushGossip('kona', { messageIDs: [withTopic] })
-    expect(gossiped).toEqual([['kona', [idWithoutTopic]]])
-    expect(dialects.nameInside(idWithoutTopic ?? id(0))).toBe(idText(withTopic))
-  })
-  it('makes up for no more of them than take little time, the last one however large it is', () => {
-    const { target, dialects, hooks } = setUp()
-    const messages = [5_000_000, 3_000_000, 4_000_000, 10_000_000].map((bytes) => {
-      const data = compressSnappy(new Uint8Array(bytes))
-      return { data, ...identifyMessage('topic', data, unpackMessage(data)) }
-    })
-    const explained = (): number[] => {
-      target.peers.set('kona', peer)
-      expect(hooks.needsBoth()).toBe(true)
-      target.peers.delete('kona')
-      return messages.flatMap(({ id: withTopic, idWithoutTopic }, index) =>
-        dialects.nameInside(idWithoutTopic ?? id(0)) === idText(withTopic) ? [index] : [],
-      )
-    }
-    const add = (index: number): void => {
-      const { id: withTopic, data } = messages[index] ?? { id: id(0), data: new Uint8Array(0) }
-      expect(hooks.needsBoth()).toBe(false)
-      hooks.onValid({ withTopic, withoutTopic: undefined }, { topic: 'topic', data })
-    }
-    for (const index of [0, 1, 1, 2]) add(index)
-    expect(explained()).toEqual([1, 2])
-    for (const index of [0, 3]) add(index)
-    expect(explained()).toEqual([1, 2, 3])
-  })
   it('remembers who did not want a message before it came', () => {
-    const { target, dialects, hooks } = setUp()
+    const { target, dialects, hooks, hear } = setUp()
     const unwanted = new Map([[idText(id(2)), 7]])
     target.idontwants.set('kona', unwanted)
-    hooks.onValid(names, { topic: 'topic', data: new Uint8Array(1) })
+    hooks.onValid(names)
     expect(unwanted.get(idText(id(1)))).toBe(7)
     expect(dialects.dialectOf('kona')).toBe('without-topic')
     dialects.setDialect('kona', 'with-topic')
-    target.handleIHave('kona', [{ messageIDs: [id(2)] }])
+    hear('kona', [id(2)])
     expect(dialects.dialectOf('kona')).toBe('without-topic')
   })
 })

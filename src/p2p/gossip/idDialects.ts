@@ -1,14 +1,8 @@
 import { LruMap } from '../../lib/lruMap.ts'
-import type { IdDialect } from './messageId.ts'
+import type { IdDialect, MessageNames } from '../inspection/messageId.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
-/** Both names of one message; texts are those of `idText`. */
-export interface MessageNames {
-  withTopic: Uint8Array
-  /** Undefined while nobody is about who could use it. */
-  withoutTopic: Uint8Array | undefined
-}
-
+/** An id as text, as the library keeps it. */
 export const idText = (id: Uint8Array): string =>
   Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1')
 
@@ -49,14 +43,14 @@ export function createIdDialects(now: () => number = Date.now): IdDialects {
   const setDialect = (peerId: string, dialect: IdDialect): void => {
     peers.set(peerId, dialect)
   }
-  const learnNames = ({ withTopic, withoutTopic }: MessageNames): void => {
-    if (withoutTopic !== undefined) withoutTopicOf.set(idText(withTopic), withoutTopic)
+  const learnNames = ({ id, idWithoutTopic }: MessageNames): void => {
+    withoutTopicOf.set(idText(id), idWithoutTopic)
   }
   return {
     learnNames,
     learnMessage(names) {
       learnNames(names)
-      if (names.withoutTopic !== undefined) insideOf.set(idText(names.withoutTopic), idText(names.withTopic))
+      insideOf.set(idText(names.idWithoutTopic), idText(names.id))
     },
     nameInside(id) {
       const text = idText(id)

@@ -1,6 +1,6 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
-import type { StreamListening } from '../streams.ts'
-import { createFrameAssembler, FrameError } from './frameAssembler.ts'
+import { createFrameAssembler, FrameError } from '../base/frameAssembler.ts'
+import type { StreamListening } from '../base/streams.ts'
 
 /** What reading frames needs of a stream. */
 export type FrameStream = StreamListening & Pick<Stream, 'abort' | 'close'>

@@ -1,11 +1,12 @@
 import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { describe, expect, it } from 'vitest'
+import { blocksTopic } from '../base/topics.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
-import { gossipScoring } from '../score/scoreParams.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { CHAIN_ID } from '../testUtils/testChain.ts'
+import { replace } from './adapter.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
-import { blocksTopic } from './topics.ts'
+import { gossipScoring } from './scoreParams.ts'
 
 /** Gossipsub's own score keeper under our parameters, with eleven peers. */
 function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[] = []): Set<number> {
@@ -14,7 +15,7 @@ function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[]
     { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
   )
   const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
-  countIpv6Networks(score, params.IPColocationFactorWhitelist)
+  replace(score, 'addIP', countIpv6Networks(params.IPColocationFactorWhitelist))
   const peers = Array.from({ length: 11 }, (_, n) => `peer${n}`)
   for (const [n, peer] of peers.entries()) {
     score.addPeer(peer)

@@ -1,16 +1,12 @@
 import { normalizeCidr, parseIp } from '../../lib/ipNet.ts'
-import type { GossipInternals } from './gossipInternals.ts'
+import type { Around, ScoreInternals } from './adapter.ts'
 
 /**
  * Counts an IPv6 peer at its /64 as well as at its address, as go-libp2p-pubsub does and the library does not: whoever
  * has one address of such a network has them all.
  */
-export function countIpv6Networks(
-  score: Pick<GossipInternals['score'], 'addIP'>,
-  exempt: Pick<ReadonlySet<string>, 'has'>,
-): void {
-  const addIP = score.addIP.bind(score)
-  score.addIP = (peerId, ip) => {
+export function countIpv6Networks(exempt: Pick<ReadonlySet<string>, 'has'>): Around<ScoreInternals, 'addIP'> {
+  return (addIP) => (peerId, ip) => {
     addIP(peerId, ip)
     const network = exempt.has(ip) ? undefined : ipv6Network(ip)
     if (network !== undefined) addIP(peerId, network)

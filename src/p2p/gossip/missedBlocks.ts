@@ -1,6 +1,6 @@
-import { MISSED_AFTER_HEARTBEATS } from '../score/topicScores.ts'
-import type { GossipInternals } from './gossipInternals.ts'
+import type { GossipInternals } from './adapter.ts'
 import { idText } from './idDialects.ts'
+import { MISSED_AFTER_HEARTBEATS } from './topicScores.ts'
 
 /**
  * A block that `from` has brought, and that mesh peers said long before they have: counted where gossipsub counts what

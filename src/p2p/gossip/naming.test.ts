@@ -24,7 +24,7 @@ describe('namingOf', () => {
 
   it('goes by the protocols of a peer that has said nothing, and tells only names that are known', async () => {
     const dialects = createIdDialects()
-    dialects.learnMessage({ withTopic: known, withoutTopic: other })
+    dialects.learnMessage({ id: known, idWithoutTopic: other })
     expect(await namingOf(dialects, 'silent', async () => [])).toBeUndefined()
     const opNode = await namingOf(dialects, 'op-node', async () => [plain])
     expect([known, unknown].map((id) => opNode?.nameOf(id))).toEqual([known, unknown])

@@ -1,5 +1,5 @@
+import type { IdDialect } from '../inspection/messageId.ts'
 import type { IdDialects } from './idDialects.ts'
-import type { IdDialect } from './messageId.ts'
 
 /** How a peer names messages. */
 export interface Naming {

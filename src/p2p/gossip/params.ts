@@ -1,7 +1,5 @@
 import { MAX_CONTROL_MESSAGES } from './rpcShape.ts'
 
-/** Largest RPC container, and largest message after unpacking (specs: rollup-node-p2p, "Gossip parameters"). */
-export const MAX_GOSSIP_BYTES = 10 * 1024 * 1024
 /** A signature and one byte: nothing shorter is looked at. */
 export const MIN_MESSAGE_BYTES = 66
 

@@ -5,7 +5,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { encodePayloadEnvelope, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import { P2pError } from '../errors.ts'
+import { P2pError } from '../base/errors.ts'
 import type { BlockSigner } from '../signer/blockSigner.ts'
 import type { GossipRouter } from './router.ts'
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { Verdict } from './blockValidator.ts'
-import type { PayloadVersion } from './topics.ts'
+import type { P2pEvents } from '../base/events.ts'
 
 /** A wrong clock or a wrong signer address shows here first, and strangers must not fill the log. */
 const QUIET_MS = 60_000
@@ -10,14 +9,16 @@ const QUIET_MS = 60_000
  * Writes what was not accepted: rejections and faults of our own at most once a minute for operators to see, everything at
  * debug level.
  */
-export function createRejectionLog(modules: { logger: Logger; clock: Clock }) {
-  const { logger, clock } = modules
+export function logRejections(
+  events: Pick<P2pEvents, 'on'>,
+  { logger, clock }: { logger: Logger; clock: Clock },
+): void {
   const silence = new Map<string, { untilMs: number; dropped: number }>()
 
-  return (from: string, version: PayloadVersion, verdict: Verdict): void => {
+  events.on('verdict', (peer, version, verdict) => {
     if (verdict.result === 'accept') return
     const { block, ...outcome } = verdict
-    const fields = { peer: from, version, ...outcome, number: block?.number, hash: block?.hash }
+    const fields = { peer, version, ...outcome, number: block?.number, hash: block?.hash }
     if (verdict.result === 'ignore' && verdict.reason !== 'internal-error') {
       logger.debug('Block from gossip not accepted', fields)
       return
@@ -31,5 +32,5 @@ export function createRejectionLog(modules: { logger: Logger; clock: Clock }) {
     }
     silence.set(verdict.reason, { untilMs: nowMs + QUIET_MS, dropped: 0 })
     logger.warn('Block from gossip not accepted', { ...fields, more: quiet?.dropped || undefined })
-  }
+  })
 }

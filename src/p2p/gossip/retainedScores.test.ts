@@ -2,10 +2,11 @@ import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
 import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
-import { gossipScoring } from '../score/scoreParams.ts'
+import { replace } from './adapter.ts'
 import { MAX_GONE, retainScores, savedCounters } from './retainedScores.ts'
-import { blocksTopic, PAYLOAD_VERSIONS } from './topics.ts'
+import { gossipScoring } from './scoreParams.ts'
 
 const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
 const TOPIC = topics.get(3) ?? ''
@@ -22,10 +23,14 @@ function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheV
   const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs })
   const left: [string, number | undefined, number | undefined][] = []
   const penaltyOf = (peerId: string) => score.peerStats.get(peerId)?.behaviourPenalty
-  const retained = retainScores({ score }, (peerId) => {
-    const before = penaltyOf(peerId)
-    return () => left.push([peerId, before, penaltyOf(peerId)])
+  let before: number | undefined
+  const retained = retainScores(score, (what, peerId) => {
+    if (what === 'leaving') before = penaltyOf(peerId)
+    else left.push([peerId, before, penaltyOf(peerId)])
   })
+  replace(score, 'addPeer', retained.replacements.addPeer)
+  replace(score, 'removePeer', retained.replacements.removePeer)
+  replace(score, 'graft', retained.replacements.graft)
   return { score, retained, left, topics: Object.keys(params.topics) }
 }
 

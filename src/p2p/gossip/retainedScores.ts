@@ -1,4 +1,4 @@
-import type { GossipInternals, PeerCounters, TopicCounters } from './gossipInternals.ts'
+import type { PeerCounters, Replacements, ScoreInternals, TopicCounters } from './adapter.ts'
 
 /** What gossipsub counted of a peer on one topic. Time in the mesh in milliseconds; 0 when it was in none. */
 export type SavedTopic = Pick<
@@ -13,6 +13,8 @@ export interface SavedCounters {
 }
 
 export interface RetainedScores {
+  /** What the score keeper is given instead of its own. */
+  readonly replacements: Replacements['retained']
   /**
    * As if the peer had been here before and left: it finds its counters again when it connects within `forMs`. On
    * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
@@ -24,7 +26,7 @@ export interface RetainedScores {
   forgive(peerId: string): void
 }
 
-type Scored = Pick<GossipInternals, 'score'>
+type Scored = Pick<ScoreInternals, 'peerStats' | 'params' | 'scoreCache' | 'removeIP'>
 
 /** Peers that are gone and remembered by the library: all are gone through every slot, and new identities cost nothing. */
 export const MAX_GONE = 2_000
@@ -49,9 +51,9 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
 /**
  * Gossipsub keeps the bad score of a peer that leaves so that coming back does not wipe it out, but release 17.1 starts
  * a peer that comes back anew all the same (go-libp2p-pubsub does not). This gives it its counters back.
- * `onLeave` runs around the peer's removal: once before, and what it returns after.
+ * `leaving` is told before a peer's counters are settled, `left` after that.
  */
-export function retainScores({ score }: Scored, onLeave: (peerId: string) => () => void): RetainedScores {
+export function retainScores(score: Scored, tell: (what: 'leaving' | 'left', peerId: string) => void): RetainedScores {
   const meshTimes = new Map<string, Map<string, number>>()
   /** Counters of peers that committed an offence. */
   const offended = new WeakSet<PeerCounters>()
@@ -97,52 +99,52 @@ export function retainScores({ score }: Scored, onLeave: (peerId: string) => () 
     }
   }
 
-  const addPeer = score.addPeer.bind(score)
-  score.addPeer = (peerId) => {
-    gone.delete(peerId)
-    const before = score.peerStats.get(peerId)
-    // It may come from elsewhere now; the library adds the IP of the new connection.
-    for (const ip of before?.knownIPs ?? []) score.removeIP(peerId, ip)
-    addPeer(peerId)
-    const now = score.peerStats.get(peerId)
-    // Its time is over: of a peer from before the start, that in the mesh is, too.
-    if (before === undefined) meshTimes.delete(peerId)
-    if (before === undefined || now === undefined) return
-    now.topics = before.topics
-    now.behaviourPenalty = before.behaviourPenalty
-    if (offended.has(before)) holdAgainst(peerId)
-  }
-  const removePeer = score.removePeer.bind(score)
-  score.removePeer = (peerId) => {
-    // Scores are remembered for half a second: whoever offends and leaves within that would leave as a good peer.
-    score.scoreCache.delete(peerId)
-    const after = onLeave(peerId)
-    const counters = score.peerStats.get(peerId)
-    removePeer(peerId)
-    score.scoreCache.delete(peerId)
-    // The library keeps no counters of a peer whose score is good.
-    if (counters !== undefined && offended.has(counters) && !score.peerStats.has(peerId)) {
-      restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, score.params.retainScore)
-      holdAgainst(peerId)
-    }
-    if (score.peerStats.has(peerId)) gone.add(peerId)
-    forgetLongestGone()
-    after()
-  }
-  const graft = score.graft.bind(score)
-  score.graft = (peerId, topic) => {
-    graft(peerId, topic)
-    const times = meshTimes.get(peerId)
-    const meshTime = times?.get(topic)
-    const counters = score.peerStats.get(peerId)?.topics[topic]
-    if (times === undefined || meshTime === undefined || counters === undefined) return
-    times.delete(topic)
-    if (times.size === 0) meshTimes.delete(peerId)
-    counters.meshTime = meshTime
-    counters.graftTime -= meshTime
+  const replacements: Replacements['retained'] = {
+    addPeer: (addPeer) => (peerId) => {
+      gone.delete(peerId)
+      const before = score.peerStats.get(peerId)
+      // It may come from elsewhere now; the library adds the IP of the new connection.
+      for (const ip of before?.knownIPs ?? []) score.removeIP(peerId, ip)
+      addPeer(peerId)
+      const now = score.peerStats.get(peerId)
+      // Its time is over: of a peer from before the start, that in the mesh is, too.
+      if (before === undefined) meshTimes.delete(peerId)
+      if (before === undefined || now === undefined) return
+      now.topics = before.topics
+      now.behaviourPenalty = before.behaviourPenalty
+      if (offended.has(before)) holdAgainst(peerId)
+    },
+    removePeer: (removePeer) => (peerId) => {
+      // Scores are remembered for half a second: whoever offends and leaves within that would leave as a good peer.
+      score.scoreCache.delete(peerId)
+      tell('leaving', peerId)
+      const counters = score.peerStats.get(peerId)
+      removePeer(peerId)
+      score.scoreCache.delete(peerId)
+      // The library keeps no counters of a peer whose score is good.
+      if (counters !== undefined && offended.has(counters) && !score.peerStats.has(peerId)) {
+        restore(peerId, { topics: {}, behaviourPenalty: counters.behaviourPenalty }, score.params.retainScore)
+        holdAgainst(peerId)
+      }
+      if (score.peerStats.has(peerId)) gone.add(peerId)
+      forgetLongestGone()
+      tell('left', peerId)
+    },
+    graft: (graft) => (peerId, topic) => {
+      graft(peerId, topic)
+      const times = meshTimes.get(peerId)
+      const meshTime = times?.get(topic)
+      const counters = score.peerStats.get(peerId)?.topics[topic]
+      if (times === undefined || meshTime === undefined || counters === undefined) return
+      times.delete(topic)
+      if (times.size === 0) meshTimes.delete(peerId)
+      counters.meshTime = meshTime
+      counters.graftTime -= meshTime
+    },
   }
 
   return {
+    replacements,
     restore,
     holdAgainst,
     forgive(peerId) {

@@ -1,5 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { BYTES, FIXED32, FIXED64, VARINT } from '../wireTypes.ts'
+import { BYTES, FIXED32, FIXED64, VARINT } from '../base/wireTypes.ts'
 
 /**
  * Protobuf fields of one RPC, however deep: an IHAVE of 5000 ids for each of the four topics, and as much again. Decoding

@@ -1,14 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import { type BlockValidator, createBlockValidator, createQuestions } from './blockValidator.ts'
-import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
-import { createMessageIds, type MessageIds } from './messageId.ts'
+import { createInspectionProcess, type InspectionProcess } from '../inspection/inspectionProcess.ts'
+import { type BlockValidator, createBlockValidator, createValidationContexts } from './blockValidator.ts'
+import { createMessageIds, type MessageIds } from './knownMessages.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
-import type { ChainTopics } from './topics.ts'
 
 /** What becomes of a gossip message before it travels on: it is named, then judged. */
 export interface Validation {
@@ -25,24 +23,15 @@ export function createValidation(
     config: RollupConfig
     clock: Clock
     logger: Logger
-    topics: Pick<ChainTopics, 'versionOf'>
     signer: () => Hex | undefined
   },
   options: { maxAgeS: number },
 ): Validation {
-  const { config, clock, logger, topics } = modules
+  const { config, clock, logger } = modules
   const signers = createSigners({ current: modules.signer, clock })
-  const questions = createQuestions({ config, clock, signers }, options)
   const inspector = createInspectionProcess({ clock, logger })
   return {
-    ids: createMessageIds({
-      inspector,
-      question(topic) {
-        const version = topics.versionOf(topic)
-        if (version === undefined) throw new DeviumError('gossip-topic', `a message on ${topic}, which is not ours`)
-        return questions(version)
-      },
-    }),
+    ids: createMessageIds({ inspector, context: createValidationContexts({ config, clock, signers }, options) }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
     inspector,
     close: inspector.close,

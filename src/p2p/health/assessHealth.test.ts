@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { GossipBlock, HealthState, StaticPeerHealth } from '../base/healthReport.ts'
 import { assessHealth, type HealthFacts } from './assessHealth.ts'
-import type { GossipBlock, HealthState, StaticPeerHealth } from './types.ts'
 
 const NOW = 1_700_000_000_000
 const limits = { silentMs: 30_000, graceMs: 60_000 }

@@ -1,4 +1,5 @@
-import { type HealthReport, type HealthState, isTrouble } from './types.ts'
+import { type HealthReport, type HealthState, isTrouble } from '../base/healthReport.ts'
+import type { HealthLimits } from '../base/options.ts'
 
 /** What the state is judged from. */
 export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text' | 'otherChains'> & {
@@ -9,13 +10,6 @@ export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text'
   flow: number
   /** Blocks refused within `silentMs`. */
   refusals: number
-}
-
-export interface HealthLimits {
-  /** Without a block for this long gossip counts as silent. */
-  silentMs: number
-  /** So long after the start nothing is missed yet. */
-  graceMs: number
 }
 
 /** Blocks that must come before trouble counts as over: one may be an echo. */

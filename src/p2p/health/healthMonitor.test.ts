@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
-import type { RejectReason } from '../gossip/blockValidator.ts'
+import type { RejectReason } from '../base/verdict.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
 import { createHealthRecord, type HealthRecord } from './healthRecord.ts'

@@ -1,10 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { assessHealth, type HealthFacts, type HealthLimits } from './assessHealth.ts'
+import { type HealthReport, type HealthState, isTrouble } from '../base/healthReport.ts'
+import type { MonitorLimits } from '../base/options.ts'
+import { assessHealth, type HealthFacts } from './assessHealth.ts'
 import type { HealthRecord } from './healthRecord.ts'
 import { healthText } from './healthText.ts'
-import { type HealthReport, type HealthState, isTrouble } from './types.ts'
 
 export interface HealthMonitorModules {
   clock: Clock
@@ -36,13 +37,6 @@ const CONFIRM_MS = 10_000
 const CONFIRM_BLOCKS = 4
 /** Peers that are asked for their chains in a report. */
 const MAX_ASKED = 16
-
-/** How soon the monitor speaks up. */
-export interface MonitorLimits extends HealthLimits {
-  confirmMs: number
-  /** Between two judgements. */
-  intervalMs: number
-}
 
 /** What fits the chain, as far as nothing else is given. */
 export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> = {}): MonitorLimits {

@@ -1,18 +1,18 @@
 import type { Clock } from '../../lib/clock.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { Verdict } from '../gossip/blockValidator.ts'
-import type { DialFailure } from '../host/dialFailure.ts'
-import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../host/staticPeers.ts'
+import type {
+  GossipBlock,
+  HeadMove,
+  HeadNews,
+  HeadSource,
+  HealthReport,
+  RefusedBlock,
+  StaticPeerHealth,
+} from '../base/healthReport.ts'
+import type { Verdict } from '../base/verdict.ts'
+import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../peers/staticPeers.ts'
 import { createRecentCounts } from './recentCounts.ts'
-import type { GossipBlock, HeadMove, HeadSource, HealthReport, RefusedBlock, StaticPeerHealth } from './types.ts'
-
-/** What the node says of its unsafe head: `payload` is a block that it got from here, or by RPC. */
-export interface HeadNews {
-  number: number
-  hash: string
-  movedBy: 'payload' | 'derivation' | 'sequencer' | 'reset'
-}
 
 /** What came, what was refused, and what moved the head: written by the parts of the node, read by the health report. */
 export type HealthRecord = ReturnType<typeof createHealthRecord>
@@ -113,7 +113,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       const text = `${end.by === 'us' ? 'this node' : 'the peer'} ended the connection: ${end.cause}`
       onStatic(peerId, false, { reason: 'disconnected', text, atMs })
     },
-    onDialFailed(peerId: string, { reason, text }: Pick<DialFailure, 'reason' | 'text'>): void {
+    onDialFailed(peerId: string, { reason, text }: { reason: string; text: string }): void {
       if (statics.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })
     },
     lastBlock: () => lastBlock,

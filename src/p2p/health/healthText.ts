@@ -1,7 +1,7 @@
+import type { HealthReport, HealthState, RefusedBlock, StaticPeerHealth } from '../base/healthReport.ts'
 import type { DialFailureReason } from '../host/dialFailure.ts'
-import type { CLOSED_EARLY } from '../host/staticPeers.ts'
+import type { CLOSED_EARLY } from '../peers/staticPeers.ts'
 import type { HealthFacts } from './assessHealth.ts'
-import type { HealthReport, HealthState, RefusedBlock, StaticPeerHealth } from './types.ts'
 
 /** What the text says beyond the facts. */
 export type TextFacts = HealthFacts &

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
-import type { P2pOptions } from '../options.ts'
+import type { HealthState } from '../base/healthReport.ts'
+import type { P2pOptions } from '../base/options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
-import type { HealthState } from './types.ts'
 
 const config = testConfig()
 /** The real ones are half a minute and more. */

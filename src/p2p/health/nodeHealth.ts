@@ -1,30 +1,45 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
+import type { P2pEvents } from '../base/events.ts'
+import { HEALTH_STATES } from '../base/healthReport.ts'
+import type { MonitorLimits } from '../base/options.ts'
+import type { PayloadVersion } from '../base/topics.ts'
 import { blockProtocols } from '../check/chains.ts'
 import type { GossipRouter } from '../gossip/router.ts'
-import type { PayloadVersion } from '../gossip/topics.ts'
-import { createHealthMonitor, type HealthMonitor, healthLimits, type MonitorLimits } from './healthMonitor.ts'
-import type { HealthRecord } from './healthRecord.ts'
-import { HEALTH_STATES } from './types.ts'
+import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
+import { createHealthRecord, type HealthRecord } from './healthRecord.ts'
 
 export interface NodeHealthModules {
   clock: Clock
   logger: Logger
-  record: HealthRecord
+  events: Pick<P2pEvents, 'on'>
+  staticIds: readonly string[]
   router: Pick<GossipRouter, 'subscribers' | 'meshPeers'>
   /** The topic that carries the chain's blocks now. */
-  carrier(): { version: PayloadVersion; topic: string }
+  activeTopic(): { version: PayloadVersion; topic: string }
   connected(): readonly string[]
   protocolsOf(peerId: string): Promise<readonly string[]>
   metrics: { watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }): void }
 }
 
-/** The health monitor of a whole node, with its metrics. */
+/** The health monitor of a whole node, with its metrics and what it goes by. */
+export interface NodeHealth extends HealthMonitor {
+  headMoved: HealthRecord['onHead']
+}
+
 export function createNodeHealth(
   modules: NodeHealthModules,
   options: { blockTimeS: number; limits: Partial<MonitorLimits> | undefined },
-): HealthMonitor {
-  const { clock, logger, record, router } = modules
+): NodeHealth {
+  const { clock, logger, router, events } = modules
+  const record = createHealthRecord(clock, modules.staticIds)
+  events.on('verdict', (peer, _, verdict) => record.onVerdict(peer, verdict))
+  events.on('block', (envelope, _, way) => {
+    if (way === 'request') record.onRequested(envelope)
+  })
+  events.on('connected', (peer) => record.onConnected(peer))
+  events.on('gone', record.onDisconnected)
+  events.on('dialFailed', record.onDialFailed)
   const monitor = createHealthMonitor(
     {
       clock,
@@ -32,7 +47,7 @@ export function createNodeHealth(
       record,
       connected: modules.connected,
       gossip() {
-        const { version, topic } = modules.carrier()
+        const { version, topic } = modules.activeTopic()
         return { topic, subscribers: router.subscribers(version).length, mesh: router.meshPeers(version).length }
       },
       async chainsOf(peerId) {
@@ -46,5 +61,5 @@ export function createNodeHealth(
     states: () => Object.fromEntries(HEALTH_STATES.map((state) => [state, state === monitor.state() ? 1 : 0])),
     lastBlockS: () => Math.floor((record.lastBlock()?.atMs ?? 0) / 1000),
   })
-  return monitor
+  return { ...monitor, headMoved: record.onHead }
 }

@@ -1,8 +1,8 @@
 import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import { checkMembers } from '../libraryMembers.ts'
-import { TokenBucket } from '../sync/tokenBucket.ts'
+import { checkMembers } from '../base/libraryMembers.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
 
 /** A peer broke the rules of the multiplexer; its connection is closed with this. */
 export class MuxerAbuseError extends DeviumError<'muxer-abuse'> {

@@ -10,11 +10,11 @@ import { yamux } from '@libp2p/yamux'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Datastore } from 'interface-datastore'
 import { createLibp2p, type Libp2pOptions } from 'libp2p'
+import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { listenProblem } from '../../lib/listenProblem.ts'
-import type { P2pOptions } from '../options.ts'
+import type { P2pOptions } from '../base/options.ts'
 import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
-import { maxPeers } from './connectionTrimmer.ts'
 import {
   guardMplex,
   guardYamux,
@@ -22,11 +22,13 @@ import {
   MPLEX_GONE_PER_SECOND,
   type MuxerGuardModules,
 } from './guardedMuxers.ts'
+import { limitPushes } from './identifyPushes.ts'
 import type { Identity } from './identity.ts'
 import { silentComponentLogger } from './libp2pLogger.ts'
 import { tcpMultiaddr } from './multiaddrs.ts'
 import { signNatively } from './nativeSignatures.ts'
 import { noiseCrypto } from './noiseCrypto.ts'
+import { createPingServer, MAX_PING_STREAMS, PING_PROTOCOL } from './pingServer.ts'
 
 export type HostServices = {
   identify: Identify
@@ -121,8 +123,26 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
   return host
 }
 
-/** Turns libp2p's failure to listen into one line that names the flag. */
-export async function startHost(host: Host, options: P2pOptions): Promise<void> {
+/** What a peer may ask of the host itself, and what it is blamed for. */
+export interface HostQuotas {
+  spend(peerId: string, quota: 'pings' | 'pushes'): boolean
+  report(peerId: string, offence: 'ping-flood'): void
+}
+
+/** Peers that are let in: between the high mark and here the trimmer decides whom to keep. */
+export function maxPeers(high: number): number {
+  return Math.max(high * 2, high + 16)
+}
+
+/**
+ * Listens, and serves what libp2p would serve without limits. Throws UsageError in one line that names the flag when it
+ * cannot listen.
+ */
+export async function startHost(
+  host: Host,
+  { clock, quotas }: { clock: Clock; quotas: HostQuotas },
+  options: P2pOptions,
+): Promise<void> {
   try {
     await host.start()
   } catch (cause) {
@@ -133,6 +153,13 @@ export async function startHost(host: Host, options: P2pOptions): Promise<void> 
     if (/listen|address/i.test(text)) throw new UsageError(`cannot listen for peers on ${place}`, { cause })
     throw cause
   }
+  const pings = createPingServer({
+    setTimeout: clock.setTimeout.bind(clock),
+    spend: (peer) => quotas.spend(peer, 'pings'),
+    onFlood: (peer) => quotas.report(peer, 'ping-flood'),
+  })
+  await host.handle(PING_PROTOCOL, pings, { maxInboundStreams: MAX_PING_STREAMS, force: true })
+  await limitPushes(host, (peer) => quotas.spend(peer, 'pushes'))
 }
 
 /** Of the advertised address's family, where both are listened on. */

@@ -1,5 +1,5 @@
 import type { Connection, Stream } from '@libp2p/interface'
-import { checkMembers } from '../libraryMembers.ts'
+import { checkMembers } from '../base/libraryMembers.ts'
 import type { Host } from './host.ts'
 
 /** A peer tells anew where it is and what it speaks (libp2p specs: identify, "identify/push"). */

@@ -2,7 +2,7 @@ import type { MultiaddrConnection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
 import { LruMap } from '../../lib/lruMap.ts'
-import { TokenBucket } from '../sync/tokenBucket.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
 
 export interface InboundLimitsOptions {
   /** Connections from one address, open or shaking hands. go-libp2p allows 8. */

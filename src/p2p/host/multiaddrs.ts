@@ -3,7 +3,7 @@ import { peerIdFromString } from '@libp2p/peer-id'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import { normalizeIp } from '../../lib/ipNet.ts'
-import { P2pError } from '../errors.ts'
+import { P2pError } from '../base/errors.ts'
 
 /** An address with the peer that is expected there. */
 export interface PeerAddress {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PrivateKey } from '@libp2p/interface'
 import { signHashDer, verifyHashDer } from '../../lib/secp256k1.ts'
-import { checkMembers } from '../libraryMembers.ts'
+import { checkMembers } from '../base/libraryMembers.ts'
 
 /** As libp2p hands it over: one buffer or a list of them. */
 type Signed = Uint8Array | Iterable<Uint8Array>

@@ -4,7 +4,7 @@ import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { reopenAfterRefusal } from './refusedWrites.ts'
+import { goOnInMemory } from './diskOrMemory.ts'
 
 /** libp2p's datastore with its end of life. */
 export interface PeerDatastore {
@@ -112,7 +112,8 @@ async function openLevel(path: string, modules: { logger: Logger; clock: Clock }
     await datastore.close()
     throw error
   }
-  return { datastore, close: reopenAfterRefusal(datastore, { path, ...modules }) }
+  goOnInMemory(datastore, { path, logger: modules.logger })
+  return { datastore, close: () => datastore.db.close() }
 }
 
 /** A damaged table shows only when it is read, which would else be in the middle of some call, again and again. */

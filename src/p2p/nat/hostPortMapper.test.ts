@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { parseRecord } from '../discovery/discv5.ts'
-import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'

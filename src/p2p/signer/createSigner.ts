@@ -1,5 +1,5 @@
 import type { Logger } from '../../lib/logger.ts'
-import type { P2pOptions } from '../options.ts'
+import type { P2pOptions } from '../base/options.ts'
 import { type BlockSigner, createLocalSigner } from './blockSigner.ts'
 import { createRemoteSigner } from './remoteSigner.ts'
 

@@ -2,12 +2,12 @@ import { DeviumError } from '../../lib/errors.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import type { InspectionProcess } from '../gossip/inspectionProcess.ts'
-import { hasManyTransactions, LARGE_BYTES } from '../gossip/largeMessages.ts'
+import { decodeSnappyFrames, framedLength } from '../base/snappyFrames.ts'
+import type { InspectionProcess } from '../inspection/inspectionProcess.ts'
+import { hasManyTransactions, LARGE_BYTES } from '../inspection/largeMessages.ts'
+import { type FramedBlock, MAX_RESPONSE_BYTES, readBlock, type UnpackedBlock } from '../inspection/unpackBlock.ts'
 import type { Answer } from './client.ts'
 import { openResponse } from './payloadByNumber.ts'
-import { decodeSnappyFrames, framedLength } from './snappyFrames.ts'
-import { type FramedBlock, MAX_RESPONSE_BYTES, readBlock, type UnpackedBlock } from './unpackBlock.ts'
 
 /** The answer can be read, but is not the block that was asked for. */
 export class FalseAnswer extends DeviumError {

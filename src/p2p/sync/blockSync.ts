@@ -4,29 +4,27 @@ import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { l2BlockTime } from '../../rollup/protocol/forks.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { P2pError } from '../errors.ts'
-import type { InspectionProcess } from '../gossip/inspectionProcess.ts'
+import { P2pError } from '../base/errors.ts'
+import type { P2pEvents } from '../base/events.ts'
+import type { P2pChain, P2pOptions } from '../base/options.ts'
+import { readAll, writeAll } from '../base/streams.ts'
 import type { Host } from '../host/host.ts'
-import type { P2pMetrics } from '../metrics.ts'
-import type { P2pChain, P2pOptions } from '../options.ts'
-import type { AppScores } from '../score/appScores.ts'
-import { readAll, writeAll } from '../streams.ts'
-import type { PayloadListener } from '../types.ts'
+import type { InspectionProcess } from '../inspection/inspectionProcess.ts'
+import { MAX_RESPONSE_BYTES } from '../inspection/unpackBlock.ts'
+import type { PeerRegistry } from '../peers/registry.ts'
+import type { AppScores } from '../reputation/appScores.ts'
 import { createAnswerReader } from './answerReader.ts'
 import { createAwaitedBlocks } from './awaitedBlocks.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import { encodeRequest, OPEN_TIMEOUT_MS, payloadByNumberProtocols, TRANSFER_TIMEOUT_MS } from './payloadByNumber.ts'
 import { createPayloadServer, type PendingRequest } from './server.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
-import { MAX_RESPONSE_BYTES } from './unpackBlock.ts'
 
 export interface BlockSync {
   start(): Promise<void>
   stop(): Promise<void>
-  /** A block that gossip brought and validation accepted, or that this node's sequencer made. */
+  /** A block that this node's sequencer made; those that gossip brings are heard of. */
   onTrustedBlock(envelope: PayloadEnvelope): void
-  /** A peer has been connected. */
-  onPeer(): void
   /**
    * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
    * without it the gap is asked for only where gossip has brought the block above.
@@ -54,19 +52,21 @@ export function createBlockSync(
     chain: P2pChain
     clock: Clock
     logger: Logger
-    metrics: P2pMetrics
+    metrics: {
+      onRequest(role: 'client' | 'server', number: number, resultCode: number, seconds: number): void
+      setQuarantined(count: number): void
+    }
     appScores: AppScores
-    connected(): string[]
+    events: P2pEvents
+    peers: Pick<PeerRegistry, 'connected' | 'isStatic'>
     connection(peerId: string): Connection | undefined
-    isStatic(peerId: string): boolean
     onOversizedRequest(peerId: string): void
     /** Reads large answers. */
     inspector: Pick<InspectionProcess, 'unpackBlock'>
-    onBlock: PayloadListener
   },
   options: P2pOptions['sync'],
 ): BlockSync {
-  const { host, chain, clock, logger, metrics, appScores } = modules
+  const { host, chain, clock, logger, metrics, appScores, events, peers } = modules
   const { config } = chain
   const protocols = payloadByNumberProtocols(config.l2ChainId)
   const [opNodeProtocol, otherProtocol] = protocols
@@ -124,7 +124,7 @@ export function createBlockSync(
   const blocks = createTrustedBlocks({
     onTrusted(envelope, from) {
       awaited.onBlock(envelope)
-      modules.onBlock(envelope, from)
+      events.emit('block', envelope, from, 'request')
     },
     onRejected(from, number) {
       logger.debug('Peer gave a false block', { peer: from, number })
@@ -138,11 +138,9 @@ export function createBlockSync(
     metrics,
     ask,
     candidates: () =>
-      modules
+      peers
         .connected()
-        .filter(
-          (peerId) => (!options.onlyStatic || modules.isStatic(peerId)) && appScores.score(peerId) > MIN_APP_SCORE,
-        ),
+        .filter((peerId) => (!options.onlyStatic || peers.isStatic(peerId)) && appScores.score(peerId) > MIN_APP_SCORE),
     onBlock(envelope, from) {
       blocks.offer(envelope, from)
       metrics.setQuarantined(blocks.quarantined())
@@ -150,6 +148,16 @@ export function createBlockSync(
     onResult(peerId, outcome, detail) {
       appScores.record(peerId, outcome === 'valid' ? 'validResponses' : 'errorResponses', detail)
     },
+  })
+
+  const onTrustedBlock = (envelope: PayloadEnvelope): void => {
+    blocks.trust(envelope)
+    awaited.onBlock(envelope)
+    metrics.setQuarantined(blocks.quarantined())
+  }
+  events.on('connected', client.onCandidate)
+  events.on('block', (envelope, _, way) => {
+    if (way === 'gossip') onTrustedBlock(envelope)
   })
 
   return {
@@ -177,12 +185,7 @@ export function createBlockSync(
       // A host that never came to listen has nothing to take back.
       if (options.enabled) await host.unhandle(protocols).catch(() => {})
     },
-    onTrustedBlock(envelope) {
-      blocks.trust(envelope)
-      awaited.onBlock(envelope)
-      metrics.setQuarantined(blocks.quarantined())
-    },
-    onPeer: client.onCandidate,
+    onTrustedBlock,
     requestRange(start, end, above) {
       if (!options.enabled || end <= start) return
       if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)

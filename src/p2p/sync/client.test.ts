@@ -3,12 +3,12 @@ import { ManualClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { P2pError } from '../errors.ts'
-import { InspectionFailure } from '../gossip/inspectionProcess.ts'
+import { P2pError } from '../base/errors.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
+import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import { RESULT } from './payloadByNumber.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
 const config = testConfig()
 const blockOf = (blockNumber: number): PayloadEnvelope => testBlock(config, { blockNumber })

@@ -2,11 +2,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { P2pError } from '../errors.ts'
-import { InspectionFailure } from '../gossip/inspectionProcess.ts'
+import { P2pError } from '../base/errors.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
+import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { RESULT } from './payloadByNumber.ts'
 import { GLOBAL_LIMIT, PEER_LIMIT } from './server.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
 /** op-node's queue of a peer; here the queue of all. */
 const MAX_QUEUED = 128

@@ -1,9 +1,9 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { encodePayloadParts, payloadVersionAt } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
-import type { PayloadVersion } from '../gossip/topics.ts'
-import { PIECE_BYTES, snappyFramePieces } from './snappyFrames.ts'
-import type { FramedBlock } from './unpackBlock.ts'
+import { PIECE_BYTES, snappyFramePieces } from '../base/snappyFrames.ts'
+import type { PayloadVersion } from '../base/topics.ts'
+import type { FramedBlock } from '../inspection/unpackBlock.ts'
 
 /** First byte of an answer (specs: rollup-node-p2p, "payload_by_number"). */
 export const RESULT = { ok: 0, notFound: 1, invalidRequest: 2, unknownError: 3 } as const

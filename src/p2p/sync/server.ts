@@ -6,9 +6,10 @@ import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { createLanes } from '../gossip/lanes.ts'
-import type { P2pChain } from '../options.ts'
-import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../streams.ts'
+import type { P2pChain } from '../base/options.ts'
+import { createPerPeerLimiter } from '../base/perPeerLimiter.ts'
+import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../base/streams.ts'
+import { TokenBucket } from '../base/tokenBucket.ts'
 import {
   decodeRequest,
   REQUEST_BYTES,
@@ -17,7 +18,6 @@ import {
   responsePieces,
   TRANSFER_TIMEOUT_MS,
 } from './payloadByNumber.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
 /**
  * Of all peers together as op-node (sync.go), with a burst that lasts for the gap of some minutes. Of one peer four times
@@ -71,7 +71,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
   const { chain, clock, logger, metrics } = modules
   const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
   const peers = new LruMap<string, TokenBucket>(PEERS_REMEMBERED)
-  const lanes = createLanes(ANSWERS_AT_ONCE)
+  const limiter = createPerPeerLimiter(ANSWERS_AT_ONCE)
 
   const bucketOf = (peer: string): TokenBucket => {
     let bucket = peers.get(peer)
@@ -118,7 +118,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
       const request = await readFirst(stream, REQUEST_BYTES, timeout)
       await waitForTurn(bucketOf(peer), stop.signal)
       number = decodeRequest(request)
-      const answering = lanes.run(peer, async () => {
+      const answering = limiter.run(peer, async () => {
         stop.signal.throwIfAborted()
         const pieces = await answer(number, { peer, askedAtMs: startMs, signal: stop.signal })
         hasBegun = true

@@ -1,5 +1,5 @@
 import { type StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
-import type { StreamEvents, StreamListening } from '../streams.ts'
+import type { StreamEvents, StreamListening } from '../base/streams.ts'
 
 type Listeners = { [Type in keyof StreamEvents]: Set<(event: StreamEvents[Type]) => void> }
 

@@ -1,5 +1,5 @@
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
-import { type Answer, runTask, type Task } from '../gossip/inspectionTask.ts'
+import { type Answer, runTask, type Task } from '../inspection/inspectionTask.ts'
 
 // The process for large messages, which breaks down or tells of itself on demand: a message's topic or a block's frames
 // say so.

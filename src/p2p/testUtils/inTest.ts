@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { P2pOptions } from '../options.ts'
+import type { P2pOptions } from '../base/options.ts'
 import { type RawPeer, startRawPeer } from './rawPeer.ts'
 import { startTestNode, type TestNode } from './testNode.ts'
 

@@ -7,9 +7,9 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
-import { gossipInternals } from '../gossip/gossipInternals.ts'
-import { type IdDialect, messageId, unpackMessage } from '../gossip/messageId.ts'
+import { gossipInternals } from '../gossip/adapter.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { type IdDialect, messageId, unpackMessage } from '../inspection/messageId.ts'
 import { until } from './testNode.ts'
 
 /** A peer that obeys no rule of ours: bare libp2p and gossipsub, publishing whatever bytes it is given. */

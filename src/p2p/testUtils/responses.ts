@@ -1,7 +1,7 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
+import { unpackBlock } from '../inspection/unpackBlock.ts'
 import { openResponse, responsePieces } from '../sync/payloadByNumber.ts'
-import { unpackBlock } from '../sync/unpackBlock.ts'
 
 /** Reads a whole answer at once, of whatever size, and believes the hash that it claims. Throws DecodeError. */
 export function decodeResponse(

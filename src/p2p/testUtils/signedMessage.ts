@@ -2,7 +2,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { encodePayloadEnvelope } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type { PayloadVersion } from '../gossip/topics.ts'
+import type { PayloadVersion } from '../base/topics.ts'
 import { signPayloadHash } from '../signer/blockSigner.ts'
 
 /** r ‖ s ‖ yParity ‖ body, before compression (specs: rollup-node-p2p, "Block encoding"). */

@@ -9,7 +9,7 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '../../rollup/protocol/types.ts'
-import type { P2pChain } from '../options.ts'
+import type { P2pChain } from '../base/options.ts'
 
 export const SEQUENCER_KEY = new Uint8Array(32).fill(0x46)
 export const SEQUENCER_ADDRESS: Hex = privateKeyToAddress(SEQUENCER_KEY)

@@ -3,9 +3,9 @@ import { Registry } from 'prom-client'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { createP2pNode, type P2pModules } from '../node.ts'
-import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../options.ts'
-import type { P2pNode } from '../types.ts'
+import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../base/options.ts'
+import { createP2pNode } from '../node.ts'
+import type { P2pModules, P2pNode } from '../types.ts'
 import { testChain, testConfig } from './testChain.ts'
 
 export interface TestNode {

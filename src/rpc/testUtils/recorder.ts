@@ -1,7 +1,7 @@
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/api.ts'
-import { ZERO_SCORES } from '../../p2p/peerRecords.ts'
+import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/base/api.ts'
+import { ZERO_SCORES } from '../../p2p/base/api.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { DerivationRecorder } from '../../rollup/node/derivationRecorder.ts'
 import { derivationStatus } from '../../rollup/node/derivationStatus.ts'
@@ -109,6 +109,7 @@ export function recorder() {
         engineEndpoint: undefined,
         engineIsSyncing: false,
         blobs: undefined,
+        follows: undefined,
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
         config: { seqWindowSize: 3600 },
       }),

@@ -1,0 +1,139 @@
+import { StreamCloseEvent } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { FakeStream } from '../testUtils/fakeStream.ts'
+import { readAll, readFirst, writePieces } from './streams.ts'
+
+function setUp() {
+  const stream = new FakeStream()
+  return { stream, signal: new AbortController().signal }
+}
+
+describe('readAll', () => {
+  it('gives all that came until the end', async () => {
+    const { stream, signal } = setUp()
+    const reading = readAll(stream, 100, signal)
+    stream.receive(Uint8Array.of(1, 2))
+    stream.receive(Uint8Array.of(3))
+    stream.end()
+    expect([...(await reading)]).toEqual([1, 2, 3])
+  })
+
+  it('gives what was put back after the end was announced', async () => {
+    const { stream, signal } = setUp()
+    stream.end()
+    stream.buffer(Uint8Array.of(1, 2, 3))
+    expect([...(await readAll(stream, 100, signal))]).toEqual([1, 2, 3])
+  })
+
+  it('gives nothing of an empty stream that has ended before', async () => {
+    const { stream, signal } = setUp()
+    stream.end()
+    expect(await readAll(stream, 100, signal)).toHaveLength(0)
+  })
+
+  it('stops at the limit', async () => {
+    const { stream, signal } = setUp()
+    const reading = readAll(stream, 3, signal)
+    stream.receive(Uint8Array.of(1, 2))
+    stream.receive(Uint8Array.of(3, 4))
+    await expect(reading).rejects.toBeInstanceOf(DecodeError)
+  })
+
+  it('puts pieces of a byte together, however many there are', async () => {
+    const { stream, signal } = setUp()
+    const count = 300_000
+    const reading = readAll(stream, count, signal)
+    const expected = new Uint8Array(count).map((_, index) => index)
+    for (let n = 0; n < count; n++) stream.receive(Uint8Array.of(n))
+    stream.end()
+    expect(Buffer.compare(await reading, expected)).toBe(0)
+  })
+
+  it('keeps the order of small and large pieces', async () => {
+    const { stream, signal } = setUp()
+    const reading = readAll(stream, 1e6, signal)
+    const pieces = [1, 5_000, 3, 70_000, 4_095, 70_000, 2].map((length, n) => new Uint8Array(length).fill(n))
+    for (const piece of pieces) stream.receive(piece)
+    stream.end()
+    expect(Buffer.compare(await reading, concatBytes(...pieces))).toBe(0)
+  })
+
+  it('fails with the stream, and with the signal', async () => {
+    const { stream, signal } = setUp()
+    const reading = readAll(stream, 100, signal)
+    stream.fall(new StreamCloseEvent(false, new Error('reset')))
+    await expect(reading).rejects.toThrow('reset')
+    const controller = new AbortController()
+    const waiting = readAll(setUp().stream, 100, controller.signal)
+    controller.abort(new Error('too late'))
+    await expect(waiting).rejects.toThrow('too late')
+    await expect(readAll(setUp().stream, 100, controller.signal)).rejects.toThrow('too late')
+  })
+})
+
+describe('readFirst', () => {
+  it('does not wait for the end', async () => {
+    const { stream, signal } = setUp()
+    const reading = readFirst(stream, 2, signal)
+    stream.receive(Uint8Array.of(1))
+    stream.receive(Uint8Array.of(2, 3))
+    expect([...(await reading)]).toEqual([1, 2])
+  })
+  it('gives less when the stream ends before', async () => {
+    const { stream, signal } = setUp()
+    const reading = readFirst(stream, 2, signal)
+    stream.receive(Uint8Array.of(1))
+    stream.end()
+    expect([...(await reading)]).toEqual([1])
+  })
+})
+
+describe('writePieces', () => {
+  const piecesOf = (made: number[]) =>
+    (function* () {
+      for (const byte of [1, 2, 3]) {
+        made.push(byte)
+        yield Uint8Array.of(byte)
+      }
+    })()
+
+  it('makes one piece in a turn of the event loop, and none before there is room', async () => {
+    const made: number[] = []
+    const madeByTurn: number[] = []
+    let isOver = false
+    const count = (): void => {
+      madeByTurn.push(made.length)
+      if (!isOver) setImmediate(count)
+    }
+    const room = Promise.withResolvers<void>()
+    const stream = new FakeStream()
+    stream.hasRoom = () => stream.sent.length !== 2
+    stream.onDrain = () => room.promise
+    const sent = (): number[] => stream.sent.flatMap((bytes) => [...bytes])
+    count()
+    const writing = writePieces(stream, piecesOf(made), new AbortController().signal)
+    while (stream.sent.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(sent()).toEqual([1, 2])
+    room.resolve()
+    await writing
+    isOver = true
+    expect(sent()).toEqual([1, 2, 3])
+    expect(stream.isClosed).toBe(true)
+    expect(madeByTurn.every((total, turn) => total - (madeByTurn[turn - 1] ?? 0) <= 1)).toBe(true)
+  })
+
+  it('makes no more when the signal comes', async () => {
+    const made: number[] = []
+    const controller = new AbortController()
+    const stream = new FakeStream()
+    stream.hasRoom = () => {
+      controller.abort(new Error('too late'))
+      return true
+    }
+    await expect(writePieces(stream, piecesOf(made), controller.signal)).rejects.toThrow('too late')
+    expect(made.length).toBeLessThan(3)
+  })
+})

@@ -1,0 +1,324 @@
+import type { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
+import type { Connection, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
+import { checkMembers } from '../base/libraryMembers.ts'
+import type { TopicParams } from './topicScores.ts'
+
+// Release 17.1 of gossipsub publishes neither its class nor most of its members. This file alone knows what it is made
+// of: what is used, what is replaced, in which order and why. `adapter.test.ts` holds the list to the real library.
+
+/** Counters of one peer on one scored topic, as the library keeps them. */
+export interface TopicCounters {
+  inMesh: boolean
+  /** Unix milliseconds of the last time that it came into the mesh. */
+  graftTime: number
+  /** Milliseconds. */
+  meshTime: number
+  firstMessageDeliveries: number
+  meshMessageDeliveries: number
+  /** The delivery rate counts: it has been in the mesh for long enough. */
+  meshMessageDeliveriesActive: boolean
+  /** Squared shortfalls of the times that it left the mesh. */
+  meshFailurePenalty: number
+  invalidMessageDeliveries: number
+}
+
+export interface PeerCounters {
+  connected: boolean
+  /** Unix milliseconds: of a peer that is gone, until when its counters are kept. */
+  expire: number
+  topics: Record<string, TopicCounters>
+  knownIPs: Set<string>
+  behaviourPenalty: number
+}
+
+/** One IHAVE, IWANT or IDONTWANT, as far as all have the same members. */
+export interface MessageIdList {
+  messageIDs: Uint8Array[]
+}
+
+/** A message on the wire. Under StrictNoSign the last four are forbidden (libp2p specs: pubsub, "Signature policy"). */
+export interface RpcMessage {
+  topic: string
+  data?: Uint8Array
+  from?: Uint8Array
+  seqno?: Uint8Array
+  signature?: Uint8Array
+  key?: Uint8Array
+}
+
+/** An RPC as the library decodes it, as far as it is looked into here. */
+export interface DecodedRpc {
+  subscriptions: unknown[]
+  messages: RpcMessage[]
+  control?: { ihave: MessageIdList[]; idontwant: MessageIdList[]; prune: { backoff?: number }[] }
+}
+
+/** An RPC as the library builds it, as far as it is looked into here. */
+export interface OutgoingRpc {
+  subscriptions?: unknown[]
+  messages?: RpcMessage[]
+  control?: { idontwant?: MessageIdList[] }
+}
+
+/** One message of the library's cache. */
+export interface CachedName {
+  msgId: Uint8Array
+  msgIdStr: string
+  topic: string
+}
+
+/** The library's cache of messages, from which IWANT is answered. */
+export interface MessageHistory {
+  /** Of each heartbeat, the newest first. */
+  readonly history: CachedName[][]
+  readonly msgs: Map<string, { validated: boolean; message: { data?: Uint8Array } }>
+}
+
+interface InboundStream {
+  readonly rawStream: Stream
+  close(): Promise<void>
+}
+
+export interface ScoreInternals {
+  readonly peerStats: Map<string, PeerCounters>
+  readonly peerIPs: Map<string, Set<string>>
+  readonly params: { topics: Record<string, TopicParams>; retainScore: number }
+  /** Its answers of the last half a second. */
+  readonly scoreCache: Map<string, unknown>
+  /** `peers`: who has sent the message, unless it was found invalid. */
+  readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
+  score(peerId: string): number
+  addPeer(peerId: string): void
+  removePeer(peerId: string): void
+  addIP(peerId: string, ip: string): void
+  removeIP(peerId: string, ip: string): void
+  graft(peerId: string, topic: string): void
+  addPenalty(peerId: string, penalty: number, label: string): void
+  /** The message has come, and is being judged. */
+  validateMessage(id: string): void
+  deliverMessage(from: string, id: string, topic: string): void
+  duplicateMessage(from: string, id: string, topic: string): void
+  rejectMessage(from: string, id: string, topic: string, cause: RejectReason): void
+  /** An invalid message, of which nothing more is known. */
+  rejectInvalidMessage(peerId: string, topic: string): void
+}
+
+/** The members of the library's gossipsub class that its published type leaves out. */
+export interface GossipInternals {
+  readonly mesh: Map<string, Set<string>>
+  /** Topic → subscribed peers. */
+  readonly topics: Map<string, Set<string>>
+  readonly peers: Map<string, PeerId>
+  readonly streamsInbound: Map<string, InboundStream>
+  readonly streamsOutbound: Map<
+    string,
+    {
+      close(): Promise<void>
+      readonly rawStream: {
+        readonly status: string
+        addEventListener(type: 'close', listener: (event: StreamCloseEvent) => void): void
+      }
+    }
+  >
+  /** Peers that speak floodsub only: they are in no mesh, and get everything. */
+  readonly floodsubPeers: Set<string>
+  readonly mcache: MessageHistory & {
+    put(id: { msgId: Uint8Array; msgIdStr: string }, message: object, valid: boolean): void
+  }
+  readonly seenCache: { has(id: string): boolean; put(id: string): void }
+  readonly score: ScoreInternals
+  readonly gossipTracer: {
+    /** Id as inside → peers asked for it, with the time by which it must be here. */
+    readonly promises: Map<string, Map<string, number>>
+    deliverMessage(id: string, isDuplicate?: boolean): void
+    rejectMessage(id: string, cause: RejectReason): void
+  }
+  readonly heartbeatTicks: number
+  /** Topic → peers that were pruned, with the Unix milliseconds until which they stay out of the mesh. */
+  readonly backoff: Map<string, Map<string, number>>
+  /** Peer → ids as inside → heartbeat of its word. */
+  readonly idontwants: Map<string, Map<string, number>>
+  createInboundStream(peerId: PeerId, stream: Stream): void
+  /** Called for one peer after the other, each when the one before is done. */
+  createOutboundStream(peerId: PeerId, connection: Connection): Promise<void>
+  /** The peer is forgotten, with its subscriptions. */
+  handlePeerReadStreamError(error: Error, peerId: PeerId): void
+  removePeer(peerId: PeerId): void
+  /** Throws what it likes on damaged bytes. */
+  decodeRpc(bytes: Uint8Array): DecodedRpc
+  handleReceivedRpc(from: PeerId, rpc: DecodedRpc): Promise<void>
+  /** Every half a second. */
+  heartbeat(): Promise<void>
+  /** Queues one IHAVE for the peer. */
+  pushGossip(peerId: string, ihave: MessageIdList & { topicID: string }): void
+  sendIDontWants(id: Uint8Array, topic: string, source: string): void
+  /** False when it could not be sent. */
+  sendRpc(peerId: string, rpc: OutgoingRpc): boolean
+  /** Sends IDONTWANT and what is published. Takes out of the set those that it could not be sent to. */
+  sendRpcInBatch(peers: Set<string>, rpc: OutgoingRpc): void
+  publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
+}
+
+/** Throws a critical DeviumError that names the member which this release does not have. */
+export function gossipInternals(instance: object): GossipInternals {
+  checkMembers(
+    instance,
+    {
+      map: [
+        'mesh',
+        'topics',
+        'peers',
+        'streamsInbound',
+        'streamsOutbound',
+        'score.peerStats',
+        'score.peerIPs',
+        'score.scoreCache',
+        'gossipTracer.promises',
+        'idontwants',
+        'backoff',
+        'mcache.msgs',
+      ],
+      array: ['mcache.history'],
+      object: ['score.params.topics', 'floodsubPeers'],
+      number: ['heartbeatTicks', 'score.params.retainScore'],
+      function: [
+        'score.score',
+        'score.addPeer',
+        'score.removePeer',
+        'score.addIP',
+        'score.removeIP',
+        'score.graft',
+        'score.addPenalty',
+        'score.validateMessage',
+        'score.deliverMessage',
+        'score.duplicateMessage',
+        'score.rejectMessage',
+        'score.rejectInvalidMessage',
+        'score.deliveryRecords.getRecord',
+        'seenCache.has',
+        'seenCache.put',
+        'mcache.put',
+        'gossipTracer.deliverMessage',
+        'gossipTracer.rejectMessage',
+        'createInboundStream',
+        'createOutboundStream',
+        'handlePeerReadStreamError',
+        'removePeer',
+        'decodeRpc',
+        'handleReceivedRpc',
+        'heartbeat',
+        'pushGossip',
+        'sendIDontWants',
+        'sendRpc',
+        'sendRpcInBatch',
+        'publish',
+      ],
+    },
+    { library: 'gossipsub', code: 'gossip-library' },
+  )
+  return instance as GossipInternals
+}
+
+/** What takes a member's place, made of what it was. */
+export type Around<Owner, Name extends keyof Owner> = (original: Owner[Name]) => Owner[Name]
+
+/** What gossipsub is given instead of its own members. */
+export interface Replacements {
+  inbound: Pick<GossipInternals, 'createInboundStream'>
+  streams: { createOutboundStream: Around<GossipInternals, 'createOutboundStream'> }
+  wallClock: { heartbeat: Around<GossipInternals, 'heartbeat'> }
+  dialects: {
+    pushGossip: Around<GossipInternals, 'pushGossip'>
+    sendRpcInBatch: Around<GossipInternals, 'sendRpcInBatch'>
+  }
+  counts: {
+    sendRpc: Around<GossipInternals, 'sendRpc'>
+    sendRpcInBatch: Around<GossipInternals, 'sendRpcInBatch'>
+  }
+  retained: {
+    addPeer: Around<ScoreInternals, 'addPeer'>
+    removePeer: Around<ScoreInternals, 'removePeer'>
+    graft: Around<ScoreInternals, 'graft'>
+  }
+  addIP: Around<ScoreInternals, 'addIP'>
+  addPenalty: Around<ScoreInternals, 'addPenalty'>
+}
+
+interface Replaced {
+  member: string
+  reason: string
+  put(gossip: GossipInternals, by: Replacements): void
+}
+
+/** Every member of gossipsub that is replaced, in the order in which that happens, and why. */
+export const REPLACED: readonly Replaced[] = [
+  {
+    member: 'createInboundStream',
+    reason: 'frames are read and blocks judged here, within limits; the library decodes whatever comes',
+    put(gossip, { inbound }) {
+      gossip.createInboundStream = inbound.createInboundStream
+    },
+  },
+  {
+    member: 'createOutboundStream',
+    reason: 'peers wait for each other; here they do not, and a newcomer hears of the last blocks',
+    put: (gossip, { streams }) => replace(gossip, 'createOutboundStream', streams.createOutboundStream),
+  },
+  {
+    member: 'heartbeat',
+    reason: 'its moments go by the machine’s clock, and are moved along when that is set',
+    put: (gossip, { wallClock }) => replace(gossip, 'heartbeat', wallClock.heartbeat),
+  },
+  {
+    member: 'pushGossip',
+    reason: 'it has one id for a message, and peers are told of one by the id that they compute',
+    put: (gossip, { dialects }) => replace(gossip, 'pushGossip', dialects.pushGossip),
+  },
+  {
+    member: 'sendRpcInBatch',
+    reason: 'likewise for IDONTWANT; outside of that RPCs are counted, each as it is sent',
+    put(gossip, { counts, dialects }) {
+      replace(gossip, 'sendRpcInBatch', counts.sendRpcInBatch)
+      replace(gossip, 'sendRpcInBatch', dialects.sendRpcInBatch)
+    },
+  },
+  {
+    member: 'sendRpc',
+    reason: 'RPCs are counted as op-node’s tracer does',
+    put: (gossip, { counts }) => replace(gossip, 'sendRpc', counts.sendRpc),
+  },
+  {
+    member: 'score.addPeer',
+    reason: 'it starts a peer that comes back anew, which would wipe out a bad score',
+    put: ({ score }, { retained }) => replace(score, 'addPeer', retained.addPeer),
+  },
+  {
+    member: 'score.removePeer',
+    reason: 'how a peer stood is written down when it leaves, and offences outlive that',
+    put: ({ score }, { retained }) => replace(score, 'removePeer', retained.removePeer),
+  },
+  {
+    member: 'score.graft',
+    reason: 'time in the mesh goes on after a restart',
+    put: ({ score }, { retained }) => replace(score, 'graft', retained.graft),
+  },
+  {
+    member: 'score.addIP',
+    reason: 'it counts IPv6 peers by address; whoever has one address of a /64 has them all',
+    put: ({ score }, { addIP }) => replace(score, 'addIP', addIP),
+  },
+  {
+    member: 'score.addPenalty',
+    reason: 'what the library blames a peer for is told',
+    put: ({ score }, { addPenalty }) => replace(score, 'addPenalty', addPenalty),
+  },
+]
+
+export function replaceMembers(gossip: GossipInternals, by: Replacements): void {
+  for (const { put } of REPLACED) put(gossip, by)
+}
+
+export function replace<Owner, Name extends keyof Owner>(owner: Owner, name: Name, around: Around<Owner, Name>): void {
+  const original = owner[name]
+  owner[name] = around(typeof original === 'function' ? original.bind(owner) : original)
+}

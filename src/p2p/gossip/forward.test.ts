@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { createForwarder } from './forward.ts'
+
+const TOPIC = '/optimism/901/2/blocks'
+const MESSAGE = { topic: TOPIC, data: new Uint8Array(1) }
+
+/** `sent`: message → who has sent it. */
+function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<string, string[]> }) {
+  const { mesh = ['a', 'b', 'c', 'd'], peers = mesh, sent = {} } = options
+  const calls: string[] = []
+  const records = new Map(Object.entries(sent).map(([id, senders]) => [id, { peers: new Set(senders) }]))
+  const gossip = {
+    mesh: new Map([[TOPIC, new Set(mesh)]]),
+    topics: new Map([[TOPIC, new Set(peers)]]),
+    floodsubPeers: new Set<string>(),
+    idontwants: new Map<string, Map<string, number>>(),
+    score: {
+      score: (peerId: string): number => (peerId === 'bad' ? -40.1 : -40),
+      deliveryRecords: { getRecord: (id: string) => records.get(id) },
+    },
+    sendRpc(peerId: string): boolean {
+      calls.push(peerId)
+      return true
+    },
+  }
+  const forwarder = createForwarder(
+    gossip,
+    { isAlwaysServed: (peerId) => peerId === 'static' },
+    { meshLow: 3, publishThreshold: -40 },
+  )
+  /** To whom the message went by now. */
+  const forward = (id: string, from = 'a'): string[] => {
+    forwarder.forward(id, MESSAGE, from)
+    return calls.splice(0)
+  }
+  return { gossip, forwarder, forward }
+}
+
+describe('who gets a block', () => {
+  const peers = ['a', 'b', 'c', 'static', 'bad', 'flood', 'from']
+  it.each([
+    ['below the low mark: all but its sender, and who is not to be trusted', ['a', 'b'], 'a b c flood static'],
+    ['at the low mark: the mesh, who is static, and who knows no mesh', ['a', 'b', 'c'], 'a b c flood static'],
+    ['above: nobody else', ['a', 'b', 'bad'], 'a b bad flood static'],
+  ])('%s', (_, mesh, served) => {
+    const { gossip, forwarder, forward } = setUp({ mesh, peers })
+    gossip.floodsubPeers.add('flood')
+    expect(forwarder.isSmall(TOPIC)).toBe(mesh.length < 3)
+    expect(forward('block', 'from').sort().join(' ')).toBe(served)
+  })
+
+  it('is not who has sent it meanwhile, nor who does not want it', () => {
+    const { gossip, forward } = setUp({ sent: { first: ['a', 'b'] } })
+    gossip.idontwants.set('c', new Map([['first', 1]]))
+    expect(forward('first')).toEqual(['d'])
+  })
+
+  it('takes a topic of which nothing is known for a small network', () => {
+    const { forwarder } = setUp({})
+    expect(forwarder.isSmall('other')).toBe(true)
+  })
+})

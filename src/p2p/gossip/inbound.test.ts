@@ -1,0 +1,300 @@
+import type { PeerId, Stream } from '@libp2p/interface'
+import { StreamMessageEvent } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../lib/bytes.ts'
+import { compressSnappy } from '../base/snappyBlock.ts'
+import type { Verdict } from '../base/verdict.ts'
+import { realGossip, TOPIC } from '../testUtils/realGossip.ts'
+import { type AnyRpc, encodeRpc, frameRpc } from '../testUtils/rpcCodec.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import type { DecodedRpc } from './adapter.ts'
+import { idText } from './idDialects.ts'
+
+const BLOCK: Verdict = { result: 'accept', envelope: testBlock(testConfig()), signer: 'current' }
+const NONE: Verdict = { result: 'ignore', reason: 'already-seen' }
+const BAD: Verdict = { result: 'reject', reason: 'bad-signature' }
+const NAMES: Record<string, string> = {
+  a: '16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p',
+  b: '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8',
+  c: '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc',
+}
+const nameOf = (id: string): string => Object.keys(NAMES).find((name) => NAMES[name] === id) ?? id
+
+/** A stream that a test writes to: what is looked at of it, which the library's type holds more of. */
+function newStream() {
+  const stream = Object.assign(new EventTarget(), {
+    aborted: false,
+    abort() {
+      stream.aborted = true
+    },
+    close: async () => {},
+  })
+  return stream
+}
+
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A message's id is how it begins. With `held`, verdicts wait until the test gives them. */
+async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => NONE) {
+  const told: string[] = []
+  /** Messages under judgement, to be let go. */
+  const judging: { from: string; done(verdict: Verdict): void }[] = []
+  let judged = 0
+  let from = ''
+  const { clock, events, gossip } = await realGossip({
+    ids: {
+      identify(message) {
+        from = nameOf(message.from)
+        const { data } = message
+        return {
+          id: data.subarray(0, 24),
+          idWithoutTopic: concatBytes(data.subarray(0, 24), Uint8Array.of(1)),
+          unpacked: { ok: true, data },
+        }
+      },
+    },
+    validate(_, unpacked) {
+      judged += 1
+      const verdict = verdictOf(unpacked.ok ? (unpacked.data ?? new Uint8Array(0)) : new Uint8Array(0))
+      if (verdict !== 'held') return verdict
+      const held = Promise.withResolvers<Verdict>()
+      judging.push({ from, done: held.resolve })
+      return held.promise
+    },
+  })
+  const offences: string[] = []
+  events.on('offence', (_, offence) => offences.push(offence))
+  events.on('author', (peer) => told.push(`author ${nameOf(peer)}`))
+  events.on('block', (_, peer) => told.push(`block ${nameOf(peer)}`))
+  events.on('rejectedAgain', (peer) => told.push(`again ${nameOf(peer)}`))
+  const traced: Record<string, number> = {}
+  events.on('traced', (event, count) => {
+    traced[event] = (traced[event] ?? 0) + count
+  })
+  const heard: DecodedRpc[] = []
+  const handleReceivedRpc = gossip.handleReceivedRpc.bind(gossip)
+  gossip.handleReceivedRpc = (peer, rpc) => {
+    heard.push(rpc)
+    return handleReceivedRpc(peer, rpc)
+  }
+  const peer = (name: string) => {
+    const id: PeerId = peerIdFromString(NAMES[name] ?? name)
+    const stream = newStream()
+    const sendBytes = (bytes: Uint8Array) => stream.dispatchEvent(new StreamMessageEvent(bytes))
+    const send = (...rpcs: AnyRpc[]) => sendBytes(concatBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc)))))
+    const open = () => gossip.createInboundStream(id, stream as unknown as Stream)
+    return { id, text: id.toString(), stream, send, sendBytes, open }
+  }
+  const join = (name: string) => {
+    const joined = peer(name)
+    gossip.peers.set(joined.text, joined.id)
+    gossip.score.addPeer(joined.text)
+    joined.open()
+    return joined
+  }
+  return { gossip, clock, heard, offences, told, traced, judging, judged: () => judged, peer, join }
+}
+
+const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
+const message = (data: Uint8Array) => ({ topic: TOPIC, data })
+const small = (n: number) => Uint8Array.of(n, n >> 8)
+
+describe('control messages', () => {
+  it('let nobody ask to be left alone for years', async () => {
+    const { join, heard } = await setUp()
+    const prune: [string, number][] = [
+      [TOPIC, 2 ** 50],
+      [TOPIC, 60],
+    ]
+    join('a').send({ prune })
+    expect(heard[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
+  })
+
+  it('are heard as far as the first blocks that a peer says it has', async () => {
+    const { join, heard } = await setUp()
+    const ids = (count: number) => Array.from({ length: count }, () => new Uint8Array(20))
+    join('a').send({ ihave: [ids(200), ids(200), ids(5)] })
+    expect(heard[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([200, 50, 0])
+  })
+
+  it('beyond a peer’s budget are soon an offence', async () => {
+    const { join, heard, offences } = await setUp()
+    const ids = Array.from({ length: 5_000 }, () => new Uint8Array(20))
+    const flooding = join('a')
+    while (offences.length === 0 && heard.length < 100) flooding.send({ ihave: [ids] })
+    const before = heard.length
+    for (let n = 0; n < 8; n++) flooding.send({ ihave: [ids] })
+    expect(heard.length).toBe(before)
+    expect(before).toBeLessThan(20)
+    expect(new Set(offences)).toEqual(new Set(['rpc-flood']))
+  })
+
+  it('of a graylisted peer are not decoded', async () => {
+    const { join, gossip, heard, offences } = await setUp()
+    const bad = join('a')
+    gossip.score.addPenalty(bad.text, 9, 'test')
+    bad.send({ graft: [TOPIC] })
+    bad.sendBytes(frameRpc(Uint8Array.of(0x1b)))
+    expect(heard).toEqual([])
+    expect(offences).toEqual([])
+  })
+
+  it('stand beside a known block and are heard all the same, whoever sends them', async () => {
+    const { join, heard, judged } = await setUp(() => BLOCK)
+    const block = { messages: [message(Uint8Array.of(1, 2, 3))], graft: [TOPIC] }
+    join('a').send(block)
+    join('b').send(block)
+    expect(heard).toHaveLength(2)
+    expect(heard[0]?.messages).toEqual([])
+    expect(judged()).toBe(1)
+  })
+})
+
+describe('messages', () => {
+  it.each(['from', 'seqno', 'signature', 'key'])(
+    'with a %s are taken out, and told of on our topics',
+    async (field) => {
+      const { join, judged, told } = await setUp()
+      const signed = { [field]: Uint8Array.of(1) }
+      join('a').send({
+        messages: [{ topic: TOPIC, ...signed }, { topic: '/other', ...signed }, message(Uint8Array.of(7))],
+      })
+      expect(judged()).toBe(1)
+      expect(told).toEqual(['author a'])
+    },
+  )
+
+  it('on topics of others are left alone', async () => {
+    const { join, judged } = await setUp()
+    join('a').send({ messages: [{ topic: '/other', data: Uint8Array.of(1) }] })
+    expect(judged()).toBe(0)
+  })
+
+  it('are judged once: a copy is counted, and its promise kept', async () => {
+    const { join, gossip, judged, traced, told } = await setUp(() => BLOCK)
+    const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
+    const id = idText(Uint8Array.of(1, 2, 3))
+    join('a').send(block)
+    await settled()
+    gossip.gossipTracer.promises.set(id, new Map([['b', 1]]))
+    const b = join('b')
+    b.send(block)
+    expect(judged()).toBe(1)
+    expect(told).toEqual(['block a'])
+    expect(traced).toMatchObject({ RECV_RPC: 2, DELIVER_MESSAGE: 1, DUPLICATE_MESSAGE: 1 })
+    expect(gossip.gossipTracer.promises.size).toBe(0)
+    expect(gossip.score.deliveryRecords.getRecord(id)?.peers).toEqual(new Set([b.text]))
+    expect(gossip.mcache.msgs.get(id)).toMatchObject({ validated: true })
+  })
+
+  it('that are bad cost whoever sends them, copies too', async () => {
+    const { join, gossip, told } = await setUp(() => BAD)
+    const invalid = ({ text }: { text: string }) =>
+      gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
+    const [a, b] = [join('a'), join('b')]
+    for (const peer of [a, b]) {
+      peer.send({ messages: [message(Uint8Array.of(1))] })
+      await settled()
+    }
+    expect([invalid(a), invalid(b)]).toEqual([1, 1])
+    expect(told).toEqual(['again b'])
+  })
+
+  it('cost nothing when they are new blocks or copies of good ones', async () => {
+    const { join, judged, offences } = await setUp((data) => (data[2] === 9 || data.length > 9 ? BLOCK : NONE))
+    const [peer, other] = [join('a'), join('b')]
+    const send = async (from: typeof peer, data: Uint8Array): Promise<void> => {
+      from.send({ messages: [message(data)] })
+      await settled()
+    }
+    const block = (n: number) => Uint8Array.of(n, n >> 8, 9)
+    // 180 MB unpacked, three times what a peer may send of other messages.
+    for (let n = 0; n < 20; n++) await send(peer, large(n))
+    for (let n = 0; n < 300; n++) await send(peer, block(n))
+    for (let n = 0; n < 300; n++) await send(other, block(n))
+    expect(judged()).toBe(320)
+    for (let n = 0; n < 250; n++) await send(other, small(n))
+    expect(offences).toEqual([])
+    for (let n = 250; n < 350; n++) await send(other, small(n))
+    expect(offences).toEqual(['message-flood'])
+  })
+
+  it('have room for one large one of each peer, whatever others send', async () => {
+    const { join, judging } = await setUp(() => 'held')
+    for (const name of ['a', 'b']) {
+      const greedy = join(name)
+      for (let n = 0; n < 6; n++) greedy.send({ messages: [message(large(n + (name === 'a' ? 0 : 6)))] })
+    }
+    await settled()
+    const taken = judging.length
+    expect(taken).toBeGreaterThanOrEqual(6)
+    expect(taken).toBeLessThanOrEqual(8)
+    const honest = join('c')
+    honest.send({ messages: [message(large(12))] })
+    await settled()
+    expect(judging.at(-1)?.from).toBe('c')
+    // What was let go makes room.
+    for (const { done } of judging.splice(0)) done(NONE)
+    await settled()
+    honest.send({ messages: [message(large(13)), message(large(14))] })
+    await settled()
+    expect(judging.map(({ from }) => from)).toEqual(['c', 'c'])
+  })
+
+  it('wait behind others of their own peer', async () => {
+    const { join, judging } = await setUp(() => 'held')
+    join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
+    join('b').send({ messages: [message(Uint8Array.of(100))] })
+    await settled()
+    expect(judging.map(({ from }) => from)).toEqual([...new Array<string>(8).fill('a'), 'b'])
+  })
+})
+
+describe('a gossip stream', () => {
+  it('waits a minute for the rest of a frame', async () => {
+    const { join, clock, offences } = await setUp()
+    join('a').sendBytes(Uint8Array.of(100, 1))
+    await clock.advance(59_999)
+    expect(offences).toEqual([])
+    await clock.advance(1)
+    expect(offences).toEqual(['slow-frame'])
+  })
+
+  it('of a peer that is not in gossip is not heard', async () => {
+    const { peer, heard } = await setUp()
+    const unknown = peer('a')
+    unknown.open()
+    unknown.send({ graft: [TOPIC] })
+    expect(heard).toEqual([])
+  })
+
+  it('is reset when another replaces it', async () => {
+    const { gossip, join, peer, heard } = await setUp()
+    const first = join('a')
+    const second = peer('a')
+    second.open()
+    expect(first.stream.aborted).toBe(true)
+    second.send({ graft: [TOPIC] })
+    expect(heard).toHaveLength(1)
+    expect(gossip.streamsInbound.get(first.text)).toMatchObject({ rawStream: second.stream })
+  })
+
+  it('says no more once its peer was forgotten, not even what had come before', async () => {
+    const { join, heard, gossip } = await setUp()
+    const gone = join('a')
+    const { handleReceivedRpc } = gossip
+    gossip.handleReceivedRpc = (from, rpc) => {
+      // As when the last connection ends, which is while frames wait.
+      gossip.removePeer(from)
+      return handleReceivedRpc(from, rpc)
+    }
+    gone.send({ subscriptions: [[TOPIC, true]] }, { subscriptions: [['other', true]] })
+    gone.send({ subscriptions: [[TOPIC, false]] })
+    expect(heard).toHaveLength(1)
+    await settled()
+    expect(gone.stream.aborted).toBe(true)
+  })
+})

@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { compressSnappy } from '../base/snappyBlock.ts'
+import type { ValidationContext } from '../inspection/inspection.ts'
+import { InspectionFailure, type LargeMessage } from '../inspection/inspectionProcess.ts'
+import { LARGE_BYTES, MANY_TRANSACTIONS } from '../inspection/largeMessages.ts'
+import type { IdentifiedMessage } from '../inspection/messageId.ts'
+import { signedMessage } from '../testUtils/signedMessage.ts'
+import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { inboundMessage } from './inboundMessage.ts'
+import { createMessageIds } from './knownMessages.ts'
+
+const TOPIC = '/optimism/10/2/blocks'
+
+describe('createMessageIds', () => {
+  const asked: LargeMessage[] = []
+  const context: ValidationContext = { version: 3, chainId: 10n, signers: [], earliest: 0, latest: 0 }
+  const setUp = (identify: (message: LargeMessage) => Promise<IdentifiedMessage> = neverMind) =>
+    createMessageIds({
+      inspector: {
+        identify(message) {
+          asked.push(message)
+          return identify(message)
+        },
+      },
+      context: () => context,
+    })
+  const sent = (data: Uint8Array, { from = '', topic = TOPIC } = {}) =>
+    inboundMessage({ from, topic, version: 3, data })
+  const neverMind = () => new Promise<never>(() => {})
+  beforeEach(() => {
+    asked.length = 0
+  })
+
+  it('recognises copies of recent messages by their bytes and topic', async () => {
+    const ids = setUp()
+    const one = compressSnappy(Buffer.from('one'))
+    const first = await ids.identify(sent(one))
+    expect(await ids.identify(sent(Uint8Array.from(one)))).toBe(first)
+    expect((await ids.identify(sent(one, { topic: '/optimism/10/1/blocks' }))).id).not.toEqual(first.id)
+    const twin = Uint8Array.from(one)
+    twin[twin.length - 1] = (twin[twin.length - 1] ?? 0) ^ 1
+    expect((await ids.identify(sent(twin))).id).not.toEqual(first.id)
+    expect((await ids.identify(sent(one))).id).toEqual(first.id)
+  })
+
+  const large = () => compressSnappy(new Uint8Array(LARGE_BYTES + 1))
+
+  it('leaves what unpacks to much, and only that, to the other process', () => {
+    const ids = setUp()
+    expect(ids.identify(sent(compressSnappy(new Uint8Array(LARGE_BYTES))))).not.toBeInstanceOf(Promise)
+    // One byte more than is allowed at all: refused by its head.
+    expect(ids.identify(sent(Uint8Array.of(0x81, 0x80, 0x80, 0x05, 0, 0)))).toMatchObject({
+      unpacked: { ok: false },
+    })
+    expect(asked).toEqual([])
+    const compressed = large()
+    expect(ids.identify(sent(compressed, { from: 'alice' }))).toBeInstanceOf(Promise)
+    expect(asked).toEqual([{ topic: TOPIC, compressed, from: 'alice', context }])
+    const noise = new Uint8Array(LARGE_BYTES + 1)
+    expect(ids.identify(sent(noise))).toBeInstanceOf(Promise)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('leaves many transactions to the other process, however short they are', () => {
+    const ids = setUp()
+    const messageOf = (count: number): Uint8Array => {
+      const transactions = new Array(count).fill(Uint8Array.of(1))
+      return compressSnappy(signedMessage(testBlock(testConfig(), { transactions }), 3, CHAIN_ID, SEQUENCER_KEY))
+    }
+    expect(ids.identify(sent(messageOf(MANY_TRANSACTIONS)))).not.toBeInstanceOf(Promise)
+    expect(ids.identify(sent(messageOf(MANY_TRANSACTIONS + 1)))).toBeInstanceOf(Promise)
+  })
+
+  it('has a copy of a large message share the work', async () => {
+    const identified: IdentifiedMessage = {
+      id: new Uint8Array(20),
+      idWithoutTopic: new Uint8Array(20),
+      unpacked: { ok: false, reason: 'snappy-damaged' },
+    }
+    const ids = setUp(async () => identified)
+    const first = ids.identify(sent(large(), { from: 'alice' }))
+    expect(ids.identify(sent(large(), { from: 'bob' }))).toBe(first)
+    expect(await first).toBe(identified)
+    expect(ids.identify(sent(large(), { from: 'carol' }))).toBe(identified)
+    expect(asked).toHaveLength(1)
+  })
+
+  it('asks anew for a copy of a large message that failed', async () => {
+    const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
+    await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
+    await expect(ids.identify(sent(large()))).rejects.toThrow('too many')
+    expect(asked).toHaveLength(2)
+  })
+})

@@ -1,0 +1,93 @@
+import type { PayloadVersion } from '../base/topics.ts'
+import { bodyOf, type ValidationContext } from '../inspection/inspection.ts'
+import type { InspectionProcess } from '../inspection/inspectionProcess.ts'
+import { hasManyTransactions, MANY_TRANSACTIONS, MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
+import { type IdentifiedMessage, identifyMessage, type UnpackedHere, unpackMessage } from '../inspection/messageId.ts'
+import { allowedBytes, type InboundMessage, isLarge } from './inboundMessage.ts'
+
+/**
+ * Each peer of the mesh sends its own copy, and the ids take unpacking and hashing all of it: copies of the last few
+ * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
+ */
+export interface MessageIds {
+  /** Throws, or rejects with InspectionFailure, when there will be no id. */
+  identify(message: InboundMessage): IdentifiedMessage | Promise<IdentifiedMessage>
+}
+
+/** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
+const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
+const RECENT_MESSAGES = 8
+
+export interface MessageIdsModules {
+  inspector: Pick<InspectionProcess, 'identify'>
+  /** What to ask of a message of this version that comes now. */
+  context(version: PayloadVersion): ValidationContext
+}
+
+export function createMessageIds({ inspector, context }: MessageIdsModules): MessageIds {
+  const recent = createRecentMessages()
+  const isLaborious = (version: PayloadVersion, unpacked: UnpackedHere): boolean =>
+    unpacked.ok && unpacked.data.length > MANY_TRANSACTIONS && hasManyTransactions(bodyOf(unpacked.data), version)
+  return {
+    identify(message) {
+      const known = recent.find(message)
+      if (known !== undefined) return known
+      const { from, topic, version, data, declaredBytes } = message
+      const unpacked = isLarge(message) ? undefined : unpackMessage(data, declaredBytes)
+      if (unpacked !== undefined && !isLaborious(version, unpacked)) {
+        return recent.add(message, identifyMessage(topic, data, unpacked))
+      }
+      return recent.add(message, inspector.identify({ topic, compressed: data, from, context: context(version) }))
+    },
+  }
+}
+
+type Identification = IdentifiedMessage | Promise<IdentifiedMessage>
+
+interface RecentMessage {
+  message: InboundMessage
+  bytes: number
+  identified: Identification
+}
+
+interface RecentMessages {
+  find(message: InboundMessage): Identification | undefined
+  add<T extends Identification>(message: InboundMessage, identified: T): T
+}
+
+function createRecentMessages(): RecentMessages {
+  /** Newest first. */
+  const entries: RecentMessage[] = []
+  const shrink = (): void => {
+    let total = 0
+    const cut = entries.findIndex((entry, index) => {
+      total += entry.bytes
+      return index > 0 && (index >= RECENT_MESSAGES || total > RECENT_BYTES)
+    })
+    if (cut > 0) entries.length = cut
+  }
+  return {
+    find: ({ topic, data }) =>
+      entries.find(
+        ({ message }) =>
+          message.data.length === data.length && message.topic === topic && Buffer.compare(message.data, data) === 0,
+      )?.identified,
+    add(message, identified) {
+      const entry: RecentMessage = { message, bytes: message.data.length + allowedBytes(message), identified }
+      entries.unshift(entry)
+      shrink()
+      if (identified instanceof Promise) {
+        identified.then(
+          (result) => {
+            entry.identified = result
+          },
+          () => {
+            const index = entries.indexOf(entry)
+            if (index >= 0) entries.splice(index, 1)
+          },
+        )
+      }
+      return identified
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import type { P2pOptions } from '../base/options.ts'
+import type { PayloadVersion } from '../base/topics.ts'
+import {
+  blockTopicParams,
+  isBlamed,
+  opNode2024Params,
+  scoreDecay,
+  TOPIC_SCORE_CAP,
+  type TopicParams,
+} from './topicScores.ts'
+
+const SLOTS_PER_EPOCH = 6
+/** Block time that op-node takes when the chain has none. */
+const DEFAULT_SLOT_S = 2
+
+export interface GossipScoring {
+  params: {
+    topicScoreCap: number
+    appSpecificScore: (peerId: string) => number
+    appSpecificWeight: number
+    IPColocationFactorWeight: number
+    IPColocationFactorThreshold: number
+    IPColocationFactorWhitelist: IpRangeSet
+    behaviourPenaltyWeight: number
+    behaviourPenaltyThreshold: number
+    behaviourPenaltyDecay: number
+    decayInterval: number
+    decayToZero: number
+    retainScore: number
+    topics: Record<string, TopicParams>
+  }
+  thresholds: {
+    gossipThreshold: number
+    publishThreshold: number
+    graylistThreshold: number
+    acceptPXThreshold: number
+    opportunisticGraftThreshold: number
+  }
+  /** Whether a rejected message counts against its sender. */
+  blames(reason: string): boolean
+  /** The parameters of each topic when this one carries the chain's blocks; undefined when they never change. */
+  topicsFor(carrying: PayloadVersion): Record<string, TopicParams> | undefined
+}
+
+/** op-node's global parameters (peer_params.go), with the topics that `scoreBlocks` chooses. */
+export function gossipScoring(
+  options: Pick<P2pOptions, 'scoring' | 'ipColocationExempt' | 'scoreBlocks'>,
+  chain: {
+    blockTimeS: number
+    appScore: (peerId: string) => number
+    topics: ReadonlyMap<PayloadVersion, string>
+    /** Of the topic that carries blocks now. */
+    version: PayloadVersion
+  },
+): GossipScoring {
+  const light = options.scoring === 'light'
+  const slotMs = slotMilliseconds(chain.blockTimeS)
+  const epochMs = SLOTS_PER_EPOCH * slotMs
+  const scored = light ? options.scoreBlocks : 'none'
+  const topicsFor = (carrying: PayloadVersion): Record<string, TopicParams> =>
+    Object.fromEntries([...chain.topics].map(([v, topic]) => [topic, blockTopicParams(slotMs, v === carrying)]))
+  const oldest = chain.topics.get(1)
+  const topics =
+    scored === 'current'
+      ? topicsFor(chain.version)
+      : scored === 'op-node-2024' && oldest !== undefined
+        ? { [oldest]: opNode2024Params(slotMs) }
+        : {}
+  return {
+    params: {
+      topics,
+      topicScoreCap: scored === 'none' ? 0 : TOPIC_SCORE_CAP,
+      appSpecificScore: light ? chain.appScore : () => 0,
+      appSpecificWeight: 1,
+      IPColocationFactorWeight: light ? -35 : 0,
+      IPColocationFactorThreshold: 10,
+      IPColocationFactorWhitelist: new IpRangeSet(options.ipColocationExempt),
+      behaviourPenaltyWeight: light ? -16 : 0,
+      behaviourPenaltyThreshold: 6,
+      behaviourPenaltyDecay: scoreDecay(10 * SLOTS_PER_EPOCH),
+      decayInterval: slotMs,
+      decayToZero: 0.01,
+      retainScore: 100 * epochMs,
+    },
+    thresholds: {
+      gossipThreshold: -10,
+      publishThreshold: -40,
+      graylistThreshold: -40,
+      acceptPXThreshold: 20,
+      opportunisticGraftThreshold: 0.05,
+    },
+    blames: (reason) => isBlamed(scored, reason),
+    topicsFor: (carrying) => (scored === 'current' ? topicsFor(carrying) : undefined),
+  }
+}
+
+/** Scores decay once a block time; the library asks for at least a second. */
+export function slotMilliseconds(blockTimeS: number): number {
+  return Math.max(1, blockTimeS === 0 ? DEFAULT_SLOT_S : blockTimeS) * 1000
+}
+
+/** More than there are peers. */
+const ADDRESSES_REMEMBERED = 1_000
+
+/** The library knows a set of exact addresses only; this one answers for whole ranges. */
+export class IpRangeSet extends Set<string> {
+  private readonly ranges
+  /** The library asks about each address of a peer whenever it computes a score. */
+  private readonly answers = new LruMap<string, boolean>(ADDRESSES_REMEMBERED)
+
+  constructor(cidrs: readonly string[]) {
+    super()
+    this.ranges = cidrs.map((cidr) => ({ cidr, subnet: parseCidr(cidr) }))
+  }
+
+  override has(ip: string): boolean {
+    let isInRange = this.answers.get(ip)
+    if (isInRange === undefined) {
+      isInRange = this.rangeOf(ip) !== undefined
+      this.answers.set(ip, isInRange)
+    }
+    return isInRange
+  }
+
+  /** The range that an address lies in, as it was given. */
+  rangeOf(ip: string): string | undefined {
+    try {
+      const bytes = parseIp(ip)
+      return this.ranges.find(({ subnet }) => subnetContains(subnet, bytes))?.cidr
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
+import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
+import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { BlockScoring } from '../base/options.ts'
+import { blocksTopic, PAYLOAD_VERSIONS, type PayloadVersion } from '../base/topics.ts'
+import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { scoreParts, scoreState } from '../reputation/explainScore.ts'
+import { idText } from './idDialects.ts'
+import { countMissed } from './missedBlocks.ts'
+import { gossipScoring } from './scoreParams.ts'
+
+const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
+const topicOf = (version: PayloadVersion) => topics.get(version) ?? ''
+const NOW = 3
+const SLOT_MS = 2_000
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
+afterEach(() => vi.useRealTimers())
+
+/** Gossipsub's own score keeper under our parameters, with time stepped slot by slot. */
+function keeper(scoreBlocks: BlockScoring) {
+  const scoring = gossipScoring(
+    { scoring: 'light', scoreBlocks, ipColocationExempt: [] },
+    { blockTimeS: 2, appScore: () => 0, topics, version: NOW },
+  )
+  const score = new PeerScore(scoring.params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
+  let serial = 0
+  let lowest = 0
+  return {
+    score,
+    scoring,
+    lowest: () => lowest,
+    /** As the router does it: every topic is joined, so each peer is grafted into four meshes. */
+    join(...peers: string[]) {
+      for (const peer of peers) {
+        score.addPeer(peer)
+        for (const topic of topics.values()) score.graft(peer, topic)
+      }
+    },
+    /** `first` brings it, the others bring copies. */
+    block(first: string, copies: string[] = [], version: PayloadVersion = NOW) {
+      const id = `block${serial++}`
+      score.validateMessage(id)
+      score.deliverMessage(first, id, topicOf(version))
+      for (const peer of copies) score.duplicateMessage(peer, id, topicOf(version))
+    },
+    slots(count: number, each: () => void = () => {}) {
+      for (let slot = 0; slot < count; slot++) {
+        each()
+        vi.setSystemTime(Date.now() + SLOT_MS)
+        score.refreshScores()
+        for (const peer of score.peerStats.keys()) lowest = Math.min(lowest, score.score(peer))
+      }
+    },
+  }
+}
+
+describe('blocks that never come', () => {
+  it('cost every peer its place in the mesh after 48 s by the rules of 2024', () => {
+    const { join, slots, score } = keeper('op-node-2024')
+    join('a', 'b')
+    slots(23)
+    expect(score.score('a')).toBeGreaterThan(0)
+    slots(3)
+    // 0.8 · (−0.7 · 3² + time in mesh)
+    expect(score.score('a')).toBeCloseTo(-4.9, 1)
+    expect(score.score('b')).toBeLessThan(0)
+  })
+  it.each(['current', 'none'] as const)('cost nobody anything with %s', (scoreBlocks) => {
+    const { join, slots, lowest, score } = keeper(scoreBlocks)
+    join('a', 'b')
+    slots(1_800)
+    expect(lowest()).toBe(0)
+    expect(score.score('a')).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('current', () => {
+  it('costs nobody anything when a sequencer stops, or the chain stands still', () => {
+    const { join, block, slots, lowest } = keeper('current')
+    join('op-node-2024', 'op-node-2026', 'kona')
+    slots(200, () => block('op-node-2024', ['op-node-2026']))
+    slots(1_800)
+    slots(200, () => block('op-node-2026', ['kona']))
+    expect(lowest()).toBe(0)
+  })
+  it('costs an op-node of 2024 nothing, which takes every peer out of its mesh after 48 s', () => {
+    const { score, block, slots, lowest } = keeper('current')
+    score.addPeer('source')
+    score.addPeer('op-node-2024')
+    // It knows three topics, and takes itself out of their meshes, and out again when we graft it anew.
+    const known = [topicOf(1), topicOf(2), topicOf(3)]
+    for (let minute = 0; minute < 30; minute++) {
+      for (const topic of known) score.graft('op-node-2024', topic)
+      slots(24, () => block('source', ['op-node-2024']))
+      for (const topic of known) score.prune('op-node-2024', topic)
+      // From then on we bring it blocks by lazy gossip, or it brings them to us.
+      slots(3, () => block('source'))
+      slots(3, () => block('op-node-2024'))
+    }
+    slots(1_800)
+    expect(lowest()).toBe(0)
+  })
+  it('costs an op-node of 2026 nothing, which stays in every mesh and is never the first', () => {
+    const { join, block, slots, lowest, score } = keeper('current')
+    join('source', 'op-node-2026')
+    slots(900, () => block('source', ['op-node-2026']))
+    // All on lazy gossip only: neither copies nor first deliveries.
+    slots(900, () => block('source'))
+    expect(lowest()).toBe(0)
+    expect(score.score('op-node-2026')).toBeGreaterThan(0)
+  })
+  it('costs a peer nothing that is not subscribed to the topic with blocks', () => {
+    const { score, block, slots, lowest } = keeper('current')
+    score.addPeer('source')
+    score.addPeer('other')
+    score.graft('other', topicOf(1))
+    slots(900, () => block('source'))
+    expect(lowest()).toBe(0)
+  })
+  it('costs a follower nothing that gets every block from us', () => {
+    const { join, block, slots, lowest, score } = keeper('current')
+    join('source', 'follower')
+    slots(900, () => block('source'))
+    expect(lowest()).toBe(0)
+    expect(score.score('follower')).toBeGreaterThan(0)
+  })
+  it('costs a peer nothing that we leave, or that leaves us', () => {
+    const { join, block, slots, score, lowest } = keeper('current')
+    join('a', 'b')
+    slots(60, () => block('a'))
+    for (const topic of topics.values()) score.prune('b', topic)
+    slots(5)
+    score.removePeer('b')
+    slots(5)
+    expect(lowest()).toBe(0)
+  })
+  it('rewards first deliveries and time in the mesh on the topic with blocks, and only there', () => {
+    const { join, block, slots, score } = keeper('current')
+    join('first', 'late')
+    slots(120, () => block('first', ['late']))
+    expect(score.score('first')).toBeGreaterThan(score.score('late') + 10)
+    expect(score.score('late')).toBeCloseTo(0.8 * 10 * (120 / 1800), 2)
+    const other = keeper('current')
+    other.join('a')
+    other.slots(120, () => other.block('a', [], 1))
+    expect(other.score.score('a')).toBeCloseTo(0.8 * 10 * (120 / 1800), 2)
+  })
+  it('takes a message that is no block from its sender, on every topic, and forgets it', () => {
+    for (const version of PAYLOAD_VERSIONS) {
+      const { join, slots, score } = keeper('current')
+      join('bad')
+      const scores: number[] = []
+      for (let n = 0; n < 6; n++) {
+        score.rejectMessage('bad', `bad${n}`, topicOf(version), RejectReason.Reject)
+        scores.push(score.score('bad'))
+      }
+      expect(scores.map(Math.round)).toEqual([-3, -13, -29, -51, -80, -115])
+      slots(400)
+      expect(score.score('bad')).toBeGreaterThan(-3)
+    }
+  })
+  it('does not blame a peer for our clock, nor for a signer that we do not know yet', () => {
+    const { blames } = keeper('current').scoring
+    expect((['too-old', 'from-future', 'wrong-signer', 'too-many-at-height'] as const).map(blames)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect((['snappy-damaged', 'bad-signature', 'wrong-hash', 'bad-encoding'] as const).map(blames)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect(keeper('op-node-2024').scoring.blames('too-old')).toBe(true)
+  })
+  it('moves with the chain to the next topic', () => {
+    const { scoring } = keeper('current')
+    const weights = (version: PayloadVersion) => {
+      const params = scoring.topicsFor(version) ?? {}
+      return PAYLOAD_VERSIONS.filter((v) => (params[topicOf(v)]?.firstMessageDeliveriesWeight ?? 0) > 0)
+    }
+    expect([weights(3), weights(4)]).toEqual([[3], [4]])
+    expect(keeper('none').scoring.topicsFor(4)).toBeUndefined()
+  })
+  it('is explained by parts that add up to what gossipsub acts on', () => {
+    const { join, block, slots, score, scoring } = keeper('current')
+    join('a', 'b')
+    slots(50, () => block('a', ['b']))
+    score.rejectMessage('a', 'x', topicOf(NOW), RejectReason.Reject)
+    score.addPenalty('a', 7, ScorePenalty.BrokenPromise)
+    const none = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
+    const view = { versionOf: () => NOW, peersOnIp: () => [] }
+    const { total } = scoreParts(scoreState(score.peerStats.get('a'), none, view), scoring.params, true)
+    expect(total).toBeCloseTo(score.score('a'), 9)
+    expect(total).toBeLessThan(0)
+  })
+})
+
+describe('countMissed', () => {
+  const id = new Uint8Array(20).fill(1)
+  const topic = topicOf(NOW)
+  function setUp(saidAt: number | undefined) {
+    const { join, score, slots } = keeper('current')
+    join('silent', 'bringer')
+    const idontwants = new Map(saidAt === undefined ? [] : [['silent', new Map([[idText(id), saidAt]])]])
+    const mesh = new Map([[topic, new Set(['silent', 'bringer'])]])
+    return { target: { mesh, idontwants, heartbeatTicks: 100, score }, score, slots }
+  }
+  it.each([
+    ['never said that it has it', undefined, 0],
+    ['said so just before', 97, 0],
+    ['said so 2 s before', 96, 1],
+  ])('of a mesh peer that %s', (_id, saidAt, missed) => {
+    const { target, score } = setUp(saidAt)
+    countMissed(target, topic, id, 'bringer')
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(missed)
+    expect(score.peerStats.get('bringer')?.topics[topic]?.meshFailurePenalty).toBe(0)
+  })
+  it('misses no copy that came while the first one was judged', () => {
+    const { target, score } = setUp(90)
+    score.duplicateMessage('silent', idText(id), topic)
+    countMissed(target, topic, id, 'bringer')
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
+  })
+  it('misses no copy that IDONTWANT held back, however many', () => {
+    const { target, score, slots } = setUp(undefined)
+    let lowest = 0
+    slots(900, () => {
+      // We have it and say so; it has it too, says so in turn, and sends none.
+      target.heartbeatTicks += 4
+      target.idontwants.set('silent', new Map([[idText(id), target.heartbeatTicks]]))
+      countMissed(target, topic, id, 'bringer')
+      lowest = Math.min(lowest, score.score('silent'))
+    })
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
+    expect(lowest).toBe(0)
+  })
+  it('counts only against mesh peers, makes who goes on leave the mesh, and is forgotten when no blocks come', () => {
+    const { target, score, slots } = setUp(0)
+    target.mesh.set(topic, new Set())
+    countMissed(target, topic, id, 'bringer')
+    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
+    target.mesh.set(topic, new Set(['silent']))
+    slots(30, () => countMissed(target, topic, id, 'bringer'))
+    expect(score.score('silent')).toBeLessThan(-2)
+    slots(60)
+    expect(score.score('silent')).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,88 @@
+import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
+import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
+import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { gossipScoring } from './scoreParams.ts'
+import { followWallClock } from './wallClockJumps.ts'
+
+const START_MS = 1_700_000_000_000
+const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
+const TOPIC = topics.get(3) ?? ''
+
+/** Gossipsub's own score keeper, with the other moments that it keeps, and the two clocks. */
+function gossipAtStart() {
+  let steadyMs = 0
+  const { params } = gossipScoring(
+    { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [] },
+    { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
+  )
+  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 500 })
+  const internals = {
+    score,
+    gossipTracer: { promises: new Map([['id', new Map([['peer', START_MS + 3_000]])]]) },
+    backoff: new Map([[TOPIC, new Map([['peer', START_MS + 60_000]])]]),
+    heartbeat: async () => score.refreshScores(),
+  }
+  const { heartbeat } = followWallClock(internals, Date.now, () => steadyMs)
+  internals.heartbeat = heartbeat(internals.heartbeat)
+  return {
+    internals,
+    score,
+    /** Seconds pass, and somebody sets the clock meanwhile. */
+    async pass(seconds: number, stepS = 0) {
+      steadyMs += seconds * 1_000
+      vi.setSystemTime(Date.now() + (seconds + stepS) * 1_000)
+      await internals.heartbeat()
+    },
+  }
+}
+
+describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (stepS) => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: START_MS }))
+  afterEach(() => vi.useRealTimers())
+
+  it('leaves the time in the mesh as it is', async () => {
+    const { score, pass } = gossipAtStart()
+    score.addPeer('peer')
+    score.graft('peer', TOPIC)
+    await pass(60)
+    const before = score.score('peer')
+    await pass(1, stepS)
+    expect(score.peerStats.get('peer')?.topics[TOPIC]?.meshTime).toBe(61_000)
+    expect(score.score('peer')).toBeCloseTo(before, 1)
+  })
+
+  it('does not count time to come for who was grafted just after', async () => {
+    const { score, internals } = gossipAtStart()
+    score.addPeer('peer')
+    vi.setSystemTime(Date.now() + stepS * 1_000)
+    score.graft('peer', TOPIC)
+    await internals.heartbeat()
+    expect(score.score('peer')).toBeGreaterThanOrEqual(0)
+  })
+
+  it('does not hold scores up', async () => {
+    const { score, pass } = gossipAtStart()
+    score.addPeer('peer')
+    expect(score.score('peer')).toBe(0)
+    await pass(1, stepS)
+    score.score('peer')
+    score.addPenalty('peer', 20, ScorePenalty.BrokenPromise)
+    await pass(1)
+    expect(score.score('peer')).toBeLessThan(-100)
+  })
+
+  it('moves what peers are waited for, kept out and remembered until', async () => {
+    const { internals, score, pass } = gossipAtStart()
+    score.addPeer('peer')
+    score.addPenalty('peer', 20, ScorePenalty.BrokenPromise)
+    score.removePeer('peer')
+    const keptMs = (score.peerStats.get('peer')?.expire ?? 0) - START_MS
+    await pass(1, stepS)
+    const steppedMs = START_MS + stepS * 1_000
+    expect(internals.gossipTracer.promises.get('id')?.get('peer')).toBe(steppedMs + 3_000)
+    expect(internals.backoff.get(TOPIC)?.get('peer')).toBe(steppedMs + 60_000)
+    expect(score.peerStats.get('peer')?.expire).toBe(steppedMs + keptMs)
+  })
+})

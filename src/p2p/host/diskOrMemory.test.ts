@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { multiaddr } from '@multiformats/multiaddr'
+import { ClassicLevel } from 'classic-level'
+import { type Datastore, Key } from 'interface-datastore'
+import { createLibp2p } from 'libp2p'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { nodeInTest } from '../testUtils/inTest.ts'
+import { until } from '../testUtils/testNode.ts'
+import { openPeerDatastore } from './peerStore.ts'
+
+const [a, b, c, d] = [new Key('/peers/ba'), new Key('/peers/bb'), new Key('/peers/bc'), new Key('/peers/bd')]
+
+async function openStore(given?: string) {
+  const path = given ?? join(await mkdtemp(join(tmpdir(), 'devium-store-')), 'store')
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  const lines: string[] = []
+  const logger = { ...silentLogger, error: (text: string) => lines.push(text) }
+  const { datastore, close } = await openPeerDatastore(path, { clock: systemClock, logger })
+  if (datastore === undefined) throw new Error('not on disk')
+  onTestFinished(close)
+  return { path, datastore, close, lines }
+}
+
+/** Puts a disk in place that refuses all writes; gives it room again. */
+function fillDisk(): () => void {
+  const full = new Error('No space left on device')
+  const spies = (['put', 'del', 'batch'] as const).map((write) =>
+    vi.spyOn(ClassicLevel.prototype, write).mockRejectedValue(full),
+  )
+  const empty = () => spies.map((spy) => spy.mockRestore())
+  onTestFinished(() => void empty())
+  return () => void empty()
+}
+
+async function stored(datastore: Pick<Datastore, 'query'>): Promise<Record<string, number[]>> {
+  const found: Record<string, number[]> = {}
+  for await (const { key, value } of datastore.query({ prefix: '/peers' })) found[key.toString()] = [...value]
+  return found
+}
+
+it('a store whose disk refuses a write goes on in memory, says so once, and has the old entries after the next start', async () => {
+  const { path, datastore, close, lines } = await openStore()
+  await datastore.put(a, Uint8Array.of(1))
+  await datastore.put(b, Uint8Array.of(1))
+  const empty = fillDisk()
+
+  await Promise.all([datastore.put(a, Uint8Array.of(2)), datastore.put(c, Uint8Array.of(2)), datastore.delete(b)])
+  const batch = datastore.batch()
+  batch.put(d, Uint8Array.of(2))
+  batch.delete(c)
+  await batch.commit()
+  expect(await stored(datastore)).toEqual({ [`${a}`]: [2], [`${d}`]: [2] })
+  expect([...(await datastore.get(d))]).toEqual([2])
+  expect([await datastore.has(a), await datastore.has(b)]).toEqual([true, false])
+  await expect(datastore.get(b)).rejects.toMatchObject({ name: 'NotFoundError' })
+
+  // Half a record may stand in its log: what came after that would not be found.
+  empty()
+  await datastore.put(c, Uint8Array.of(3))
+  expect(lines).toEqual(['Peer store cannot be written: kept in memory until the next start'])
+  await close()
+  const again = await openStore(path)
+  expect(await stored(again.datastore)).toEqual({ [`${a}`]: [1], [`${b}`]: [1] })
+})
+
+it('a closed store refuses writes, and tells of nothing', async () => {
+  const { datastore, close, lines } = await openStore()
+  await close()
+  await expect(datastore.put(a, Uint8Array.of(1))).rejects.toThrow('not open')
+  expect(lines).toEqual([])
+})
+
+it('what is known of a peer is kept when something more is noted, and given up', async () => {
+  const { datastore } = await openStore()
+  const { peerStore } = await createLibp2p({ start: false, datastore })
+  const peerId = peerIdFromPrivateKey(await generateKeyPair('secp256k1'))
+  const address = { multiaddr: multiaddr('/ip4/203.0.113.7/tcp/9222'), isCertified: false }
+  await peerStore.save(peerId, { addresses: [address], protocols: ['/meshsub/1.1.0'] })
+  const given = new AbortController()
+  const noted = peerStore.merge(peerId, { protocols: ['/ipfs/ping/1.0.0'] }, { signal: given.signal })
+  given.abort()
+  await noted.catch(() => {})
+  expect(await peerStore.get(peerId)).toMatchObject({
+    addresses: [address],
+    protocols: expect.arrayContaining(['/meshsub/1.1.0']),
+  })
+})
+
+it('peers come into the mesh while the disk is full', async () => {
+  const first = await nodeInTest({ peerStorePath: join((await openStore()).path, '..', 'other') })
+  fillDisk()
+  await nodeInTest({ staticPeers: [first.address] })
+  await until('a peer in the mesh', () => first.node.meshSize() === 1)
+})

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { UsageError } from '../../lib/errors.ts'
+import { checkPatches } from './patches.ts'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A folder with this library as its makers publish it. */
+async function unpatched(library: string, patch: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'devium-unpatched-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await cp(join(ROOT, 'node_modules', library), join(folder, 'node_modules', library), { recursive: true })
+  await promisify(execFile)('git', ['apply', '-R', join(ROOT, 'patches', patch)], { cwd: folder })
+  return `file://${folder}/`
+}
+
+it('all patches against strangers are there after an install', () => checkPatches())
+
+it.each([
+  ['@libp2p/utils', '@libp2p+utils+7.4.1.patch'],
+  ['@libp2p/multistream-select', '@libp2p+multistream-select+7.0.28.patch'],
+  ['@libp2p/identify', '@libp2p+identify+4.1.14.patch'],
+  ['@chainsafe/discv5', '@chainsafe+discv5+11.0.0.patch'],
+])('a copy of %s without its patch is refused, with the way out', async (library, patch) => {
+  const folder = await unpatched(library, patch)
+  const entryOf = (name: string): string => {
+    const entry = import.meta.resolve(name)
+    return name === library ? entry.replace(/^.*\/node_modules\//, `${folder}node_modules/`) : entry
+  }
+  const refused = checkPatches(entryOf)
+  await expect(refused).rejects.toBeInstanceOf(UsageError)
+  await expect(refused).rejects.toThrow(library)
+  await expect(refused).rejects.toThrow('npx patch-package')
+})

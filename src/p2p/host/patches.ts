@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { UsageError } from '../../lib/errors.ts'
+
+/** A patch of a library without which a stranger may hold the node up: see patches/README.md. */
+interface Guard {
+  library: string
+  /** Beside the library's entry. */
+  file: string
+  /** Stands in the patched file, and in no other. */
+  mark: string
+  against: string
+}
+
+const GUARDS: readonly Guard[] = [
+  {
+    library: '@libp2p/utils',
+    file: 'stream-utils.js',
+    mark: 'lengthBuffer.byteLength < (opts?.maxLengthLength ?? 8)',
+    against: 'length prefixes without end',
+  },
+  {
+    library: '@libp2p/multistream-select',
+    file: 'handle.js',
+    mark: 'MAX_PROPOSALS',
+    against: 'protocol proposals without end',
+  },
+  {
+    library: '@libp2p/identify',
+    file: 'utils.js',
+    mark: '.slice(0, MAX_ADDRESSES)',
+    against: 'peers with thousands of addresses',
+  },
+  {
+    library: '@chainsafe/discv5',
+    file: 'session/service.js',
+    mark: 'Math.min(response.total, 5)',
+    against: 'nodes that never end their answer',
+  },
+]
+
+/**
+ * Throws UsageError when one of the patches is missing, as after `npm ci --ignore-scripts`: nobody would notice before a
+ * stranger does. `entryOf` gives the URL of a library's entry.
+ */
+export async function checkPatches(entryOf: (library: string) => string = (name) => import.meta.resolve(name)) {
+  for (const { library, file, mark, against } of GUARDS) {
+    const text = await readFile(new URL(file, entryOf(library)), 'utf8').catch(() => '')
+    if (text.includes(mark)) continue
+    throw new UsageError(
+      `${library} is installed without its patch against ${against}: run "npx patch-package" where devium is installed` +
+        ' ("npm ci --ignore-scripts" leaves the patches out), or start without peers (--p2p.disable)',
+    )
+  }
+}

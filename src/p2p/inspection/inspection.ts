@@ -1,0 +1,112 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { keccak256 } from '../../lib/hash.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { isSignatureWellFormed, publicKeyToAddress, recoverCompact } from '../../lib/secp256k1.ts'
+import { type BodyHashes, hashBody } from '../../lib/wasm/listTrie.ts'
+import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
+import { payloadBlockHash } from '../../rollup/protocol/payload.ts'
+import {
+  claimedTransactions,
+  decodePayloadEnvelope,
+  MAX_BLOCK_TRANSACTIONS,
+  type PayloadVersion,
+  type TransactionReader,
+  transactionsPlace,
+} from '../../rollup/protocol/payloadSsz.ts'
+import { payloadSigningHash } from '../../rollup/protocol/signing.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { LARGE_BYTES } from './largeMessages.ts'
+
+/** What decides how far a message is looked into, as it stood when the message came. */
+export interface ValidationContext {
+  version: PayloadVersion
+  chainId: bigint
+  /** Whose blocks are good. */
+  signers: readonly Hex[]
+  /** Block times that are good, in seconds. */
+  earliest: number
+  latest: number
+}
+
+/** How far a message got, and what it says. */
+export type Inspection =
+  | { stop: 'bad-signature' }
+  | { stop: 'wrong-signer'; signer: Hex }
+  | { stop: 'bad-encoding'; detail: string }
+  /** Its time is outside the bounds. */
+  | { stop: 'untimely'; envelope: PayloadEnvelope }
+  /** More than any valid block has. */
+  | { stop: 'too-many-transactions'; envelope: PayloadEnvelope }
+  | { stop: 'none'; signer: Hex; envelope: PayloadEnvelope; computedHash: Hex }
+
+const SIGNATURE_BYTES = 65
+
+export const bodyOf = (message: Uint8Array): Uint8Array => message.subarray(SIGNATURE_BYTES)
+
+/**
+ * Looks into an unpacked message, without regard to what this node has seen before: the same in every process. In
+ * op-node's order (gossip.go, BuildBlocksValidator), but that a large body is decoded and its time looked at before it is
+ * hashed: what fails there is rejected whoever signed it.
+ */
+export function inspectMessage(message: Uint8Array, context: ValidationContext, read?: TransactionReader): Inspection {
+  const body = bodyOf(message)
+  const signature = message.subarray(0, SIGNATURE_BYTES)
+  const yParity = signature[SIGNATURE_BYTES - 1]
+  if ((yParity !== 0 && yParity !== 1) || !isSignatureWellFormed(signature.subarray(0, 64))) {
+    return { stop: 'bad-signature' }
+  }
+  const early = body.length > LARGE_BYTES ? decode(body, context, read) : undefined
+  if (early !== undefined && 'stop' in early) return early
+
+  const place = transactionsPlace(body, context.version)
+  const hashes = hashBody(body, place)
+  const signer = recoverSigner(context.chainId, signature, yParity, hashes?.bodyHash ?? keccak256(body))
+  if (signer === undefined) return { stop: 'bad-signature' }
+  if (!context.signers.includes(signer)) return { stop: 'wrong-signer', signer }
+
+  const envelope = early ?? decode(body, context, read)
+  if ('stop' in envelope) return envelope
+  if (claimedTransactions(body, context.version) > MAX_BLOCK_TRANSACTIONS) {
+    return { stop: 'too-many-transactions', envelope }
+  }
+  return { stop: 'none', signer, envelope, computedHash: blockHashOf(body, context.version, envelope, hashes) }
+}
+
+type Stop = Extract<Inspection, { stop: 'bad-encoding' | 'untimely' }>
+
+function decode(
+  body: Uint8Array,
+  context: ValidationContext,
+  read: TransactionReader | undefined,
+): PayloadEnvelope | Stop {
+  let envelope: PayloadEnvelope
+  try {
+    envelope = decodePayloadEnvelope(body, context.version, read)
+  } catch (error) {
+    if (error instanceof DecodeError) return { stop: 'bad-encoding', detail: error.message }
+    throw error
+  }
+  const { timestamp } = envelope.payload
+  return timestamp < context.earliest || timestamp > context.latest ? { stop: 'untimely', envelope } : envelope
+}
+
+/** Hash of the block in a body, from its bytes: `envelope` may lack the transactions. */
+export function blockHashOf(
+  body: Uint8Array,
+  version: PayloadVersion,
+  envelope: PayloadEnvelope,
+  hashes: BodyHashes | undefined = hashBody(body, transactionsPlace(body, version)),
+): Hex {
+  if (hashes === undefined) return payloadBlockHash(decodePayloadEnvelope(body, version))
+  const root = hashes.finishRoot()
+  return payloadBlockHash(envelope, { transactionsRoot: root === undefined ? EMPTY_TRIE_ROOT : toHex(root) })
+}
+
+function recoverSigner(chainId: bigint, signature: Uint8Array, yParity: number, bodyHash: Uint8Array): Hex | undefined {
+  try {
+    return publicKeyToAddress(recoverCompact(payloadSigningHash(chainId, bodyHash), signature.subarray(0, 64), yParity))
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}

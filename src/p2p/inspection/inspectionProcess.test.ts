@@ -1,0 +1,389 @@
+import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { isAlive } from '../../../test/support/processes.ts'
+import { concatBytes } from '../../lib/bytes.ts'
+import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
+import { signHash } from '../../lib/secp256k1.ts'
+import { startWorkProcess } from '../../lib/workProcess/workProcess.ts'
+import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
+import type { RollupConfig } from '../../rollup/protocol/types.ts'
+import { compressSnappy } from '../base/snappyBlock.ts'
+import { blocksTopic, type PayloadVersion } from '../base/topics.ts'
+import type { Verdict } from '../base/verdict.ts'
+import { createBlockValidator, createValidationContexts } from '../gossip/blockValidator.ts'
+import { MIN_MESSAGE_BYTES } from '../gossip/params.ts'
+import { createSeenBlocks } from '../gossip/seenBlocks.ts'
+import { createSigners } from '../gossip/signers.ts'
+import { steppedTimers } from '../testUtils/clocks.ts'
+import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
+import { signedMessage } from '../testUtils/signedMessage.ts'
+import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { until } from '../testUtils/testNode.ts'
+import { createInspectionProcess, type InspectionProcess, STUCK_MS, TIME_LIMIT_MS } from './inspectionProcess.ts'
+import type { Answer, Task } from './inspectionTask.ts'
+import { identifyMessage, unpackMessage } from './messageId.ts'
+
+const NOW_S = 1_700_000_000
+const TOPIC = blocksTopic(CHAIN_ID, 3)
+const FAULTY = new URL('../testUtils/faultyInspection.ts', import.meta.url)
+const startFaulty = (onAnswer: (answer: Answer, bytes: Uint8Array) => void) =>
+  startWorkProcess<Task, Answer>(FAULTY, onAnswer)
+const faulty = { startChild: startFaulty }
+
+/** No limit runs out, however slow this machine is. */
+const unhurried = steppedTimers(TIME_LIMIT_MS, STUCK_MS).clock
+
+/** For all tests that nothing happens to it in. */
+const lasting = createInspectionProcess({ clock: systemClock, logger: silentLogger })
+afterAll(() => lasting.close())
+
+function startProcess(clock = systemClock, options: Parameters<typeof createInspectionProcess>[1] = {}) {
+  const inspector = createInspectionProcess({ clock, logger: silentLogger }, options)
+  onTestFinished(inspector.close)
+  return inspector
+}
+
+/** Judges messages twice, here and in the process, each with a memory of its own, and checks that nothing differs. */
+function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
+  return async (compressed: Uint8Array, version: PayloadVersion, atMs: number): Promise<Verdict> => {
+    const clock = new ManualClock(atMs)
+    const topic = blocksTopic(config.l2ChainId, version)
+    const signers = createSigners({ current: () => signer, clock })
+    const validator = () => createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, { maxAgeS: 60 })
+    const context = createValidationContexts({ config, clock, signers }, { maxAgeS: 60 })(version)
+
+    const here = identifyMessage(topic, compressed, unpackMessage(compressed))
+    const there = await lasting.identify({ topic, compressed, from: 'peer', context })
+    expect(there.id).toEqual(here.id)
+    expect(there.idWithoutTopic).toEqual(here.idWithoutTopic)
+    const verdict = await validator()(version, here.unpacked)
+    expect(await validator()(version, there.unpacked)).toEqual(verdict)
+    return verdict
+  }
+}
+
+const reasonOf = (verdict: Verdict): string => (verdict.result === 'accept' ? 'accept' : verdict.reason)
+
+describe('the verdict by way of the process', () => {
+  it.each(['regolith', 'canyon', 'holocene'] as const)("is that of here for op-node's messages on %s", async (name) => {
+    const recording = loadGossipRecording(name)
+    const config = testConfig(name, { l2ChainId: recording.chainId })
+    const judge = judgeBothWays(config, recording.signer)
+    const reasons = new Set<string>()
+    for (const { topic, compressed, receivedAtMs } of recording.messages) {
+      const version = ([1, 2, 3] as const).find((v) => topic === blocksTopic(recording.chainId, v)) ?? 4
+      expect(reasonOf(await judge(compressed, version, receivedAtMs))).toBe('accept')
+      reasons.add(reasonOf(await judge(compressed, version, receivedAtMs + 90_000)))
+      reasons.add(reasonOf(await judge(compressed, version === 3 ? 2 : 3, receivedAtMs)))
+      const damaged = Uint8Array.from(compressed)
+      for (let at = 0; at < damaged.length; at += 97) {
+        damaged[at] = (damaged[at] ?? 0) ^ 0x55
+        reasons.add(reasonOf(await judge(damaged, version, receivedAtMs)))
+        damaged[at] = (damaged[at] ?? 0) ^ 0x55
+      }
+    }
+    expect(reasons.size).toBeGreaterThan(3)
+  })
+
+  it('is that of here for large blocks, whatever is wrong with them', async () => {
+    const config = testConfig('holocene')
+    const judge = judgeBothWays(config)
+    const transactions = Array.from({ length: 1_000 }, (_, n) => new Uint8Array(190 + (n % 9)).fill(n))
+    const good = testBlock(config, { timestamp: NOW_S, transactions })
+    const stale = testBlock(config, { timestamp: NOW_S - 100, transactions })
+    const message = (envelope = good, key = SEQUENCER_KEY) => compressSnappy(signedMessage(envelope, 3, CHAIN_ID, key))
+    const otherKey = new Uint8Array(32).fill(9)
+    const manyTransactions = testBlock(config, {
+      timestamp: NOW_S,
+      transactions: new Array(MAX_BLOCK_TRANSACTIONS + 1).fill(Uint8Array.of(1)),
+    })
+    const cases: [string, Uint8Array][] = [
+      ['accept', message()],
+      ['wrong-signer', message(good, otherKey)],
+      ['too-old', message(stale)],
+      ['too-old', message(stale, otherKey)],
+      ['wrong-hash', message({ ...good, payload: { ...good.payload, gasUsed: 1n } })],
+      ['bad-signature', compressSnappy(new Uint8Array(10_000_000))],
+      ['bad-encoding', compressSnappy(new Uint8Array(300_000).fill(1))],
+      ['snappy-damaged', message().subarray(0, -1)],
+      [
+        'accept',
+        message(testBlock(config, { timestamp: NOW_S, transactions: new Array(40_000).fill(new Uint8Array(0)) })),
+      ],
+      ['too-many-transactions', message(manyTransactions)],
+      ['wrong-signer', message(manyTransactions, otherKey)],
+    ]
+    for (const [reason, compressed] of cases) {
+      expect(reasonOf(await judge(compressed, 3, NOW_S * 1000))).toBe(reason)
+    }
+  })
+
+  it('is that of here for whatever bytes come, signed by the sequencer or by nobody', async () => {
+    const config = testConfig('isthmus')
+    const judge = judgeBothWays(config)
+    const body = encodePayloadEnvelope(testBlock(config, { timestamp: NOW_S }), 4)
+    const signed = (bytes: Uint8Array): Uint8Array => {
+      const { r, s, yParity } = signHash(payloadSigningHashOfBody(CHAIN_ID, bytes), SEQUENCER_KEY)
+      return concatBytes(r, s, Uint8Array.of(yParity), bytes)
+    }
+    const changed = fc
+      .tuple(fc.nat(body.length - 1), fc.nat(255))
+      .map(([index, value]) => signed(Uint8Array.from(body, (byte, at) => (at === index ? value : byte))))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.uint8Array({ maxLength: 900 }), changed, fc.uint8Array().map(signed)),
+        fc.boolean(),
+        async (bytes, pack) => {
+          const compressed = pack ? compressSnappy(bytes) : bytes
+          const unpacked = unpackMessage(compressed)
+          // The process gets none that are too small to be a block.
+          fc.pre(!unpacked.ok || unpacked.data.length >= MIN_MESSAGE_BYTES)
+          await judge(compressed, 4, NOW_S * 1000)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('createInspectionProcess', () => {
+  const config = testConfig('holocene')
+  const context = { version: 3, chainId: CHAIN_ID, signers: [SEQUENCER_ADDRESS], earliest: 0, latest: NOW_S } as const
+  const large = compressSnappy(
+    signedMessage(
+      testBlock(config, { timestamp: NOW_S, transactions: [new Uint8Array(200_000).fill(3)] }),
+      3,
+      CHAIN_ID,
+      SEQUENCER_KEY,
+    ),
+  )
+  const ask = (inspector: InspectionProcess, topic = TOPIC, from = 'peer') =>
+    inspector.identify({ topic, compressed: large, from, context })
+  const inspect = async (inspector: InspectionProcess): Promise<string> => {
+    const { unpacked } = await ask(inspector)
+    if (!unpacked.ok || unpacked.data !== undefined) throw new Error('not inspected')
+    return (await unpacked.inspection).stop
+  }
+
+  /** What the process says of itself, if it is the faulty one. */
+  const tell = async (inspector: InspectionProcess): Promise<{ pid: number; environment: string[] }> => {
+    const answer = await ask(inspector, 'tell').catch((error: Error) => error.message)
+    return JSON.parse(String(answer))
+  }
+
+  it.each(['die', 'throw', 'crash'])(
+    'starts anew after a breakdown (%s), which costs the message its verdict',
+    async (how) => {
+      const inspector = startProcess(unhurried, faulty)
+      const [broken, after] = await Promise.allSettled([ask(inspector, how), inspect(inspector)])
+      expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
+      expect(after.status).toBe('fulfilled')
+      expect(await inspect(inspector)).toBe('none')
+    },
+  )
+
+  it('does not start one process after the other in vain', async () => {
+    const clock = new ManualClock()
+    let starts = 0
+    const inspector = startProcess(clock, {
+      startChild(onAnswer) {
+        starts += 1
+        return startFaulty(onAnswer)
+      },
+    })
+    const breakdown = async (): Promise<void> => {
+      await expect(ask(inspector, 'die')).rejects.toMatchObject({ reason: 'worker-failed' })
+    }
+    await breakdown()
+    await breakdown()
+    const third = breakdown()
+    clock.advance(99)
+    expect(starts).toBe(2)
+    clock.advance(1)
+    expect(starts).toBe(3)
+    await third
+    const fourth = inspect(inspector)
+    clock.advance(199)
+    expect(starts).toBe(3)
+    clock.advance(1)
+    expect(await fourth).toBe('none')
+    // Which was of use.
+    await breakdown()
+    expect(await inspect(inspector)).toBe('none')
+    expect(starts).toBe(5)
+  })
+
+  it('has a verdict by its time limit or none, and puts an end to a process that hangs', async () => {
+    const clock = new ManualClock(NOW_S * 1000)
+    const inspector = startProcess(clock, faulty)
+    expect(await inspect(inspector)).toBe('none')
+    const hanging = ask(inspector, 'hang')
+    const waiting = ask(inspector)
+    await nextTurn()
+    clock.advance(3_000)
+    await expect(hanging).rejects.toMatchObject({ reason: 'timed-out' })
+    await expect(waiting).rejects.toMatchObject({ reason: 'timed-out' })
+    expect(await inspect(inspector)).toBe('none')
+  })
+
+  it('gives a process half a minute to load, before a message can be too much for it', async () => {
+    const clock = new ManualClock(NOW_S * 1000)
+    let kills = 0
+    let loaded = (): void => {}
+    const inspector = startProcess(clock, {
+      startChild(onAnswer) {
+        const child = startFaulty(onAnswer)
+        const ready = new Promise<void>((resolve) => {
+          loaded = resolve
+        })
+        const kill = (): void => {
+          kills += 1
+          child.kill()
+        }
+        return { ...child, ready, kill }
+      },
+    })
+    const noVerdictIn = async (ms: number): Promise<void> => {
+      await Promise.all([
+        expect(ask(inspector, 'hang')).rejects.toMatchObject({ reason: 'timed-out' }),
+        clock.advance(ms),
+      ])
+    }
+    await noVerdictIn(29_999)
+    expect(kills).toBe(0)
+    await clock.advance(1)
+    expect(kills).toBe(1)
+
+    await noVerdictIn(20_000)
+    loaded()
+    await nextTurn()
+    await clock.advance(2_999)
+    expect(kills).toBe(1)
+    await clock.advance(1)
+    expect(kills).toBe(2)
+  })
+
+  it('takes on a bounded number of messages, a few of each peer', async () => {
+    const clock = new ManualClock()
+    const inspector = startProcess(clock, faulty)
+    expect(await inspect(inspector)).toBe('none')
+    const first = ask(inspector, 'hang')
+    const greedy = Array.from({ length: 10 }, () => ask(inspector, TOPIC, 'greedy'))
+    const others = Array.from({ length: 30 }, (_, n) => ask(inspector, TOPIC, `peer ${n}`))
+    const reasons = Promise.allSettled([first, ...greedy, ...others]).then((results) =>
+      results.map((result) => (result.status === 'rejected' ? result.reason.reason : 'answered')),
+    )
+    await nextTurn()
+    await clock.advance(3_000)
+    const overloaded = (await reasons).map((reason) => reason === 'overloaded')
+    expect(overloaded[0]).toBe(false)
+    // One of the greedy peer's six makes room for each newcomer until it has no more than they.
+    expect(overloaded.slice(1, 11)).toEqual([false, ...new Array(9).fill(true)])
+    expect(overloaded.slice(11)).toEqual([...new Array(23).fill(false), ...new Array(7).fill(true)])
+  })
+
+  it('fails what waits when it is closed, and what comes later', async () => {
+    const inspector = startProcess(systemClock, faulty)
+    const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
+    await inspector.close()
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    await expect(ask(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
+  })
+
+  it.each(['die', 'throw', 'crash'])(
+    'starts anew after a breakdown (%s), which costs the answer its block',
+    async (how) => {
+      const inspector = startProcess(unhurried, faulty)
+      const unpacking = inspector.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
+      await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
+      await expect(inspector.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(
+        DecodeError,
+      )
+      expect(await inspect(inspector)).toBe('none')
+    },
+  )
+
+  it('has an answer by its time limit or none, and takes on a few of each peer', async () => {
+    const clock = new ManualClock()
+    const inspector = startProcess(clock, faulty)
+    const unpack = (text: string) =>
+      inspector.unpackBlock({ frames: new TextEncoder().encode(text), version: 3 }, 'peer')
+    expect(await inspect(inspector)).toBe('none')
+    const unpacking = Promise.allSettled([unpack('hang'), ...Array.from({ length: 7 }, () => unpack('more'))])
+    await nextTurn()
+    await clock.advance(3_000)
+    const reasons = (await unpacking).map((result) => result.status === 'rejected' && result.reason.reason)
+    expect(reasons).toEqual([...new Array(7).fill('timed-out'), 'overloaded'])
+    await inspector.close()
+    await expect(unpack('late')).rejects.toMatchObject({ reason: 'worker-failed' })
+  })
+
+  it('can be closed while the process starts, and while it works', async () => {
+    for (const work of [0, 5, 20, 60, 150]) {
+      const inspector = startProcess()
+      const unanswered = Promise.allSettled([ask(inspector), ask(inspector)])
+      await new Promise((resolve) => setTimeout(resolve, work))
+      await inspector.close()
+      await unanswered
+    }
+  })
+
+  it('knows nothing of the environment, where secrets may be', async () => {
+    vi.stubEnv('DEVIUM_P2P_SEQUENCER_KEY', 'secret')
+    vi.stubEnv('NODE_OPTIONS', '--inspect')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { environment } = await tell(startProcess(systemClock, faulty))
+    expect(environment).toContain('PATH')
+    expect(environment).not.toContain('DEVIUM_P2P_SEQUENCER_KEY')
+    expect(environment).not.toContain('NODE_OPTIONS')
+  })
+
+  it('leaves it to the node what Ctrl-C means', async () => {
+    const inspector = startProcess(systemClock, faulty)
+    const { pid } = await tell(inspector)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
+    expect((await tell(inspector)).pid).toBe(pid)
+  })
+
+  /** A node that has judged a message, and told who did. */
+  const program = (then: string): string => `
+    import { createInspectionProcess } from '${new URL('./inspectionProcess.ts', import.meta.url).href}'
+    import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
+    import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
+    import { startWorkProcess } from '${new URL('../../lib/workProcess/workProcess.ts', import.meta.url).href}'
+    const options = { startChild: startWorkProcess.bind(undefined, new URL('${FAULTY.href}')) }
+    const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger }, options)
+    const context = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
+    const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))
+    const { unpacked } = await inspector.identify({ topic: 'topic', compressed, from: 'peer', context })
+    console.log((await unpacked.inspection).stop)
+    ${then}`
+
+  it('does not keep the process alive', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program('')])
+    expect(stdout).toBe('untimely\n')
+  })
+
+  it('ends with the node, however that ends', async () => {
+    const tellAndStay = `
+      const told = await inspector.identify({ topic: 'tell', compressed, from: 'peer', context }).catch(String)
+      console.log(told.slice(told.indexOf('{')))
+      setInterval(() => {}, 1_000)`
+    const node = spawn(process.execPath, ['--input-type=module', '--eval', program(tellAndStay)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void node.kill('SIGKILL'))
+    const lines = createInterface({ input: node.stdout })[Symbol.asyncIterator]()
+    expect((await lines.next()).value).toBe('untimely')
+    const { pid } = JSON.parse((await lines.next()).value ?? '')
+    expect(isAlive(pid)).toBe(true)
+    node.kill('SIGKILL')
+    await until('the end of the process', () => !isAlive(pid))
+  })
+})

@@ -1,0 +1,63 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
+import { type Inspection, inspectMessage, type ValidationContext } from './inspection.ts'
+import { identifyMessage, type MessageNames, type UnpackFault, unpackMessage } from './messageId.ts'
+import { type UnpackedBlock, unpackBlock } from './unpackBlock.ts'
+
+// What the process for large messages does. A gossip message it answers twice: with its ids and, if it could be
+// unpacked, with what it says. The block of a peer's answer it answers once.
+
+/** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
+export type Work = { topic: string; context: ValidationContext } | { version: PayloadVersion }
+
+export type Task = Work & { task: number }
+
+export type Answer =
+  | ({ task: number; unpacked: { ok: true } | UnpackFault } & MessageNames)
+  /** With the message, unpacked, if all is well: its transactions do not travel one by one, but stand in it. */
+  | { task: number; inspection: Inspection }
+  /** With the block's body, in which its transactions stand. */
+  | { task: number; block: Omit<UnpackedBlock, 'body'> }
+  | { task: number; undecodable: string }
+  | { task: number; failure: string }
+
+/** Sends an answer and the bytes that go with it. */
+export type Answering = (answer: Answer, bytes?: Uint8Array) => void
+
+type Inspecting = Extract<Task, { topic: string }>
+
+function inspect({ task, topic, context }: Inspecting, compressed: Uint8Array, answer: Answering): void {
+  const unpacked = unpackMessage(compressed)
+  const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked)
+  if (!unpacked.ok) {
+    answer({ task, id, idWithoutTopic, unpacked })
+    return
+  }
+  answer({ task, id, idWithoutTopic, unpacked: { ok: true } })
+  const inspection = inspectMessage(unpacked.data, context, checkTransactions)
+  if (inspection.stop === 'none') answer({ task, inspection }, unpacked.data)
+  else answer({ task, inspection })
+}
+
+function unpack(task: number, version: PayloadVersion, frames: Uint8Array, answer: Answering): void {
+  let block: UnpackedBlock
+  try {
+    block = unpackBlock({ frames, version }, checkTransactions)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    answer({ task, undecodable: error.message })
+    return
+  }
+  const { body, ...rest } = block
+  answer({ task, block: rest }, body)
+}
+
+export function runTask(work: Task, bytes: Uint8Array, answer: Answering): void {
+  const { task } = work
+  try {
+    if ('version' in work) unpack(task, work.version, bytes, answer)
+    else inspect(work, bytes, answer)
+  } catch (error) {
+    answer({ task, failure: error instanceof Error ? error.message : String(error) })
+  }
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { toHex } from '../../lib/hex.ts'
+import { compressSnappy } from '../base/snappyBlock.ts'
+import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
+import { messageId, unpackMessage } from './messageId.ts'
+
+const TOPIC = '/optimism/10/2/blocks'
+
+function idOf(topic: string, compressed: Uint8Array): string {
+  return toHex(messageId(topic, compressed, unpackMessage(compressed)))
+}
+
+describe('messageId', () => {
+  it('hashes the unpacked data of a valid message', () => {
+    const compressed = compressSnappy(Buffer.from('hello'))
+    expect(idOf(TOPIC, compressed)).toBe('0x0089d50f80a1e1668e93fef3bd0d075261438c71')
+  })
+  it('hashes the raw bytes of an invalid one', () => {
+    expect(idOf(TOPIC, Uint8Array.of(1, 2, 3, 4, 5))).toBe('0x9b99034febd981031966fc50729faf85d0ab4191')
+  })
+  it.each(['regolith', 'canyon', 'holocene'] as const)('gives the ids that op-node gave on %s', (name) => {
+    const { messages } = loadGossipRecording(name)
+    expect(messages.length).toBeGreaterThan(0)
+    for (const message of messages) expect(idOf(message.topic, message.compressed)).toBe(toHex(message.id))
+  })
+  it('differs by topic in one dialect and not in the other', () => {
+    const compressed = compressSnappy(Buffer.from('hello'))
+    const unpacked = unpackMessage(compressed)
+    const other = '/optimism/10/1/blocks'
+    expect(messageId(TOPIC, compressed, unpacked)).not.toEqual(messageId(other, compressed, unpacked))
+    expect(messageId(TOPIC, compressed, unpacked, 'without-topic')).toEqual(
+      messageId(other, compressed, unpacked, 'without-topic'),
+    )
+  })
+})
+
+describe('unpackMessage', () => {
+  it.each([
+    ['nothing', [], 'snappy-length'],
+    ['an endless length', [0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 'snappy-length'],
+    ['more than 32 bits', [0xff, 0xff, 0xff, 0xff, 0x7f], 'snappy-length'],
+    ['one byte above 10 MiB', [0x81, 0x80, 0x80, 0x05, 0, 0], 'too-large'],
+    ['10 MiB declared by five bytes', [0x80, 0x80, 0x80, 0x05, 0], 'snappy-damaged'],
+    ['a literal cut short', [0x05, 0x10, 1, 2], 'snappy-damaged'],
+  ])('refuses %s', (_id, bytes, reason) => {
+    expect(unpackMessage(Uint8Array.from(bytes))).toEqual({ ok: false, reason })
+  })
+  it('does not allocate what a small block declares', () => {
+    const before = process.memoryUsage().arrayBuffers + process.memoryUsage().external
+    for (let i = 0; i < 200; i++) unpackMessage(Uint8Array.of(0x80, 0x80, 0x80, 0x05, i))
+    const after = process.memoryUsage().arrayBuffers + process.memoryUsage().external
+    expect(after - before).toBeLessThan(10 * 1024 * 1024)
+  })
+  it('never throws, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        expect(typeof unpackMessage(bytes).ok).toBe('boolean')
+      }),
+      { numRuns: 500 },
+    )
+  })
+  it('undoes compression', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2000 }), (data) => {
+        const unpacked = unpackMessage(compressSnappy(data))
+        expect(unpacked.ok && Buffer.compare(unpacked.data, data)).toBe(0)
+      }),
+    )
+  })
+})

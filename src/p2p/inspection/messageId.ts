@@ -1,0 +1,103 @@
+import { createHash, hash } from 'node:crypto'
+import { EMPTY_BYTES, viewOf } from '../../lib/bytes.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+import { declaredBytesOf, uncompressDeclared } from '../base/snappyBlock.ts'
+import type { Inspection } from './inspection.ts'
+import { MAX_GOSSIP_BYTES } from './largeMessages.ts'
+
+export type UnpackFault = { ok: false; reason: 'snappy-length' | 'too-large' | 'snappy-damaged' }
+export type UnpackedHere = { ok: true; data: Uint8Array } | UnpackFault
+
+/**
+ * What unpacking a gossip message gave; the reasons are those of the validation's first step. A large message is not at
+ * hand but in another process, from where its inspection comes.
+ */
+export type Unpacked = UnpackedHere | { ok: true; data?: undefined; inspection: Promise<Inspection> }
+
+/** Decompresses a message; whether it is long enough to be a block is the validator's business. */
+export function unpackMessage(compressed: Uint8Array, declaredBytes = declaredBytesOf(compressed)): UnpackedHere {
+  if (declaredBytes === undefined) return { ok: false, reason: 'snappy-length' }
+  if (declaredBytes > MAX_GOSSIP_BYTES) return { ok: false, reason: 'too-large' }
+  try {
+    return { ok: true, data: uncompressDeclared(compressed, declaredBytes) }
+  } catch (error) {
+    if (error instanceof DecodeError) return { ok: false, reason: 'snappy-damaged' }
+    throw error
+  }
+}
+
+const VALID_SNAPPY = Uint8Array.of(1, 0, 0, 0)
+const INVALID_SNAPPY = Uint8Array.of(0, 0, 0, 0)
+const ID_BYTES = 20
+
+/** op-node hashes the topic too; the specs' text and kona leave it out. Ids of the two never meet. */
+export type IdDialect = 'with-topic' | 'without-topic'
+
+/**
+ * First 20 bytes of SHA-256 of domain ‖ (topic length u64 LE ‖ topic) ‖ data (specs: rollup-node-p2p, "Message ID
+ * computation").
+ */
+export function messageId(
+  topic: string,
+  compressed: Uint8Array,
+  unpacked: UnpackedHere,
+  dialect: IdDialect = 'with-topic',
+): Uint8Array {
+  const data = unpacked.ok ? unpacked.data : compressed
+  const domain = unpacked.ok ? VALID_SNAPPY : INVALID_SNAPPY
+  const head = dialect === 'with-topic' ? topicHead(topic) : EMPTY_BYTES
+  return new Uint8Array(sha256OfThree(domain, head, data)).subarray(0, ID_BYTES)
+}
+
+/** Up to this length it takes less time to put the parts together than to hand them over one by one. */
+const SHORT_BYTES = 8_192
+const scratch = new Uint8Array(SHORT_BYTES)
+
+function sha256OfThree(first: Uint8Array, second: Uint8Array, third: Uint8Array): Uint8Array {
+  const length = first.length + second.length + third.length
+  if (length > SHORT_BYTES) return createHash('sha256').update(first).update(second).update(third).digest()
+  scratch.set(first)
+  scratch.set(second, first.length)
+  scratch.set(third, first.length + second.length)
+  return hash('sha256', scratch.subarray(0, length), 'buffer')
+}
+
+/** The length as u64 LE, and the topic. */
+function topicHead(topic: string): Uint8Array {
+  const known = topicHeads.get(topic)
+  if (known !== undefined) return known
+  const text = Buffer.from(topic, 'utf8')
+  const head = new Uint8Array(8 + text.length)
+  viewOf(head).setUint32(0, text.length, true)
+  head.set(text, 8)
+  topicHeads.set(topic, head)
+  return head
+}
+
+/** There are four; whatever strangers send is not remembered for long. */
+const topicHeads = new LruMap<string, Uint8Array>(16)
+
+/** Both ids of one message. */
+export interface MessageNames {
+  id: Uint8Array
+  /** What peers call it that leave the topic out. */
+  idWithoutTopic: Uint8Array
+}
+
+export interface IdentifiedMessage extends MessageNames {
+  unpacked: Unpacked
+}
+
+/** Names a message that is at hand. */
+export function identifyMessage(
+  topic: string,
+  compressed: Uint8Array,
+  unpacked: UnpackedHere,
+): IdentifiedMessage & { unpacked: UnpackedHere } {
+  return {
+    id: messageId(topic, compressed, unpacked),
+    idWithoutTopic: messageId(topic, compressed, unpacked, 'without-topic'),
+    unpacked,
+  }
+}

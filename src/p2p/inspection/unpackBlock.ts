@@ -1,0 +1,43 @@
+import { DecodeError } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import {
+  claimedTransactions,
+  decodePayloadEnvelope,
+  MAX_BLOCK_TRANSACTIONS,
+  type PayloadVersion,
+  type TransactionReader,
+} from '../../rollup/protocol/payloadSsz.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { decodeSnappyFrames } from '../base/snappyFrames.ts'
+import { blockHashOf } from './inspection.ts'
+
+/** Bound of an answer as sent, and of the block in it. */
+export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+
+/** A block as it travels in an answer. */
+export interface FramedBlock {
+  /** Its body in snappy frames. */
+  frames: Uint8Array
+  version: PayloadVersion
+}
+
+export interface UnpackedBlock {
+  envelope: PayloadEnvelope
+  computedHash: Hex
+  /** What the transactions are part of. */
+  body: Uint8Array
+}
+
+/** The same in every process. Throws DecodeError. */
+export function unpackBlock({ frames, version }: FramedBlock, read?: TransactionReader): UnpackedBlock {
+  return readBlock(decodeSnappyFrames(frames, MAX_RESPONSE_BYTES), version, read)
+}
+
+/** The block in a body. Throws DecodeError. */
+export function readBlock(body: Uint8Array, version: PayloadVersion, read?: TransactionReader): UnpackedBlock {
+  const count = claimedTransactions(body, version)
+  if (count > MAX_BLOCK_TRANSACTIONS)
+    throw new DecodeError(`payload: ${count} transactions, more than a block can have`)
+  const envelope = decodePayloadEnvelope(body, version, read)
+  return { envelope, computedHash: blockHashOf(body, version, envelope), body }
+}

@@ -1,0 +1,225 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MultiaddrConnection } from '@libp2p/interface'
+import { multiaddr } from '@multiformats/multiaddr'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { DecodeError } from '../../lib/errors.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { createP2pEvents } from '../base/events.ts'
+import { parsePeerId } from '../host/multiaddrs.ts'
+import { openAccessListFile } from './accessListStore.ts'
+import { AccessLists } from './accessLists.ts'
+import { createGater } from './gater.ts'
+
+const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+const STATIC = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+/** Not looked at here. */
+const connection = {} as MultiaddrConnection
+
+describe('AccessLists', () => {
+  it.each([
+    ['10.1.2.3', true],
+    ['::ffff:10.1.2.3', true],
+    ['10.1.2.4', false],
+    ['192.168.77.1', true],
+    ['192.169.0.1', false],
+    ['fd12::1', true],
+    ['fe80::1', false],
+    ['example.org', false],
+  ])('with one address and two subnets blocked, %s blocked: %s', (ip, blocked) => {
+    const lists = new AccessLists()
+    lists.blockAddr('10.1.2.3')
+    lists.blockSubnet('192.168.0.0/16')
+    lists.blockSubnet('fd00::/8')
+    expect(lists.isAddrBlocked(ip)).toBe(blocked)
+  })
+
+  it('unblocks in any spelling', () => {
+    const lists = new AccessLists()
+    lists.blockAddr('FD00:0::1')
+    lists.blockSubnet('10.9.8.7/8')
+    lists.unblockAddr('fd00::1')
+    lists.unblockSubnet('10.0.0.0/8')
+    expect(lists.listAddrs()).toEqual([])
+    expect(lists.listSubnets()).toEqual([])
+  })
+
+  it('lifts bans that have run out, and names them', () => {
+    const lists = new AccessLists()
+    lists.banPeer('a', { expiryMs: 5_000, reason: 'x' })
+    lists.banPeer('b', { expiryMs: 6_000, reason: 'x' })
+    lists.banIp('::ffff:1.2.3.4', { expiryMs: 5_000, reason: 'x' })
+    expect(lists.standingBans(4_999)).toEqual({ peers: ['a', 'b'], ips: ['1.2.3.4'] })
+    expect(lists.standingBans(5_000)).toEqual({ peers: ['b'], ips: [] })
+    expect(lists.liftExpiredBans(4_999)).toEqual({ peers: [], ips: [] })
+    expect(lists.liftExpiredBans(5_000)).toEqual({ peers: ['a'], ips: ['1.2.3.4'] })
+    expect(lists.listPeerBans().map(([peer]) => peer)).toEqual(['b'])
+  })
+
+  it('keeps a bounded number of bans: the one that ends first makes room', () => {
+    const lists = new AccessLists()
+    lists.banPeer('soon', { expiryMs: 1, reason: 'x' })
+    for (let n = 0; n < 1_000; n++) lists.banPeer(`peer${n}`, { expiryMs: 1_000 + n, reason: 'x' })
+    expect(lists.listPeerBans()).toHaveLength(1_000)
+    expect(lists.peerBan('soon')).toBeUndefined()
+  })
+
+  it('refuses what is no address', () => {
+    const lists = new AccessLists()
+    expect(() => lists.blockAddr('zz')).toThrow(DecodeError)
+    expect(() => lists.blockSubnet('10.0.0.0')).toThrow(DecodeError)
+  })
+})
+
+describe('openAccessListFile', () => {
+  const clock = new ManualClock(1_000)
+
+  it('keeps everything over a restart', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'store.access.json')
+    const first = await openAccessListFile(path, { logger: silentLogger, clock })
+    first.lists.blockedPeers.add(PEER)
+    first.lists.protectedPeers.add(PEER)
+    first.lists.blockAddr('1.2.3.4')
+    first.lists.blockSubnet('fd00::/8')
+    first.lists.banPeer(PEER, { expiryMs: 5_000, reason: 'score -120' })
+    first.lists.banIp('5.6.7.8', { expiryMs: 6_000, reason: 'test' })
+    await first.save()
+    const second = await openAccessListFile(path, { logger: silentLogger, clock })
+    expect(second.lists.toJson()).toEqual(first.lists.toJson())
+    expect(second.lists.toJson().blockedPeers).toEqual([PEER])
+  })
+
+  it('has the last change on disk when overlapping saves have resolved', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
+    const store = await openAccessListFile(path, { logger: silentLogger, clock })
+    const saves = [1, 2, 3, 4, 5].map((last) => {
+      store.lists.blockAddr(`1.1.1.${last}`)
+      return store.save()
+    })
+    await Promise.all(saves)
+    expect(JSON.parse(await readFile(path, 'utf8')).blockedAddrs).toHaveLength(5)
+  })
+
+  it.each(['{"version":1,', '[]', '{"version":2}', '{"version":1,"blockedPeers":[5]}', ''])(
+    'sets a damaged file aside and says so: %j',
+    async (content) => {
+      const folder = await mkdtemp(join(tmpdir(), 'devium-access-'))
+      const path = join(folder, 'lists.json')
+      await writeFile(path, content)
+      const lines: string[] = []
+      const logger = createLogger({ level: 'error', format: 'json', color: false, write: (line) => lines.push(line) })
+      const store = await openAccessListFile(path, { logger, clock })
+      expect(store.lists.toJson()).toEqual(new AccessLists().toJson())
+      expect(await readdir(folder)).toEqual(['lists.json', 'lists.json.corrupt-1000'])
+      expect(lines).toHaveLength(1)
+    },
+  )
+
+  it('says once that it cannot be written, goes on, and is written when it can be', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
+    await mkdir(`${path}.tmp`)
+    const lines: string[] = []
+    const logger = createLogger({ level: 'info', format: 'json', color: false, write: (line) => lines.push(line) })
+    const store = await openAccessListFile(path, { logger, clock })
+    expect(lines).toEqual([expect.stringContaining('cannot be written')])
+    store.lists.blockAddr('1.2.3.4')
+    await expect(store.save()).rejects.toThrow('EISDIR')
+    await store.saveAgain()
+    expect(lines).toHaveLength(1)
+
+    await rm(`${path}.tmp`, { recursive: true })
+    await store.saveAgain()
+    expect(lines.slice(1)).toEqual([expect.stringContaining('can be written again')])
+    expect(JSON.parse(await readFile(path, 'utf8')).blockedAddrs).toEqual(['1.2.3.4'])
+  })
+
+  it('refuses a start that would let in who is blocked', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'devium-access-')), 'lists.json')
+    await mkdir(path)
+    const opening = openAccessListFile(path, { logger: silentLogger, clock })
+    await expect(opening).rejects.toThrow(`cannot read the block lists ${path} (--p2p.peerstore.path)`)
+  })
+})
+
+describe('createGater', () => {
+  function setUp() {
+    const lists = new AccessLists()
+    const clock = new ManualClock(1_000)
+    const counts = { dialed: 0, refusedDials: 0, accepted: 0, refusedAccepts: 0, unbans: 0, ipUnbans: 0 }
+    const connected: string[] = []
+    const events = createP2pEvents({ logger: silentLogger })
+    events.on('unbanned', () => {
+      counts.unbans += 1
+    })
+    events.on('ipUnbanned', () => {
+      counts.ipUnbans += 1
+    })
+    const gater = createGater({
+      lists,
+      clock,
+      onConnection: () => {},
+      limits: { refuse: () => undefined, onUpgraded: () => {} },
+      events,
+      peers: { connected: () => connected, isConnected: () => false, isProtected: (peer) => peer === STATIC },
+      maxPeers: 2,
+      metrics: {
+        onDial: (allowed) => {
+          counts[allowed ? 'dialed' : 'refusedDials'] += 1
+        },
+        onAccept: (allowed) => {
+          counts[allowed ? 'accepted' : 'refusedAccepts'] += 1
+        },
+      },
+    })
+    return { lists, clock, counts, gater, connected, events }
+  }
+
+  it('refuses a blocked peer before the dial', () => {
+    const { lists, gater, counts } = setUp()
+    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(false)
+    lists.blockedPeers.add(PEER)
+    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(true)
+    expect(counts).toMatchObject({ dialed: 1, refusedDials: 1 })
+  })
+
+  it('lets in the protected alone when all places are taken, and says so', () => {
+    const { gater, connected, events } = setUp()
+    let full = 0
+    events.on('full', () => {
+      full += 1
+    })
+    const comes = (peer: string) => gater.denyInboundEncryptedConnection?.(parsePeerId(peer), connection)
+    expect(comes(PEER)).toBe(false)
+    connected.push('a', 'b')
+    expect([comes(PEER), comes(STATIC), full]).toEqual([true, false, 2])
+  })
+
+  it('refuses a banned peer until the ban runs out, and counts that once', async () => {
+    const { lists, clock, gater, counts } = setUp()
+    lists.banPeer(PEER, { expiryMs: 2_000, reason: 'test' })
+    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(true)
+    await clock.advance(1_000)
+    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(false)
+    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(false)
+    expect(counts.unbans).toBe(1)
+  })
+
+  it('refuses addresses by IP, by subnet and by ban', async () => {
+    const { lists, clock, gater, counts } = setUp()
+    const deny = (text: string) => gater.denyDialMultiaddr?.(multiaddr(text))
+    lists.blockAddr('1.2.3.4')
+    lists.blockSubnet('10.0.0.0/8')
+    lists.banIp('5.6.7.8', { expiryMs: 2_000, reason: 'test' })
+    expect(deny('/ip4/1.2.3.4/tcp/1')).toBe(true)
+    expect(deny('/ip4/10.9.9.9/tcp/1')).toBe(true)
+    expect(deny('/ip6/::ffff:10.9.9.9/tcp/1')).toBe(true)
+    expect(deny('/ip4/5.6.7.8/tcp/1')).toBe(true)
+    expect(deny('/ip4/11.0.0.1/tcp/1')).toBe(false)
+    expect(deny('/dns4/example.org/tcp/1')).toBe(false)
+    await clock.advance(1_000)
+    expect(deny('/ip4/5.6.7.8/tcp/1')).toBe(false)
+    expect(counts.ipUnbans).toBe(1)
+  })
+})

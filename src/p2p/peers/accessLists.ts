@@ -1,0 +1,170 @@
+import { DecodeError } from '../../lib/errors.ts'
+import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
+import type { Ban } from '../base/events.ts'
+
+/** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
+const MAX_BANS = 1_000
+
+/** What is kept on disk. */
+export interface AccessListsJson {
+  version: 1
+  blockedPeers: string[]
+  blockedAddrs: string[]
+  blockedSubnets: string[]
+  protectedPeers: string[]
+  peerBans: Record<string, Ban>
+  ipBans: Record<string, Ban>
+}
+
+/**
+ * Who may not connect: the operator's three block lists, time-limited bans, and the peers an operator protected from
+ * pruning. Pure memory; `AccessListStore` keeps it.
+ */
+export class AccessLists {
+  readonly blockedPeers = new Set<string>()
+  readonly protectedPeers = new Set<string>()
+  private readonly addrs = new Set<string>()
+  private readonly subnets = new Map<string, Subnet>()
+  private readonly peerBans = new Map<string, Ban>()
+  private readonly ipBans = new Map<string, Ban>()
+
+  blockAddr(ip: string): void {
+    this.addrs.add(formatIp(parseIp(ip)))
+  }
+  unblockAddr(ip: string): void {
+    this.addrs.delete(formatIp(parseIp(ip)))
+  }
+  blockSubnet(cidr: string): void {
+    const subnet = parseCidr(cidr)
+    this.subnets.set(formatCidr(subnet), subnet)
+  }
+  unblockSubnet(cidr: string): void {
+    this.subnets.delete(formatCidr(parseCidr(cidr)))
+  }
+  listAddrs(): string[] {
+    return [...this.addrs]
+  }
+  listSubnets(): string[] {
+    return [...this.subnets.keys()]
+  }
+
+  /** By the operator's address and subnet lists. */
+  isAddrBlocked(ip: string): boolean {
+    return this.addrBlock(ip) !== undefined
+  }
+  /** The entry of those lists that an address falls under: an IP or CIDR text. */
+  addrBlock(ip: string): string | undefined {
+    if (this.addrs.size === 0 && this.subnets.size === 0) return undefined
+    let bytes: Uint8Array
+    try {
+      bytes = parseIp(ip)
+    } catch {
+      return undefined
+    }
+    const text = formatIp(bytes)
+    if (this.addrs.has(text)) return text
+    for (const [cidr, subnet] of this.subnets) if (subnetContains(subnet, bytes)) return cidr
+    return undefined
+  }
+
+  /** The ban that ends first makes room when there are too many. */
+  banPeer(peerId: string, ban: Ban): void {
+    addBan(this.peerBans, peerId, ban)
+  }
+  /** True when there was a ban. */
+  unbanPeer(peerId: string): boolean {
+    return this.peerBans.delete(peerId)
+  }
+  banIp(ip: string, ban: Ban): void {
+    addBan(this.ipBans, formatIp(parseIp(ip)), ban)
+  }
+  unbanIp(ip: string): boolean {
+    return this.ipBans.delete(ip)
+  }
+  standingBans(nowMs: number): { peers: string[]; ips: string[] } {
+    const standing = (bans: Map<string, Ban>): string[] =>
+      [...bans].filter(([, { expiryMs }]) => expiryMs > nowMs).map(([subject]) => subject)
+    return { peers: standing(this.peerBans), ips: standing(this.ipBans) }
+  }
+  /** Removes what has run out, and names it. */
+  liftExpiredBans(nowMs: number): { peers: string[]; ips: string[] } {
+    return { peers: removeExpired(this.peerBans, nowMs), ips: removeExpired(this.ipBans, nowMs) }
+  }
+  /** The ban on record, expired or not. */
+  peerBan(peerId: string): Ban | undefined {
+    return this.peerBans.get(peerId)
+  }
+  ipBan(ip: string): Ban | undefined {
+    return this.ipBans.get(ip)
+  }
+  listPeerBans(): [string, Ban][] {
+    return [...this.peerBans]
+  }
+
+  listIpBans(): [string, Ban][] {
+    return [...this.ipBans]
+  }
+
+  toJson(): AccessListsJson {
+    return {
+      version: 1,
+      blockedPeers: [...this.blockedPeers],
+      blockedAddrs: this.listAddrs(),
+      blockedSubnets: this.listSubnets(),
+      protectedPeers: [...this.protectedPeers],
+      peerBans: Object.fromEntries(this.peerBans),
+      ipBans: Object.fromEntries(this.ipBans),
+    }
+  }
+
+  /** Throws DecodeError when the JSON is not what `toJson` writes. */
+  static fromJson(json: unknown): AccessLists {
+    const record = asRecord(json, 'access lists')
+    if (record.version !== 1) throw new DecodeError(`access lists: unknown version ${String(record.version)}`)
+    const lists = new AccessLists()
+    for (const peer of asStrings(record.blockedPeers, 'blockedPeers')) lists.blockedPeers.add(peer)
+    for (const ip of asStrings(record.blockedAddrs, 'blockedAddrs')) lists.blockAddr(ip)
+    for (const cidr of asStrings(record.blockedSubnets, 'blockedSubnets')) lists.blockSubnet(cidr)
+    for (const peer of asStrings(record.protectedPeers, 'protectedPeers')) lists.protectedPeers.add(peer)
+    for (const [peer, ban] of asBans(record.peerBans, 'peerBans')) lists.banPeer(peer, ban)
+    for (const [ip, ban] of asBans(record.ipBans, 'ipBans')) lists.banIp(ip, ban)
+    return lists
+  }
+}
+
+function addBan(bans: Map<string, Ban>, subject: string, ban: Ban): void {
+  bans.set(subject, ban)
+  if (bans.size <= MAX_BANS) return
+  let [first, firstMs] = ['', Number.POSITIVE_INFINITY]
+  for (const [name, { expiryMs }] of bans) if (expiryMs < firstMs) [first, firstMs] = [name, expiryMs]
+  bans.delete(first)
+}
+
+function removeExpired(bans: Map<string, Ban>, nowMs: number): string[] {
+  const gone = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
+  for (const subject of gone) bans.delete(subject)
+  return gone
+}
+
+function asRecord(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new DecodeError(`${what}: expected an object`)
+  }
+  return { ...value }
+}
+
+function asStrings(value: unknown, what: string): string[] {
+  if (!Array.isArray(value)) throw new DecodeError(`${what}: expected a list`)
+  return value.map((item: unknown) => {
+    if (typeof item !== 'string') throw new DecodeError(`${what}: expected texts`)
+    return item
+  })
+}
+
+function asBans(value: unknown, what: string): [string, Ban][] {
+  return Object.entries(asRecord(value, what)).map(([key, entry]) => {
+    const { expiryMs, reason } = asRecord(entry, what)
+    if (typeof expiryMs !== 'number' || typeof reason !== 'string') throw new DecodeError(`${what}: bad ban of ${key}`)
+    return [key, { expiryMs, reason }]
+  })
+}

@@ -1,0 +1,166 @@
+import type { Connection } from '@libp2p/interface'
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { DIRECTION } from '../base/api.ts'
+import type { P2pEvents } from '../base/events.ts'
+import type { P2pOptions } from '../base/options.ts'
+import type { Host } from '../host/host.ts'
+import { type PeerAddress, parsePeerId } from '../host/multiaddrs.ts'
+import type { Connections } from './connections.ts'
+import { createConnectionTrimmer, type TrimCandidate } from './connectionTrimmer.ts'
+import { createKeptAddresses } from './keptAddresses.ts'
+import { createLatencyTracker, type LatencyTracker } from './latency.ts'
+import { createLivenessMonitor } from './liveness.ts'
+import type { PeerRegistry } from './registry.ts'
+import { createStaticPeers, type StaticPeers } from './staticPeers.ts'
+import { createStrangers, MAX_STRANGERS } from './strangers.ts'
+
+/** All that looks after connections from the start to the stop. */
+export interface ConnectedPeers {
+  readonly staticPeers: StaticPeers
+  readonly latency: LatencyTracker
+  /** Dials the static peers, and looks after all connections from now on. */
+  start(): void
+  /** Leaves the connections to themselves; the host is stopped on its own. */
+  stop(): void
+}
+
+export interface ConnectedPeersModules {
+  clock: Clock
+  logger: Logger
+  events: P2pEvents
+  host: Host
+  connections: Connections
+  peers: PeerRegistry
+  gossip: {
+    score(peerId: string): number
+    /** Of the topic that carries blocks now. */
+    mesh(): string[]
+    /** Told of connections: a peer has one more, one less, none any more. */
+    streams: { moveTo(connection: Connection): void; repair(peerId: string): void; forget(peerId: string): void }
+  }
+  /** By discovery. */
+  isDiscovered(peerId: string): boolean
+}
+
+export function createConnectedPeers(
+  modules: ConnectedPeersModules,
+  staticAddresses: readonly PeerAddress[],
+  options: P2pOptions,
+): ConnectedPeers {
+  const { clock, logger, events, host, connections, peers, gossip, isDiscovered } = modules
+  const { peerStore } = host
+  const staticPeers = createStaticPeers(
+    {
+      clock,
+      logger,
+      dialer: {
+        isConnected: connections.isConnected,
+        async dial(addresses, signal, { beside }) {
+          await host.dial([...addresses], { signal, force: beside })
+        },
+        closeOlder: connections.closeOlder,
+      },
+      onDialFailed: (peer, failure) => events.emit('dialFailed', peer, failure),
+    },
+    staticAddresses,
+  )
+  const liveness = createLivenessMonitor(
+    {
+      clock,
+      logger,
+      // Where there are few, each link matters, whoever has made it.
+      watched: () =>
+        connections.peers().length < options.gossip.meshLow
+          ? connections.open()
+          : peers.staticIds().flatMap((peer) => connections.open(peer)),
+      onSuspect: staticPeers.onSuspect,
+      onAlive: staticPeers.onAlive,
+    },
+    options.liveness,
+  )
+  const latency = createLatencyTracker({
+    clock,
+    logger,
+    connected: connections.peers,
+    isConnected: connections.isConnected,
+    ping: (peer, signal) => host.services.ping.ping(parsePeerId(peer), { signal }),
+  })
+  const keptAddresses = createKeptAddresses({
+    clock,
+    logger,
+    connected: connections.peers,
+    async identify(peer) {
+      const connection = connections.newest(peer)
+      if (connection !== undefined) await host.services.identify.identify(connection)
+    },
+    peerStore,
+  })
+  const strangers = createStrangers(
+    {
+      isStranger: (peer) => !peers.isProtected(peer) && !isDiscovered(peer),
+      async isDialable(peer) {
+        const id = parsePeerId(peer)
+        return (await peerStore.has(id)) && (await peerStore.get(id)).addresses.length > 0
+      },
+      forget: (peer) => peerStore.delete(parsePeerId(peer)),
+      onError: (err) => logger.debug('Forgetting a peer failed', { err }),
+    },
+    { most: MAX_STRANGERS },
+  )
+  const candidates = (): TrimCandidate[] => {
+    const mesh = new Set(gossip.mesh())
+    return connections.peers().map((id) => ({
+      id,
+      connectedSinceMs: connections.sinceMs(id) ?? clock.now(),
+      protected: peers.isProtected(id),
+      inMesh: mesh.has(id),
+      chosen: connections.direction(id) === DIRECTION.outbound || isDiscovered(id),
+      score: gossip.score(id),
+    }))
+  }
+  const trimmer = createConnectionTrimmer(
+    {
+      clock,
+      logger,
+      close: (peer) => connections.close(peer, 'trimmed: more peers than --p2p.peers.hi'),
+      peers: candidates,
+    },
+    { low: options.peersLow, high: options.peersHigh, graceMs: options.peersGraceMs },
+  )
+  events.on('full', trimmer.relieve)
+  events.on('connected', (peer) => {
+    staticPeers.onConnected(peer)
+    strangers.onConnected(peer)
+  })
+  events.on('anotherConnection', (newest, others) => {
+    gossip.streams.moveTo(newest)
+    others.forEach(liveness.check)
+  })
+  events.on('fewerConnections', gossip.streams.repair)
+  events.on('gone', (peer, end) => {
+    latency.forget(peer)
+    staticPeers.onDisconnected(peer, end)
+    strangers.onGone(peer)
+    gossip.streams.forget(peer)
+  })
+
+  return {
+    staticPeers,
+    latency,
+    start() {
+      staticPeers.start()
+      liveness.start()
+      keptAddresses.start()
+      if (options.ping) latency.start()
+      trimmer.start()
+    },
+    stop() {
+      trimmer.stop()
+      staticPeers.stop()
+      liveness.stop()
+      keptAddresses.stop()
+      latency.stop()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { type Connection, StreamCloseEvent } from '@libp2p/interface'
+import { describe, expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
+import { createP2pEvents } from '../base/events.ts'
+import { type ConnectionsHost, createConnections } from './connections.ts'
+
+type Listener = (event: CustomEvent<Connection>) => void
+
+function setUp() {
+  const listeners = new Map<string, Listener>()
+  const host: ConnectionsHost = {
+    addEventListener: (type, listener) => void listeners.set(type, listener),
+    removeEventListener: (type) => void listeners.delete(type),
+  }
+  const told: string[] = []
+  const events = createP2pEvents({ logger: silentLogger })
+  events.on('anotherConnection', () => told.push('another'))
+  events.on('fewerConnections', () => told.push('fewer'))
+  events.on('connected', (peer) => told.push(`${peer} is here`))
+  events.on('gone', (peer, { by, cause }) => told.push(`${peer} is gone: ${by}, ${cause}`))
+  const connections = createConnections(events)
+  connections.watch(host)
+  let count = 0
+  const connect = (peer: string) => {
+    count += 1
+    const target = new EventTarget()
+    // As far as it is looked at.
+    const connection = Object.assign(target, {
+      id: `connection ${count}`,
+      remotePeer: { toString: () => peer },
+      remoteAddr: '/ip4/127.0.0.1/tcp/1',
+      direction: 'inbound',
+      status: 'open',
+      timeline: { open: 1 },
+    }) as object as Connection
+    const tell = (type: string) => listeners.get(type)?.(new CustomEvent(type, { detail: connection }))
+    tell('connection:open')
+    return (error?: Error) => {
+      tell('connection:close')
+      target.dispatchEvent(new StreamCloseEvent(false, error))
+    }
+  }
+  return { connect, connections, told }
+}
+
+describe('createConnections', () => {
+  it('tells of peers that come and go, and why as far as is known', async () => {
+    const { connect, connections, told } = setUp()
+    const close = connect('a')
+    const another = connect('a')
+    close()
+    await new Promise(setImmediate)
+    expect(connections.isConnected('a')).toBe(true)
+    another(new Error('reset'))
+    await new Promise(setImmediate)
+    expect(connections.peers()).toEqual([])
+    expect(told).toEqual(['a is here', 'another', 'fewer', 'a is gone: peer, reset'])
+  })
+
+  it('tells of an end before the peer is back, however soon that is', async () => {
+    const { connect, connections, told } = setUp()
+    connect('a')()
+    connect('a')
+    await new Promise(setImmediate)
+    expect(connections.isConnected('a')).toBe(true)
+    expect(told).toEqual(['a is here', 'a is gone: peer, closed', 'a is here'])
+  })
+})

@@ -1,0 +1,95 @@
+import type { ConnectionGater, MultiaddrConnection, PeerId } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { Clock } from '../../lib/clock.ts'
+import type { P2pEvents } from '../base/events.ts'
+import type { InboundLimits } from '../host/inboundLimits.ts'
+import { ipOf } from '../host/multiaddrs.ts'
+import type { AccessLists } from './accessLists.ts'
+import type { PeerRegistry } from './registry.ts'
+
+/** What became of an attempt: counted by the metrics `p2p_dials` and `p2p_accepts`. */
+export interface GaterMetrics {
+  onDial(allowed: boolean): void
+  onAccept(allowed: boolean): void
+}
+
+/**
+ * Refuses blocked and banned peers, addresses and subnets, at the points where op-node's gater does (before a dial,
+ * at accept, after the handshake of an inbound connection), and again when a connection stands. A ban that has run out
+ * is removed on the way.
+ */
+export function createGater(modules: {
+  lists: AccessLists
+  clock: Clock
+  events: Pick<P2pEvents, 'emit'>
+  metrics: GaterMetrics
+  /** Hears of each connection as soon as it stands. */
+  onConnection(connection: MultiaddrConnection): void
+  limits: InboundLimits
+  peers: Pick<PeerRegistry, 'connected' | 'isConnected' | 'isProtected'>
+  /** Peers that are let in; above, those that come by themselves are not. */
+  maxPeers: number
+}): ConnectionGater {
+  const { lists, clock, events, metrics, onConnection, limits, peers } = modules
+
+  const isPeerDenied = (peerId: string): boolean => {
+    if (lists.blockedPeers.has(peerId)) return true
+    const ban = lists.peerBan(peerId)
+    if (ban === undefined) return false
+    if (ban.expiryMs > clock.now()) return true
+    lists.unbanPeer(peerId)
+    events.emit('unbanned', peerId, 'expired')
+    return false
+  }
+  const isIpDenied = (ip: string | undefined): boolean => {
+    if (ip === undefined) return false
+    if (lists.isAddrBlocked(ip)) return true
+    const ban = lists.ipBan(ip)
+    if (ban === undefined) return false
+    if (ban.expiryMs > clock.now()) return true
+    lists.unbanIp(ip)
+    events.emit('ipUnbanned')
+    return false
+  }
+  /** Whether there is room for a peer that comes by itself, once it has proved who it is. */
+  const admits = (peerId: string): boolean => {
+    if (peers.connected().length < modules.maxPeers) return true
+    events.emit('full')
+    return peers.isConnected(peerId) || peers.isProtected(peerId)
+  }
+  const dial = (denied: boolean): boolean => {
+    metrics.onDial(!denied)
+    return denied
+  }
+  const accept = (denied: boolean): boolean => {
+    metrics.onAccept(!denied)
+    return denied
+  }
+  /** What is blocked during its handshake, which may take seconds, is not among the connections that a block closes. */
+  const isRefusedByNow = (peerId: PeerId, connection: MultiaddrConnection): boolean =>
+    isPeerDenied(peerId.toString()) || isIpDenied(ipOf(connection.remoteAddr))
+  return {
+    denyDialPeer: (peerId) => dial(isPeerDenied(peerId.toString())),
+    denyDialMultiaddr: (address: Multiaddr) => dial(isIpDenied(ipOf(address))),
+    denyInboundConnection(connection: MultiaddrConnection) {
+      onConnection(connection)
+      const ip = ipOf(connection.remoteAddr)
+      return accept(isIpDenied(ip) || (ip !== undefined && limits.refuse(ip, connection) !== undefined))
+    },
+    denyInboundUpgradedConnection(peerId, connection: MultiaddrConnection) {
+      limits.onUpgraded(connection)
+      return isRefusedByNow(peerId, connection)
+    },
+    denyOutboundUpgradedConnection: isRefusedByNow,
+    denyOutboundConnection(_, connection: MultiaddrConnection) {
+      onConnection(connection)
+      return false
+    },
+    denyInboundEncryptedConnection(peerId) {
+      const id = peerId.toString()
+      return isPeerDenied(id) || !admits(id)
+    },
+    // A name that resolves to a blocked address is only known after the connection stands.
+    denyOutboundEncryptedConnection: isRefusedByNow,
+  }
+}

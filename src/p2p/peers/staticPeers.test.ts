@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { parsePeerAddress } from '../host/multiaddrs.ts'
+import { createStaticPeers } from './staticPeers.ts'
+
+const ID = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
+
+function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
+  const clock = new ManualClock(0)
+  const lines: string[] = []
+  const reasons: unknown[] = []
+  /** As told. */
+  const away: unknown[] = []
+  const state = {
+    connected: false,
+    reachable: false,
+    /** As a network that swallows everything. */
+    silent: false,
+    closedOlder: 0,
+    dials: [] as { atMs: number; addresses: number; beside?: true }[],
+  }
+  const logger = createLogger({
+    level: 'info',
+    format: 'json',
+    color: false,
+    write: (line) => {
+      const { lvl, msg, reason, awaySeconds } = JSON.parse(line)
+      reasons.push(reason)
+      if (awaySeconds !== undefined) away.push(awaySeconds)
+      lines.push(`${lvl}: ${msg}`)
+    },
+  })
+  const staticPeers = createStaticPeers(
+    {
+      clock,
+      logger,
+      dialer: {
+        isConnected: () => state.connected,
+        async dial(addresses, signal, { beside }) {
+          state.dials.push({ atMs: clock.now(), addresses: addresses.length, ...(beside ? { beside } : {}) })
+          if (state.silent) await new Promise((_, reject) => signal.addEventListener('abort', reject))
+          if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+          if (!state.connected) staticPeers.onConnected(ID)
+          state.connected = true
+        },
+        closeOlder() {
+          state.closedOlder += 1
+        },
+      },
+      onDialFailed: () => {},
+    },
+    addresses.map(parsePeerAddress),
+  )
+  const fall = (by: 'us' | 'peer' = 'peer') => {
+    state.connected = false
+    staticPeers.onDisconnected(ID, { by, cause: 'closed' })
+  }
+  /** In steps, as time passes in a node; ends early when it is connected, if that is waited for. */
+  const pass = async (steps: number, stepMs: number, until?: 'connected') => {
+    for (let step = 0; step < steps && (until === undefined || !state.connected); step++) await clock.advance(stepMs)
+  }
+  /** Connected for ten seconds. */
+  const stand = async () => {
+    state.reachable = true
+    staticPeers.start()
+    await clock.advance(10_000)
+  }
+  return { away, clock, lines, reasons, state, staticPeers, fall, pass, stand }
+}
+
+describe('createStaticPeers', () => {
+  it('dials at the start, and is content when connected', async () => {
+    const { clock, state, staticPeers } = setUp()
+    state.reachable = true
+    staticPeers.start()
+    await clock.advance(600_000)
+    expect(state.dials).toEqual([{ atMs: 0, addresses: 1 }])
+    expect(staticPeers.has(ID)).toBe(true)
+  })
+
+  it('tries again with growing pauses of at most some five seconds, for ever', async () => {
+    const { state, staticPeers, pass } = setUp()
+    staticPeers.start()
+    await pass(120, 1_000)
+    const pauses = state.dials.slice(1).map(({ atMs }, index) => atMs - (state.dials[index]?.atMs ?? 0))
+    expect(pauses[0]).toBeLessThan(1_000)
+    for (const pause of pauses) expect(pause).toBeLessThanOrEqual(5_250)
+    expect(pauses.at(-1)).toBeGreaterThanOrEqual(5_000)
+    expect(state.dials.length).toBeGreaterThan(12)
+  })
+
+  it('dials at once when a standing connection falls', async () => {
+    const { clock, state, fall, stand } = setUp()
+    await stand()
+    fall()
+    await clock.advance(0)
+    expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
+  })
+
+  it('is there soon after a short outage, however it looks', async () => {
+    for (const looks of ['refused', 'silent'] as const) {
+      const { state, fall, pass, stand } = setUp()
+      await stand()
+      fall()
+      state.reachable = false
+      state.silent = looks === 'silent'
+      await pass(30, 100)
+      state.reachable = true
+      state.silent = false
+      await pass(12, 100, 'connected')
+      expect(state.connected, looks).toBe(true)
+    }
+  })
+
+  it('does not hold a long outage against a link that falls once more', async () => {
+    const { state, fall, pass, stand } = setUp()
+    await stand()
+    fall()
+    state.reachable = false
+    await pass(120, 1_000)
+    state.reachable = true
+    await pass(60, 100, 'connected')
+    fall()
+    await pass(8, 100, 'connected')
+    expect(state.connected).toBe(true)
+  })
+
+  it('tries another connection while one is silent, and closes the silent one when it stands', async () => {
+    const { clock, state, staticPeers, pass, stand } = setUp()
+    await stand()
+    state.silent = true
+    staticPeers.onSuspect(ID)
+    await pass(30, 100)
+    expect(state.dials.length).toBeGreaterThan(2)
+    expect(state.closedOlder).toBe(0)
+    state.silent = false
+    await pass(15, 100)
+    expect(state.dials.at(-1)).toMatchObject({ beside: true })
+    expect(state.closedOlder).toBe(1)
+    const dials = state.dials.length
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(dials)
+  })
+
+  it('stops trying when the silent connection gives a sign of life', async () => {
+    const { clock, state, staticPeers, stand } = setUp()
+    await stand()
+    state.reachable = false
+    staticPeers.onSuspect(ID)
+    await clock.advance(0)
+    staticPeers.onAlive(ID)
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(2)
+    expect(state.closedOlder).toBe(0)
+    staticPeers.onSuspect(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(3)
+  })
+
+  it('suspects nobody who is not connected, and nobody twice', async () => {
+    const { clock, state, staticPeers, fall, stand } = setUp()
+    await stand()
+    state.silent = true
+    staticPeers.onSuspect(ID)
+    await clock.advance(0)
+    staticPeers.onSuspect(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(2)
+    fall()
+    staticPeers.onSuspect(ID)
+    state.silent = false
+    await clock.advance(6_000)
+    expect(state.dials.slice(2)).toEqual([{ atMs: 11_250, addresses: 1 }])
+  })
+
+  it('does not hammer a peer that closes right after connecting', async () => {
+    const { clock, state, staticPeers, fall } = setUp()
+    state.reachable = true
+    staticPeers.start()
+    for (let step = 0; step < 300; step++) {
+      await clock.advance(100)
+      if (state.connected) fall()
+    }
+    expect(state.dials.length).toBeLessThan(12)
+    expect(state.dials.length).toBeGreaterThan(4)
+    // Once it has let us stay, or the operator has done something about it, it is like any other.
+    const dialsAfter = async (step: () => void): Promise<number> => {
+      const before = state.dials.length
+      step()
+      await clock.advance(0)
+      if (state.connected) fall()
+      await clock.advance(1_000)
+      return state.dials.length - before
+    }
+    expect(await dialsAfter(() => staticPeers.retryNow(ID))).toBe(2)
+    for (let step = 0; step < 100 && !state.connected; step++) await clock.advance(100)
+    await clock.advance(2_000)
+    expect(await dialsAfter(fall)).toBe(2)
+  })
+
+  it('tries those that are away at once when another has come back, once a second', async () => {
+    const ids = [
+      ID,
+      '16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p',
+      '16Uiu2HAm7rz6iBaY5tPSKYxAGSaEuMjLVsCFXuKBGPKLBGKgGa7i',
+    ]
+    const clock = new ManualClock(0)
+    const connected = new Set<string>()
+    const dials: string[] = []
+    const staticPeers = createStaticPeers(
+      {
+        clock,
+        logger: silentLogger,
+        dialer: {
+          isConnected: (id) => connected.has(id),
+          async dial([address]) {
+            dials.push(address?.toString().split('/').at(-1) ?? '')
+            throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+          },
+          closeOlder() {},
+        },
+        onDialFailed: () => {},
+      },
+      ids.map((id, n) => parsePeerAddress(`/ip4/1.2.3.${n}/tcp/1/p2p/${id}`)),
+    )
+    staticPeers.start()
+    for (let n = 0; n < 60; n++) await clock.advance(1_000)
+    const [a, b, c] = ids
+    if (a === undefined || b === undefined || c === undefined) throw new Error('no ids')
+    const dialledWhenBack = async (id: string): Promise<string[]> => {
+      dials.length = 0
+      connected.add(id)
+      staticPeers.onConnected(id)
+      await clock.advance(0)
+      return [...dials].sort()
+    }
+    expect(await dialledWhenBack(a)).toEqual([b, c].sort())
+    expect(await dialledWhenBack(b)).toEqual([])
+    connected.delete(b)
+    await clock.advance(1_000)
+    expect(await dialledWhenBack(b)).toEqual([c])
+    staticPeers.stop()
+  })
+
+  it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
+    const { lines, reasons, staticPeers, pass } = setUp()
+    staticPeers.start()
+    await pass(150, 1_000)
+    expect(lines).toEqual([
+      'info: Static peer is not reachable yet, trying again',
+      'warn: Static peer is away, still trying',
+      'warn: Static peer is away, still trying',
+    ])
+    expect(reasons).toEqual(['refused', 'refused', 'refused'])
+  })
+
+  it('says that a peer is back once its connection has stood for a while', async () => {
+    const { away, clock, lines, state, staticPeers, fall, pass } = setUp()
+    staticPeers.start()
+    await pass(10, 1_000)
+    state.reachable = true
+    await pass(10, 1_000, 'connected')
+    await clock.advance(1_000)
+    fall()
+    await pass(10, 1_000, 'connected')
+    expect(lines.splice(0)).toEqual(['info: Static peer is not reachable yet, trying again'])
+    await clock.advance(2_000)
+    expect(lines.splice(0)).toEqual(['info: Static peer is connected'])
+    // Since the start: a connection that fell right away does not count.
+    expect(away.splice(0)[0]).toBeGreaterThan(10)
+    await clock.advance(60_000)
+    fall()
+    await clock.advance(2_000)
+    expect(lines).toEqual(['info: Static peer disconnected, reconnecting', 'info: Static peer is connected'])
+    expect(away).toEqual([0])
+  })
+
+  it('says of a silent connection that no other can be made, and that there is one, or that it lives', async () => {
+    const { away, clock, lines, state, staticPeers, fall, pass, stand } = setUp()
+    await stand()
+    for (const isAlive of [true, false]) {
+      state.reachable = false
+      staticPeers.onSuspect(ID)
+      await pass(20, 1_000)
+      expect(lines.splice(0)).toEqual(['info: Static peer is silent, and cannot be reached anew yet'])
+      if (isAlive) staticPeers.onAlive(ID)
+      else state.reachable = true
+      await pass(10, 1_000)
+      expect(lines.splice(0)).toEqual(['info: Static peer is connected'])
+      expect(away.splice(0)[0]).toBeGreaterThanOrEqual(20)
+    }
+    state.reachable = false
+    fall()
+    staticPeers.stop()
+    await clock.advance(60_000)
+    expect(lines).toEqual(['info: Static peer disconnected, reconnecting'])
+  })
+
+  it('counts from when it fell silent how long a connected peer is away', async () => {
+    const { away, state, staticPeers, pass, stand } = setUp()
+    await stand()
+    await pass(800, 1_000)
+    state.reachable = false
+    staticPeers.onSuspect(ID)
+    await pass(55, 1_000)
+    expect(away).toEqual([])
+    await pass(10, 1_000)
+    expect(away).toHaveLength(1)
+    expect(away[0]).toBeLessThanOrEqual(65)
+  })
+
+  it('says that a peer closes right after connecting, unless it was us', async () => {
+    for (const [by, said] of [
+      ['peer', ['closed-early']],
+      ['us', []],
+    ] as const) {
+      const { clock, reasons, state, staticPeers, fall } = setUp()
+      state.reachable = true
+      staticPeers.start()
+      await clock.advance(0)
+      await clock.advance(20)
+      fall(by)
+      expect(reasons).toEqual(said)
+      staticPeers.stop()
+    }
+  })
+
+  it('dials all addresses of a peer together', async () => {
+    const { clock, state, staticPeers } = setUp([`/ip4/1.2.3.4/tcp/1/p2p/${ID}`, `/ip4/1.2.3.5/tcp/1/p2p/${ID}`])
+    staticPeers.start()
+    await clock.advance(0)
+    expect(state.dials).toEqual([{ atMs: 0, addresses: 2 }])
+    expect(staticPeers.ids()).toEqual([ID])
+  })
+
+  it('dials at once when asked to, and not after it was stopped', async () => {
+    const { clock, state, staticPeers, pass } = setUp()
+    staticPeers.start()
+    await pass(60, 1_000)
+    const before = state.dials.length
+    staticPeers.retryNow(ID)
+    await clock.advance(0)
+    expect(state.dials).toHaveLength(before + 1)
+    staticPeers.stop()
+    await clock.advance(60_000)
+    expect(state.dials).toHaveLength(before + 1)
+  })
+})

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { OFFENCES } from './offences.ts'
+import { BUDGETS, createPeerQuotas, DROPS_PER_REPORT } from './quotas.ts'
+
+function setUp() {
+  const clock = new ManualClock(1_000)
+  const seen: [string, number, string][] = []
+  const quotas = createPeerQuotas({ clock, penalise: (peer, points, offence) => seen.push([peer, points, offence]) })
+  return { clock, quotas, seen }
+}
+
+describe('a budget', () => {
+  it('lets a burst pass, then so many a second, each peer for itself', async () => {
+    const { clock, quotas } = setUp()
+    const spendAll = (peer: string) => {
+      let count = 0
+      while (quotas.spend(peer, 'pings')) count += 1
+      return count
+    }
+    expect(spendAll('a')).toBe(BUDGETS.pings.burst)
+    await clock.advance(2_000)
+    expect(spendAll('a')).toBe(2 * BUDGETS.pings.perSecond)
+    expect(spendAll('b')).toBe(BUDGETS.pings.burst)
+  })
+
+  it('of bytes may be overdrawn once, by the largest block, and what turned out well is given back', () => {
+    const { quotas } = setUp()
+    const { burst } = BUDGETS.messageBytes
+    expect(quotas.spend('a', 'messageBytes', burst - 1)).toBe(true)
+    expect(quotas.spend('a', 'messageBytes', 10_000_000)).toBe(true)
+    expect(quotas.spend('a', 'messageBytes', 1)).toBe(false)
+    quotas.giveBack('a', 'messageBytes', 10_000_000)
+    expect(quotas.spend('a', 'messageBytes', 1)).toBe(true)
+  })
+})
+
+describe('offences', () => {
+  it('of dropping are counted in hundreds', () => {
+    const { quotas, seen } = setUp()
+    for (let n = 0; n < 2 * DROPS_PER_REPORT + 99; n++) quotas.drop('a', 'rpc-flood')
+    quotas.drop('b', 'rpc-flood')
+    expect(seen).toEqual([
+      ['a', OFFENCES['rpc-flood'].points, 'rpc-flood'],
+      ['a', OFFENCES['rpc-flood'].points, 'rpc-flood'],
+    ])
+  })
+
+  it('count what is dropped together by its number', () => {
+    const { quotas, seen } = setUp()
+    quotas.drop('a', 'rpc-flood', DROPS_PER_REPORT - 1)
+    expect(seen).toHaveLength(0)
+    quotas.drop('a', 'rpc-flood', 2 * DROPS_PER_REPORT)
+    expect(seen).toHaveLength(2)
+    quotas.drop('a', 'rpc-flood')
+    expect(seen).toHaveLength(3)
+  })
+
+  const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
+
+  it('stand in the document with their price, and no others do', () => {
+    const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])
+    const documented = Object.fromEntries(rows)
+    expect(documented).toEqual(Object.fromEntries(Object.entries(OFFENCES).map(([name, { points }]) => [name, points])))
+  })
+
+  it.each([
+    ['rpcs', 'beyond 4,000 and 1,000 a second', 1],
+    ['fields', '80,000 and 20,000 members a second', 1],
+    ['messages', 'beyond 250 and 50 a second', 1],
+    ['messageBytes', '64 MiB and 16 MiB a second', 1024 * 1024],
+    ['subscriptions', 'beyond 256 and 4 a second', 1],
+    ['pings', '100 pings and 10 a second', 1],
+    ['pushes', '16 and one a second', 1],
+  ] as const)('stand in the document with their budget: %s', (budget, words, unit) => {
+    expect(text).toContain(words)
+    const [burst, perSecond] = words.replaceAll(',', '').replace('one', '1').match(/\d+/g) ?? []
+    expect(BUDGETS[budget]).toEqual({ perSecond: Number(perSecond) * unit, burst: Number(burst) * unit })
+  })
+})

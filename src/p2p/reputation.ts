@@ -1,0 +1,108 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../lib/logger.ts'
+import type { P2pEvents } from './base/events.ts'
+import type { P2pOptions } from './base/options.ts'
+import type { GossipRouter } from './gossip/router.ts'
+import type { GossipScoring } from './gossip/scoreParams.ts'
+import type { NodeStorage } from './nodeStorage.ts'
+import type { Connections } from './peers/connections.ts'
+import type { PeerRegistry } from './peers/registry.ts'
+import type { AppScores } from './reputation/appScores.ts'
+import { createBanMonitor } from './reputation/banMonitor.ts'
+import { recordPeerEvents } from './reputation/peerEvents.ts'
+import { openPeerHistories, type PeerHistories } from './reputation/peerHistory.ts'
+import { createPeerReasons, type PeerReasons } from './reputation/peerReasons.ts'
+import { createPeerScoreReader, type PeerScoreReader } from './reputation/peerScores.ts'
+import { openScoreBook } from './reputation/scoreBook.ts'
+import { createScoreKeeping, type ScoreKeeping } from './reputation/scoreKeeping.ts'
+
+/** How peers stand with us, why, and what follows: histories, scores kept over restarts, bans, and their reasons. */
+export interface Reputation {
+  readonly histories: PeerHistories
+  readonly scores: PeerScoreReader
+  readonly keeping: ScoreKeeping
+  readonly reasons: PeerReasons
+  start(): void
+  /** While the peers are still in the meshes. */
+  stop(): Promise<void>
+}
+
+export interface ReputationModules {
+  clock: Clock
+  logger: Logger
+  events: P2pEvents
+  storage: Pick<NodeStorage, 'access' | 'datastore'>
+  router: GossipRouter
+  appScores: AppScores
+  scoring: GossipScoring
+  connections: Pick<Connections, 'abort'>
+  peers: PeerRegistry
+  versionOf(topic: string): number | undefined
+}
+
+/** Gives known peers the scores that they had. */
+export async function openReputation(
+  modules: ReputationModules,
+  options: Pick<P2pOptions, 'scoring' | 'ban'>,
+): Promise<Reputation> {
+  const { clock, logger, events, router, appScores, scoring, connections, peers } = modules
+  const { access, datastore } = modules.storage
+  const isScored = options.scoring !== 'none'
+  const { connected, isStatic } = peers
+  const histories = await openPeerHistories({ clock, score: router.score }, datastore)
+  recordPeerEvents(histories, events)
+  const book = await openScoreBook({ clock, logger }, isScored ? datastore : undefined, {
+    retainMs: scoring.params.retainScore,
+  })
+  const scores = createPeerScoreReader({ router, appScores }, scoring.params)
+  const keeping = createScoreKeeping({ book, router, appScores, scores, connected, clock }, scoring.params)
+  keeping.restore()
+  let settle = (): void => {}
+  events.on('leaving', (peer) => {
+    settle = keeping.onLeave(peer)
+  })
+  events.on('left', () => settle())
+  const reasons = createPeerReasons(
+    { ...modules, ...peers, histories, lists: access.lists },
+    { scored: isScored, banThreshold: options.ban.enabled && isScored ? options.ban.threshold : undefined },
+  )
+  const bans = createBanMonitor(
+    {
+      clock,
+      logger,
+      connected,
+      score: router.score,
+      isStatic,
+      mainReason: reasons.mainReason,
+      async ban(peer, ban) {
+        access.lists.banPeer(peer, ban)
+        events.emit('banned', peer, ban)
+        connections.abort(peer, 'banned')
+        // At once, whatever becomes of this process: the ban and all that it is to be explained with.
+        // What cannot be written stands all the same, and is told of where it is kept.
+        await Promise.all([access.save().catch(() => {}), keeping.save(), histories.flush()])
+      },
+    },
+    options.ban,
+  )
+  // It may come back with the score that it left with.
+  events.on('connected', bans.suspect)
+  events.on('offence', bans.suspect)
+  events.on('penalty', bans.suspect)
+  events.on('verdict', (peer, _, { result }) => {
+    if (result === 'reject') bans.suspect(peer)
+  })
+  return {
+    histories,
+    scores,
+    keeping,
+    reasons,
+    start() {
+      if (options.ban.enabled && isScored) bans.start()
+    },
+    async stop() {
+      bans.stop()
+      await keeping.close()
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { ReqRespScores } from '../base/api.ts'
+import { scoreDecay } from '../gossip/topicScores.ts'
+
+export type AppEvent = keyof ReqRespScores
+
+/** op-node's app_params.go: caps and weights of what happens in request/response sync. */
+const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
+export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
+const APP_EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
+/** 10 epochs of 6 slots. */
+export const APP_DECAY = scoreDecay(60)
+const DECAY_TO_ZERO = 0.01
+
+/** The application's part of a peer's score. */
+export interface AppScores {
+  /** `detail`: what went wrong, where something did. */
+  record(peerId: string, event: AppEvent, detail?: string): void
+  counters(peerId: string): ReqRespScores
+  /** Weighted sum. */
+  score(peerId: string): number
+  /** Once a slot, for the connected peers. */
+  decay(connected: Iterable<string>): void
+  /** Those of whom anything is counted. */
+  peers(): string[]
+  /** What was counted before a restart. */
+  restore(peerId: string, counters: ReqRespScores): void
+  forget(peerId: string): void
+}
+
+const NONE: ReqRespScores = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
+
+export function createAppScores(
+  onRecord: (peerId: string, event: AppEvent, detail?: string) => void = () => {},
+): AppScores {
+  const peers = new Map<string, ReqRespScores>()
+  return {
+    record(peerId, event, detail) {
+      onRecord(peerId, event, detail)
+      const counters = peers.get(peerId) ?? { ...NONE }
+      counters[event] = Math.min(CAPS[event], counters[event] + 1)
+      peers.set(peerId, counters)
+    },
+    counters: (peerId) => ({ ...(peers.get(peerId) ?? NONE) }),
+    score(peerId) {
+      const counters = peers.get(peerId)
+      if (counters === undefined) return 0
+      let total = 0
+      for (const event of APP_EVENTS) total += counters[event] * APP_WEIGHTS[event]
+      return total
+    },
+    decay(connected) {
+      for (const peerId of connected) {
+        const counters = peers.get(peerId)
+        if (counters === undefined) continue
+        for (const event of APP_EVENTS) {
+          const next = counters[event] * APP_DECAY
+          counters[event] = next < DECAY_TO_ZERO ? 0 : next
+        }
+        if (APP_EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
+      }
+    },
+    peers: () => [...peers.keys()],
+    restore(peerId, counters) {
+      if (APP_EVENTS.some((event) => counters[event] > 0)) peers.set(peerId, { ...counters })
+    },
+    forget(peerId) {
+      peers.delete(peerId)
+    },
+  }
+}

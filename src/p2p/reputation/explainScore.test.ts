@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
+import { gossipScoring } from '../gossip/scoreParams.ts'
+import { opNode2024Params, type TopicParams } from '../gossip/topicScores.ts'
+import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
+
+const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
+const TOPIC = '/optimism/901/0/blocks'
+/** op-node's of 2024 for 2 s blocks (facts: peer_params.go). */
+const TOPIC_PARAMS: TopicParams = {
+  topicWeight: 0.8,
+  timeInMeshWeight: 10 / 1800,
+  timeInMeshQuantum: 2_000,
+  timeInMeshCap: 1800,
+  firstMessageDeliveriesWeight: 1,
+  firstMessageDeliveriesDecay: 0.96235063,
+  firstMessageDeliveriesCap: 23,
+  meshMessageDeliveriesWeight: -0.7,
+  meshMessageDeliveriesDecay: 0.8576959,
+  meshMessageDeliveriesCap: 30,
+  meshMessageDeliveriesThreshold: 3,
+  meshMessageDeliveriesWindow: 2_000,
+  meshMessageDeliveriesActivation: 48_000,
+  meshFailurePenaltyWeight: -0.7,
+  meshFailurePenaltyDecay: 0.8576959,
+  invalidMessageDeliveriesWeight: -140.4475,
+  invalidMessageDeliveriesDecay: 0.98476665,
+}
+const { params } = gossipScoring(
+  { scoring: 'light', scoreBlocks: 'none', ipColocationExempt: ['127.0.0.0/8'] },
+  { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
+)
+const withTopic = { ...params, topicScoreCap: 34, topics: { [TOPIC]: TOPIC_PARAMS } }
+
+function stateOf(changes: Partial<ScoreState> = {}): ScoreState {
+  return { topics: [], behaviourPenalty: 0, application: { ...NOTHING }, ips: [], ...changes }
+}
+function topicState(changes: Partial<TopicCounters>): ScoreState['topics'][number] {
+  return {
+    topic: TOPIC,
+    version: 1,
+    counters: {
+      inMesh: false,
+      graftTime: 0,
+      meshTime: 0,
+      firstMessageDeliveries: 0,
+      meshMessageDeliveries: 0,
+      meshMessageDeliveriesActive: false,
+      meshFailurePenalty: 0,
+      invalidMessageDeliveries: 0,
+      ...changes,
+    },
+  }
+}
+
+describe('opNode2024Params', () => {
+  it("has op-node's values", () => {
+    const given = opNode2024Params(2_000)
+    expect(Object.keys(given)).toEqual(Object.keys(TOPIC_PARAMS))
+    for (const [name, value] of Object.entries(given)) {
+      expect([name, value]).toEqual([
+        name,
+        expect.closeTo(Object.entries(TOPIC_PARAMS).find(([n]) => n === name)?.[1], 7),
+      ])
+    }
+  })
+})
+
+describe('scoreParts', () => {
+  it('weighs what the application counted', () => {
+    const state = stateOf({ application: { validResponses: 4, errorResponses: 2, rejectedPayloads: 1 } })
+    const { total, application } = scoreParts(state, params, true)
+    expect(application.validResponses).toEqual({ value: 4, weight: 0.5, score: 2 })
+    expect(application.rejectedPayloads).toEqual({ value: 1, weight: -20, score: -20 })
+    expect(total).toBe(2 - 2 - 20)
+    expect(scoreParts(state, params, false).total).toBe(0)
+  })
+  it('names the peers on an IP, and the exemption', () => {
+    const peers = Array.from({ length: 12 }, (_, n) => `peer${n}`)
+    const state = stateOf({ ips: ['8.8.8.8', '127.0.0.1'].map((ip) => ({ ip, peers })) })
+    const { total, ipColocation } = scoreParts(state, params, true)
+    expect(ipColocation.parts.map(({ ip, exempt, score }) => [ip, exempt, score])).toEqual([
+      ['8.8.8.8', false, 4 * -35],
+      ['127.0.0.1', true, 0],
+    ])
+    expect(ipColocation.parts[0]?.peers).toEqual(peers)
+    expect(total).toBe(-140)
+  })
+  it('punishes behaviour above the threshold, squared', () => {
+    expect(scoreParts(stateOf({ behaviourPenalty: 6 }), params, true).total).toBe(0)
+    expect(scoreParts(stateOf({ behaviourPenalty: 8.5 }), params, true).behaviour).toEqual({
+      score: 6.25 * -16,
+      penalties: 8.5,
+      threshold: 6,
+      value: 6.25,
+      weight: -16,
+    })
+  })
+  it('splits a topic into its terms', () => {
+    const counters = {
+      inMesh: true,
+      meshTime: 90_000,
+      firstMessageDeliveries: 30,
+      meshMessageDeliveries: 1,
+      meshMessageDeliveriesActive: true,
+      meshFailurePenalty: 4,
+      invalidMessageDeliveries: 0.5,
+    }
+    const [part] = scoreParts(stateOf({ topics: [topicState(counters)] }), withTopic, true).topics.parts
+    expect(part?.timeInMesh.score).toBeCloseTo(45 * (10 / 1800))
+    expect(part?.firstDeliveries.score).toBe(23)
+    expect(part?.meshDeficit).toEqual({ value: 4, weight: -0.7, score: -2.8 })
+    expect(part?.meshFailures.score).toBeCloseTo(-2.8)
+    expect(part?.invalidMessages.score).toBeCloseTo(-140.4475 / 4)
+    expect(part?.score).toBeCloseTo(0.8 * (0.25 + 23 - 2.8 - 2.8 - 35.111875))
+  })
+  it('caps what topics can earn, and weighs no topic without parameters', () => {
+    const topics = [topicState({ firstMessageDeliveries: 23, inMesh: true, meshTime: 7_200_000 })]
+    expect(scoreParts(stateOf({ topics }), { ...withTopic, topicScoreCap: 20 }, true).total).toBe(20)
+    expect(scoreParts(stateOf({ topics }), params, true)).toMatchObject({ total: 0, topics: { parts: [] } })
+  })
+})
+
+describe('scoreState', () => {
+  it('is a copy', () => {
+    const { counters: topic } = topicState({ firstMessageDeliveries: 5 })
+    const counters: PeerCounters = {
+      connected: true,
+      expire: 0,
+      topics: { [TOPIC]: topic },
+      knownIPs: new Set(['1.2.3.4']),
+      behaviourPenalty: 3,
+    }
+    const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 1, peersOnIp: () => ['a', 'b'] })
+    decayState(state, withTopic)
+    expect(topic.firstMessageDeliveries).toBe(5)
+    expect(counters.behaviourPenalty).toBe(3)
+    expect(state.ips).toEqual([{ ip: '1.2.3.4', peers: ['a', 'b'] }])
+  })
+})
+
+describe('forecast', () => {
+  const thresholds = [0, -10, -40]
+  it('tells when a behaviour penalty is forgotten', () => {
+    // 9² · −16 = −1296; below 6 after ln(15/6)/−ln(0.92611873) = 11.94 slots.
+    expect(forecast(stateOf({ behaviourPenalty: 15 }), params, true, [0])).toEqual([24])
+    const [mesh, gossip, graylist] = forecast(stateOf({ behaviourPenalty: 15 }), params, true, thresholds)
+    expect(graylist).toBeLessThan(gossip ?? 0)
+    expect(gossip).toBeLessThan(mesh ?? 0)
+  })
+  it('tells that an IP that is too full stays so', () => {
+    const ips = [{ ip: '8.8.8.8', peers: Array.from({ length: 12 }, (_, n) => `peer${n}`) }]
+    expect(forecast(stateOf({ ips }), params, true, thresholds)).toEqual([null, null, null])
+  })
+  it('tells when good marks that hide bad ones are gone', () => {
+    const ips = [{ ip: '8.8.8.8', peers: Array.from({ length: 11 }, (_, n) => `peer${n}`) }]
+    const topics = [topicState({ firstMessageDeliveries: 23 }), topicState({ firstMessageDeliveries: 23 })]
+    const [mesh, gossip] = forecast(stateOf({ ips, topics }), { ...withTopic, topicScoreCap: 0 }, true, [0, -10])
+    // 36.8·d^n < 35 → n > 1.3
+    expect(mesh).toBe(4)
+    // 36.8·d^n < 25 → n > ln(36.8/25)/−ln(0.96235063) = 10.07
+    expect(gossip).toBe(22)
+  })
+  it.each<[string, Partial<ScoreState>, number]>([
+    // 20 · d^n < 10 → n > ln 2/−ln(0.92611873) = 9.03
+    ['a false block', { application: { ...NOTHING, rejectedPayloads: 1 } }, 20],
+    // 5² · 0.7 · 0.8 = 14 · d^n, which counts once: 25 · 0.56 · d^n < 10 → n > ln 1.4/−ln(0.8576959) = 2.19
+    ['missed blocks', { topics: [topicState({ meshFailurePenalty: 25 })] }, 6],
+    // 0.5² · 140.4475 · 0.8 · d^2n < 10 → n > ln(28.0895/10)/−2·ln(0.98476665) = 33.64
+    ['an invalid message', { topics: [topicState({ invalidMessageDeliveries: 0.5 })] }, 68],
+  ])('tells when %s counts no more than 10', (_, state, seconds) => {
+    expect(forecast(stateOf(state), withTopic, true, [-10])).toEqual([seconds])
+  })
+  it('tells when a mesh peer has brought too few blocks for its threshold', () => {
+    // Below 3 at once; (3 − 2.9·d^n)² · 0.56 ≥ 1 → 2.9·d^n ≤ 1.66 → n > ln(2.9/1.66)/−ln(0.8576959) = 3.6
+    const counters = { inMesh: true, meshMessageDeliveriesActive: true, meshMessageDeliveries: 2.9 }
+    expect(forecast(stateOf({ topics: [topicState(counters)] }), withTopic, true, [-1])).toEqual([8])
+  })
+  it('tells when a mesh deficit begins to count', () => {
+    const topics = [topicState({ inMesh: true, meshTime: 40_000 })]
+    expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([10])
+  })
+  it('looks ahead no further than its horizon', () => {
+    // More than an hour until 1000² of invalid messages are forgotten.
+    const topics = [topicState({ invalidMessageDeliveries: 1e15 })]
+    expect(FORECAST_S).toBe(3_600)
+    expect(forecast(stateOf({ topics }), withTopic, true, [0])).toEqual([null])
+  })
+})

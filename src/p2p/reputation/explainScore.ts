@@ -1,0 +1,180 @@
+import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScorePart } from '../base/api.ts'
+import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
+import type { GossipScoring } from '../gossip/scoreParams.ts'
+import type { TopicParams } from '../gossip/topicScores.ts'
+import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
+
+type Params = GossipScoring['params']
+
+/** Everything that a score is made of, as it stands or as it will be. */
+export interface ScoreState {
+  topics: { topic: string; version: number; counters: TopicCounters }[]
+  behaviourPenalty: number
+  application: ReqRespScores
+  ips: { ip: string; peers: string[] }[]
+}
+
+export type ScoreParts = Pick<PeerScoreReport, 'total' | 'topics' | 'application' | 'ipColocation' | 'behaviour'>
+
+/** A copy of what gossipsub counts now: later events do not change it. */
+export function scoreState(
+  counters: PeerCounters | undefined,
+  application: ReqRespScores,
+  view: { versionOf(topic: string): number | undefined; peersOnIp(ip: string): string[] },
+): ScoreState {
+  const topics: ScoreState['topics'] = []
+  for (const [topic, topicCounters] of Object.entries(counters?.topics ?? {})) {
+    topics.push({ topic, version: view.versionOf(topic) ?? 0, counters: { ...topicCounters } })
+  }
+  return {
+    topics,
+    behaviourPenalty: counters?.behaviourPenalty ?? 0,
+    application: { ...application },
+    ips: [...(counters?.knownIPs ?? [])].map((ip) => ({ ip, peers: view.peersOnIp(ip) })),
+  }
+}
+
+/** Gossipsub's formula (v1.1, "The Score Function"), with each term kept. `scored`: the application's part counts. */
+export function scoreParts(state: ScoreState, params: Params, scored: boolean): ScoreParts {
+  const topicParts: TopicScorePart[] = []
+  for (const { topic, version, counters } of state.topics) {
+    const topicParams = params.topics[topic]
+    if (topicParams !== undefined) topicParts.push(topicPart(topic, version, counters, topicParams))
+  }
+  const topicSum = sum(topicParts)
+  const topicScore = params.topicScoreCap > 0 ? Math.min(params.topicScoreCap, topicSum) : topicSum
+
+  const weight = scored ? params.appSpecificWeight : 0
+  const appTerm = (event: keyof ReqRespScores) => term(state.application[event], APP_WEIGHTS[event] * weight)
+  const validResponses = appTerm('validResponses')
+  const errorResponses = appTerm('errorResponses')
+  const rejectedPayloads = appTerm('rejectedPayloads')
+  const application = {
+    score: sum([validResponses, errorResponses, rejectedPayloads]),
+    validResponses,
+    errorResponses,
+    rejectedPayloads,
+  }
+
+  const ipParts = state.ips.map(({ ip, peers }): IpScorePart => {
+    const exemptBy = params.IPColocationFactorWhitelist.rangeOf(ip) ?? null
+    const surplus = Math.max(0, peers.length - params.IPColocationFactorThreshold)
+    const value = surplus ** 2
+    const ipWeight = params.IPColocationFactorWeight
+    const score = exemptBy === null ? product(value, ipWeight) : 0
+    const threshold = params.IPColocationFactorThreshold
+    return { ip, peers, threshold, value, weight: ipWeight, score, exempt: exemptBy !== null, exemptBy }
+  })
+  const ipColocation = { score: sum(ipParts), parts: ipParts }
+
+  const excess = Math.max(0, state.behaviourPenalty - params.behaviourPenaltyThreshold) ** 2
+  const behaviour = {
+    score: product(excess, params.behaviourPenaltyWeight),
+    penalties: state.behaviourPenalty,
+    threshold: params.behaviourPenaltyThreshold,
+    value: excess,
+    weight: params.behaviourPenaltyWeight,
+  }
+  return {
+    total: topicScore + application.score + ipColocation.score + behaviour.score,
+    topics: { score: topicScore, cap: params.topicScoreCap, parts: topicParts },
+    application,
+    ipColocation,
+    behaviour,
+  }
+}
+
+function topicPart(topic: string, version: number, counters: TopicCounters, params: TopicParams): TopicScorePart {
+  const quanta = counters.inMesh ? Math.min(params.timeInMeshCap, counters.meshTime / params.timeInMeshQuantum) : 0
+  const timeInMesh = term(quanta, params.timeInMeshWeight)
+  const first = Math.min(params.firstMessageDeliveriesCap, counters.firstMessageDeliveries)
+  const firstDeliveries = term(first, params.firstMessageDeliveriesWeight)
+  const shortfall = counters.meshMessageDeliveriesActive
+    ? Math.max(0, params.meshMessageDeliveriesThreshold - counters.meshMessageDeliveries)
+    : 0
+  const meshDeficit = term(shortfall ** 2, params.meshMessageDeliveriesWeight)
+  const meshFailures = term(counters.meshFailurePenalty, params.meshFailurePenaltyWeight)
+  const invalidMessages = term(counters.invalidMessageDeliveries ** 2, params.invalidMessageDeliveriesWeight)
+  const { topicWeight } = params
+  const score = sum([timeInMesh, firstDeliveries, meshDeficit, meshFailures, invalidMessages]) * topicWeight
+  const terms = { timeInMesh, firstDeliveries, meshDeficit, meshFailures, invalidMessages }
+  return { topic, version, inMesh: counters.inMesh, topicWeight, ...terms, score }
+}
+
+/** One slot later, if nothing happens meanwhile: what gossipsub and the application scores do to a connected peer. */
+export function decayState(state: ScoreState, params: Params): void {
+  const decayed = (value: number, factor: number): number => {
+    const next = value * factor
+    return next < params.decayToZero ? 0 : next
+  }
+  for (const { topic, counters } of state.topics) {
+    const topicParams = params.topics[topic]
+    if (topicParams === undefined) continue
+    counters.firstMessageDeliveries = decayed(counters.firstMessageDeliveries, topicParams.firstMessageDeliveriesDecay)
+    counters.meshMessageDeliveries = decayed(counters.meshMessageDeliveries, topicParams.meshMessageDeliveriesDecay)
+    counters.meshFailurePenalty = decayed(counters.meshFailurePenalty, topicParams.meshFailurePenaltyDecay)
+    counters.invalidMessageDeliveries = decayed(
+      counters.invalidMessageDeliveries,
+      topicParams.invalidMessageDeliveriesDecay,
+    )
+    if (!counters.inMesh) continue
+    counters.meshTime += params.decayInterval
+    if (counters.meshTime > topicParams.meshMessageDeliveriesActivation) counters.meshMessageDeliveriesActive = true
+  }
+  state.behaviourPenalty = decayed(state.behaviourPenalty, params.behaviourPenaltyDecay)
+  for (const event of ['validResponses', 'errorResponses', 'rejectedPayloads'] as const) {
+    state.application[event] = decayed(state.application[event], APP_DECAY)
+  }
+}
+
+/** How far ahead: what decays is gone by then (invalid messages take longest: 1 % is left after 50 epochs of 12 s). */
+export const FORECAST_S = 3_600
+
+/**
+ * For each threshold the seconds until the total crosses it for the first time, if nothing happens but decay; null when
+ * it does not within `FORECAST_S`. Changes the state.
+ */
+export function forecast(
+  state: ScoreState,
+  params: Params,
+  scored: boolean,
+  thresholds: readonly number[],
+): (number | null)[] {
+  const start = scoreParts(state, params, scored).total
+  const wasBelow = thresholds.map((value) => start < value)
+  const crossedInS: (number | null)[] = thresholds.map(() => null)
+  const slots = Math.ceil((FORECAST_S * 1000) / params.decayInterval)
+  for (let slot = 1; slot <= slots && crossedInS.includes(null); slot++) {
+    decayState(state, params)
+    const { total } = scoreParts(state, params, scored)
+    for (const [index, value] of thresholds.entries()) {
+      if (crossedInS[index] !== null || total < value === wasBelow[index]) continue
+      crossedInS[index] = (slot * params.decayInterval) / 1000
+    }
+    if (isAtRest(state)) break
+  }
+  return crossedInS
+}
+
+/** Nothing is left that could still change the total, but time in a mesh, which is only good. */
+function isAtRest(state: ScoreState): boolean {
+  const { validResponses, errorResponses, rejectedPayloads } = state.application
+  if (state.behaviourPenalty + validResponses + errorResponses + rejectedPayloads > 0) return false
+  return state.topics.every(({ counters }) => {
+    const left = counters.firstMessageDeliveries + counters.meshMessageDeliveries + counters.meshFailurePenalty
+    return left + counters.invalidMessageDeliveries === 0 && !counters.inMesh
+  })
+}
+
+function term(value: number, weight: number): ScoreTerm {
+  return { value, weight, score: product(value, weight) }
+}
+
+/** Never -0, which JSON would print as it is in some places and not in others. */
+function product(a: number, b: number): number {
+  return a * b || 0
+}
+
+function sum(parts: readonly { score: number }[]): number {
+  return parts.reduce((total, { score }) => total + score, 0)
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { PeerEvent } from '../base/api.ts'
+import { createEntryWriter, type EntryStore } from './entryWriter.ts'
+
+/** What the place that saw it happen says. */
+export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
+
+export interface PeerHistories {
+  record(peerId: string, event: NewPeerEvent): void
+  /** Oldest first. An event stays as it is: what is counted with it makes another of it. */
+  of(peerId: string): Readonly<PeerEvent>[]
+  peers(): string[]
+  /** Writes what is new. */
+  flush(): Promise<void>
+}
+
+const PREFIX = '/devium/peer-history/'
+const MAX_PEERS = 1_000
+const MAX_EVENTS = 64
+/**
+ * Comings and goings that stay when room is needed; more of them make way before anything else does. A peer that leaves
+ * each mesh once a minute, as op-node of 2024 does, does not push out why it was banned.
+ */
+const MIN_ROUTINE = 16
+const ROUTINE: ReadonlySet<PeerEvent['kind']> = new Set(['connected', 'disconnected', 'graft', 'prune'])
+/** op-node keeps what it knows of a peer for 7 days. */
+const KEEP_MS = 7 * 24 * 3_600_000
+/** A like event within this time raises the count of the one before. */
+const MERGE_MS = 60_000
+/** How far back it is looked for: a peer that rotates its offences does not push its ban out of the list so soon. */
+const MERGE_DEPTH = 16
+const MAX_DETAIL = 200
+
+/**
+ * Opens the histories that the datastore holds, or keeps them in memory without one. Bounded: the peer that was quiet
+ * longest goes first, and of each peer the oldest events.
+ */
+export async function openPeerHistories(
+  modules: { clock: Clock; score(peerId: string): number },
+  datastore: EntryStore | undefined,
+): Promise<PeerHistories> {
+  const { clock } = modules
+  const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
+  const writer = createEntryWriter({ datastore, entry: (peerId) => peers.get(peerId) }, { prefix: PREFIX })
+
+  const record = (peerId: string, event: NewPeerEvent): void => {
+    const events = peers.get(peerId) ?? []
+    // Last in the map: who has been quiet longest is first.
+    peers.delete(peerId)
+    peers.set(peerId, events)
+    writer.changed(peerId)
+    const nowMs = clock.now()
+    const score = round(modules.score(peerId))
+    const detail = event.detail === undefined ? {} : { detail: event.detail.slice(0, MAX_DETAIL) }
+    const before = events.findLastIndex((other, index) => {
+      const near = index >= events.length - MERGE_DEPTH && nowMs - other.lastMs <= MERGE_MS
+      return near && other.kind === event.kind && other.reason === event.reason
+    })
+    const known = events[before]
+    if (known === undefined) {
+      events.push({ ...event, ...detail, count: 1, firstMs: nowMs, lastMs: nowMs, score })
+      if (events.length > MAX_EVENTS) events.splice(leastWorthKeeping(events), 1)
+    } else {
+      events.splice(before, 1)
+      const topics = event.topics === undefined ? {} : { topics: union(known.topics ?? [], event.topics) }
+      events.push({ ...known, ...event, ...detail, ...topics, count: known.count + 1, lastMs: nowMs, score })
+    }
+    if (peers.size <= MAX_PEERS) return
+    const quietest = peers.keys().next()
+    if (quietest.done === true) return
+    peers.delete(quietest.value)
+    writer.changed(quietest.value)
+  }
+
+  return {
+    record,
+    of: (peerId) => [...(peers.get(peerId) ?? [])],
+    peers: () => [...peers.keys()],
+    flush: writer.flush,
+  }
+}
+
+function leastWorthKeeping(events: readonly PeerEvent[]): number {
+  const isRoutine = ({ kind }: PeerEvent): boolean => ROUTINE.has(kind)
+  const routineGoes = events.filter(isRoutine).length > MIN_ROUTINE
+  return events.findIndex((event) => isRoutine(event) === routineGoes)
+}
+
+async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
+  const found: [string, PeerEvent[]][] = []
+  for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
+    const events = parseEvents(value)
+    const last = events?.at(-1)
+    if (events === undefined || last === undefined || nowMs - last.lastMs > KEEP_MS) await datastore.delete(key)
+    else found.push([key.name(), events])
+  }
+  found.sort(([, a], [, b]) => (a.at(-1)?.lastMs ?? 0) - (b.at(-1)?.lastMs ?? 0))
+  return new Map(found.slice(-MAX_PEERS))
+}
+
+/** Undefined when it is not what was written here: it is then dropped, nothing depends on it. */
+function parseEvents(bytes: Uint8Array): PeerEvent[] | undefined {
+  try {
+    const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    return Array.isArray(json) && json.length <= MAX_EVENTS && json.every(isEvent) ? json : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isEvent(value: unknown): value is PeerEvent {
+  if (typeof value !== 'object' || value === null) return false
+  const members: Record<string, unknown> = { ...value }
+  const { kind, reason, count, firstMs, lastMs, score } = members
+  const texts = typeof kind === 'string' && typeof reason === 'string'
+  return texts && [count, firstMs, lastMs, score].every((number) => typeof number === 'number')
+}
+
+function union(a: readonly number[], b: readonly number[]): number[] {
+  return [...new Set([...a, ...b])].sort((x, y) => x - y)
+}
+
+function round(score: number): number {
+  return Math.round(score * 1000) / 1000
+}

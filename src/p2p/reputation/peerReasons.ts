@@ -1,0 +1,186 @@
+import type { Clock } from '../../lib/clock.ts'
+import { nextTurn } from '../../lib/nextTurn.ts'
+import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreCause, ScoreThreshold } from '../base/api.ts'
+import type { Ban } from '../base/events.ts'
+import type { GossipRouter } from '../gossip/router.ts'
+import type { GossipScoring } from '../gossip/scoreParams.ts'
+import { parsePeerId } from '../host/multiaddrs.ts'
+import type { AccessLists } from '../peers/accessLists.ts'
+import type { AppScores } from './appScores.ts'
+import { FORECAST_S, forecast, scoreParts, scoreState } from './explainScore.ts'
+import { mainReason } from './mainReason.ts'
+import type { PeerHistories } from './peerHistory.ts'
+
+export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans'> {
+  /** Of a connected peer. */
+  mainReason(peerId: string): string
+}
+
+export interface PeerReasonsModules {
+  clock: Clock
+  router: Pick<GossipRouter, 'counters' | 'peersOnIp'>
+  versionOf(topic: string): number | undefined
+  appScores: Pick<AppScores, 'counters'>
+  scoring: GossipScoring
+  histories: PeerHistories
+  lists: AccessLists
+  connected(): string[]
+  isStatic(peerId: string): boolean
+  isProtected(peerId: string): boolean
+}
+
+const MAX_CAUSES = 5
+
+/** Answers why a peer stands as it does, what it did, and who is banned. */
+export function createPeerReasons(
+  modules: PeerReasonsModules,
+  options: { scored: boolean; banThreshold: number | undefined },
+): PeerReasons {
+  const { clock, scoring, histories, lists } = modules
+  const { params, thresholds } = scoring
+
+  const limits: Pick<ScoreThreshold, 'name' | 'value' | 'effect'>[] = [
+    { name: 'mesh', value: 0, effect: 'not in our meshes: blocks reach it, and come from it, only by lazy gossip' },
+    {
+      name: 'gossip',
+      value: thresholds.gossipThreshold,
+      effect: 'we neither tell it of blocks nor believe what it tells of (no IHAVE, no IWANT)',
+    },
+    { name: 'publish', value: thresholds.publishThreshold, effect: 'we do not send it our own blocks' },
+    { name: 'graylist', value: thresholds.graylistThreshold, effect: 'everything that it gossips is dropped unread' },
+  ]
+  if (options.banThreshold !== undefined) {
+    limits.push({ name: 'ban', value: options.banThreshold, effect: 'banned, and its connections closed' })
+  }
+
+  const banRecord = (kind: BanRecord['kind'], subject: string, ban: Ban): BanRecord => {
+    const remainingS = Math.max(0, Math.ceil((ban.expiryMs - clock.now()) / 1000))
+    return { subject, kind, reason: ban.reason, untilMs: ban.expiryMs, remainingS }
+  }
+  const standing = (ban: Ban | undefined): ban is Ban => ban !== undefined && ban.expiryMs > clock.now()
+
+  const report = (peerId: string, isConnected: boolean): PeerScoreReport => {
+    const state = () =>
+      scoreState(modules.router.counters(peerId), modules.appScores.counters(peerId), {
+        versionOf: modules.versionOf,
+        peersOnIp: modules.router.peersOnIp,
+      })
+    const parts = scoreParts(state(), params, options.scored)
+    // A score of good parts only has nothing to recover from, and cannot fall below any threshold by decay.
+    const isMoving = isConnected && hasBadPart(parts)
+    const changes = isMoving
+      ? forecast(
+          state(),
+          params,
+          options.scored,
+          limits.map(({ value }) => value),
+        )
+      : []
+    const counters = modules.router.counters(peerId)
+    const keptUntilMs = counters === undefined || counters.connected ? undefined : counters.expire
+    const ban = lists.peerBan(peerId)
+    const causes = causesOf(peerId)
+    return {
+      peerID: peerId,
+      scored: options.scored,
+      connected: isConnected,
+      static: modules.isStatic(peerId),
+      protected: modules.isProtected(peerId),
+      ...parts,
+      mainReason: mainReason({ ...parts, causes }),
+      causes,
+      thresholds: limits.map((limit, index) => ({
+        ...limit,
+        below: parts.total < limit.value,
+        changesInS: changes[index] ?? null,
+      })),
+      forecastHorizonS: isConnected ? FORECAST_S : 0,
+      forgottenInS: keptUntilMs === undefined ? null : Math.max(0, Math.ceil((keptUntilMs - clock.now()) / 1000)),
+      ban: standing(ban) ? banRecord('peer', peerId, ban) : null,
+      blocked: lists.blockedPeers.has(peerId),
+      refusals: refusals(peerId),
+    }
+  }
+
+  /** Of the latest events of these kinds. */
+  const causes = (events: readonly PeerEvent[], isCause: (event: PeerEvent) => boolean): ScoreCause[] => {
+    const latest = events.filter(isCause).slice(-MAX_CAUSES).reverse()
+    return latest.map(({ reason, detail, block, topics, count, lastMs }) => ({
+      reason,
+      ...(detail === undefined ? {} : { detail }),
+      ...(block === undefined ? {} : { block }),
+      ...(topics === undefined ? {} : { topics }),
+      count,
+      lastMs,
+    }))
+  }
+  const causesOf = (peerId: string): PeerScoreReport['causes'] => {
+    const events = histories.of(peerId)
+    const scored = new Set(Object.keys(params.topics).map(modules.versionOf))
+    const isScored = ({ topics }: PeerEvent): boolean => topics?.some((version) => scored.has(version)) === true
+    return {
+      rejections: causes(events, (event) => event.kind === 'reject' && scoring.blames(event.reason) && isScored(event)),
+      behaviour: causes(events, ({ kind }) => kind === 'behaviour'),
+      application: causes(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),
+    }
+  }
+  /** Its IPs are those of its connections, and of the last one that is written down. */
+  const refusals = (peerId: string): PeerScoreReport['refusals'] => {
+    const found: PeerScoreReport['refusals'] = []
+    if (lists.blockedPeers.has(peerId)) found.push({ subject: peerId, reason: 'it is on the block list' })
+    const ips = new Set(modules.router.counters(peerId)?.knownIPs)
+    const last = histories.of(peerId).findLast(({ kind }) => kind === 'connected')?.detail
+    const lastIp = /^\/ip[46]\/([^/]+)\//.exec(last ?? '')?.[1]
+    if (lastIp !== undefined) ips.add(lastIp)
+    for (const ip of ips) {
+      const entry = lists.addrBlock(ip)
+      if (entry !== undefined) {
+        const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} lies in ${entry}, which is blocked`
+        found.push({ subject: entry, reason })
+      }
+      const ban = lists.ipBan(ip)
+      if (!standing(ban)) continue
+      const until = new Date(ban.expiryMs).toISOString()
+      found.push({ subject: ip, reason: `its IP ${ip} is banned until ${until}: ${ban.reason}` })
+    }
+    return found
+  }
+
+  return {
+    mainReason: (peerId) => report(peerId, true).mainReason,
+    async peerScore(text) {
+      const connected = modules.connected()
+      if (text !== undefined) {
+        const peerId = parsePeerId(text).toString()
+        return [report(peerId, connected.includes(peerId))]
+      }
+      const reports: PeerScoreReport[] = []
+      for (const peerId of connected) {
+        reports.push(report(peerId, true))
+        await nextTurn()
+      }
+      return reports
+    },
+    async peerHistory(text) {
+      const names = text === undefined ? histories.peers() : [parsePeerId(text).toString()]
+      return names.map((peerID) => ({ peerID, events: histories.of(peerID) }))
+    },
+    async bans() {
+      const peers = lists.listPeerBans().map(([peerId, ban]) => ({ kind: 'peer' as const, subject: peerId, ban }))
+      const ips = lists.listIpBans().map(([ip, ban]) => ({ kind: 'ip' as const, subject: ip, ban }))
+      return [...peers, ...ips]
+        .filter(({ ban }) => standing(ban))
+        .map(({ kind, subject, ban }) => banRecord(kind, subject, ban))
+        .sort((a, b) => a.untilMs - b.untilMs)
+    },
+  }
+}
+
+function hasBadPart(parts: Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour'>): boolean {
+  if (parts.application.score < 0 || parts.ipColocation.score < 0 || parts.behaviour.score < 0) return true
+  const { errorResponses, rejectedPayloads } = parts.application
+  if (errorResponses.score < 0 || rejectedPayloads.score < 0) return true
+  return parts.topics.parts.some(({ meshDeficit, meshFailures, invalidMessages }) =>
+    [meshDeficit, meshFailures, invalidMessages].some(({ score }) => score < 0),
+  )
+}

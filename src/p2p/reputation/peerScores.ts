@@ -1,0 +1,49 @@
+import { type PeerScores, type TopicScores, ZERO_SCORES } from '../base/api.ts'
+import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
+import type { GossipRouter } from '../gossip/router.ts'
+import type { GossipScoring } from '../gossip/scoreParams.ts'
+import type { AppScores } from './appScores.ts'
+
+/** A peer's scores as they stand now. */
+export interface PeerScoreReader {
+  of(peerId: string): PeerScores
+}
+
+export function createPeerScoreReader(
+  modules: { router: Pick<GossipRouter, 'score' | 'counters' | 'peersOnIp'>; appScores: AppScores },
+  params: Pick<GossipScoring['params'], 'IPColocationFactorThreshold' | 'IPColocationFactorWhitelist'>,
+): PeerScoreReader {
+  const { router, appScores } = modules
+  return {
+    of(peerId) {
+      const counters = router.counters(peerId)
+      let ipColocation = 0
+      for (const ip of counters?.knownIPs ?? []) {
+        if (params.IPColocationFactorWhitelist.has(ip)) continue
+        const surplus = router.peersOnIp(ip).length - params.IPColocationFactorThreshold
+        if (surplus > 0) ipColocation += surplus * surplus
+      }
+      return {
+        gossip: gossipScores(router.score(peerId), counters, ipColocation),
+        reqResp: appScores.counters(peerId),
+      }
+    },
+  }
+}
+
+/** What gossipsub counts, in op-node's form: counters summed over topics, the longest time in a mesh in seconds. */
+export function gossipScores(
+  total: number,
+  counters: PeerCounters | undefined,
+  ipColocation: number,
+): PeerScores['gossip'] {
+  const blocks: TopicScores = { ...ZERO_SCORES.gossip.blocks }
+  const topics: TopicCounters[] = Object.values(counters?.topics ?? {})
+  for (const topic of topics) {
+    if (topic.inMesh) blocks.timeInMesh = Math.max(blocks.timeInMesh, topic.meshTime / 1000)
+    blocks.firstMessageDeliveries += topic.firstMessageDeliveries
+    blocks.meshMessageDeliveries += topic.meshMessageDeliveries
+    blocks.invalidMessageDeliveries += topic.invalidMessageDeliveries
+  }
+  return { total, blocks, IPColocationFactor: ipColocation, behavioralPenalty: counters?.behaviourPenalty ?? 0 }
+}

@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LevelDatastore } from 'datastore-level'
+import { type Datastore, Key } from 'interface-datastore'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { ZERO_SCORES } from '../base/api.ts'
+import { openScoreBook, type ScoreRecord } from './scoreBook.ts'
+
+const RETAIN_MS = 1_200_000
+async function openStore(): Promise<Datastore> {
+  const path = await mkdtemp(join(tmpdir(), 'score-book-'))
+  const datastore = new LevelDatastore(path)
+  await datastore.open()
+  onTestFinished(() => rm(path, { recursive: true }))
+  onTestFinished(async () => datastore.close())
+  return datastore
+}
+const open = (clock: ManualClock, datastore?: Datastore) =>
+  openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: RETAIN_MS })
+
+function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): ScoreRecord {
+  const topic = {
+    meshTime: 1,
+    firstMessageDeliveries: 2,
+    meshMessageDeliveries: 3,
+    meshFailurePenalty: 4,
+    invalidMessageDeliveries: 5,
+  }
+  const counters = { topics: { t: topic }, behaviourPenalty: 7.5 }
+  return { lastUpdate, peerScores: ZERO_SCORES, connected: true, counters, ...changes }
+}
+
+describe('openScoreBook', () => {
+  it('survives a restart, for the retain time', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(1_000_000)
+    const book = await open(clock, datastore)
+    book.put('a', recordAt(1_000))
+    await clock.advance(600_000)
+    book.put('b', recordAt(1_600))
+    await book.flush()
+    expect((await open(clock, datastore)).entries()).toEqual([
+      ['a', recordAt(1_000)],
+      ['b', recordAt(1_600)],
+    ])
+    await clock.advance(600_001)
+    const later = await open(clock, datastore)
+    expect(later.entries().map(([peer]) => peer)).toEqual(['b'])
+    await later.flush()
+    expect(await datastore.has(new Key('/devium/peer-scores/a'))).toBe(false)
+  })
+
+  it('keeps a bounded number of peers, the latest', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(0)
+    const book = await open(clock, datastore)
+    for (let n = 0; n < 1_200; n++) book.put(`peer${n}`, recordAt(0))
+    book.put('peer0', recordAt(0))
+    expect(book.prune()).toHaveLength(200)
+    await book.flush()
+    const again = await open(clock, datastore)
+    expect(again.entries()).toHaveLength(1_000)
+    expect(again.get('peer0')).toBeDefined()
+    expect(again.get('peer200')).toBeUndefined()
+  })
+
+  it('drops what it cannot understand, with one warning, and keeps the rest', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(0)
+    const book = await open(clock, datastore)
+    book.put('good', recordAt(0))
+    await book.flush()
+    const good = recordAt(0)
+    const damaged: unknown[] = [
+      '{"half',
+      [1],
+      {},
+      { ...good, lastUpdate: 'x' },
+      { ...good, counters: { topics: {}, behaviourPenalty: -1 } },
+      { ...good, counters: { topics: { t: {} }, behaviourPenalty: 0 } },
+      { ...good, peerScores: {} },
+      { ...good, connected: 1 },
+      { ...good, counters: { topics: null, behaviourPenalty: 0 } },
+      { ...good, peerScores: { ...ZERO_SCORES, reqResp: { ...ZERO_SCORES.reqResp, validResponses: -1 } } },
+      { ...good, peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, blocks: {} } } },
+      JSON.stringify({ ...good, lastUpdate: 'much' }).replace('"much"', '1e999'),
+      JSON.stringify({
+        ...good,
+        peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, total: 'much' } },
+      }).replace('"much"', '1e999'),
+      {
+        ...good,
+        counters: { topics: Object.fromEntries('abcdefghi'.split('').map((t) => [t, good.counters.topics.t])) },
+      },
+    ]
+    for (const [n, value] of damaged.entries()) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      await datastore.put(new Key(`/devium/peer-scores/bad${n}`), Buffer.from(text))
+    }
+    const lines: string[] = []
+    const logger = createLogger({
+      level: 'warn',
+      format: 'text',
+      color: false,
+      pid: false,
+      write: (line) => lines.push(line),
+    })
+    const again = await openScoreBook({ clock, logger }, datastore, { retainMs: RETAIN_MS })
+    expect(again.entries()).toEqual([['good', good]])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain(`count=${damaged.length}`)
+    await again.flush()
+    expect(await datastore.has(new Key('/devium/peer-scores/bad0'))).toBe(false)
+  })
+
+  it('does not make a record immortal that was written while the clock was ahead', async () => {
+    const datastore = await openStore()
+    const clock = new ManualClock(9_000_000_000)
+    const ahead = await open(clock, datastore)
+    ahead.put('a', recordAt(9_000_000))
+    await ahead.flush()
+    await clock.advance(-8_000_000_000)
+    expect((await open(clock, datastore)).get('a')?.lastUpdate).toBe(1_000_000)
+  })
+})

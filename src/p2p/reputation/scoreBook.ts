@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { PeerScores } from '../base/api.ts'
+import type { SavedCounters } from '../gossip/retainedScores.ts'
+import { createEntryWriter, type EntryStore } from './entryWriter.ts'
+
+/** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */
+export interface ScoreRecord {
+  /** Unix seconds. */
+  lastUpdate: number
+  peerScores: PeerScores
+  /** It was connected then: its counters went on decaying, which those of absent peers do not. */
+  connected: boolean
+  /** What gossipsub counted, topic by topic. */
+  counters: SavedCounters
+}
+
+/** The last known scores of peers, over restarts. */
+export interface ScoreBook {
+  get(peerId: string): ScoreRecord | undefined
+  put(peerId: string, record: ScoreRecord): void
+  remove(peerId: string): void
+  entries(): [string, ScoreRecord][]
+  /** Removes what is older than the retain time, and who was updated longest ago when there are too many. */
+  prune(): string[]
+  /** Writes what is new, in one batch. */
+  flush(): Promise<void>
+}
+
+/** Not op-node's `/peers/scores`: below `/peers` libp2p takes every key for one of its own. */
+const PREFIX = '/devium/peer-scores/'
+const MAX_PEERS = 1_000
+/** Of the scored topics of one peer there are four. */
+const MAX_TOPICS = 8
+
+/**
+ * Opens the scores that the datastore holds, or keeps them in memory without one. `retainMs`: op-node's 100 epochs.
+ * A record that cannot be understood is dropped with a warning, an expired one without.
+ */
+export async function openScoreBook(
+  modules: { clock: Clock; logger: Logger },
+  datastore: EntryStore | undefined,
+  options: { retainMs: number },
+): Promise<ScoreBook> {
+  const { clock, logger } = modules
+  /** Longest ago updated first. */
+  const records = new Map<string, ScoreRecord>()
+  const writer = createEntryWriter({ datastore, entry: (peerId) => records.get(peerId) }, { prefix: PREFIX })
+  const isExpired = ({ lastUpdate }: ScoreRecord): boolean => clock.now() - lastUpdate * 1000 > options.retainMs
+
+  const remove = (peerId: string): void => {
+    if (records.delete(peerId)) writer.changed(peerId)
+  }
+  const prune = (): string[] => {
+    const gone: string[] = []
+    for (const [peerId, record] of records) {
+      if (records.size - gone.length <= MAX_PEERS && !isExpired(record)) break
+      gone.push(peerId)
+    }
+    for (const peerId of gone) remove(peerId)
+    return gone
+  }
+
+  if (datastore !== undefined) {
+    const found: [string, ScoreRecord][] = []
+    let damaged = 0
+    for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
+      const record = parseRecord(value)
+      if (record === undefined) damaged += 1
+      // A clock that was set back must not make a record immortal.
+      else found.push([key.name(), { ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) }])
+      if (record === undefined) writer.changed(key.name())
+    }
+    if (damaged > 0) logger.warn('Peer scores in the peer store were damaged and are dropped', { count: damaged })
+    found.sort(([, a], [, b]) => a.lastUpdate - b.lastUpdate)
+    for (const [peerId, record] of found) records.set(peerId, record)
+    prune()
+  }
+
+  return {
+    get: (peerId) => records.get(peerId),
+    put(peerId, record) {
+      records.delete(peerId)
+      records.set(peerId, record)
+      writer.changed(peerId)
+    },
+    remove,
+    entries: () => [...records],
+    prune,
+    flush: writer.flush,
+  }
+}
+
+const COUNT = z.number().nonnegative()
+const TOPIC = z.object({
+  meshTime: COUNT,
+  firstMessageDeliveries: COUNT,
+  meshMessageDeliveries: COUNT,
+  meshFailurePenalty: COUNT,
+  invalidMessageDeliveries: COUNT,
+})
+const RECORD: z.ZodType<ScoreRecord> = z.object({
+  lastUpdate: COUNT,
+  peerScores: z.object({
+    gossip: z.object({
+      total: z.number(),
+      blocks: z.object({
+        timeInMesh: COUNT,
+        firstMessageDeliveries: COUNT,
+        meshMessageDeliveries: COUNT,
+        invalidMessageDeliveries: COUNT,
+      }),
+      IPColocationFactor: COUNT,
+      behavioralPenalty: COUNT,
+    }),
+    reqResp: z.object({ validResponses: COUNT, errorResponses: COUNT, rejectedPayloads: COUNT }),
+  }),
+  connected: z.boolean(),
+  counters: z.object({
+    topics: z.record(z.string(), TOPIC).refine((topics) => Object.keys(topics).length <= MAX_TOPICS),
+    behaviourPenalty: COUNT,
+  }),
+})
+
+function parseRecord(bytes: Uint8Array): ScoreRecord | undefined {
+  try {
+    return RECORD.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import type { PeerScores } from '../base/api.ts'
+import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
+import type { PeerCounters } from '../gossip/adapter.ts'
+import type { SavedCounters } from '../gossip/retainedScores.ts'
+import { gossipScoring } from '../gossip/scoreParams.ts'
+import { createAppScores } from './appScores.ts'
+import { gossipScores } from './peerScores.ts'
+import { openScoreBook, type ScoreBook } from './scoreBook.ts'
+import { createScoreKeeping } from './scoreKeeping.ts'
+
+const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
+const TOPIC = topics.get(3) ?? ''
+const { params } = gossipScoring(
+  { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [] },
+  { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
+)
+
+/** One run of the node: what gossipsub counts is set by hand, all else is real. */
+function run(clock: ManualClock, book: ScoreBook) {
+  const gossip = new Map<string, PeerCounters>()
+  const restored = new Map<string, { counters: SavedCounters; forMs: number }>()
+  const connected = new Set<string>()
+  const appScores = createAppScores()
+  const scores = {
+    of: (peer: string): PeerScores => ({
+      gossip: gossipScores(gossip.has(peer) ? -30 : 0, gossip.get(peer), 0),
+      reqResp: appScores.counters(peer),
+    }),
+  }
+  const keeping = createScoreKeeping(
+    {
+      book,
+      router: {
+        counters: (peer) => gossip.get(peer),
+        forgive: (peer) => void gossip.delete(peer),
+        restore: (peer, counters, forMs) => void restored.set(peer, { counters, forMs }),
+      },
+      appScores,
+      scores,
+      connected: () => [...connected],
+      clock,
+    },
+    params,
+  )
+  keeping.restore()
+  return {
+    keeping,
+    appScores,
+    restored,
+    connected,
+    gossip,
+    join(peer: string, invalid: number, behaviourPenalty: number) {
+      connected.add(peer)
+      const counters = {
+        inMesh: true,
+        graftTime: 0,
+        meshTime: 8_000,
+        firstMessageDeliveries: 10,
+        meshMessageDeliveries: 10,
+        meshMessageDeliveriesActive: false,
+        meshFailurePenalty: 1,
+        invalidMessageDeliveries: invalid,
+      }
+      gossip.set(peer, {
+        connected: true,
+        expire: 0,
+        knownIPs: new Set(),
+        behaviourPenalty,
+        topics: { [TOPIC]: counters },
+      })
+    },
+  }
+}
+const openBook = (clock: ManualClock) =>
+  openScoreBook({ clock, logger: silentLogger }, undefined, { retainMs: params.retainScore })
+
+describe('createScoreKeeping', () => {
+  it('gives a peer back what it had, decayed as in a running node', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const before = run(clock, book)
+    before.join('peer', 4, 9)
+    before.appScores.record('peer', 'rejectedPayloads')
+    await before.keeping.close()
+    await clock.advance(60_000)
+    const after = run(clock, book)
+    const { counters, forMs } = after.restored.get('peer') ?? {}
+    // 30 slots of 2 s.
+    expect(counters?.behaviourPenalty).toBeCloseTo(9 * 0.92611873 ** 30, 5)
+    expect(counters?.topics[TOPIC]?.invalidMessageDeliveries).toBeCloseTo(4 * 0.98476665 ** 30, 5)
+    expect(counters?.topics[TOPIC]?.firstMessageDeliveries).toBeCloseTo(10 * 0.96235063 ** 30, 5)
+    // 1 · 0.8577^30 = 0.00999…, below what counts.
+    expect(counters?.topics[TOPIC]?.meshFailurePenalty).toBeLessThan(0.0101)
+    expect(counters?.topics[TOPIC]?.meshTime).toBe(8_000)
+    expect(forMs).toBe(params.retainScore - 60_000)
+    expect(after.appScores.score('peer')).toBeCloseTo(-20 * 0.92611873 ** 30, 4)
+  })
+
+  it('lets a score of one who had left stand still, as gossipsub does', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const before = run(clock, book)
+    before.join('peer', 4, 9)
+    const after = before.keeping.onLeave('peer')
+    before.connected.delete('peer')
+    after()
+    await clock.advance(60_000)
+    await before.keeping.close()
+    expect(run(clock, book).restored.get('peer')?.counters.behaviourPenalty).toBe(9)
+  })
+
+  it('shows how a peer stood when it left, and forgets it in the end', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const { keeping, gossip, connected, join, appScores } = run(clock, book)
+    join('good', 0, 0)
+    appScores.record('good', 'validResponses')
+    const after = keeping.onLeave('good')
+    connected.delete('good')
+    gossip.delete('good')
+    after()
+    expect(keeping.of('good').gossip).toMatchObject({
+      total: -30,
+      blocks: { timeInMesh: 8, firstMessageDeliveries: 10 },
+    })
+    expect(keeping.of('good').reqResp.validResponses).toBe(1)
+    await clock.advance(params.retainScore - 2_000)
+    await keeping.save()
+    expect(keeping.of('good').gossip.total).toBe(-30)
+    expect(appScores.peers()).toEqual(['good'])
+    await clock.advance(4_000)
+    await keeping.save()
+    expect(keeping.of('good').gossip.total).toBe(0)
+    expect(appScores.peers()).toEqual([])
+  })
+
+  it('writes down what comes out about a peer that is gone', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const { keeping, appScores } = run(clock, book)
+    appScores.record('gone', 'rejectedPayloads')
+    await keeping.save()
+    appScores.record('gone', 'rejectedPayloads')
+    await keeping.close()
+    expect(run(clock, book).appScores.counters('gone').rejectedPayloads).toBe(2)
+  })
+
+  it('takes who leaves while the node stops for connected', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const { keeping, gossip, join } = run(clock, book)
+    join('peer', 4, 9)
+    await keeping.close()
+    const after = keeping.onLeave('peer')
+    gossip.clear()
+    after()
+    await keeping.save()
+    expect(book.get('peer')).toMatchObject({ connected: true, counters: { behaviourPenalty: 9 } })
+  })
+
+  it('has nothing to keep of a peer of whom nothing is counted', async () => {
+    const clock = new ManualClock(1_700_000_000_000)
+    const book = await openBook(clock)
+    const { keeping, gossip, connected } = run(clock, book)
+    connected.add('stranger')
+    const nothing = { connected: true, expire: 0, knownIPs: new Set<string>(), behaviourPenalty: 3, topics: {} }
+    gossip.set('stranger', nothing)
+    await keeping.save()
+    expect(book.get('stranger')).toBeDefined()
+    gossip.delete('stranger')
+    await keeping.save()
+    expect(book.get('stranger')).toBeUndefined()
+  })
+})
