@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bn254 } from '@noble/curves/bn254.js'
-import { createMemoryBlock, deposit } from '../src/execution/testUtils/memoryBlock.ts'
+import { createMemoryBlock, deposit, type MemoryAccount } from '../src/execution/testUtils/memoryBlock.ts'
 import { bigIntToBytes, concatBytes } from '../src/lib/bytes.ts'
 import { fromHex, type Hex } from '../src/lib/hex.ts'
 import { signHash } from '../src/lib/secp256k1.ts'
@@ -14,10 +14,17 @@ const LIMIT_SECONDS = 2
 
 interface Load {
   id: string
-  precompile: number
-  input: Uint8Array
+  code: Hex
+  input?: Uint8Array
   /** Where its price is lowest. */
   fork?: 'jovian' | 'karst'
+  accounts?: Record<Hex, MemoryAccount>
+}
+
+/** A load of calls of one precompile. */
+interface PrecompileLoad extends Pick<Load, 'id' | 'fork'> {
+  precompile: number
+  input: Uint8Array
 }
 
 const MAIN: Hex = `0x${'aa'.repeat(20)}`
@@ -76,7 +83,7 @@ const PROOF = fromHex(
   '0x01e798154708fe7789429634053cbf9f99b619f9f084048927333fce637f549b564c0a11a0f704f4fc3e8acfe0f8245f0ad1347b378fbf96e206da11a5d3630624d25032e67a7e6a4910df5834b8fe70e6bcfeeac0352434196bdf4b2485d5a18f59a8d2a1a625a17f3fea0fe5eb8c896db3764f3185481bc22f91b4aaffcca25f26936857bc3a7c2539ea8ec3a952b7873033e038326e87ed3e1276fd140253fa08e9fc25fb2d9a98527fc22a2c9612fbeafdad446cbc7bcdbdcd780af2c16a',
 )
 
-function loads(): Load[] {
+function precompileLoads(): PrecompileLoad[] {
   const bn = bn254Inputs()
   const { g1, g2, scalar, field } = blsInputs()
   const blake = (rounds: number) => concatBytes(bigIntToBytes(BigInt(rounds), 4), new Uint8Array(209).fill(1))
@@ -128,21 +135,114 @@ function callingCode(precompile: number): Hex {
   return `0x365f5f375b5f5f365f61${address}5afa50600456`
 }
 
-async function secondsOf({ precompile, input, fork = 'jovian' }: Load, gas: bigint): Promise<number> {
-  const accounts = { [MAIN]: { code: callingCode(precompile) } }
-  const { execution } = createMemoryBlock({ fork, accounts, block: { gasLimit: 2n * BLOCK_GAS } })
+const OTHER: Hex = `0x${'bb'.repeat(20)}`
+const BIG = 'fe'.repeat(32)
+/** A contract as large as any may be: jump destinations, or pushes of a byte. */
+const LARGE: Hex = `0x00${'5b'.repeat(24_575)}`
+
+/** Init code that jumps to its end. */
+const JUMPING = new Uint8Array(49_152).fill(0x5b)
+JUMPING.set([0x61, 0xbf, 0xff, 0x56])
+/** Where the counters of loops begin: past all precompiles. */
+const FIRST = 0x1_0000_0000
+
+/** Endless loop: `before` once, `body` over and over, with a counter on the stack that goes up by one. */
+function loop(before: string, body: string): Hex {
+  const start = before.replaceAll(' ', '').length / 2 + 6
+  return `0x${before}64${FIRST.toString(16).padStart(10, '0')}5b600101${body}${`61${start.toString(16).padStart(4, '0')}`}56`.replaceAll(
+    ' ',
+    '',
+  ) as Hex
+}
+
+/** Puts so many bytes of memory there. */
+const memory = (bytes: number) => `5f 62${(bytes - 32).toString(16).padStart(6, '0')} 52`
+
+function opcodeLoads(): Load[] {
+  const large = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index): [Hex, MemoryAccount] => [
+        `0x${(FIRST + index + 1).toString(16).padStart(40, '0')}`,
+        { code: `0x615fff56${index.toString(16).padStart(6, '0')}${LARGE.slice(16)}` },
+      ]),
+    )
+  return [
+    { id: 'jumps', code: loop('', '') },
+    { id: 'EXP, 32 bytes', code: loop('', `7f${BIG} 7f${BIG} 0a 50`) },
+    { id: 'MUL', code: loop('', `7f${BIG} 7f${BIG} 02 50`) },
+    { id: 'DIV', code: loop('', `67${BIG.slice(0, 16)} 7f${BIG} 04 50`) },
+    { id: 'SDIV', code: loop('', `67${BIG.slice(0, 16)} 7f${BIG} 05 50`) },
+    { id: 'ADDMOD', code: loop('', `7f${'fd'.repeat(32)} 7f${BIG} 7f${BIG} 08 50`) },
+    { id: 'MULMOD', code: loop('', `7f${'fd'.repeat(32)} 7f${BIG} 7f${BIG} 09 50`) },
+    { id: 'KECCAK256, 32 bytes', code: loop('', '6020 5f 20 50') },
+    { id: 'KECCAK256, 100 kB', code: loop(memory(100_000), '620186a0 5f 20 50') },
+    { id: 'MLOAD and MSTORE', code: loop('', `7f${BIG} 5f 52 5f 51 50`) },
+    { id: 'MCOPY, 100 kB', code: loop(memory(100_000), '620186a0 6001 5f 5e') },
+    { id: 'CALLDATACOPY, 100 kB', code: loop(memory(100_000), '620186a0 5f 5f 37'), input: new Uint8Array(100_000) },
+    { id: 'CODECOPY, 100 kB', code: loop(memory(100_000), '620186a0 5f 5f 39') },
+    {
+      id: 'RETURNDATACOPY, 100 kB',
+      code: loop(`${memory(100_000)} 5f5f 620186a0 5f 6004 5a fa 50`, '620186a0 5f 5f 3e'),
+    },
+    { id: 'EXTCODECOPY, 24 kB', code: loop(memory(32_768), `615fff 5f 5f 73${OTHER.slice(2)} 3c`) },
+    { id: 'BALANCE, cold', code: loop('', '80 31 50') },
+    { id: 'EXTCODESIZE, cold', code: loop('', '80 3b 50') },
+    { id: 'EXTCODEHASH, cold', code: loop('', '80 3f 50') },
+    { id: 'EXTCODEHASH, warm', code: loop('', `73${OTHER.slice(2)} 3f 50`) },
+    { id: 'SLOAD, cold', code: loop('', '80 54 50') },
+    { id: 'SLOAD, warm', code: loop('', '5f 54 50') },
+    { id: 'SSTORE, new slots', code: loop('', '80 80 55') },
+    { id: 'SSTORE, one slot', code: loop('', '80 5f 55') },
+    { id: 'TSTORE, new slots', code: loop('', '80 80 5d') },
+    { id: 'TLOAD', code: loop('', '80 5c 50') },
+    { id: 'BLOCKHASH', code: loop('', '6003 40 50') },
+    { id: 'LOG4', code: loop('', '80 80 80 80 5f 5f a4') },
+    { id: 'LOG0, 100 kB', code: loop(memory(100_000), '620186a0 5f a0') },
+    { id: 'CREATE, nothing', code: loop('', '5f 5f 5f f0 50') },
+    { id: 'CREATE, 48 kB of init code', code: loop(memory(49_152), '61c000 5f 5f f0 50') },
+    { id: 'CREATE2, 48 kB that jump', code: loop('61c000 5f 5f 37', '80 61c000 5f 5f f5 50'), input: JUMPING },
+    { id: 'CREATE, 24 kB of code', code: loop('64 616000 5ff3 5f 52', '6005 601b 5f f0 50') },
+    { id: 'CREATE and SELFDESTRUCT', code: loop('6132ff 5f 52', '6002 601e 5f f0 50') },
+    { id: 'CALL of accounts that are not', code: loop('', '5f 5f 5f 5f 5f 85 5a f1 50') },
+    { id: 'CALL that makes accounts', code: loop('', '5f 5f 5f 5f 6001 85 5a f1 50') },
+    { id: 'CALL with ether', code: loop('', `5f 5f 5f 5f 6001 73${OTHER.slice(2)} 5a f1 50`) },
+    { id: 'CALL of itself, to the bottom', code: loop('', '5f 5f 5f 5f 5f 30 5a f1 50') },
+    { id: 'STATICCALL', code: loop('', `5f 5f 5f 5f 73${OTHER.slice(2)} 5a fa 50`) },
+    { id: 'DELEGATECALL', code: loop('', `5f 5f 5f 5f 73${OTHER.slice(2)} 5a f4 50`) },
+    {
+      id: 'CALL of 24 kB, each another',
+      code: loop('', '5f 5f 5f 5f 5f 85 5a f1 50'),
+      accounts: large(2_000),
+    },
+  ]
+}
+
+async function secondsOf({ code, input, fork = 'jovian', accounts = {} }: Load, gas: bigint): Promise<number> {
+  const { execution } = createMemoryBlock({
+    fork,
+    accounts: { ...accounts, [MAIN]: { code, balance: 10n ** 18n }, [OTHER]: { code: LARGE } },
+    block: { gasLimit: 2n * BLOCK_GAS },
+  })
+  const { env } = execution
+  env.evm.bind(env.world, () => `0x${'ab'.repeat(32)}`)
   const before = process.cpuUsage()
-  await execution.add(deposit({ to: MAIN, gasLimit: gas, data: input }))
+  const { gasUsed, failure } = await execution.add(
+    deposit({ to: MAIN, gasLimit: gas, ...(input === undefined ? {} : { data: input }) }),
+  )
+  if (gasUsed !== gas) throw new Error(`it ended early, after ${gasUsed} gas: ${failure ?? 'it succeeded'}`)
+  execution.finish()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1e6
 }
 
 /** Prints a row for each; true when every block was executed in time. */
-export async function benchWorstBlocks(): Promise<boolean> {
+export async function benchWorstBlocks(only = ''): Promise<boolean> {
   const gas = Number(BLOCK_GAS) / 1e6
-  console.log(`\n${`${gas} Mgas of one precompile`.padEnd(32)}${'seconds'.padStart(10)}${'Mgas/s'.padStart(10)}`)
+  const precompiles = precompileLoads().map(({ precompile, ...load }) => ({ ...load, code: callingCode(precompile) }))
+  console.log(`\n${`${gas} Mgas of one thing`.padEnd(32)}${'seconds'.padStart(10)}${'Mgas/s'.padStart(10)}`)
   let isInTime = true
-  for (const load of loads()) {
+  for (const load of [...precompiles, ...opcodeLoads()]) {
+    if (!load.id.includes(only)) continue
     // What is loaded and compiled when first used is so once in the life of a process.
     await secondsOf(load, 4_000_000n)
     const seconds = await secondsOf(load, BLOCK_GAS)

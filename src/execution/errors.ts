@@ -1,7 +1,8 @@
 import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
 
 /**
- * `invalidBlock`: a block breaks a rule. `unknownBlock`: asked about a block that is not here.
+ * `invalidBlock`: a block breaks a rule. `unknownBlock`: asked about a block that is not here. `stateGone`: its state is
+ * not kept any more.
  * `invalidForkchoice`, `invalidAttributes`: as in chain/types.ts. `buildFailed`: a forced transaction cannot be used.
  * `executionReverted` (details.data), `executionFailed`: a simulated call failed. `invalidTransaction`: a transaction
  * cannot be executed on this state (nonce, funds, gas …).
@@ -9,6 +10,7 @@ import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
 export type ChainErrorCode =
   | 'invalidBlock'
   | 'unknownBlock'
+  | 'stateGone'
   | 'invalidForkchoice'
   | 'invalidAttributes'
   | 'buildFailed'

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
 import { EMPTY_TRIE_ROOT, ZERO_HASH } from '../../rollup/protocol/index.ts'
 import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
 import type { TxSource } from '../chain/types.ts'
 import { EvmPool } from '../evm/evmPool.ts'
-import { COINBASE, createMemoryBlock, deposit } from '../testUtils/memoryBlock.ts'
+import { COINBASE, createMemoryBlock, deposit, type MemoryAccount } from '../testUtils/memoryBlock.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
 import { type BuildOptions, OpBuildJob } from './buildJob.ts'
+import { SlowTransactions } from './slowTransactions.ts'
 
 const ETHER = 10n ** 18n
 
@@ -52,8 +55,15 @@ class SlowPool implements TxSource {
   }
 }
 
-function scene(txSource?: TxSource, attributes: Partial<BuildOptions['attributes']> = {}) {
-  const accounts = Object.fromEntries([1, 2, 3].map((index) => [testAddress(index), { balance: ETHER }]))
+const ENDLESS: Hex = `0x${'ee'.repeat(20)}`
+
+function scene(
+  txSource?: TxSource,
+  attributes: Partial<BuildOptions['attributes']> = {},
+  slow = new SlowTransactions(),
+) {
+  const accounts: Record<Hex, MemoryAccount> = { [ENDLESS]: { code: '0x5b600160005401600055600056' } }
+  for (const index of [1, 2, 3]) accounts[testAddress(index)] = { balance: ETHER }
   const { world, config } = createMemoryBlock({ fork: 'granite', accounts })
   const parent: BlockHeader = sealHeader({
     parentHash: ZERO_HASH,
@@ -75,7 +85,15 @@ function scene(txSource?: TxSource, attributes: Partial<BuildOptions['attributes
   })
   const ancestry = { header: () => parent, canonicalHeader: () => undefined, isCanonical: () => false }
   const clock = new ManualClock()
-  const modules = { evms: new EvmPool({ ancestry }, config), world, clock, txSource, onBuilt: () => {} }
+  const modules = {
+    evms: new EvmPool({ ancestry }, config),
+    world,
+    clock,
+    slow,
+    logger: silentLogger,
+    txSource,
+    onBuilt: () => {},
+  }
   const start = () =>
     OpBuildJob.start(modules, {
       config,
@@ -161,6 +179,40 @@ describe('a block under construction', () => {
     // Two deposits of 21,000 gas, then 50,000 are left.
     expect(block.transactions.slice(2).map(({ hash }) => hash)).toEqual([first.hash, last.hash])
     expect(block.header.gasLimit).toBe(30_000_000n)
+  })
+
+  it('leaves out a transaction that it would have to wait for, and does not begin it again', async () => {
+    const slow = new SlowTransactions()
+    const endless = signTransaction(testKey(1), { to: ENDLESS, gasLimit: 29_000_000n })
+    const pool = new SlowPool()
+    pool.transactions.push(transfer(3), endless)
+    const { start, clock } = scene(
+      {
+        added: (signal) => pool.added(signal),
+        best() {
+          const cursor = pool.best()
+          const peek = () => {
+            // By the next turn of the event loop it has begun.
+            if (cursor.peek() === endless) setImmediate(() => void clock.advance(100))
+            return cursor.peek()
+          }
+          return { ...cursor, peek }
+        },
+      },
+      {},
+      slow,
+    )
+    const { block } = await (await start()).seal()
+    expect(block.transactions.slice(1).map(({ from }) => from)).toEqual([testAddress(3)])
+
+    const without = new SlowPool()
+    without.transactions.push(transfer(3))
+    const clean = await (await scene(without).start()).seal()
+    expect(block.header.hash).toBe(clean.block.header.hash)
+
+    pool.transactions.push(transfer(2))
+    const next = await (await scene(pool, {}, slow).start()).seal()
+    expect(next.block.transactions.slice(1).map(({ from }) => from)).toEqual([3, 2].map(testAddress))
   })
 
   it('fails at the start when a forced transaction cannot be used', async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import {
   EMPTY_REQUESTS_HASH,
@@ -8,24 +9,29 @@ import {
   EMPTY_UNCLES_HASH,
   orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
-import type { ExecutionPayload, PayloadAttributes } from '../../rollup/protocol/types.ts'
+import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import type { BlockHeader, SignedTransaction, Transaction } from '../chain/block.ts'
-import { toBlock, toReceipts } from '../chain/blockStore.ts'
+import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import { sealHeader } from '../chain/headerCodec.ts'
+import { payloadOfHeader } from '../chain/headerPayload.ts'
 import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '../chain/types.ts'
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
+import { abandonTransaction } from '../evm/runMessage.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
 import { childBaseFee, extraDataOf } from './headerRules.ts'
+import type { SlowTransactions } from './slowTransactions.ts'
 
 export interface BuildModules {
   evms: EvmPool
   /** State after the parent. */
   world: WorldState
-  clock: Pick<Clock, 'setTimeout'>
+  clock: Pick<Clock, 'setTimeout' | 'now'>
+  slow: SlowTransactions
+  logger: Logger
   /** Absent: forced transactions only. */
   txSource: TxSource | undefined
   /** Told of each finished block, so that importing it need not execute it again. */
@@ -45,6 +51,9 @@ const FIRST_WALK_GRACE_MS = 100
 /** Least gas that a transaction needs: below it, looking further makes no sense. */
 const MIN_TX_GAS = 21_000n
 
+/** The block is asked for, and a transaction of the pool not at its end. */
+class BlockIsDue extends Error {}
+
 /** A block under construction: forced transactions first, then what the pool has, until sealed. */
 export class OpBuildJob implements BuildJob {
   readonly payloadId: Hex
@@ -57,6 +66,7 @@ export class OpBuildJob implements BuildJob {
   private readonly extraData: Hex
   private readonly transactions: Transaction[] = []
   private readonly daCounted = { transactions: 0, bytes: 0 }
+  private fillingSince = 0
   /** Aborts when filling is to end. */
   private readonly stop = new AbortController()
   /** The first walk over the pool ends, done or not. */
@@ -97,6 +107,7 @@ export class OpBuildJob implements BuildJob {
     }
     const { txSource } = modules
     if (txSource !== undefined && !attributes.noTxPool) {
+      job.fillingSince = modules.clock.now()
       job.filling = job.fill(txSource)
       // A failure shows when the block is sealed, which may be never.
       job.filling.catch(() => {})
@@ -186,8 +197,10 @@ export class OpBuildJob implements BuildJob {
       const gasLeft = execution.gasLeft - withheldGas
       if (tx === undefined || isOver() || gasLeft < MIN_TX_GAS) return
       if (tx.gasLimit > gasLeft || !execution.mayTake(tx)) cursor.skipSender()
+      else if (this.modules.slow.isTooSlow(tx.hash)) cursor.skipSender()
       else if (!this.fitsDaSize(tx, txSource.maxDaSize?.() ?? {})) cursor.skipSender()
       else if (BigInt(tx.nonce) < execution.env.world.nonce(tx.from)) cursor.next()
+      else if (tx.condition !== undefined && txSource.mayTake?.(tx, execution.env) === false) cursor.skipSender()
       else if (await this.tryAdd(tx)) cursor.next()
       else cursor.skipSender()
       await takeTurn()
@@ -214,14 +227,35 @@ export class OpBuildJob implements BuildJob {
   }
 
   private async tryAdd(tx: Transaction): Promise<boolean> {
+    const { env } = this.execution
+    const since = this.modules.clock.now()
+    env.evm.limit = { throwIfAborted: () => this.throwIfLate() }
     try {
       await this.execution.add(tx)
     } catch (error) {
       if (error instanceof ChainError && error.code === 'invalidTransaction') return false
-      throw error
+      if (!(error instanceof BlockIsDue)) throw error
+      abandonTransaction(env)
+      this.noteSlow(tx, since)
+      return false
+    } finally {
+      env.evm.limit = undefined
     }
     this.transactions.push(tx)
     return true
+  }
+
+  private throwIfLate(): void {
+    if (this.stop.signal.aborted && this.isFirstWalkOver) throw new BlockIsDue()
+  }
+
+  private noteSlow({ hash }: Transaction, since: number): void {
+    const { clock, logger, slow } = this.modules
+    const now = clock.now()
+    const tookMs = now - since
+    slow.note(hash, tookMs / Math.max(1, now - this.fillingSince))
+    const fields = { hash, tookMs, number: this.execution.env.block.number, givenUp: slow.isTooSlow(hash) }
+    logger.warn('Left out a transaction that is too slow for its block', fields)
   }
 
   private async finish(): Promise<BuiltBlock> {
@@ -235,7 +269,12 @@ export class OpBuildJob implements BuildJob {
       const block = toBlock(header, this.transactions)
       const built: BuiltBlock = {
         block,
-        envelope: { payload: this.payloadOf(header) },
+        envelope: {
+          payload: payloadOfHeader(
+            header,
+            this.transactions.map(({ raw }) => raw),
+          ),
+        },
         receipts: toReceipts(block, result.receipts, this.options.config),
         blockValue: result.tips,
       }
@@ -278,30 +317,5 @@ export class OpBuildJob implements BuildJob {
     }
     if (block.rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
     return sealHeader(header)
-  }
-
-  private payloadOf(header: BlockHeader): ExecutionPayload {
-    const { rules } = this.execution.env.block
-    const payload: ExecutionPayload = {
-      parentHash: header.parentHash,
-      feeRecipient: header.miner,
-      stateRoot: header.stateRoot,
-      receiptsRoot: header.receiptsRoot,
-      logsBloom: header.logsBloom,
-      prevRandao: header.mixHash,
-      blockNumber: header.number,
-      gasLimit: header.gasLimit,
-      gasUsed: header.gasUsed,
-      timestamp: header.timestamp,
-      extraData: header.extraData,
-      baseFeePerGas: header.baseFeePerGas,
-      blockHash: header.hash,
-      transactions: this.transactions.map(({ raw }) => raw),
-    }
-    if (rules.canyon) payload.withdrawals = []
-    if (header.blobGasUsed !== undefined) payload.blobGasUsed = header.blobGasUsed
-    if (header.excessBlobGas !== undefined) payload.excessBlobGas = header.excessBlobGas
-    if (rules.isthmus && header.withdrawalsRoot !== undefined) payload.withdrawalsRoot = header.withdrawalsRoot
-    return payload
   }
 }

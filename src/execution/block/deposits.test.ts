@@ -53,7 +53,7 @@ describe('a deposit', () => {
   it('that reverts pays for what ran and keeps mint and nonce', async () => {
     const { execution, world } = createMemoryBlock({ accounts: { [RECIPIENT]: { code: REVERTING } } })
     const outcome = await execution.add(deposit({ mint: 9n, value: 9n }))
-    expect(outcome).toMatchObject({ status: 0, gasUsed: 21_004n, failure: 'revert' })
+    expect(outcome).toMatchObject({ status: 0, gasUsed: 21_004n, failure: 'execution reverted' })
     expect(world.balance(SENDER)).toBe(9n)
     expect(world.nonce(SENDER)).toBe(1n)
     expect(execution.gasLeft).toBe(30_000_000n - 21_004n)

@@ -136,7 +136,7 @@ describe('a signed transaction', () => {
     // LOG0(0, 0) REVERT(0, 0)
     const { execution, world } = blockWith({ accounts: { [RECIPIENT]: { code: '0x5f5fa05f5ffd' } } })
     const outcome = await execution.add(transfer({ value: 5n, gasLimit: 100_000n }))
-    expect(outcome).toMatchObject({ status: 0, failure: 'revert', logs: [] })
+    expect(outcome).toMatchObject({ status: 0, failure: 'execution reverted', logs: [] })
     expect(outcome.gasUsed).toBe(21_000n + 2n + 2n + 375n + 2n + 2n)
     expect(world.balance(RECIPIENT)).toBe(0n)
     expect(world.nonce(SENDER)).toBe(1n)

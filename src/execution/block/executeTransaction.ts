@@ -1,4 +1,3 @@
-import type { Hex } from '../../lib/hex.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
   L1_FEE_VAULT_ADDRESS,
@@ -71,12 +70,8 @@ export async function executeSigned(
   world.addBalance(block.coinbase, tipPaid)
   world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * baseFee)
   world.addBalance(L1_FEE_VAULT_ADDRESS, l1Fee)
-  const credited: Hex[] = [tx.from, block.coinbase, BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS]
-  if (rules.isthmus) {
-    world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee)
-    credited.push(OPERATOR_FEE_VAULT_ADDRESS)
-  }
-  await finishTransaction(env, credited)
+  if (rules.isthmus) world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee)
+  finishTransaction(env)
   return outcomeOf(result, gasUsed, tipPaid)
 }
 
@@ -95,7 +90,7 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
   const problem = depositProblem(env, tx, intrinsic > floor ? intrinsic : floor)
   if (problem !== undefined) {
     world.setNonce(tx.from, nonce + 1n)
-    await finishTransaction(env, [tx.from])
+    finishTransaction(env)
     const gasUsed = tx.isSystemTx && !rules.regolith ? 0n : tx.gasLimit
     const failure = `failed deposit: ${problem}`
     return { status: 0, gasUsed, logs: [], tip: 0n, ...depositNonce, returnData: new Uint8Array(0), failure }
@@ -112,7 +107,7 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
   })
   // Before Regolith deposits count all their gas, and system transactions none.
   const gasUsed = rules.regolith ? gasAfterRefund(intrinsic, result, floor) : tx.isSystemTx ? 0n : tx.gasLimit
-  await finishTransaction(env, [tx.from])
+  finishTransaction(env)
   return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
 }
 

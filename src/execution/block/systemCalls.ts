@@ -1,6 +1,7 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import type { ChainConfig } from '../chain/types.ts'
-import { type Environment, toAddress, toEvmBlock } from '../evm/runMessage.ts'
+import { Substate } from '../evm/interpreter/substate.ts'
+import type { Environment } from '../evm/runMessage.ts'
 import { CREATE2_DEPLOYER_ADDRESS, create2DeployerCode } from './create2Deployer.ts'
 
 /** EIP-4788. */
@@ -30,24 +31,9 @@ export async function beginBlock(env: Environment, config: ChainConfig, start: B
 
 /** Calls a system contract. One that is not deployed, or fails, changes nothing. */
 async function systemCall({ evm, world, block }: Environment, contract: Hex, data: Uint8Array): Promise<void> {
-  const code = world.code(contract)
-  if (code.length === 0) return
-  evm.evm.journal.cleanJournal()
-  world.checkpoint()
-  const caller = toAddress(SYSTEM_ADDRESS)
-  const result = await evm.evm.runCode({
-    block: toEvmBlock(block),
-    origin: caller,
-    caller,
-    to: toAddress(contract),
-    code,
-    data,
-    gasLimit: SYSTEM_CALL_GAS,
-    gasPrice: 0n,
-    value: 0n,
-  })
-  if (result.exceptionError === undefined) world.commitCheckpoint()
-  else world.revertCheckpoint()
-  evm.evm.journal.cleanJournal()
-  evm.evm.transientStorage.clear()
+  if (world.code(contract).length === 0) return
+  const from = SYSTEM_ADDRESS
+  const message = { from, to: contract, value: 0n, data, gas: SYSTEM_CALL_GAS, gasPrice: 0n, nonce: 0n }
+  await evm.run({ ...message, accessList: [], authorizations: [] }, block)
+  evm.substate = new Substate()
 }

@@ -56,8 +56,18 @@ export interface Authorization {
   readonly authority: Hex | undefined
 }
 
+/** What has to hold for a transaction to go into a block (eth_sendRawTransactionConditional). */
+export interface TransactionCondition {
+  /** By address: the storage root, or slots and their values, 32 bytes each. */
+  knownAccounts: Record<Hex, Hex | Record<Hex, Hex>>
+  blocks: { min?: number; max?: number }
+  timestamps: { min?: number; max?: number }
+}
+
 /** Legacy (0), EIP-2930 (1), EIP-1559 (2) or EIP-7702 (4), sender recovered. */
 export interface SignedTransaction {
+  /** Of what its sender asked for beside it; no part of what is signed. */
+  condition?: TransactionCondition
   type: 0 | 1 | 2 | 4
   hash: Hex
   from: Hex

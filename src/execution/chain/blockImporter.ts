@@ -11,8 +11,10 @@ import { contextOf, type EvmPool } from '../evm/evmPool.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import type { Block, BlockHeader, Transaction } from './block.ts'
-import { type BlockStore, toBlock } from './blockStore.ts'
+import { toBlock } from './blockReader.ts'
+import type { BlockStore } from './blockStore.ts'
 import { sealHeader } from './headerCodec.ts'
+import type { StateKeeper } from './stateKeeper.ts'
 import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */
@@ -25,6 +27,9 @@ export interface BlockImporterModules {
   evms: EvmPool
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
+  keeper: StateKeeper
+  /** Whether the state after the block is there, if need be after executing blocks again. */
+  ensureState: (header: BlockHeader) => Promise<boolean>
   logger: Logger
 }
 
@@ -70,7 +75,7 @@ export class BlockImporter {
 
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
-    const { blocks, logger } = this.modules
+    const { blocks, keeper, logger } = this.modules
     const { payload } = envelope
     if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
     let block: Block
@@ -87,9 +92,11 @@ export class BlockImporter {
       this.keepInvalid(payload.blockHash, lastValid)
       return invalidPayload(LINKS_TO_INVALID, lastValid)
     }
+    if (!(await this.modules.ensureState(parent))) return { status: 'SYNCING', latestValidHash: null }
     try {
       const result = await this.executeBlock(block, parent)
-      await blocks.write(block, result.receipts, result.changes)
+      await blocks.write(block, result.receipts, keeper.toWrite(result.changes))
+      keeper.add(block.header, result.changes)
     } catch (error) {
       if (!(error instanceof ChainError) || (error.code !== 'invalidBlock' && error.code !== 'invalidTransaction'))
         throw error
@@ -109,7 +116,8 @@ export class BlockImporter {
     return known?.block ?? toBlock(header, await decodeTransactions(envelope.payload.transactions))
   }
 
-  private async executeBlock(block: Block, parent: BlockHeader): Promise<ExecutionResult> {
+  /** Throws ChainError when the block does not follow from its parent. */
+  async executeBlock(block: Block, parent: BlockHeader): Promise<ExecutionResult> {
     const { header, transactions } = block
     const known = this.built.get(header.hash)
     if (known !== undefined) return known.result

@@ -1,195 +1,33 @@
-import { DecodeError } from '../../lib/errors.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../lib/rlp.ts'
-import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
-import { l1FeeFields } from '../block/feeSchedule.ts'
+import { fromHex } from '../../lib/hex.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
 import type { StateChanges } from '../state/worldState.ts'
-import { createAddress, decodeTransaction, effectiveTip } from '../tx/decodeTransaction.ts'
-import { decodeStoredReceipts, type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.ts'
-import type { Block, BlockHeader, Receipt, Transaction } from './block.ts'
+import { type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.ts'
+import type { Block } from './block.ts'
+import { BlockReader } from './blockReader.ts'
 import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
-import { decodeHeader, encodeHeader } from './headerCodec.ts'
+import { encodeHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
 
-const CACHED_HEADERS = 1024
-const CACHED_BLOCKS = 64
-/** Of the cached blocks, encoded; decoded they take some four times as much. */
-const CACHED_BLOCK_BYTES = 16 * 1024 * 1024
-
-/** Reads and writes blocks, and keeps the latest ones decoded (recovering senders is what costs). */
-export class BlockStore {
+/** Reads and writes blocks. */
+export class BlockStore extends BlockReader {
   private readonly database: ChainDatabase
-  private readonly config: ChainConfig
-  private readonly headers = new Map<Hex, BlockHeader>()
-  private readonly blocks = new Map<Hex, Block>()
-  private blockBytes = 0
 
-  constructor(modules: { database: ChainDatabase }, config: ChainConfig) {
-    this.database = modules.database
-    this.config = config
-  }
-
-  header(hash: Hex): BlockHeader | undefined {
-    const known = this.headers.get(hash)
-    if (known !== undefined) return known
-    const encoding = this.database.header(hash)
-    if (encoding === undefined) return undefined
-    return this.remember(this.headers, hash, decodeHeader(encoding), CACHED_HEADERS)
-  }
-
-  canonicalHeader(number: number): BlockHeader | undefined {
-    const hash = this.database.canonicalHash(number)
-    return hash === undefined ? undefined : this.header(hash)
-  }
-
-  isCanonical(header: Pick<BlockHeader, 'hash' | 'number'>): boolean {
-    return this.database.canonicalHash(header.number) === header.hash
-  }
-
-  block(hash: Hex): Block | undefined {
-    const known = this.blocks.get(hash)
-    if (known !== undefined) return known
-    const header = this.header(hash)
-    const body = this.database.body(hash)
-    if (header === undefined || body === undefined) return undefined
-    const transactions = rlpList(decodeRlp(body), 'body').map((raw) => decodeTransaction(rlpBytes(raw, 'transaction')))
-    return this.rememberBlock(toBlock(header, transactions))
-  }
-
-  receipts(hash: Hex): Receipt[] | undefined {
-    const block = this.block(hash)
-    const encoding = this.database.receipts(hash)
-    if (block === undefined || encoding === undefined) return undefined
-    return toReceipts(block, decodeStoredReceipts(encoding), this.config)
+  constructor({ database }: { database: ChainDatabase }, config: ChainConfig) {
+    super({ reads: database }, config)
+    this.database = database
   }
 
   /** All of an executed block in one atomic batch; it is not canonical yet. */
   async write(block: Block, receipts: readonly ExecutionReceipt[], state: StateChanges): Promise<void> {
     const { header, transactions } = block
     const batch = new DatabaseBatch()
-    for (const { hash, encoding } of state.nodes) batch.put('node', hash, encoding)
+    for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
     for (const { hash, code } of state.codes) batch.put('code', hash, code)
     const hash = fromHex(header.hash)
     batch.put('header', hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp(transactions.map(({ raw }) => raw)))
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
     await this.database.write(batch, { sync: false })
-    this.remember(this.headers, header.hash, header, CACHED_HEADERS)
-    this.rememberBlock(block)
+    this.keep(block)
   }
-
-  /** The latest one stays, however large. */
-  private rememberBlock(block: Block): Block {
-    const { hash } = block.header
-    this.forgetBlock(hash)
-    this.blocks.set(hash, block)
-    this.blockBytes += block.sizeBytes
-    for (const oldest of this.blocks.keys()) {
-      const isRoomLeft = this.blocks.size <= CACHED_BLOCKS && this.blockBytes <= CACHED_BLOCK_BYTES
-      if (isRoomLeft || oldest === hash) break
-      this.forgetBlock(oldest)
-    }
-    return block
-  }
-
-  private forgetBlock(hash: Hex): void {
-    this.blockBytes -= this.blocks.get(hash)?.sizeBytes ?? 0
-    this.blocks.delete(hash)
-  }
-
-  private remember<V>(cache: Map<Hex, V>, hash: Hex, value: V, limit: number): V {
-    cache.delete(hash)
-    cache.set(hash, value)
-    if (cache.size > limit) {
-      for (const oldest of cache.keys()) {
-        cache.delete(oldest)
-        break
-      }
-    }
-    return value
-  }
-}
-
-export function toBlock(header: BlockHeader, transactions: Transaction[]): Block {
-  const block: Block = { header, transactions, sizeBytes: blockSize(header, transactions) }
-  if (header.withdrawalsRoot !== undefined) block.withdrawals = []
-  return block
-}
-
-/** RLP of a block: header, transactions (typed ones as byte strings), no uncles, withdrawals from Canyon on. */
-export function encodeBlock(block: Pick<Block, 'header' | 'transactions'>): Uint8Array {
-  const { header, transactions } = block
-  return encodeRlp([
-    decodeRlp(encodeHeader(header)),
-    transactions.map(({ type, raw }) => (type === 0 ? decodeRlp(raw) : raw)),
-    [],
-    ...(header.withdrawalsRoot === undefined ? [] : [[]]),
-  ])
-}
-
-function blockSize(header: BlockHeader, transactions: readonly Transaction[]): number {
-  const listSize = (payload: number) => payload + headerSize(payload)
-  let body = 0
-  for (const { type, raw } of transactions) body += type === 0 ? raw.length : raw.length + headerSize(raw.length)
-  const withdrawals = header.withdrawalsRoot === undefined ? 0 : 1
-  return listSize(encodeHeader(header).length + listSize(body) + 1 + withdrawals)
-}
-
-/** Bytes of the RLP header in front of a payload of more than one byte. */
-function headerSize(payload: number): number {
-  if (payload < 56) return 1
-  return 1 + Math.ceil((32 - Math.clz32(payload)) / 8)
-}
-
-/** undefined for a first transaction that is no L1-info deposit: nothing in the execution rules demands one. */
-function l1InfoOf(tx: Transaction): L1Info | undefined {
-  if (tx.type !== 0x7e) return undefined
-  try {
-    return parseL1Info(tx.data)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
-}
-
-/** Everything else of a receipt follows from its block. */
-export function toReceipts(block: Block, stored: readonly ExecutionReceipt[], config: ChainConfig): Receipt[] {
-  const { header, transactions } = block
-  const [first] = transactions
-  // Without a signed transaction nothing needs the L1 parameters.
-  const info = first !== undefined && transactions.some(({ type }) => type !== 0x7e) ? l1InfoOf(first) : undefined
-  let logIndex = 0
-  let cumulativeBefore = 0n
-  return stored.map((receipt, index) => {
-    const tx = transactions[index]
-    if (tx === undefined) throw new RangeError(`block ${header.hash} has more receipts than transactions`)
-    const result: Receipt = {
-      type: tx.type,
-      status: receipt.status,
-      cumulativeGasUsed: receipt.cumulativeGasUsed,
-      gasUsed: receipt.cumulativeGasUsed - cumulativeBefore,
-      logsBloom: toHex(receipt.logsBloom),
-      logs: receipt.logs.map((log) => ({ ...log, logIndex: logIndex++ })),
-      transactionHash: tx.hash,
-      transactionIndex: index,
-      blockHash: header.hash,
-      blockNumber: header.number,
-      from: tx.from,
-      to: tx.to,
-      contractAddress: null,
-      effectiveGasPrice: 0n,
-    }
-    cumulativeBefore = receipt.cumulativeGasUsed
-    if (receipt.depositNonce !== undefined) result.depositNonce = receipt.depositNonce
-    if (receipt.depositReceiptVersion !== undefined) result.depositReceiptVersion = receipt.depositReceiptVersion
-    if (tx.to === null) {
-      const nonce = tx.type === 0x7e ? (receipt.depositNonce ?? 0) : tx.nonce
-      result.contractAddress = createAddress(fromHex(tx.from), BigInt(nonce))
-    }
-    if (tx.type !== 0x7e) {
-      result.effectiveGasPrice = header.baseFeePerGas + effectiveTip(tx, header.baseFeePerGas)
-      if (info !== undefined) result.l1Fee = l1FeeFields(tx.raw, info, config, header.timestamp)
-    }
-    return result
-  })
 }

@@ -55,11 +55,26 @@ export class CanonicalChain {
     return () => this.listeners.delete(listener)
   }
 
-  /** Makes everything written so far durable. */
-  async sync(): Promise<void> {
+  /** Makes everything written so far durable, and notes that the program ended by itself. */
+  async writeClosed(): Promise<void> {
     const batch = new DatabaseBatch()
-    batch.setLabel('head', this.headHeader.hash)
+    batch.setClosed()
     await this.database.write(batch, { sync: true })
+  }
+
+  /** Goes back to a canonical block below the head, with the labels above it. Before anyone listens. */
+  async goBackTo(head: BlockHeader): Promise<void> {
+    const batch = new DatabaseBatch()
+    this.moveCanonical(batch, this.pathTo(head))
+    batch.setLabel('head', head.hash)
+    for (const label of ['safe', 'finalized'] as const) {
+      const header = label === 'safe' ? this.safeHeader : this.finalizedHeader
+      if (header !== undefined && header.number > head.number) batch.setLabel(label, head.hash)
+    }
+    await this.database.write(batch, { sync: true })
+    this.headHeader = head
+    this.safeHeader = headerOfLabel(this.database, this.blocks, 'safe')
+    this.finalizedHeader = headerOfLabel(this.database, this.blocks, 'finalized')
   }
 
   /** Moves the labels; see Chain.setForkchoice. Calls must not overlap. */

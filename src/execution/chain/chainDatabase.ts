@@ -1,15 +1,31 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { bigIntToBytes, concatBytes, viewOf } from '../../lib/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../lib/bytes.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import type { StateStore } from '../state/stateDatabase.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import {
+  type BlockId,
+  fromNodeKey,
+  type NodeDelta,
+  type NodeDisk,
+  type NodeDiskState,
+  type NodeKey,
+  type NodeWrites,
+  toNodeKey,
+} from '../state/nodeHistory.ts'
+import { nodeKey } from '../state/stateDatabase.ts'
+import { type ChainReads, decodePosition, encodePosition, type TransactionPosition } from './chainReads.ts'
 
 /** One table a leading byte; the keys are hashes unless said otherwise. */
 const TABLE = {
-  /** Encoded trie nodes. */
+  /** Encoded trie nodes, by `nodeKey`. */
   node: 'n',
+  /** Lives of a node beyond the first (u32); see NodeHistory. */
+  extraLives: 'x',
+  /** u64 number ‖ block hash → NodeDelta of a block whose state is on the disk. */
+  delta: 'd',
   code: 'c',
   header: 'h',
   /** RLP list of EIP-2718 encodings. */
@@ -25,11 +41,6 @@ const TABLE = {
 type Table = keyof typeof TABLE
 
 export type Label = 'head' | 'safe' | 'finalized' | 'genesis'
-
-export interface TransactionPosition {
-  blockHash: Hex
-  index: number
-}
 
 /** Puts and deletes that become visible together. */
 export class DatabaseBatch {
@@ -51,11 +62,8 @@ export class DatabaseBatch {
     this.delete('canonical', numberKey(number))
   }
 
-  setTransaction(hash: Hex, { blockHash, index }: TransactionPosition): void {
-    const value = new Uint8Array(36)
-    value.set(fromHex(blockHash, 32))
-    viewOf(value).setUint32(32, index)
-    this.put('transaction', fromHex(hash, 32), value)
+  setTransaction(hash: Hex, position: TransactionPosition): void {
+    this.put('transaction', fromHex(hash, 32), encodePosition(position))
   }
 
   removeTransaction(hash: Hex): void {
@@ -65,20 +73,28 @@ export class DatabaseBatch {
   setLabel(label: Label, hash: Hex): void {
     this.put('meta', textKey(label), fromHex(hash, 32))
   }
+
+  /** The last thing that is written before the database is closed. */
+  setClosed(): void {
+    this.put('meta', textKey(CLOSED_KEY), Uint8Array.of(1))
+  }
 }
 
 /**
  * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch
  * before it can become head, so that a process killed at any moment finds a whole chain again.
  */
-export class ChainDatabase implements StateStore {
+export class ChainDatabase implements ChainReads, NodeDisk {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
 
   private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
     this.level = level
   }
 
-  /** Throws UsageError when another process has it open, or when there is none and `create` is false. */
+  /**
+   * Throws UsageError when another process has it open, when there is none and `create` is false, or when it has another
+   * format.
+   */
   static async open(datadir: string, options: { create: boolean }): Promise<ChainDatabase> {
     const path = join(datadir, 'geth', 'chaindata')
     // LevelDB's own complaint about a missing database depends on which of its directories exist, and it makes some.
@@ -104,11 +120,32 @@ export class ChainDatabase implements StateStore {
       }
       throw unreadable(datadir, error)
     }
-    return new ChainDatabase(level)
+    const database = new ChainDatabase(level)
+    try {
+      await database.checkFormat(datadir)
+    } catch (error) {
+      await level.close()
+      throw error instanceof UsageError ? error : unreadable(datadir, error)
+    }
+    return database
   }
 
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.get('node', hash)
+  private async checkFormat(datadir: string): Promise<void> {
+    const value = this.get('meta', textKey(FORMAT_KEY))
+    if (value !== undefined && value[0] === FORMAT) return
+    // A new one is empty.
+    if (value === undefined && this.label('genesis') === undefined) {
+      const batch = new DatabaseBatch()
+      batch.put('meta', textKey(FORMAT_KEY), Uint8Array.of(FORMAT))
+      return this.write(batch, { sync: true })
+    }
+    throw new UsageError(
+      `the chain database in ${datadir} has the format of another version of devium-geth: move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json": the rollup node derives the chain anew from L1`,
+    )
+  }
+
+  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined {
+    return this.get('node', nodeKey(hash, owner))
   }
 
   code(hash: Uint8Array): Uint8Array | undefined {
@@ -134,8 +171,7 @@ export class ChainDatabase implements StateStore {
 
   transaction(hash: Hex): TransactionPosition | undefined {
     const value = this.get('transaction', fromHex(hash, 32))
-    if (value === undefined) return undefined
-    return { blockHash: toHex(value.subarray(0, 32)), index: viewOf(value).getUint32(32) }
+    return value === undefined ? undefined : decodePosition(value)
   }
 
   label(label: Label): Hex | undefined {
@@ -153,6 +189,16 @@ export class ChainDatabase implements StateStore {
     batch.put('meta', textKey(CONFIG_KEY), new Uint8Array(Buffer.from(JSON.stringify(config))))
   }
 
+  /** genesis.json, as text; undefined where the directory was made before it was kept. */
+  genesisFile(): string | undefined {
+    const value = this.get('meta', textKey(GENESIS_KEY))
+    return value === undefined ? undefined : Buffer.from(value).toString()
+  }
+
+  setGenesisFile(batch: DatabaseBatch, json: unknown): void {
+    batch.put('meta', textKey(GENESIS_KEY), new Uint8Array(Buffer.from(JSON.stringify(json))))
+  }
+
   /** Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
     await this.level.batch(batch.operations, { sync: options.sync })
@@ -160,6 +206,85 @@ export class ChainDatabase implements StateStore {
 
   close(): Promise<void> {
     return this.level.close()
+  }
+
+  /** Whether the program that had it open before closed it; from now on it counts as open. */
+  async markOpen(): Promise<{ wasClosed: boolean }> {
+    const wasClosed = this.get('meta', textKey(CLOSED_KEY)) !== undefined
+    const batch = new DatabaseBatch()
+    batch.delete('meta', textKey(CLOSED_KEY))
+    await this.write(batch, { sync: true })
+    return { wasClosed }
+  }
+
+  /** What NodeHistory starts from. */
+  async nodeState(): Promise<NodeDiskState> {
+    const extraLives = new Map<NodeKey, number>()
+    for await (const [key, value] of this.entries('extraLives')) {
+      extraLives.set(toNodeKey(key), viewOf(value).getUint32(0))
+    }
+    const deltas: BlockId[] = []
+    for await (const [key] of this.entries('delta')) {
+      deltas.push({ number: Number(bytesToBigInt(key.subarray(0, 8))), hash: toHex(key.subarray(8)) })
+    }
+    const pruned = this.get('meta', textKey(PRUNED_KEY))
+    return { prunedTo: pruned === undefined ? 0 : Number(bytesToBigInt(pruned)), deltas, extraLives }
+  }
+
+  keepsAllStates(): boolean {
+    return this.get('meta', textKey(ARCHIVE_KEY)) !== undefined
+  }
+
+  /** From now on no state is given up: nobody counts any more what needs a node. */
+  async keepAllStates(): Promise<void> {
+    if (this.keepsAllStates()) return
+    const batch = new DatabaseBatch()
+    for (const table of ['delta', 'extraLives'] as const) {
+      for await (const [key] of this.entries(table)) batch.delete(table, key)
+    }
+    batch.put('meta', textKey(ARCHIVE_KEY), Uint8Array.of(1))
+    await this.write(batch, { sync: true })
+  }
+
+  delta(block: BlockId): NodeDelta | undefined {
+    const value = this.get('delta', deltaKey(block))
+    return value === undefined ? undefined : decodeDelta(value)
+  }
+
+  /** Atomic, and on the disk when this resolves. */
+  async writeNodes(writes: NodeWrites): Promise<void> {
+    // Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop.
+    const batch = this.level.batch()
+    for (const [key, encoding] of writes.puts) {
+      await takeTurn()
+      batch.put(keyOf('node', fromNodeKey(key)), encoding)
+    }
+    for (const key of writes.deletes) {
+      await takeTurn()
+      batch.del(keyOf('node', fromNodeKey(key)))
+    }
+    for (const [key, count] of writes.extraLives) {
+      if (count === 0) batch.del(keyOf('extraLives', fromNodeKey(key)))
+      else batch.put(keyOf('extraLives', fromNodeKey(key)), bigIntToBytes(BigInt(count), 4))
+    }
+    for (const block of writes.endedDeltas) batch.del(keyOf('delta', deltaKey(block)))
+    for (const { block, delta } of writes.deltas) {
+      await takeTurn()
+      batch.put(keyOf('delta', deltaKey(block)), encodeDelta(delta))
+    }
+    batch.put(keyOf('meta', textKey(PRUNED_KEY)), numberKey(writes.prunedTo))
+    await batch.write({ sync: true })
+  }
+
+  /** Keys without their table. */
+  private async *entries(table: Table): AsyncGenerator<[Uint8Array, Uint8Array]> {
+    const prefix = TABLE[table].charCodeAt(0)
+    for await (const [key, value] of this.level.iterator({
+      gte: Uint8Array.of(prefix),
+      lt: Uint8Array.of(prefix + 1),
+    })) {
+      yield [key.subarray(1), value]
+    }
   }
 
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
@@ -176,6 +301,33 @@ export function unreadable(datadir: string, error: unknown): UsageError {
 }
 
 const CONFIG_KEY = 'config'
+const GENESIS_KEY = 'genesisFile'
+const CLOSED_KEY = 'closed'
+const PRUNED_KEY = 'pruned'
+const ARCHIVE_KEY = 'archive'
+const FORMAT_KEY = 'format'
+/** 1, without a mark: nodes of storage tries under their plain hash. */
+const FORMAT = 2
+
+function deltaKey({ number, hash }: BlockId): Uint8Array {
+  return concatBytes(numberKey(number), fromHex(hash, 32))
+}
+
+/** Count of added keys (u32), those, and the replaced ones: 32 bytes each. */
+function encodeDelta({ added, replaced }: NodeDelta): Uint8Array {
+  const count = bigIntToBytes(BigInt(added.length), 4)
+  return concatBytes(count, fromNodeKey(added.join('')), fromNodeKey(replaced.join('')))
+}
+
+function decodeDelta(bytes: Uint8Array): NodeDelta {
+  const end = 4 + viewOf(bytes).getUint32(0) * 32
+  return { added: keysIn(bytes.subarray(4, end)), replaced: keysIn(bytes.subarray(end)) }
+}
+
+function keysIn(bytes: Uint8Array): NodeKey[] {
+  const text = toNodeKey(bytes)
+  return Array.from({ length: text.length / 32 }, (_, index) => text.slice(index * 32, index * 32 + 32))
+}
 
 function keyOf(table: Table, key: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(TABLE[table].charCodeAt(0)), key)

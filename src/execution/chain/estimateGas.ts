@@ -1,9 +1,10 @@
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
+import type { Patience } from '../evm/patience.ts'
 import type { BlockHeader } from './block.ts'
 import { rulesAt } from './chainConfig.ts'
-import { type Simulated, type SimulationModules, simulateCall } from './simulation.ts'
+import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
 import type { CallRequest, StateOverrides } from './types.ts'
 
 const TX_GAS = 21_000n
@@ -18,11 +19,11 @@ const ERROR_RATIO = { numerator: 15n, denominator: 1000n }
 export async function estimateGas(
   modules: SimulationModules,
   request: CallRequest,
-  header: BlockHeader,
-  overrides: StateOverrides = {},
-  client?: AbortSignal,
+  place: SimulationPlace,
+  client?: Patience,
 ): Promise<bigint> {
-  const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, header, overrides, client)
+  const { header, overrides = {} } = place
+  const attempt = (gas: bigint) => simulateCall(modules, { ...request, gas }, place, client)
   const limit = upperBound(modules, header, request, overrides)
 
   if (isPlainTransfer(modules, header, request, overrides) && limit >= TX_GAS) {

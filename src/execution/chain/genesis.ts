@@ -13,7 +13,7 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
-import { slotValue } from '../evm/evmState.ts'
+import { slotValue } from '../evm/storageWord.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { type StateChanges, WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
@@ -144,8 +144,20 @@ export async function initChain(datadir: string, json: unknown): Promise<{ hash:
       )
     }
     if (known !== undefined) checkForkTimes(database, genesis.config)
-    await writeGenesis(database, genesis, known === undefined)
+    await writeGenesis(database, genesis, json, known === undefined)
     return { hash: header.hash, created: known === undefined }
+  } finally {
+    await database.close()
+  }
+}
+
+/** The genesis.json of the data directory. Throws UsageError where there is none. */
+export async function readGenesisFile(datadir: string): Promise<string> {
+  const database = await ChainDatabase.open(datadir, { create: false })
+  try {
+    const text = database.genesisFile()
+    if (text === undefined) throw new UsageError(`datadir ${datadir} holds no genesis file: run init with it once more`)
+    return text
   } finally {
     await database.close()
   }
@@ -174,13 +186,15 @@ function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
 async function writeGenesis(
   database: ChainDatabase,
   { config, header, state }: Genesis,
+  json: unknown,
   isNew: boolean,
 ): Promise<void> {
   const batch = new DatabaseBatch()
   database.setChainConfig(batch, config.json)
+  database.setGenesisFile(batch, json)
   if (isNew) {
     const hash = fromHex(header.hash)
-    for (const { hash: nodeHash, encoding } of state.nodes) batch.put('node', nodeHash, encoding)
+    for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
     for (const { hash: codeHash, code } of state.codes) batch.put('code', codeHash, code)
     batch.put('header', hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))
@@ -188,6 +202,7 @@ async function writeGenesis(
     batch.setCanonical(0, header.hash)
     batch.setLabel('genesis', header.hash)
     batch.setLabel('head', header.hash)
+    batch.setClosed()
   }
   await database.write(batch, { sync: true })
 }

@@ -1,34 +1,26 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
-import { createSlots } from '../../lib/slots.ts'
-import { isForkActive } from '../../rollup/protocol/forks.ts'
-import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { payloadId } from '../../rollup/protocol/index.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
-import { childBaseFee } from '../block/headerRules.ts'
-import { payloadId } from '../engineApi/payloadId.ts'
+import { SlowTransactions } from '../block/slowTransactions.ts'
 import { ChainError } from '../errors.ts'
-import { EvmPool } from '../evm/evmPool.ts'
-import { StateDatabase } from '../state/stateDatabase.ts'
-import { WorldState } from '../state/worldState.ts'
-import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
+import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
 import { BlockStore } from './blockStore.ts'
 import { CanonicalChain, headerOfLabel } from './canonicalChain.ts'
 import { parseChainConfig, rulesAt } from './chainConfig.ts'
 import { ChainDatabase, unreadable } from './chainDatabase.ts'
-import { estimateGas } from './estimateGas.ts'
-import { type SimulationModules, simulateCall } from './simulation.ts'
-import { createStateReader } from './stateReader.ts'
-import { traceTransaction } from './traceTransaction.ts'
+import type { ChainReads } from './chainReads.ts'
+import { ChainView } from './chainView.ts'
+import { DEFAULT_STATE_LIMITS, type GcMode, StateKeeper, type StateLimits } from './stateKeeper.ts'
+import { StateRecovery } from './stateRecovery.ts'
 import type {
   BuildJob,
   BuildRequest,
-  CallRequest,
-  CallResult,
   Chain,
   ChainConfig,
   ForkchoiceResult,
@@ -36,10 +28,6 @@ import type {
   HeadChange,
   L1FeeSource,
   PayloadStatus,
-  StateOverrides,
-  StateReader,
-  TraceOptions,
-  TraceStep,
 } from './types.ts'
 
 export interface OpenChainModules {
@@ -47,8 +35,15 @@ export interface OpenChainModules {
   clock: Clock
 }
 
+export interface OpenChainOptions {
+  /** Default: full. */
+  gcMode?: GcMode
+  limits?: Partial<StateLimits>
+}
+
 interface OpenedChain {
   database: ChainDatabase
+  keeper: StateKeeper
   config: ChainConfig
   genesis: BlockHeader
   head: BlockHeader
@@ -56,7 +51,11 @@ interface OpenedChain {
 }
 
 /** Opens the chain in a data directory. Throws UsageError when there is none or another process has it. */
-export async function openChain(datadir: string, modules: OpenChainModules): Promise<Chain> {
+export async function openChain(
+  datadir: string,
+  modules: OpenChainModules,
+  { gcMode = 'full', limits }: OpenChainOptions = {},
+): Promise<Chain> {
   const database = await ChainDatabase.open(datadir, { create: false })
   try {
     const config = parseChainConfig(database.chainConfig())
@@ -68,95 +67,72 @@ export async function openChain(datadir: string, modules: OpenChainModules): Pro
         `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
       )
     }
-    return new OpChain(modules, { database, config, genesis, head, blocks })
+    const keeper = await StateKeeper.open(database, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
+    const chain = new OpChain(modules, { database, keeper, config, genesis, head, blocks })
+    await chain.recover(datadir)
+    return chain
   } catch (error) {
     await database.close()
     throw error instanceof DeviumError ? error : unreadable(datadir, error)
   }
 }
 
-/** Each may hold megabytes, and all together have the time that blocks leave. */
-const MAX_SIMULATIONS = 8
-const NO_CLIENT = new AbortController().signal
-
-class OpChain implements Chain {
-  readonly config: ChainConfig
-  readonly genesis: BlockHeader
+class OpChain extends ChainView implements Chain {
   private readonly clock: Clock
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
-  private readonly states: StateDatabase
-  private readonly evms: EvmPool
-  private readonly simulation: SimulationModules
-  private readonly simulationSlots = createSlots(MAX_SIMULATIONS)
   /** Imports and head moves happen one after the other. */
   private readonly lock = new SerialLock()
   private readonly canonical: CanonicalChain
   private readonly importer: BlockImporter
+  private readonly keeper: StateKeeper
+  private readonly recovery: StateRecovery
+  private readonly logger: Logger
+  private readonly slow = new SlowTransactions()
+  private writesStates = false
   private closed = false
 
   constructor(modules: OpenChainModules, opened: OpenedChain) {
+    const { blocks, database, keeper } = opened
+    const canonical = new CanonicalChain({ database, blocks, clock: modules.clock }, opened.head)
+    super({ reads: keeper.reads(), blocks, labels: canonical }, opened)
     this.clock = modules.clock
-    this.database = opened.database
-    this.blocks = opened.blocks
-    this.config = opened.config
-    this.genesis = opened.genesis
-    this.states = new StateDatabase({ store: this.database })
-    this.evms = new EvmPool({ ancestry: this.blocks }, this.config)
-    const { blocks, database, evms } = this
+    this.logger = modules.logger
+    this.database = database
+    this.blocks = blocks
+    this.canonical = canonical
+    this.keeper = keeper
+    const { evms, logger } = this
     const worldAt = (header: BlockHeader) => this.worldAt(header)
-    this.simulation = { evms, config: this.config, worldAt }
-    this.canonical = new CanonicalChain({ database, blocks, clock: modules.clock }, opened.head)
-    this.importer = new BlockImporter({ blocks, evms, worldAt, logger: modules.logger }, this.config)
+    const ensureState = (header: BlockHeader) => this.recovery.ensure(header)
+    this.importer = new BlockImporter({ blocks, evms, worldAt, keeper, ensureState, logger }, this.config)
+    this.recovery = new StateRecovery({
+      blocks,
+      hasState: (header) => this.hasState(header),
+      execute: (block, parent) => this.importer.executeBlock(block, parent),
+      keep: (header, changes) => keeper.addAgain(header, changes),
+      prunedTo: () => keeper.prunedTo,
+      logger,
+    })
   }
 
-  isForkActive(fork: Fork, timestamp: number): boolean {
-    return isForkActive(this.config, fork, timestamp)
-  }
-
-  head(): BlockHeader {
-    return this.canonical.head()
-  }
-
-  safe(): BlockHeader | undefined {
-    return this.canonical.safe()
-  }
-
-  finalized(): BlockHeader | undefined {
-    return this.canonical.finalized()
-  }
-
-  async headerByHash(hash: Hex): Promise<BlockHeader | undefined> {
-    return this.blocks.header(hash)
-  }
-
-  async headerByNumber(number: number): Promise<BlockHeader | undefined> {
-    return this.blocks.canonicalHeader(number)
-  }
-
-  async blockByHash(hash: Hex): Promise<Block | undefined> {
-    return this.blocks.block(hash)
-  }
-
-  async blockByNumber(number: number): Promise<Block | undefined> {
-    const hash = this.database.canonicalHash(number)
-    return hash === undefined ? undefined : this.blocks.block(hash)
-  }
-
-  async receipts(blockHash: Hex): Promise<Receipt[] | undefined> {
-    return this.blocks.receipts(blockHash)
-  }
-
-  async transactionByHash(hash: Hex): Promise<TransactionLocation | undefined> {
-    const position = this.database.transaction(hash)
-    const block = position === undefined ? undefined : this.blocks.block(position.blockHash)
-    const transaction = position === undefined ? undefined : block?.transactions[position.index]
-    if (position === undefined || block === undefined || transaction === undefined) return undefined
-    return { transaction, block: block.header, index: position.index }
-  }
-
-  async isCanonical(header: BlockHeader): Promise<boolean> {
-    return this.blocks.isCanonical(header)
+  /** Before anything else: brings back what the process before had in memory when it ended. Throws UsageError. */
+  async recover(datadir: string): Promise<void> {
+    const { wasClosed } = await this.database.markOpen()
+    const before = this.head()
+    const head = await this.recovery.findHead(before)
+    if (head === undefined) {
+      throw unreadable(datadir, new Error(`no state of block ${before.number} or of one before it is there`))
+    }
+    if (head.hash !== before.hash) await this.canonical.goBackTo(head)
+    const { number, hash } = head
+    if (head.hash !== before.hash) {
+      const fields = { number, hash, lost: before.number - number }
+      this.logger.warn('The chain database was damaged: the chain goes on from its last whole block', fields)
+    } else if (!wasClosed) {
+      const text = 'The database was not closed: the chain goes on from the last whole block that was written'
+      this.logger.warn(text, { number, hash })
+    }
   }
 
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
@@ -169,7 +145,13 @@ class OpChain implements Chain {
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult> {
     return this.lock.run(async () => {
       this.checkOpen()
-      return this.importer.refusalOf(state.headBlockHash) ?? this.canonical.setForkchoice(state)
+      const refusal = this.importer.refusalOf(state.headBlockHash)
+      if (refusal !== undefined) return refusal
+      const header = this.blocks.header(state.headBlockHash)
+      if (header === undefined || !(await this.recovery.ensure(header))) return { status: 'SYNCING' }
+      const result = await this.canonical.setForkchoice(state)
+      if (this.keeper.settle(this.head(), this.finalized())) this.writeStates()
+      return result
     })
   }
 
@@ -178,11 +160,14 @@ class OpChain implements Chain {
     const { attributes, txSource, signal } = request
     const parent = this.blocks.header(request.parentHash)
     if (parent === undefined) throw new ChainError('unknownBlock', `block ${request.parentHash} is not known`)
+    if (!this.hasState(parent)) await this.lock.run(() => this.recovery.ensure(parent))
     return OpBuildJob.start(
       {
         evms: this.evms,
         world: this.worldAt(parent),
         clock: this.clock,
+        slow: this.slow,
+        logger: this.logger,
         txSource,
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),
       },
@@ -196,44 +181,9 @@ class OpChain implements Chain {
     )
   }
 
-  async stateAt(blockHash: Hex): Promise<StateReader | undefined> {
-    const header = this.blocks.header(blockHash)
-    return header === undefined ? undefined : createStateReader(this.states, header.stateRoot)
-  }
-
-  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client = NO_CLIENT): Promise<CallResult> {
-    return this.simulate(client, () =>
-      simulateCall(this.simulation, request, this.requireHeader(blockHash), overrides, client),
-    )
-  }
-
-  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client = NO_CLIENT): Promise<bigint> {
-    return this.simulate(client, () =>
-      estimateGas(this.simulation, request, this.requireHeader(blockHash), overrides, client),
-    )
-  }
-
-  async traceTransaction(
-    hash: Hex,
-    onStep: (step: TraceStep) => void,
-    options: TraceOptions = {},
-  ): Promise<CallResult | undefined> {
-    const position = this.database.transaction(hash)
-    const block = position === undefined ? undefined : this.blocks.block(position.blockHash)
-    if (position === undefined || block === undefined) return undefined
-    const parent = this.requireHeader(block.header.parentHash)
-    return this.simulate(options.client ?? NO_CLIENT, () =>
-      traceTransaction(this.simulation, block, parent, position.index, onStep, options),
-    )
-  }
-
   async l1Fees(): Promise<L1FeeSource> {
     const head = this.head()
     return createFeeSchedule(this.worldAt(head), this.config, rulesAt(this.config, head.timestamp), head.timestamp)
-  }
-
-  nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
-    return childBaseFee(this.config, parent, timestamp)
   }
 
   onHead(listener: (change: HeadChange) => void): () => void {
@@ -245,26 +195,32 @@ class OpChain implements Chain {
     return this.lock.run(async () => {
       if (this.closed) return
       this.closed = true
-      await this.canonical.sync()
-      await this.database.close()
+      try {
+        await this.keeper.writeLast()
+        await this.canonical.writeClosed()
+      } finally {
+        await this.database.close()
+      }
     })
   }
 
-  private simulate<T>(client: AbortSignal, run: () => Promise<T>): Promise<T> {
-    return this.simulationSlots.run(() => {
-      client.throwIfAborted()
-      return run()
+  chainReads(): ChainReads {
+    return this.keeper.reads()
+  }
+
+  /** Nobody waits for it but the next block. */
+  private writeStates(): void {
+    if (this.writesStates) return
+    this.writesStates = true
+    void this.lock.run(async () => {
+      try {
+        if (!this.closed) await this.keeper.write()
+      } catch (error) {
+        this.logger.error('States could not be written: tried again with the next block', { err: error })
+      } finally {
+        this.writesStates = false
+      }
     })
-  }
-
-  private worldAt(header: BlockHeader): WorldState {
-    return new WorldState(this.states, header.stateRoot)
-  }
-
-  private requireHeader(hash: Hex): BlockHeader {
-    const header = this.blocks.header(hash)
-    if (header === undefined) throw new ChainError('unknownBlock', `block ${hash} is not known`)
-    return header
   }
 
   private checkOpen(): void {

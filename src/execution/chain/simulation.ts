@@ -3,14 +3,22 @@ import { fromHex, type Hex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
 import { contextOf, type EvmPool } from '../evm/evmPool.ts'
-import { slotValue } from '../evm/evmState.ts'
 import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../evm/intrinsicGas.ts'
+import type { Patience } from '../evm/patience.ts'
 import { type Environment, type MessageResult, runMessage } from '../evm/runMessage.ts'
+import { slotValue } from '../evm/storageWord.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
 import type { AccessListEntry, BlockHeader } from './block.ts'
 import { failureOf } from './failure.ts'
-import type { CallRequest, CallResult, ChainConfig, StateOverrides } from './types.ts'
+import type {
+  BlockOverrides,
+  CallRequest,
+  CallResult,
+  ChainConfig,
+  StateOverrides,
+  TransactionTracer,
+} from './types.ts'
 
 export interface SimulationModules {
   evms: EvmPool
@@ -30,6 +38,13 @@ const MAX_REFUND_QUOTIENT = 5n
 /** What the opcode loop counts; nobody waits for as much. */
 const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
+export interface SimulationPlace {
+  /** The state after it. */
+  header: BlockHeader
+  overrides?: StateOverrides | undefined
+  block?: BlockOverrides | undefined
+}
+
 /**
  * Runs a call on the state after `header`, in a block like it. Nonce, account kind and L1 fee are not looked at, and
  * nothing is kept. Throws ChainError `executionFailed` when the call cannot even start.
@@ -37,23 +52,24 @@ const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 export async function simulateCall(
   { evms, worldAt }: SimulationModules,
   request: CallRequest,
-  header: BlockHeader,
-  overrides: StateOverrides = {},
-  client?: AbortSignal,
+  { header, overrides = {}, block: changed = {} }: SimulationPlace,
+  client?: Patience,
+  tracer?: TransactionTracer,
 ): Promise<Simulated> {
   const world = worldAt(header)
   applyOverrides(world, overrides)
-  const price = gasPrices(request, header.baseFeePerGas)
+  const context = { ...contextOf(header), ...changed }
+  const price = gasPrices(request, context.baseFee)
   // geth shows a base fee of zero to a call that offers no price.
-  const block = { ...contextOf(header), baseFee: price.effective === 0n ? 0n : header.baseFeePerGas }
-  using lease = evms.lease(world, block, header.parentHash, client)
-  const { journal } = lease.env.evm.evm
-  journal.startReportingAccessList()
-  try {
-    return await run(lease.env, request, price)
-  } finally {
-    delete journal.accessList
-  }
+  const block = { ...context, baseFee: price.effective === 0n ? 0n : context.baseFee }
+  // A later block looks back over this one, too.
+  using lease = evms.lease(world, block, block.number > header.number ? header.hash : header.parentHash, client)
+  lease.env.evm.substate.reached = new Map()
+  if (tracer === undefined) return await run(lease.env, request, price)
+  const { from = ZERO_ADDRESS, to = null, gas = UNLIMITED_GAS } = request
+  tracer.begin(lease.env, { from, to, gas, authorizations: [] })
+  lease.env.evm.tracer = tracer
+  return await run(lease.env, request, price)
 }
 
 interface GasPrices {
@@ -145,11 +161,10 @@ function applyOverrides(world: WorldState, overrides: StateOverrides): void {
 /** What the EVM reached, without what is warm anyway; accounts that are so stay only for their slots. */
 function touched({ evm }: Environment, from: Hex, to: Hex): AccessListEntry[] {
   const entries: AccessListEntry[] = []
-  for (const [digits, slots] of evm.evm.journal.accessList ?? []) {
-    const address: Hex = `0x${digits}`
-    const warm = address === from || address === to || evm.evm.precompiles.has(digits)
+  for (const [address, slots] of evm.substate.reached ?? []) {
+    const warm = address === from || address === to || evm.precompiles.has(address)
     if (warm && slots.size === 0) continue
-    entries.push({ address, storageKeys: [...slots].map((slot): Hex => `0x${slot}`) })
+    entries.push({ address, storageKeys: [...slots] })
   }
   return entries
 }

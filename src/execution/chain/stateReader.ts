@@ -1,6 +1,6 @@
 import { bytesToBigInt, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { storageWord } from '../evm/evmState.ts'
+import { storageWord } from '../evm/storageWord.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from '../state/account.ts'
 import type { StateDatabase } from '../state/stateDatabase.ts'
 import type { AccountProof, AccountState, StateReader } from './types.ts'
@@ -20,18 +20,18 @@ export function createStateReader(states: StateDatabase, root: Hex): StateReader
       return equalBytes(codeHash, EMPTY_CODE_HASH) ? EMPTY_BYTES : states.code(toHex(codeHash))
     },
     async storage(address, slot) {
-      return storageWord(states.readSlot((record(address) ?? ABSENT).storageRoot, slot))
+      return storageWord(states.readSlot(address, (record(address) ?? ABSENT).storageRoot, slot))
     },
     async proof(address, slots): Promise<AccountProof> {
       const account = record(address) ?? ABSENT
-      const storage = states.openTrie(account.storageRoot)
+      const storage = states.openTrie(account.storageRoot, address)
       return {
         address,
         ...toState(account),
         accountProof: states.openTrie(fromHex(root)).prove(states.hashKey(address)),
         storageProof: slots.map((key) => ({
           key,
-          value: bytesToBigInt(states.readSlot(account.storageRoot, key)),
+          value: bytesToBigInt(states.readSlot(address, account.storageRoot, key)),
           proof: storage.prove(states.hashKey(key)),
         })),
       }

@@ -1,6 +1,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
 import {
   attributesFromJson,
   blockHeaderFromJson,
@@ -9,6 +10,7 @@ import {
 } from '../../rollup/protocol/index.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
+import { SlowTransactions } from '../block/slowTransactions.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
@@ -71,7 +73,15 @@ export async function executeStateless({
   }
   const ancestry = { header, canonicalHeader: () => undefined, isCanonical: () => false }
   const job = await OpBuildJob.start(
-    { evms: new EvmPool({ ancestry }, config), world, clock: systemClock, txSource: undefined, onBuilt: () => {} },
+    {
+      evms: new EvmPool({ ancestry }, config),
+      world,
+      clock: systemClock,
+      slow: new SlowTransactions(),
+      logger: silentLogger,
+      txSource: undefined,
+      onBuilt: () => {},
+    },
     { config, payloadId: '0x0000000000000000', parent, attributes, signal: undefined },
   )
   return job.seal()

@@ -1,7 +1,11 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Fork, PayloadAttributes, PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { Tracer } from '../evm/interpreter/tracer.ts'
+import type { Patience } from '../evm/patience.ts'
+import type { Environment } from '../evm/runMessage.ts'
 import type {
   AccessListEntry,
+  Authorization,
   Block,
   BlockHeader,
   Log,
@@ -9,6 +13,7 @@ import type {
   SignedTransaction,
   TransactionLocation,
 } from './block.ts'
+import type { ChainReads } from './chainReads.ts'
 
 // What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Units are those of block.ts.
 
@@ -86,6 +91,8 @@ export interface TxSource {
   added(signal: AbortSignal): Promise<void>
   /** Gas up to which blocks are filled, where that is less than their limit; 0 and absent = none. */
   readonly effectiveGasLimit?: bigint
+  /** False for one whose condition does not hold in the block under construction: it is given up. */
+  mayTake?(transaction: SignedTransaction, env: Environment): boolean
   /** Limits on what a block takes from this source; read for each transaction. */
   maxDaSize?(): DaSizeLimits
 }
@@ -158,6 +165,14 @@ export interface AccountOverride {
 }
 export type StateOverrides = Record<Hex, AccountOverride>
 
+/** On what a call runs. */
+export interface CallPlace {
+  /** The state after this block. */
+  blockHash: Hex
+  overrides?: StateOverrides | undefined
+  block?: BlockOverrides | undefined
+}
+
 export interface CallResult {
   gasUsed: bigint
   returnData: Uint8Array
@@ -168,29 +183,36 @@ export interface CallResult {
   accessList: AccessListEntry[]
 }
 
-/** One opcode about to run, as a tracer sees it. */
-export interface TraceStep {
-  pc: number
-  opcode: string
-  /** Before it. */
-  gas: bigint
-  /** What it takes; for calls with the gas they pass on, as geth counts. */
-  gasCost: bigint
-  /** Of the transaction so far, with what this opcode added. */
-  refund: bigint
-  depth: number
-  stack: readonly bigint[]
-  /** Empty where it is not wanted. */
-  memory: Uint8Array
-  address: Hex
+/** What a trace makes of one transaction. */
+export interface TransactionTracer extends Tracer {
+  /** Before its fees are charged and its nonce goes up. */
+  begin(env: Environment, transaction: TracedTransaction): void
+  /** After its fees were settled: what is answered, as JSON takes it. */
+  end(result: TracedResult): unknown
 }
 
-export interface TraceOptions {
-  /** Steps to tell of; the others are run all the same. */
-  maxSteps?: number
-  /** Copying a megabyte at each step takes minutes. */
-  withoutMemory?: boolean
-  client?: AbortSignal
+export interface TracedTransaction {
+  from: Hex
+  to: Hex | null
+  gas: bigint
+  authorizations: readonly Authorization[]
+}
+
+/** `failure`: geth's words, of a revert too. */
+export interface TracedResult {
+  gasUsed: bigint
+  returnData: Uint8Array
+  failure?: string | undefined
+}
+
+/** geth's block overrides. */
+export interface BlockOverrides {
+  number?: number
+  timestamp?: number
+  gasLimit?: bigint
+  coinbase?: Hex
+  prevRandao?: Hex
+  baseFee?: bigint
 }
 
 export interface HeadChange {
@@ -209,15 +231,18 @@ export interface L1FeeSource {
   operatorFee(gasLimit: bigint): bigint
 }
 
-export interface Chain {
-  readonly config: ChainConfig
-  readonly genesis: BlockHeader
-  isForkActive(fork: Fork, timestamp: number): boolean
-
+export interface ChainLabels {
   head(): BlockHeader
   /** undefined until a forkchoice names one. */
   safe(): BlockHeader | undefined
   finalized(): BlockHeader | undefined
+}
+
+/** What can be asked of a chain without changing it. */
+export interface ReadableChain extends ChainLabels {
+  readonly config: ChainConfig
+  readonly genesis: BlockHeader
+  isForkActive(fork: Fork, timestamp: number): boolean
 
   headerByHash(hash: Hex): Promise<BlockHeader | undefined>
   /** Canonical chain only, as all lookups by number. */
@@ -229,7 +254,38 @@ export interface Chain {
   /** Canonical chain only. */
   transactionByHash(hash: Hex): Promise<TransactionLocation | undefined>
   isCanonical(header: BlockHeader): Promise<boolean>
+  /** The canonical block that has the transaction, without reading it. */
+  headerOfTransaction(hash: Hex): BlockHeader | undefined
+  /** Whether the block is in memory, its senders recovered. */
+  isBlockCached(hash: Hex): boolean
 
+  /** undefined for an unknown block. */
+  stateAt(blockHash: Hex): Promise<StateReader | undefined>
+  /**
+   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
+   * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
+   */
+  call(request: CallRequest, at: CallPlace, client?: Patience): Promise<CallResult>
+  /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
+  estimateGas(request: CallRequest, at: CallPlace, client?: Patience): Promise<bigint>
+  /**
+   * Runs transactions of a mined block again, from the first on, and tells a tracer of each from `from` to `to` (not
+   * included; by their places). Gives what the tracers made. Throws ChainError for an unknown block.
+   */
+  traceBlock(
+    blockHash: Hex,
+    range: { from: number; to: number },
+    tracers: () => TransactionTracer,
+    client?: Patience,
+  ): Promise<unknown[]>
+  /** As `call`, with a tracer, whose answer it gives. */
+  traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client?: Patience): Promise<unknown>
+
+  /** Base fee of a child of `parent` with that timestamp. */
+  nextBaseFee(parent: BlockHeader, timestamp: number): bigint
+}
+
+export interface Chain extends ReadableChain {
   /** Executes and stores the block; never moves the head. Serialised with setForkchoice. */
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
   /**
@@ -244,27 +300,11 @@ export interface Chain {
    */
   startBuild(request: BuildRequest): Promise<BuildJob>
 
-  /** undefined for an unknown block. */
-  stateAt(blockHash: Hex): Promise<StateReader | undefined>
-  /**
-   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
-   * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
-   */
-  call(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client?: AbortSignal): Promise<CallResult>
-  /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
-  estimateGas(request: CallRequest, blockHash: Hex, overrides?: StateOverrides, client?: AbortSignal): Promise<bigint>
-  /** Runs a mined transaction again on its own pre-state. undefined: unknown transaction. */
-  traceTransaction(
-    hash: Hex,
-    onStep: (step: TraceStep) => void,
-    options?: TraceOptions,
-  ): Promise<CallResult | undefined>
-
   /** L1 and operator fees as they stand after the head block. */
   l1Fees(): Promise<L1FeeSource>
-  /** Base fee of a child of `parent` with that timestamp. */
-  nextBaseFee(parent: BlockHeader, timestamp: number): bigint
 
+  /** What the chain is stored as, for a view of it in another process. */
+  chainReads(): ChainReads
   /** Called after every head move, in order; the returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void
   close(): Promise<void>

@@ -3,6 +3,7 @@ import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { payloadId } from '../../rollup/protocol/index.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { Chain, ForkchoiceResult, ForkchoiceState, TxSource } from '../chain/types.ts'
 import type { MethodTable } from '../rpc/context.ts'
@@ -10,7 +11,6 @@ import { anyObject, anyValue, index, method, optional, type Param, readArray, re
 import { type ReadAttributes, readAttributes } from './attributes.ts'
 import { BuildJobs } from './buildJobs.ts'
 import { engineError } from './errors.ts'
-import { payloadId } from './payloadId.ts'
 import {
   checkGetPayload,
   checkNewPayload,

@@ -4,6 +4,7 @@ import { rulesAt } from '../chain/chainConfig.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { OpEvm } from './opEvm.ts'
+import type { Patience } from './patience.ts'
 import type { BlockContext, Environment } from './runMessage.ts'
 
 export interface Lease extends Disposable {
@@ -32,17 +33,12 @@ export class EvmPool {
   }
 
   /** `parentHash` is where BLOCKHASH looks back from; `client` who waits for the outcome, where no block does. */
-  lease(
-    world: WorldState,
-    block: Omit<BlockContext, 'chainId' | 'rules'>,
-    parentHash: Hex,
-    client?: AbortSignal,
-  ): Lease {
+  lease(world: WorldState, block: Omit<BlockContext, 'chainId' | 'rules'>, parentHash: Hex, client?: Patience): Lease {
     const rules = rulesAt(this.config, block.timestamp)
     const key = Object.values(rules).join()
     const evm = this.idle.get(key)?.pop() ?? new OpEvm(this.config.chainId, rules)
     evm.bind(world, this.ancestorHash(block.number, parentHash))
-    evm.evm.client = client
+    evm.client = client
     return {
       env: { world, evm, block: { ...block, chainId: this.config.chainId, rules } },
       [Symbol.dispose]: () => {
@@ -57,14 +53,20 @@ export class EvmPool {
   }
 
   private ancestorHash(number: number, parentHash: Hex): (wanted: number) => Hex | undefined {
-    return (wanted) => {
-      if (wanted < 0 || wanted >= number || wanted < number - 256) return undefined
+    const found = new Map<number, Hex>()
+    const lookUp = (wanted: number): Hex | undefined => {
       let header = this.ancestry.header(parentHash)
       while (header !== undefined && header.number > wanted) {
         if (this.ancestry.isCanonical(header)) return this.ancestry.canonicalHeader(wanted)?.hash
         header = this.ancestry.header(header.parentHash)
       }
       return header?.hash
+    }
+    return (wanted) => {
+      if (wanted < 0 || wanted >= number || wanted < number - 256) return undefined
+      const hash = found.get(wanted) ?? lookUp(wanted)
+      if (hash !== undefined) found.set(wanted, hash)
+      return hash
     }
   }
 }

@@ -1,79 +1,138 @@
-import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
-import type { EVMMockBlockchainInterface, EVMOpts } from '@ethereumjs/evm'
-import { keccak256, sha256 } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import { recoverPublicKey } from '../../lib/secp256k1.ts'
-import type { EvmVersion, Rules } from '../chain/chainConfig.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import type { Rules } from '../chain/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
-import { EvmState } from './evmState.ts'
-import { FastEvm } from './interpreter/fastEvm.ts'
-import { opPrecompiles } from './precompiles/index.ts'
-
-const HARDFORKS: Record<EvmVersion, Hardfork> = {
-  paris: Hardfork.Paris,
-  shanghai: Hardfork.Shanghai,
-  cancun: Hardfork.Cancun,
-  prague: Hardfork.Prague,
-}
-
-/** What Karst takes of Osaka that the EVM has to know of: CLZ. The precompiles are our own. */
-const KARST_EIPS = [7939]
-
-const CUSTOM_CRYPTO: CustomCrypto = {
-  keccak256,
-  sha256,
-  ecrecover: (hash, v, r, s) => recoverPublicKey(hash, r, s, Number(v - 27n)),
-}
+import { createAddress } from '../tx/decodeTransaction.ts'
+import { opcodeTable } from './interpreter/gas.ts'
+import { createHost, type Host } from './interpreter/host.ts'
+import { Messages, type Outcome } from './interpreter/messages.ts'
+import { Substate } from './interpreter/substate.ts'
+import type { Tracer } from './interpreter/tracer.ts'
+import { bytesToWord, toWord, type Word } from './interpreter/word.ts'
+import type { Patience } from './patience.ts'
+import { precompilesUnder } from './precompiles/index.ts'
+import type { BlockContext, Message } from './runMessage.ts'
 
 /** Hash of an ancestor of the block being executed; undefined when there is none of that number. */
 export type AncestorHash = (number: number) => Hex | undefined
 
-/**
- * EthereumJS's EVM under one set of rules. It works on the state it is bound to; one execution at a time.
- */
+export type Execution = Omit<Outcome, 'gasLeft'> & { gasUsed: bigint }
+
+/** What opcodes count; nobody waits for as much. */
+const MAX_GAS = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** The EVM under one set of rules. It works on the state it is bound to; one message at a time. */
 export class OpEvm {
-  readonly evm: FastEvm
-  private readonly state = new EvmState()
-  private ancestorHash: AncestorHash = () => undefined
+  readonly precompiles
+  /** What the transaction under way has gathered. */
+  substate = new Substate()
+  /** Told of what runs from now on. */
+  tracer: Tracer | undefined
+  /** Set where only an answer to a client comes of the execution: blocks go first, and it ends with its client. */
+  client: Patience | undefined
+  /** Set where an execution for a block may be given up: it then ends with this one's reason. */
+  limit: Pick<Patience, 'throwIfAborted'> | undefined
+  private readonly chainId: bigint
+  private readonly rules: Rules
+  private readonly table
+  private readonly stacks: Word[][] = []
+  private bound: { world: WorldState; ancestorHash: AncestorHash } | undefined
 
   constructor(chainId: bigint, rules: Rules) {
-    const common = new Common({
-      chain: { ...Mainnet, chainId: chainId.toString() },
-      hardfork: HARDFORKS[rules.evm],
-      ...(rules.karst ? { eips: KARST_EIPS } : {}),
-      customCrypto: CUSTOM_CRYPTO,
-    })
-    const blockchain: EVMMockBlockchainInterface = {
-      getBlock: async (number) => {
-        const hash = this.ancestorHash(number)
-        if (hash === undefined) throw new Error(`hash of ancestor ${number} is not known`)
-        return { hash: () => fromHex(hash) }
-      },
-      putBlock: async () => {},
-      shallowCopy: () => blockchain,
-    }
-    const options: EVMOpts = {
-      common,
-      stateManager: this.state,
-      blockchain,
-      customPrecompiles: opPrecompiles(rules, () => this.evm.takeTurn()),
-    }
-    this.evm = new FastEvm(
-      { world: () => this.state.bound(), ancestorHash: (number) => this.ancestorHash(number), rules, chainId },
-      options,
-    )
+    this.chainId = chainId
+    this.rules = rules
+    this.table = opcodeTable(rules)
+    this.precompiles = precompilesUnder(rules)
   }
 
   bind(world: WorldState, ancestorHash: AncestorHash): void {
-    this.state.bind(world)
-    this.ancestorHash = ancestorHash
-    this.evm.journal.cleanJournal()
-    this.evm.transientStorage.clear()
+    this.bound = { world, ancestorHash }
+    this.substate = new Substate()
   }
 
   unbind(): void {
-    this.state.bind(undefined)
-    this.evm.onStep = undefined
-    this.evm.client = undefined
+    this.bound = undefined
+    this.tracer = undefined
+    this.client = undefined
+  }
+
+  /** Runs a call, or a creation of the contract that `nonce` gives; what it did to state and substate is there, or undone. */
+  async run(message: Message & { nonce: bigint }, block: BlockContext): Promise<Execution> {
+    const messages = new Messages(this.hostOf(message, block), this.precompiles, () => this.takeTurn(), this.stacks)
+    const { from, to, data } = message
+    const gas = Number(message.gas < MAX_GAS ? message.gas : MAX_GAS)
+    const value = toWord(message.value)
+    const start =
+      to === null
+        ? messages.create({
+            kind: 'CREATE',
+            address: createAddress(fromHex(from), message.nonce),
+            creator: from,
+            value,
+            initCode: data,
+            gas,
+            parent: undefined,
+          })
+        : messages.call({
+            kind: 'CALL',
+            codeAddress: to,
+            address: to,
+            caller: from,
+            value,
+            transfer: message.value,
+            data,
+            gas,
+            isStatic: false,
+            parent: undefined,
+            outputOffset: 0,
+            outputSize: 0,
+          })
+    const { gasLeft, ...outcome } = await messages.run(start)
+    return { ...outcome, gasUsed: gasLeft === 0 ? message.gas : BigInt(gas - gasLeft) }
+  }
+
+  /** Gives the event loop its turn. Throws the reason when nobody waits for the outcome any more. */
+  async takeTurn(): Promise<void> {
+    this.client?.throwIfAborted()
+    await takeTurn(this.client === undefined ? 'block' : 'answer')
+    this.client?.throwIfAborted()
+    this.limit?.throwIfAborted()
+  }
+
+  private hostOf({ from, gasPrice }: Message, block: BlockContext): Host {
+    if (this.bound === undefined) throw new Error('EVM used without a state')
+    const { world, ancestorHash } = this.bound
+    const { number } = block
+    const hashes = new Map<number, Word>()
+    const wordOf = (hex: Hex) => bytesToWord(fromHex(hex))
+    return createHost({
+      world,
+      substate: this.substate,
+      table: this.table,
+      tracer: this.tracer,
+      origin: wordOf(from),
+      gasPrice: toWord(gasPrice),
+      coinbase: wordOf(block.coinbase),
+      timestamp: block.timestamp,
+      number,
+      prevRandao: wordOf(block.prevRandao),
+      gasLimit: toWord(block.gasLimit),
+      baseFee: toWord(block.baseFee),
+      chainId: toWord(this.chainId),
+      limitsInitCode: this.rules.canyon,
+      keepsContracts: this.rules.ecotone,
+      followsDelegations: this.rules.isthmus,
+      blockHash(wanted) {
+        if (typeof wanted === 'bigint' || wanted >= number || wanted < number - 256) return 0
+        let word = hashes.get(wanted)
+        if (word === undefined) {
+          const hash = ancestorHash(wanted)
+          if (hash === undefined) throw new Error(`hash of ancestor ${wanted} is not known`)
+          word = wordOf(hash)
+          hashes.set(wanted, word)
+        }
+        return word
+      },
+    })
   }
 }

@@ -1,5 +1,3 @@
-import type { EVM } from '@ethereumjs/evm'
-import { Address } from '@ethereumjs/util'
 import { concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
@@ -7,6 +5,7 @@ import type { AccessListEntry, Authorization, Log } from '../chain/block.ts'
 import type { Rules } from '../chain/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { DELEGATION_PREFIX, isDelegation } from './delegation.ts'
+import { Substate } from './interpreter/substate.ts'
 import type { OpEvm } from './opEvm.ts'
 
 /** The block that a message runs in. */
@@ -42,7 +41,7 @@ export interface MessageResult {
   refund: bigint
   returnData: Uint8Array
   logs: Omit<Log, 'logIndex'>[]
-  /** Absent on success: EthereumJS's error text, or geth's where it tells more. */
+  /** Absent on success: geth's words. */
   failure?: string
 }
 
@@ -58,61 +57,57 @@ export interface Environment {
  */
 export async function runMessage(env: Environment, message: Message): Promise<MessageResult> {
   const { world, evm, block } = env
-  world.setNonce(message.from, world.nonce(message.from) + 1n)
+  const nonce = world.nonce(message.from)
+  world.setNonce(message.from, nonce + 1n)
   warmUp(env, message)
   const authorizationRefund = await applyAuthorizations(env, message)
-  const caller = toAddress(message.from)
-  evm.evm.failureText = undefined
-  const result = await evm.evm.runCall({
-    block: toEvmBlock(block),
-    gasPrice: message.gasPrice,
-    caller,
-    origin: caller,
-    gasLimit: message.gas,
-    ...(message.to === null ? {} : { to: toAddress(message.to) }),
-    value: message.value,
-    data: message.data,
-    skipNonceIncrement: true,
-  })
-  const { execResult } = result
-  for (const address of execResult.selfdestruct?.keys() ?? []) {
-    // EIP-6780: from Cancun only contracts made by this transaction go away.
-    if (block.rules.ecotone && !execResult.createdAddresses?.has(address as Hex)) continue
-    world.deleteAccount(address as Hex)
+  warmDelegate(env, message)
+  const { gasUsed, output, failure } = await evm.run({ ...message, nonce }, block)
+  const { substate } = evm
+  for (const address of substate.destroyed) world.deleteAccount(address)
+  return {
+    gasUsed,
+    refund: authorizationRefund + BigInt(substate.refund),
+    returnData: output,
+    logs: substate.logs,
+    ...(failure === undefined ? {} : { failure }),
   }
-  const outcome: MessageResult = {
-    gasUsed: execResult.executionGasUsed,
-    refund: authorizationRefund + (execResult.gasRefund ?? 0n),
-    returnData: execResult.returnValue,
-    logs: (execResult.logs ?? []).map(([address, topics, data]) => ({
-      address: toHex(address),
-      topics: topics.map(toHex),
-      data,
-    })),
-  }
-  if (execResult.exceptionError !== undefined) outcome.failure = evm.evm.failureText ?? execResult.exceptionError.error
-  return outcome
 }
 
 /** Deletes what was touched and is empty (EIP-161) and ends the transaction's scope. */
-export async function finishTransaction(env: Environment, credited: readonly Hex[]): Promise<void> {
-  for (const address of credited) env.world.deleteIfEmpty(address)
-  await env.evm.evm.journal.cleanup()
-  env.world.endTransaction()
+export function finishTransaction({ world, evm }: Environment): void {
+  world.deleteTouchedEmpty()
+  world.endTransaction()
+  evm.substate = new Substate()
+}
+
+/** Undoes the transaction under way, whose execution has thrown. */
+export function abandonTransaction({ world, evm }: Environment): void {
+  world.abandonTransaction()
+  evm.substate = new Substate()
 }
 
 function warmUp({ evm, block }: Environment, message: Message): void {
-  const { journal, precompiles } = evm.evm
-  journal.cleanJournal()
-  journal.addAlwaysWarmAddress(message.from)
-  if (message.to !== null) journal.addAlwaysWarmAddress(message.to)
+  const { substate } = evm
+  const { reached } = substate
+  substate.reached = undefined
+  substate.warmAddress(message.from)
+  if (message.to !== null) substate.warmAddress(message.to)
   // EIP-3651
-  if (block.rules.canyon) journal.addAlwaysWarmAddress(block.coinbase)
-  for (const address of precompiles.keys()) journal.addAlwaysWarmAddress(address)
+  if (block.rules.canyon) substate.warmAddress(block.coinbase)
+  for (const address of evm.precompiles.keys()) substate.warmAddress(address)
   for (const { address, storageKeys } of message.accessList) {
-    journal.addAlwaysWarmAddress(address)
-    for (const key of storageKeys) journal.addAlwaysWarmSlot(address, key)
+    substate.warmAddress(address)
+    for (const key of storageKeys) substate.warmSlot(address, key)
   }
+  substate.reached = reached
+}
+
+/** EIP-7702: access to the delegate of a transaction's recipient is paid for with the transaction. */
+function warmDelegate({ world, evm, block }: Environment, { to }: Message): void {
+  if (to === null || !block.rules.isthmus) return
+  const code = world.code(to)
+  if (isDelegation(code)) evm.substate.warmAddress(toHex(code.subarray(3)))
 }
 
 /** Signers recovered before the event loop is thought of: 3 ms. */
@@ -125,13 +120,13 @@ const MAX_NONCE = 2n ** 64n - 1n
 async function applyAuthorizations({ world, evm, block }: Environment, message: Message): Promise<bigint> {
   let refund = 0n
   for (const [index, authorization] of message.authorizations.entries()) {
-    if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.evm.takeTurn()
+    if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.takeTurn()
     const { chainId, address, nonce } = authorization
     if (chainId !== 0n && chainId !== block.chainId) continue
     if (nonce >= MAX_NONCE) continue
     const { authority } = authorization
     if (authority === undefined) continue
-    evm.evm.journal.addAlwaysWarmAddress(authority)
+    evm.substate.warmAddress(authority)
     const code = world.code(authority)
     if (code.length > 0 && !isDelegation(code)) continue
     const account = world.account(authority)
@@ -141,26 +136,4 @@ async function applyAuthorizations({ world, evm, block }: Environment, message: 
     world.setNonce(authority, nonce + 1n)
   }
   return refund
-}
-
-export function toAddress(address: Hex): Address {
-  return new Address(fromHex(address, 20, 'address'))
-}
-
-type EvmBlock = NonNullable<Parameters<EVM['runCall']>[0]['block']>
-
-export function toEvmBlock(block: BlockContext): EvmBlock {
-  return {
-    header: {
-      number: BigInt(block.number),
-      coinbase: toAddress(block.coinbase),
-      timestamp: BigInt(block.timestamp),
-      difficulty: 0n,
-      prevRandao: fromHex(block.prevRandao, 32, 'prevRandao'),
-      gasLimit: block.gasLimit,
-      baseFeePerGas: block.baseFee,
-      // Specs, ecotone/exec-engine: BLOBBASEFEE pushes 1.
-      getBlobGasPrice: () => 1n,
-    },
-  }
 }

@@ -1,9 +1,12 @@
 import { JsonRpcError, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { BlockHeader } from '../chain/block.ts'
-import type { Chain, StateReader } from '../chain/types.ts'
+import type { ReadableChain, StateReader } from '../chain/types.ts'
 import type { BlockSelector } from './params.ts'
 
-type Lookup = Pick<Chain, 'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'>
+type Lookup = Pick<
+  ReadableChain,
+  'head' | 'safe' | 'finalized' | 'genesis' | 'headerByHash' | 'headerByNumber' | 'isCanonical'
+>
 
 /** An error with geth's general code. */
 export function serverError(message: string): JsonRpcError {
@@ -45,7 +48,7 @@ export async function requireHeader(chain: Lookup, selector: BlockSelector): Pro
 }
 
 export async function requireState(
-  chain: Lookup & Pick<Chain, 'stateAt'>,
+  chain: Lookup & Pick<ReadableChain, 'stateAt'>,
   selector: BlockSelector,
 ): Promise<StateReader> {
   const header = await requireHeader(chain, selector)

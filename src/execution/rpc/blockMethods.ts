@@ -1,31 +1,41 @@
 import { toQuantity } from '../../lib/hex.ts'
-import type { Block } from '../chain/block.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import type { ReadableChain } from '../chain/types.ts'
 import { findLabelledHeader } from './blockLookup.ts'
-import type { MethodTable, RpcModules } from './context.ts'
+import type { MethodTable } from './context.ts'
 import { formatBlock, formatHeader } from './formatBlock.ts'
 import { formatReceipt } from './formatReceipt.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
+import { microsecondsOf, type Pace } from './pace.ts'
 import * as param from './params.ts'
 import { type BlockSelector, method } from './params.ts'
 
 /** eth_ methods that read blocks. */
-export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): MethodTable {
-  const show = async (block: Block | undefined, full: boolean): Promise<JsonRecord | null> => {
-    if (block === undefined) return null
-    return formatBlock(block, full ? await chain.receipts(block.header.hash) : undefined)
+export function createBlockMethods(chain: ReadableChain, pace: Pace): MethodTable {
+  const blockOf = (header: BlockHeader | undefined) => {
+    if (header === undefined) return undefined
+    if (!chain.isBlockCached(header.hash)) pace.allow(microsecondsOf(header))
+    return chain.blockByHash(header.hash)
+  }
+  const receiptsOf = (header: BlockHeader) => {
+    pace.allow(microsecondsOf(header))
+    return chain.receipts(header.hash)
+  }
+  const show = async (header: BlockHeader | undefined, full: boolean): Promise<JsonRecord | null> => {
+    const receipts = full && header !== undefined ? await receiptsOf(header) : undefined
+    const block = await blockOf(header)
+    return block === undefined ? null : formatBlock(block, receipts)
   }
   const transactionAt = async (selector: BlockSelector, index: number): Promise<JsonRecord | null> => {
-    const header = await findLabelledHeader(chain, selector)
-    const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
+    const block = await blockOf(await findLabelledHeader(chain, selector))
     const transaction = block?.transactions[index]
     if (block === undefined || transaction === undefined) return null
-    const receipt = (await chain.receipts(block.header.hash))?.[index]
+    const receipt = (await receiptsOf(block.header))?.[index]
     return formatTransaction(transaction, { header: block.header, index, receipt })
   }
   const byHash = (hash: `0x${string}`): BlockSelector => ({ kind: 'hash', hash, requireCanonical: false })
   const transactionCount = async (selector: BlockSelector) => {
-    const header = await findLabelledHeader(chain, selector)
-    const block = header === undefined ? undefined : await chain.blockByHash(header.hash)
+    const block = await blockOf(await findLabelledHeader(chain, selector))
     return block === undefined ? null : toQuantity(block.transactions.length)
   }
   // Blocks of an OP Stack chain have no uncles.
@@ -35,11 +45,10 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
   return {
     eth_blockNumber: method([], () => toQuantity(chain.head().number)),
     eth_getBlockByNumber: method([param.blockNumber, param.optional(param.flag, false)], async ([selector, full]) => {
-      const header = await findLabelledHeader(chain, selector)
-      return header === undefined ? null : show(await chain.blockByHash(header.hash), full)
+      return show(await findLabelledHeader(chain, selector), full)
     }),
     eth_getBlockByHash: method([param.hash, param.optional(param.flag, false)], async ([hash, full]) =>
-      show(await chain.blockByHash(hash), full),
+      show(await chain.headerByHash(hash), full),
     ),
     eth_getHeaderByNumber: method([param.blockNumber], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)
@@ -64,7 +73,7 @@ export function createBlockMethods({ chain }: Pick<RpcModules, 'chain'>): Method
     eth_getBlockReceipts: method([param.blockSelector], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)
       if (header === undefined) return null
-      const receipts = await chain.receipts(header.hash)
+      const receipts = await receiptsOf(header)
       return receipts?.map((receipt) => formatReceipt(receipt, header.timestamp)) ?? null
     }),
   }

@@ -1,6 +1,6 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import type { AccessListEntry } from '../chain/block.ts'
-import type { AccountOverride, CallRequest, StateOverrides } from '../chain/types.ts'
+import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/types.ts'
 import { serverError } from './blockLookup.ts'
 import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
 
@@ -60,13 +60,23 @@ export const stateOverrides: Param<StateOverrides | undefined> = {
   fallback: () => undefined,
 }
 
-/** Block overrides (fourth parameter of eth_call): accepted when empty. */
-export const noBlockOverrides: Param<undefined> = {
+/** geth's block overrides (fourth parameter of eth_call). */
+export const blockOverrides: Param<BlockOverrides | undefined> = {
   parse(value) {
-    if (Object.keys(readObject(value, 'block overrides')).length > 0) {
-      throw new TypeError('block overrides are not supported')
+    const json = readObject(value, 'block overrides')
+    for (const name of ['beaconRoot', 'withdrawals']) {
+      if (json[name] === undefined || json[name] === null) continue
+      throw serverError(`block override "${name}" is not supported for this RPC method`)
     }
-    return undefined
+    // Difficulty and the price of blobs are what the rules of an OP chain say.
+    return defined({
+      number: maybe(json.number, (given) => quantityToNumber(given, 'number')),
+      timestamp: maybe(json.time, (given) => quantityToNumber(given, 'time')),
+      gasLimit: bigint(json, 'gasLimit'),
+      coinbase: maybe(json.feeRecipient, (given) => normalizeHex(given, 20, 'feeRecipient')),
+      prevRandao: maybe(json.prevRandao, (given) => normalizeHex(given, 32, 'prevRandao')),
+      baseFee: bigint(json, 'baseFeePerGas'),
+    })
   },
   fallback: () => undefined,
 }

@@ -2,11 +2,11 @@ import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { AccessListEntry } from '../chain/block.ts'
-import type { CallResult } from '../chain/types.ts'
+import type { CallResult, ReadableChain } from '../chain/types.ts'
 import { requireHeader, serverError } from './blockLookup.ts'
-import { callArguments, limitCall, noBlockOverrides, stateOverrides } from './callArguments.ts'
-import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
-import { withEvmTimeout } from './evmTimeout.ts'
+import { blockOverrides, callArguments, limitCall, stateOverrides } from './callArguments.ts'
+import type { MethodTable, RpcOptions } from './context.ts'
+import type { Pace } from './pace.ts'
 import { blockSelector, method } from './params.ts'
 import { revertError } from './revert.ts'
 
@@ -15,38 +15,34 @@ const UNLIMITED_GAS = 2n ** 63n - 1n
 
 /** eth_call and its kin: simulated on the state after a block, without L1 fee. */
 export function createCallMethods(
-  { chain }: Pick<RpcModules, 'chain'>,
-  { callGasCap, evmTimeoutMs }: Pick<RpcOptions, 'callGasCap' | 'evmTimeoutMs'>,
+  chain: ReadableChain,
+  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  pace: Pace,
 ): MethodTable {
-  const inTime = <T>(signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>) =>
-    withEvmTimeout(signal, evmTimeoutMs, run)
   return {
     eth_call: method(
-      [callArguments, blockSelector, stateOverrides, noBlockOverrides],
-      async ([args, selector, overrides], { signal }) => {
-        const { hash } = await requireHeader(chain, selector)
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const result = await inTime(signal, (ending) => chain.call(request, hash, overrides, ending)).catch(
-          (error: unknown) => {
+        const result = await chain
+          .call(request, { blockHash, overrides, block }, pace.patience(signal))
+          .catch((error: unknown) => {
             if (!hasCode(error, 'executionFailed')) throw error
             throw serverError(`err: ${error.message} (supplied gas ${request.gas ?? UNLIMITED_GAS})`)
-          },
-        )
+          })
         const failure = failureOf(result)
         if (failure !== undefined) throw failure
         return toHex(result.returnData)
       },
     ),
     eth_estimateGas: method(
-      [callArguments, blockSelector, stateOverrides],
-      async ([args, selector, overrides], { signal }) => {
-        const { hash } = await requireHeader(chain, selector)
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
         try {
-          return toQuantity(
-            await inTime(signal, (ending) =>
-              chain.estimateGas(limitCall(args, chain.config.chainId, callGasCap), hash, overrides, ending),
-            ),
-          )
+          const request = limitCall(args, chain.config.chainId, callGasCap)
+          return toQuantity(await chain.estimateGas(request, { blockHash, overrides, block }, pace.patience(signal)))
         } catch (error) {
           if (hasCode(error, 'executionReverted')) {
             const { data } = error.details
@@ -57,16 +53,16 @@ export function createCallMethods(
       },
     ),
     eth_createAccessList: method(
-      [callArguments, blockSelector, stateOverrides],
-      async ([args, selector, overrides], { signal }) => {
-        const { hash } = await requireHeader(chain, selector)
+      [callArguments, blockSelector, stateOverrides, blockOverrides],
+      async ([args, selector, overrides, block], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        const first = await inTime(signal, (ending) => chain.call(request, hash, overrides, ending))
+        const client = pace.patience(signal)
+        const place = { blockHash, overrides, block }
+        const first = await chain.call(request, place, client)
         // With its list a call may go another way: run once more with it, as geth does until nothing changes. What is
         // warm already is not reported anew.
-        const second = await inTime(signal, (ending) =>
-          chain.call({ ...request, accessList: first.accessList }, hash, overrides, ending),
-        )
+        const second = await chain.call({ ...request, accessList: first.accessList }, place, client)
         const accessList = mergeAccessLists(first.accessList, second.accessList)
         const { gasUsed, failure } = second
         return {

@@ -3,6 +3,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import type { Logger } from '../../lib/logger.ts'
+import type { CallService } from '../callProcess/callProcesses.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { Chain, DaSizeLimits } from '../chain/types.ts'
 import type { SenderContent } from '../txPool/index.ts'
@@ -24,6 +25,8 @@ export interface RpcModules {
   pool: RpcPool
   logger: Logger
   clock: Clock
+  /** Where methods go on that take too long for the chain's own loop. */
+  calls: Pick<CallService, 'run'>
   /** The sequencer's execution client (`--rollup.sequencerhttp`): decides about transactions sent here. */
   sequencer?: Pick<RpcClient, 'request'> | undefined
 }
@@ -43,6 +46,11 @@ export interface RpcOptions {
   txFeeCapWei: bigint
   /** Lets transactions without EIP-155 replay protection in (`--rpc.allow-unprotected-txs`). */
   allowUnprotected: boolean
+  /**
+   * Storage look-ups a second of eth_sendRawTransactionConditional (`--rollup.sequencertxconditionalcostratelimit`);
+   * undefined = the method is not served.
+   */
+  conditionalLookupsPerSecond?: number | undefined
   /** `--gpo.minsuggestedpriorityfee`. */
   minSuggestedTipWei: bigint
   /** `--gpo.maxprice`. */

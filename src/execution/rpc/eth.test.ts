@@ -8,7 +8,6 @@ import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signLegacyTransaction, signTransaction } from '../testUtils/signTransaction.ts'
-import { createCallMethods } from './callMethods.ts'
 
 type Json = { [key: string]: JsonValue }
 
@@ -174,7 +173,7 @@ describe('contracts', () => {
     await send(raw.raw)
     await driver.build()
     await expect(ask('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
-      message: 'the trace shows more than 2000000 words of stack, memory and storage: ask for fewer steps with "limit"',
+      message: 'the trace shows more than 1000000 words of stack, memory and storage: ask for fewer steps with "limit"',
     })
     const few = await askJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 300 })
     expect((few.structLogs as Json[]).length).toBeGreaterThan(2)
@@ -187,29 +186,19 @@ describe('contracts', () => {
     const request = { to: NOBODY, gas: 10n ** 12n }
     const code = { [NOBODY]: { code: fromHex(endless) } }
     const client = new AbortController()
-    const calls = Array.from({ length: 20 }, () => chain.call(request, chain.head().hash, code, client.signal))
+    const calls = Array.from({ length: 20 }, () =>
+      chain.call(request, { blockHash: chain.head().hash, overrides: code }, client.signal),
+    )
     const outcomes = Promise.allSettled(calls)
     // Blocks are made beside them.
     await driver.build()
     client.abort(new Error('gone'))
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
-    const { failure } = await chain.call({ ...request, gas: 100_000n }, chain.head().hash, code)
+    const { failure } = await chain.call(
+      { ...request, gas: 100_000n },
+      { blockHash: chain.head().hash, overrides: code },
+    )
     expect(failure?.message).toBe('out of gas')
-  })
-
-  it('a call ends at its time, in the words of geth', async () => {
-    const methods = createCallMethods(node, { callGasCap: 0n, evmTimeoutMs: 50 })
-    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, with no gas to count.
-    const codes: Hex[] = ['0x5b600056', '0x63ee6b280060e01b5f525f5f60d55f60095afa00']
-    const { signal } = new AbortController()
-    for (const method of ['eth_call', 'eth_estimateGas', 'eth_createAccessList']) {
-      // An estimate has no more gas than a block.
-      for (const code of method === 'eth_estimateGas' ? codes.slice(0, 1) : codes) {
-        const params = [{ to: NOBODY, gas: '0xffffffffffff' }, 'latest', { [NOBODY]: { code } }]
-        const context = { signal, isOver: () => false }
-        await expect(methods[method]?.(params, context)).rejects.toThrow('execution aborted (timeout = 0.05s)')
-      }
-    }
   })
 
   it('debug_traceTransaction tells every opcode, in the form of geth', async () => {
@@ -221,7 +210,7 @@ describe('contracts', () => {
     const short = await askJson('debug_traceTransaction', emitted.transactionHash, { disableStack: true, limit: 60 })
     expect(short.structLogs).toEqual(logs.slice(0, 2).map(({ stack: _, ...rest }) => rest))
     await expect(ask('debug_traceTransaction', TOPIC)).rejects.toMatchObject({ message: 'transaction not found' })
-    await expect(ask('debug_traceTransaction', TOPIC, { tracer: 'callTracer' })).rejects.toMatchObject({
+    await expect(ask('debug_traceTransaction', TOPIC, { tracer: 'unknownTracer' })).rejects.toMatchObject({
       rpcCode: -32602,
     })
   })

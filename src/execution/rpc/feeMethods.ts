@@ -2,10 +2,11 @@ import { quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { Block, BlockHeader, Receipt } from '../chain/block.ts'
-import type { Chain } from '../chain/types.ts'
+import type { ReadableChain } from '../chain/types.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { findLabelledHeader, serverError } from './blockLookup.ts'
-import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
+import type { MethodTable, RpcOptions } from './context.ts'
+import { microsecondsOf, type Pace } from './pace.ts'
 import { type BlockSelector, blockNumber, method, type Param, readArray } from './params.ts'
 
 /** geth's limits of eth_feeHistory. */
@@ -26,8 +27,8 @@ const blockCount: Param<number> = {
 const percentiles: Param<number[]> = { parse: readPercentiles, fallback: () => [] }
 
 /** eth_gasPrice and its kin. */
-export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: Options): MethodTable {
-  const suggestion = createTipOracle(chain, options)
+export function createFeeMethods(chain: ReadableChain, options: Options, pace: Pace): MethodTable {
+  const suggestion = createTipOracle(chain, options, pace)
   return {
     eth_gasPrice: method([], async () => toQuantity((await suggestion()) + chain.head().baseFeePerGas)),
     eth_maxPriorityFeePerGas: method([], async () => toQuantity(await suggestion())),
@@ -36,7 +37,7 @@ export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: 
     eth_feeHistory: method([blockCount, blockNumber, percentiles], async ([count, selector, wanted], { signal }) => {
       checkPercentiles(wanted)
       const newest = await newestHeader(chain, selector)
-      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted, signal)
+      return feeHistory(chain, Math.min(count, MAX_HISTORY_BLOCKS, newest.number + 1), newest, wanted, pace, signal)
     }),
   }
 }
@@ -45,10 +46,18 @@ export function createFeeMethods({ chain }: Pick<RpcModules, 'chain'>, options: 
  * Priority fee that op-geth suggests (`eth/gasprice/optimism-gasprice.go`): the minimum, unless the last block had no
  * room for one more of its largest transactions; then a tenth above the block's median.
  */
-function createTipOracle(chain: Chain, { minSuggestedTipWei, maxSuggestedTipWei }: Options): () => Promise<bigint> {
-  let cached: { hash: string; tip: Promise<bigint> } | undefined
+function createTipOracle(
+  chain: ReadableChain,
+  { minSuggestedTipWei, maxSuggestedTipWei }: Options,
+  pace: Pace,
+): () => Promise<bigint> {
+  let cached: { hash: string; tip: bigint } | undefined
+  const clamp = (tip: bigint) => (tip > maxSuggestedTipWei && maxSuggestedTipWei > 0n ? maxSuggestedTipWei : tip)
   const compute = async (header: BlockHeader): Promise<bigint> => {
     let tip = minSuggestedTipWei
+    // No transaction takes more than its block.
+    if (header.gasUsed * 2n <= header.gasLimit) return clamp(tip)
+    pace.allow(microsecondsOf(header))
     const receipts = (await chain.receipts(header.hash)) ?? []
     const largest = receipts.reduce((most, { gasUsed }) => bigMax(most, gasUsed), 0n)
     if (header.gasUsed + largest > header.gasLimit) {
@@ -57,16 +66,16 @@ function createTipOracle(chain: Chain, { minSuggestedTipWei, maxSuggestedTipWei 
       const median = tips[Math.floor(tips.length / 2)]
       if (median !== undefined) tip = bigMax(tip, (median * 11n) / 10n)
     }
-    return tip > maxSuggestedTipWei && maxSuggestedTipWei > 0n ? maxSuggestedTipWei : tip
+    return clamp(tip)
   }
-  return () => {
+  return async () => {
     const header = chain.head()
-    if (cached?.hash !== header.hash) cached = { hash: header.hash, tip: compute(header) }
+    if (cached?.hash !== header.hash) cached = { hash: header.hash, tip: await compute(header) }
     return cached.tip
   }
 }
 
-async function newestHeader(chain: Chain, selector: BlockSelector): Promise<BlockHeader> {
+async function newestHeader(chain: ReadableChain, selector: BlockSelector): Promise<BlockHeader> {
   const header = await findLabelledHeader(chain, selector)
   if (header !== undefined) return header
   const requested = selector.kind === 'number' ? selector.number : 0
@@ -79,10 +88,11 @@ function tipsOf(block: Block | undefined, baseFee: bigint): bigint[] {
 }
 
 async function feeHistory(
-  chain: Chain,
+  chain: ReadableChain,
   count: number,
   newest: BlockHeader,
   wanted: number[],
+  pace: Pace,
   signal: AbortSignal,
 ): Promise<object> {
   if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
@@ -90,15 +100,19 @@ async function feeHistory(
   const baseFees: string[] = []
   const gasUsedRatio: number[] = []
   const reward: string[][] = []
+  const client = pace.patience(signal)
   for (let number = oldest; number <= newest.number; number++) {
     await takeTurn('answer')
-    signal.throwIfAborted()
-    const block = await chain.blockByNumber(number)
-    if (block === undefined) throw serverError('header not found')
-    const { header } = block
+    client.throwIfAborted()
+    const header = await chain.headerByNumber(number)
+    if (header === undefined) throw serverError('header not found')
     baseFees.push(toQuantity(header.baseFeePerGas))
     gasUsedRatio.push(Number(header.gasUsed) / Number(header.gasLimit))
-    if (wanted.length > 0) reward.push(rewards(block, (await chain.receipts(header.hash)) ?? [], wanted))
+    if (wanted.length === 0) continue
+    pace.allow(microsecondsOf(header))
+    const block = await chain.blockByHash(header.hash)
+    if (block === undefined) throw serverError('header not found')
+    reward.push(rewards(block, (await chain.receipts(header.hash)) ?? [], wanted))
   }
   baseFees.push(toQuantity(chain.nextBaseFee(newest, newest.timestamp + 1)))
   return {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
@@ -8,7 +9,7 @@ import { serverError } from './blockLookup.ts'
 import type { RpcModules } from './context.ts'
 import type { JsonRecord } from './formatTransaction.ts'
 import { createBloomTest, type LogFilter } from './logFilter.ts'
-import { logDataCharacters, logsOfBlock } from './logSearch.ts'
+import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
 
 /** geth forgets a filter that nobody asked for this long. */
 const IDLE_LIMIT_MS = 5 * 60_000
@@ -21,7 +22,7 @@ const MAX_WAITING_IN_ALL = 200_000
 const MAX_CHARACTERS_IN_ALL = 64_000_000
 
 type Kind =
-  | { kind: 'logs'; filter: LogFilter; mayMatch: (bloom: Hex) => boolean }
+  | { kind: 'logs'; filter: LogFilter; given: JsonValue; mayMatch: (bloom: Hex) => boolean }
   | { kind: 'blocks' }
   | { kind: 'transactions' }
 
@@ -46,8 +47,8 @@ export class FilterStore {
     this.modules = modules
   }
 
-  installLogs(filter: LogFilter): Hex {
-    return this.install({ kind: 'logs', filter, mayMatch: createBloomTest(filter) })
+  installLogs(filter: LogFilter, given: JsonValue): Hex {
+    return this.install({ kind: 'logs', filter, given, mayMatch: createBloomTest(filter) })
   }
 
   install(what: Kind): Hex {
@@ -84,10 +85,10 @@ export class FilterStore {
     return changes
   }
 
-  logFilterOf(id: Hex): LogFilter {
+  criteriaOf(id: Hex): JsonValue {
     const { what } = this.touch(id)
     if (what.kind !== 'logs') throw serverError('filter not found')
-    return what.filter
+    return what.given
   }
 
   close(): void {
@@ -141,6 +142,7 @@ export class FilterStore {
   }
 
   private async collect({ removed, added }: HeadChange): Promise<void> {
+    const chain = readOnce(this.modules.chain)
     for (const [id, installed] of this.filters) {
       const { what } = installed
       if (what.kind === 'blocks') {
@@ -153,22 +155,9 @@ export class FilterStore {
       if (what.kind !== 'logs') continue
       await takeTurn('answer')
       const changes: JsonRecord[] = []
-      for (const header of removed) changes.push(...(await this.logsOf(what, header, true)))
-      for (const header of added) changes.push(...(await this.logsOf(what, header, false)))
+      for (const header of removed) changes.push(...(await logsFor(chain, what, header, true)))
+      for (const header of added) changes.push(...(await logsFor(chain, what, header, false)))
       this.push(id, installed, changes)
     }
-  }
-
-  private async logsOf(
-    { filter, mayMatch }: Extract<Kind, { kind: 'logs' }>,
-    header: HeadChange['head'],
-    removed: boolean,
-  ): Promise<JsonRecord[]> {
-    const { blocks } = filter
-    if (!mayMatch(header.logsBloom)) return []
-    if (blocks.kind === 'hash' && blocks.hash !== header.hash) return []
-    if (blocks.kind === 'range' && blocks.from?.kind === 'number' && header.number < blocks.from.number) return []
-    if (blocks.kind === 'range' && blocks.to?.kind === 'number' && header.number > blocks.to.number) return []
-    return logsOfBlock(this.modules.chain, header, filter, removed)
   }
 }

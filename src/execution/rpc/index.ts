@@ -1,13 +1,13 @@
-import { createBlockMethods } from './blockMethods.ts'
-import { createCallMethods } from './callMethods.ts'
+import { createConditionalMethods } from './conditionalMethods.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
-import { createDebugMethods } from './debugMethods.ts'
-import { createFeeMethods } from './feeMethods.ts'
-import { createLogMethods } from './logMethods.ts'
+import { createFilterMethods } from './filterMethods.ts'
 import { createMinerMethods } from './minerMethods.ts'
 import { createNodeMethods } from './nodeMethods.ts'
+import { offload } from './offload.ts'
+import { HURRIED } from './pace.ts'
+import { createReadMethods } from './readMethods.ts'
 import { createStateMethods } from './stateMethods.ts'
-import { createTraceMethods } from './traceMethods.ts'
+import { createSubscribeMethods } from './subscribeMethods.ts'
 import { createTransactionMethods } from './transactionMethods.ts'
 import { createTxPoolMethods } from './txPoolMethods.ts'
 
@@ -16,17 +16,16 @@ export { namespacesOf, selectNamespaces } from './namespaces.ts'
 
 /** Every method that needs no authentication: namespaces eth, net, web3, txpool, debug, miner and admin. */
 export function createEthMethods(modules: RpcModules, options: RpcOptions): MethodTable {
+  const reads = offload(createReadMethods(modules.chain, options, HURRIED), modules.calls, options)
   return {
+    ...reads,
     ...createNodeMethods(modules, options),
-    ...createBlockMethods(modules),
     ...createStateMethods(modules),
-    ...createCallMethods(modules, options),
-    ...createTransactionMethods(modules, options),
-    ...createFeeMethods(modules, options),
-    ...createLogMethods(modules, options),
+    ...createTransactionMethods(modules, options, reads),
+    ...createConditionalMethods(modules, options),
+    ...createFilterMethods(modules, reads.eth_getLogs),
+    ...createSubscribeMethods(modules),
     ...createTxPoolMethods(modules),
-    ...createDebugMethods(modules),
-    ...createTraceMethods(modules, options),
     ...createMinerMethods(modules),
   }
 }

@@ -1,25 +1,30 @@
+import type { Hex } from '../../lib/hex.ts'
 import { invalidParams, JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { BlockHeader } from '../chain/block.ts'
-import type { Chain } from '../chain/types.ts'
+import type { ReadableChain } from '../chain/types.ts'
 import { findHeader, serverError } from './blockLookup.ts'
 import type { RpcOptions } from './context.ts'
 import { formatLog } from './formatReceipt.ts'
 import type { JsonRecord } from './formatTransaction.ts'
 import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
+import { microsecondsOf, type Pace } from './pace.ts'
 
 /** Code of "limit exceeded" (EIP-1474). */
 const RPC_LIMIT_EXCEEDED = -32005
 
+type Receipts = Pick<ReadableChain, 'receipts'>
+
 /** Logs of one block that match, in order. */
 export async function logsOfBlock(
-  chain: Pick<Chain, 'receipts'>,
+  chain: Receipts,
   header: BlockHeader,
   pattern: LogPattern,
   removed = false,
 ): Promise<JsonRecord[]> {
   const found: JsonRecord[] = []
   for (const receipt of (await chain.receipts(header.hash)) ?? []) {
+    await takeTurn('answer')
     const origin = { ...receipt, blockTimestamp: header.timestamp }
     for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, origin, removed))
   }
@@ -35,16 +40,20 @@ export function logDataCharacters({ data }: JsonRecord): number {
 
 /** eth_getLogs. Blocks whose bloom rules a match out are not read. */
 export async function searchLogs(
-  chain: Chain,
+  chain: ReadableChain,
   filter: LogFilter,
   limits: Pick<RpcOptions, 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters'>,
+  pace: Pace,
   signal: AbortSignal,
 ): Promise<JsonRecord[]> {
   const mayMatch = createBloomTest(filter)
+  const client = pace.patience(signal)
   if (filter.blocks.kind === 'hash') {
     const header = await chain.headerByHash(filter.blocks.hash)
     if (header === undefined) throw serverError('unknown block')
-    return mayMatch(header.logsBloom) ? logsOfBlock(chain, header, filter) : []
+    if (!mayMatch(header.logsBloom)) return []
+    pace.allow(microsecondsOf(header))
+    return logsOfBlock(chain, header, filter)
   }
   const [from, to] = await readRange(chain, filter.blocks)
   if (to - from >= limits.maxLogRangeBlocks) {
@@ -54,10 +63,11 @@ export async function searchLogs(
   const found: JsonRecord[] = []
   let characters = 0
   for (let number = from; number <= to; number++) {
-    signal.throwIfAborted()
+    client.throwIfAborted()
     const header = await chain.headerByNumber(number)
     if (header === undefined) break
     if (mayMatch(header.logsBloom)) {
+      pace.allow(microsecondsOf(header))
       const logs = await logsOfBlock(chain, header, filter)
       for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
       if (characters > limits.maxLogCharacters && number > from) {
@@ -79,7 +89,7 @@ export async function searchLogs(
 }
 
 async function readRange(
-  chain: Chain,
+  chain: ReadableChain,
   { from, to }: Extract<LogFilter['blocks'], { kind: 'range' }>,
 ): Promise<[number, number]> {
   const head = chain.head().number
@@ -96,4 +106,31 @@ async function readRange(
   if (first > last) throw invalidParams('invalid block range params')
   if (last > head) throw invalidParams('block range extends beyond current head block')
   return [first, last]
+}
+
+/** A thousand filters look at the same blocks. */
+export function readOnce(chain: Receipts): Receipts {
+  const known = new Map<Hex, ReturnType<Receipts['receipts']>>()
+  return {
+    receipts(hash) {
+      const reading = known.get(hash) ?? chain.receipts(hash)
+      known.set(hash, reading)
+      return reading
+    },
+  }
+}
+
+/** Logs of a block that is new, or no longer there, for one of those. */
+export async function logsFor(
+  chain: Receipts,
+  { filter, mayMatch }: { filter: LogFilter; mayMatch: (bloom: Hex) => boolean },
+  header: BlockHeader,
+  removed: boolean,
+): Promise<JsonRecord[]> {
+  const { blocks } = filter
+  if (!mayMatch(header.logsBloom)) return []
+  if (blocks.kind === 'hash' && blocks.hash !== header.hash) return []
+  if (blocks.kind === 'range' && blocks.from?.kind === 'number' && header.number < blocks.from.number) return []
+  if (blocks.kind === 'range' && blocks.to?.kind === 'number' && header.number > blocks.to.number) return []
+  return logsOfBlock(chain, header, filter, removed)
 }

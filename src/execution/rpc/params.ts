@@ -2,7 +2,7 @@ import { describeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
-import { invalidParams, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../lib/jsonRpc/types.ts'
 
 /** Reads one positional parameter; what it throws becomes `-32602` with the argument's place in front. */
 export interface Param<T> {
@@ -35,6 +35,7 @@ export function readParams<const P extends readonly Param<unknown>[]>(
     try {
       return param.parse(value)
     } catch (error) {
+      if (error instanceof JsonRpcError && error.rpcCode !== RPC_INVALID_PARAMS) throw error
       throw invalidParams(`invalid argument ${index}: ${describeError(error)}`)
     }
   }) as Parsed<P>

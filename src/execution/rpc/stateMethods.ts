@@ -2,20 +2,7 @@ import { toHex, toQuantity } from '../../lib/hex.ts'
 import { requireState } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
 import * as param from './params.ts'
-import { method, type Param, readArray, readStorageSlot } from './params.ts'
-
-/** Slots that one eth_getProof may ask for. */
-const MAX_PROOF_SLOTS = 1024
-
-const slots: Param<{ slot: `0x${string}`; shown: string }[]> = {
-  parse: (value) =>
-    readArray(value, 'storage keys', MAX_PROOF_SLOTS).map((key) => {
-      const slot = readStorageSlot(key)
-      // geth repeats a full 32-byte key, and anything shorter as quantity.
-      const isFull = typeof key === 'string' && key.length === 66
-      return { slot, shown: isFull ? slot : toQuantity(BigInt(slot)) }
-    }),
-}
+import { method } from './params.ts'
 
 /** eth_ methods that read accounts and storage. */
 export function createStateMethods({ chain, pool }: Pick<RpcModules, 'chain' | 'pool'>): MethodTable {
@@ -38,26 +25,6 @@ export function createStateMethods({ chain, pool }: Pick<RpcModules, 'chain' | '
       }
       const account = await (await requireState(chain, selector)).account(address)
       return toQuantity(account?.nonce ?? 0n)
-    }),
-    eth_getProof: method([param.address, slots, param.blockSelector], async ([address, keys, selector]) => {
-      const state = await requireState(chain, selector)
-      const proof = await state.proof(
-        address,
-        keys.map(({ slot }) => slot),
-      )
-      return {
-        address,
-        accountProof: proof.accountProof.map(toHex),
-        balance: toQuantity(proof.balance),
-        codeHash: proof.codeHash,
-        nonce: toQuantity(proof.nonce),
-        storageHash: proof.storageRoot,
-        storageProof: proof.storageProof.map((entry, index) => ({
-          key: keys[index]?.shown ?? entry.key,
-          value: toQuantity(entry.value),
-          proof: entry.proof.map(toHex),
-        })),
-      }
     }),
   }
 }

@@ -1,170 +1,132 @@
-import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import type { CallResult, TraceStep } from '../chain/types.ts'
-import { serverError } from './blockLookup.ts'
-import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
-import { withEvmTimeout } from './evmTimeout.ts'
-import { hash, type JsonObject, maybe, method, type Param, readObject } from './params.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import type { ReadableChain, TransactionTracer } from '../chain/types.ts'
+import type { Patience } from '../evm/patience.ts'
+import { CallTracer } from '../tracing/callTracer.ts'
+import { PrestateTracer } from '../tracing/prestateTracer.ts'
+import { StructLogger } from '../tracing/structLogger.ts'
+import { findHeader, requireHeader, serverError } from './blockLookup.ts'
+import { blockOverrides, callArguments, limitCall, stateOverrides } from './callArguments.ts'
+import type { MethodTable, RpcOptions } from './context.ts'
+import type { Pace } from './pace.ts'
+import {
+  type BlockSelector,
+  blockNumber,
+  blockSelector,
+  hash,
+  type JsonObject,
+  maybe,
+  method,
+  type Param,
+  readObject,
+} from './params.ts'
 
-/** Steps that one trace may have; each takes up to a kilobyte of answer for every 15 stack words. */
-const MAX_STEPS = 100_000
-/** Words of stack, memory and storage that all steps of one trace may show: a thousand a step would fill the heap. */
-const MAX_WORDS = 2_000_000
-
-interface TraceOptions {
-  showStack: boolean
-  showStorage: boolean
-  showMemory: boolean
-  /** Characters of answer after which no more steps are shown; they are run all the same. */
-  limit: number | undefined
+/** geth's TraceConfig. */
+const tracers: Param<() => TransactionTracer> = {
+  parse: (value) => readTracer(readObject(value, 'trace options')),
+  fallback: () => readTracer({}),
 }
 
-/** geth's TraceConfig of the struct logger. */
-const traceOptions: Param<TraceOptions> = {
-  parse: (value) => readOptions(readObject(value, 'trace options')),
-  fallback: () => readOptions({}),
+/** geth's TraceCallConfig. */
+const callTracers: Param<{
+  tracer: () => TransactionTracer
+  overrides: ReturnType<typeof stateOverrides.parse>
+  block: ReturnType<typeof blockOverrides.parse>
+}> = {
+  parse(value) {
+    const json = readObject(value, 'trace options')
+    return {
+      tracer: readTracer(json),
+      overrides: maybe(json.stateOverrides, stateOverrides.parse),
+      block: maybe(json.blockOverrides, blockOverrides.parse),
+    }
+  },
+  fallback: () => ({ tracer: readTracer({}), overrides: undefined, block: undefined }),
 }
 
-/** debug_trace*: every opcode of a mined transaction, in the form of geth's struct logger. */
+/** debug_trace*: what transactions do, opcode by opcode, call by call, or by what they change. */
 export function createTraceMethods(
-  { chain }: Pick<RpcModules, 'chain'>,
-  { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
+  chain: ReadableChain,
+  { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
+  pace: Pace,
 ): MethodTable {
+  const traceBlock = async (header: BlockHeader, tracer: () => TransactionTracer, client: Patience) => {
+    if (header.number === 0) throw serverError('genesis is not traceable')
+    const block = await chain.blockByHash(header.hash)
+    const all = { from: 0, to: Number.POSITIVE_INFINITY }
+    const results = await chain.traceBlock(header.hash, all, tracer, client)
+    return results.map((result, index) => ({ txHash: block?.transactions[index]?.hash, result }))
+  }
   return {
-    debug_traceTransaction: method([hash, traceOptions], async ([wanted, options], { signal }) => {
-      const logger = new StructLogger(options)
-      const result = await withEvmTimeout(signal, evmTimeoutMs, (client) =>
-        chain.traceTransaction(wanted, (step) => logger.add(step), {
-          // One more than is shown: it tells what an SLOAD read, and that there are more. A step has 50 characters at least.
-          maxSteps: Math.min(MAX_STEPS, Math.ceil((options.limit ?? Number.POSITIVE_INFINITY) / 50) + 1) + 1,
-          withoutMemory: !options.showMemory,
-          client,
-        }),
-      )
-      if (result === undefined) throw serverError('transaction not found')
-      return {
-        gas: Number(result.gasUsed),
-        failed: result.failure !== undefined,
-        returnValue: toHex(result.returnData),
-        structLogs: logger.finish(result.failure),
-      }
+    debug_traceTransaction: method([hash, tracers], async ([wanted, tracer], { signal }) => {
+      const located = await chain.transactionByHash(wanted)
+      if (located === undefined) throw serverError('transaction not found')
+      const only = { from: located.index, to: located.index + 1 }
+      const [result] = await chain.traceBlock(located.block.hash, only, tracer, pace.patience(signal))
+      return result
     }),
+    debug_traceBlockByNumber: method([blockNumber, tracers], async ([selector, tracer], { signal }) => {
+      const header = await findHeader(chain, selector)
+      if (header === undefined) throw serverError(`block ${nameOf(selector)} not found`)
+      return traceBlock(header, tracer, pace.patience(signal))
+    }),
+    debug_traceBlockByHash: method([hash, tracers], async ([wanted, tracer], { signal }) => {
+      const header = await chain.headerByHash(wanted)
+      if (header === undefined) throw serverError(`block ${wanted} not found`)
+      return traceBlock(header, tracer, pace.patience(signal))
+    }),
+    debug_traceCall: method(
+      [callArguments, blockSelector, callTracers],
+      async ([args, selector, { tracer, overrides, block }], { signal }) => {
+        const { hash: blockHash } = await requireHeader(chain, selector)
+        const request = limitCall(args, chain.config.chainId, callGasCap)
+        return chain.traceCall(request, { blockHash, overrides, block }, tracer(), pace.patience(signal))
+      },
+    ),
   }
 }
 
-type StructLog = Record<string, number | string | string[] | Record<string, string>>
+function nameOf(selector: BlockSelector): string {
+  return selector.kind === 'number' ? `#${selector.number}` : selector.kind
+}
 
-/** Collects steps. The value that SLOAD reads shows only on the stack of the step after it. */
-class StructLogger {
-  private readonly options: TraceOptions
-  private readonly logs: StructLog[] = []
-  /** Slots that each contract has touched so far. */
-  private readonly storages = new Map<Hex, Record<string, string>>()
-  private isComplete = true
-  private words = 0
-  /** Of the steps shown, where there is a limit. */
-  private characters = 0
-  private loading: { log: StructLog; slot: string; address: Hex; depth: number } | undefined
-
-  constructor(options: TraceOptions) {
-    this.options = options
-  }
-
-  add(step: TraceStep): void {
-    this.settleLoad(step)
-    const { limit, showStack, showMemory } = this.options
-    const last = this.logs.at(-1)
-    if (limit !== undefined && last !== undefined && this.isComplete) this.characters += JSON.stringify(last).length
-    if (limit !== undefined && this.characters > limit) {
-      this.isComplete = false
-      return
+function readTracer(json: JsonObject): () => TransactionTracer {
+  const config = maybe(json.tracerConfig, (value) => readObject(value, 'tracerConfig')) ?? {}
+  const flag = (from: JsonObject, name: string) => from[name] === true
+  switch (json.tracer ?? '') {
+    case '': {
+      const limit = maybe(json.limit, readLimit)
+      const options = {
+        showStack: !flag(json, 'disableStack'),
+        showStorage: !flag(json, 'disableStorage'),
+        showMemory: flag(json, 'enableMemory'),
+        limit: limit === 0 ? undefined : limit,
+      }
+      return () => new StructLogger(options)
     }
-    if (this.logs.length >= MAX_STEPS) {
-      throw serverError(`the trace has more than ${MAX_STEPS} steps: ask for fewer with "limit"`)
+    case 'callTracer': {
+      const options = { withLog: flag(config, 'withLog'), onlyTopCall: flag(config, 'onlyTopCall') }
+      return () => new CallTracer(options)
     }
-    if (showStack) this.countWords(step.stack.length)
-    if (showMemory) this.countWords(step.memory.length / 32)
-    const log: StructLog = {
-      pc: step.pc,
-      op: step.opcode,
-      gas: Number(step.gas),
-      gasCost: Number(step.gasCost),
-      depth: step.depth,
+    case 'prestateTracer': {
+      const options = {
+        diffMode: flag(config, 'diffMode'),
+        disableCode: flag(config, 'disableCode'),
+        disableStorage: flag(config, 'disableStorage'),
+        includeEmpty: flag(config, 'includeEmpty'),
+      }
+      if (options.diffMode && options.includeEmpty) throw serverError('cannot use diffMode with includeEmpty')
+      return () => new PrestateTracer(options)
     }
-    if (step.refund !== 0n) log.refund = Number(step.refund)
-    if (showStack) log.stack = step.stack.map(toQuantity)
-    if (showMemory && step.memory.length > 0) log.memory = words(step.memory)
-    this.addStorage(step, log)
-    this.logs.push(log)
-  }
-
-  private countWords(count: number): void {
-    this.words += count
-    if (this.words > MAX_WORDS) {
-      throw serverError(
-        `the trace shows more than ${MAX_WORDS} words of stack, memory and storage: ask for fewer steps with "limit"`,
+    default:
+      throw new TypeError(
+        `tracer ${JSON.stringify(json.tracer)} is not supported: callTracer and prestateTracer are, and none for struct logs`,
       )
-    }
-  }
-
-  /** geth names at a step what kept it from being taken; inner calls that failed do not tell their reason here. */
-  finish(failure: CallResult['failure']): StructLog[] {
-    const last = this.logs.at(-1)
-    const isBefore = failure !== undefined && /^(out of gas|stack )/.test(failure.message)
-    if (isBefore && last?.depth === 1 && this.isComplete) last.error = failure.message
-    return this.logs
-  }
-
-  private addStorage({ opcode, stack, address, depth }: TraceStep, log: StructLog): void {
-    const slot = stack.at(-1)
-    if (!this.options.showStorage || slot === undefined) return
-    if (opcode === 'SLOAD') {
-      this.loading = { log, slot: word(slot), address, depth }
-    } else if (opcode === 'SSTORE') {
-      const value = stack.at(-2)
-      if (value !== undefined) log.storage = this.remember(address, word(slot), word(value))
-    }
-  }
-
-  private settleLoad({ depth, stack }: TraceStep): void {
-    const { loading } = this
-    this.loading = undefined
-    const value = stack.at(-1)
-    if (loading === undefined || value === undefined || depth !== loading.depth) return
-    loading.log.storage = this.remember(loading.address, loading.slot, word(value))
-  }
-
-  private remember(address: Hex, slot: string, value: string): Record<string, string> {
-    const storage = { ...this.storages.get(address), [slot]: value }
-    this.storages.set(address, storage)
-    this.countWords(Object.keys(storage).length)
-    return storage
   }
 }
 
-function readOptions(json: JsonObject): TraceOptions {
-  if (json.tracer !== undefined && json.tracer !== null && json.tracer !== '') {
-    throw new TypeError(`tracer ${JSON.stringify(json.tracer)} is not supported: only struct logs are`)
+function readLimit(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new TypeError('limit: expected a whole number')
   }
-  const flag = (name: string) => json[name] === true
-  const limit = maybe(json.limit, (value) => {
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-      throw new TypeError('limit: expected a whole number')
-    }
-    return value
-  })
-  return {
-    showStack: !flag('disableStack'),
-    showStorage: !flag('disableStorage'),
-    showMemory: flag('enableMemory'),
-    limit: limit === 0 ? undefined : limit,
-  }
-}
-
-function word(value: bigint): string {
-  return value.toString(16).padStart(64, '0')
-}
-
-function words(memory: Uint8Array): string[] {
-  const text = toHex(memory).slice(2)
-  return Array.from({ length: Math.floor(text.length / 64) }, (_, index) => text.slice(index * 64, index * 64 + 64))
+  return value
 }

@@ -1,15 +1,15 @@
 import { describeError } from '../../lib/errors.ts'
-import { toHex } from '../../lib/hex.ts'
+import { toHex, toQuantity } from '../../lib/hex.ts'
+import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
-import type { SignedTransaction } from '../chain/block.ts'
+import type { SignedTransaction, TransactionCondition } from '../chain/block.ts'
 import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
 import { TxPoolError } from '../txPool/index.ts'
 import { TX_MAX_BYTES } from '../txPool/options.ts'
 import { serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules, RpcOptions } from './context.ts'
-import { formatReceipt } from './formatReceipt.ts'
 import { formatTransaction } from './formatTransaction.ts'
 import * as param from './params.ts'
 import { method } from './params.ts'
@@ -17,31 +17,27 @@ import { method } from './params.ts'
 type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger'>
 type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotected'>
 
-/** eth_ methods that read and send transactions. */
-export function createTransactionMethods(modules: Modules, options: Options): MethodTable {
+/** eth_ methods that send transactions and read waiting ones; `mined` are those that read blocks. */
+export function createTransactionMethods(modules: Modules, options: Options, mined: MethodTable): MethodTable {
   const { chain, pool } = modules
+  /** What is in no block may be in the pool. */
+  const pooled = (
+    ofBlocks: RpcHandler | undefined,
+    absent: null | '0x',
+    show: (waiting: SignedTransaction) => unknown,
+  ) =>
+    method([param.hash], ([hash], context) => {
+      if (chain.headerOfTransaction(hash) !== undefined) return ofBlocks?.([hash], context)
+      const waiting = pool.get(hash)
+      return waiting === undefined ? absent : show(waiting)
+    })
   const decoding = new SerialLock()
   return {
-    eth_getTransactionByHash: method([param.hash], async ([hash]) => {
-      const located = await chain.transactionByHash(hash)
-      if (located === undefined) {
-        const waiting = pool.get(hash)
-        return waiting === undefined ? null : formatTransaction(waiting, undefined)
-      }
-      const { transaction, block: header, index } = located
-      const receipt = transaction.type === 0x7e ? (await chain.receipts(header.hash))?.[index] : undefined
-      return formatTransaction(transaction, { header, index, receipt })
-    }),
-    eth_getTransactionReceipt: method([param.hash], async ([hash]) => {
-      const located = await chain.transactionByHash(hash)
-      const receipt = located && (await chain.receipts(located.block.hash))?.[located.index]
-      if (located === undefined || receipt === undefined) return null
-      return formatReceipt(receipt, located.block.timestamp)
-    }),
-    eth_getRawTransactionByHash: method([param.hash], async ([hash]) => {
-      const transaction = (await chain.transactionByHash(hash))?.transaction ?? pool.get(hash)
-      return transaction === undefined ? '0x' : toHex(transaction.raw)
-    }),
+    eth_getTransactionByHash: pooled(mined.eth_getTransactionByHash, null, (waiting) =>
+      formatTransaction(waiting, undefined),
+    ),
+    eth_getRawTransactionByHash: pooled(mined.eth_getRawTransactionByHash, '0x', ({ raw }) => toHex(raw)),
+    debug_getRawTransaction: pooled(mined.debug_getRawTransaction, '0x', ({ raw }) => toHex(raw)),
     eth_sendRawTransaction: method([param.data], async ([raw]) => {
       // Recovering the senders of a whole batch at one go would hold the event loop.
       const transaction = await decoding.run(async () => {
@@ -56,7 +52,7 @@ export function createTransactionMethods(modules: Modules, options: Options): Me
   }
 }
 
-async function send(modules: Modules, options: Options, transaction: SignedTransaction): Promise<string> {
+export async function send(modules: Modules, options: Options, transaction: SignedTransaction): Promise<string> {
   const { pool, sequencer, logger } = modules
   checkFee(transaction, options.txFeeCapWei)
   if (transaction.chainId === undefined && !options.allowUnprotected) {
@@ -66,7 +62,7 @@ async function send(modules: Modules, options: Options, transaction: SignedTrans
   if (sequencer === undefined) {
     await pool.add(transaction)
   } else {
-    await forward(sequencer, transaction.raw)
+    await forward(sequencer, transaction)
     if (options.admitToPool) {
       await pool.add(transaction).catch((error: unknown) => {
         logger.debug('Sequencer took a transaction that the local pool refused', { hash, err: describeError(error) })
@@ -77,7 +73,7 @@ async function send(modules: Modules, options: Options, transaction: SignedTrans
   return hash
 }
 
-function readTransaction(raw: Uint8Array): SignedTransaction {
+export function readTransaction(raw: Uint8Array): SignedTransaction {
   const type = raw[0]
   if (type === undefined || raw.length === 1) throw serverError('typed transaction too short')
   // Blob transactions and deposits come from nobody but L1; legacy ones begin with an RLP list.
@@ -92,6 +88,17 @@ function readTransaction(raw: Uint8Array): SignedTransaction {
   }
 }
 
+function formatCondition({ knownAccounts, blocks, timestamps }: TransactionCondition): object {
+  const show = (value: number | undefined) => (value === undefined ? undefined : toQuantity(value))
+  return {
+    knownAccounts,
+    blockNumberMin: show(blocks.min),
+    blockNumberMax: show(blocks.max),
+    timestampMin: show(timestamps.min),
+    timestampMax: show(timestamps.max),
+  }
+}
+
 function checkFee({ maxFeePerGas, gasLimit }: SignedTransaction, capWei: bigint): void {
   const feeWei = maxFeePerGas * gasLimit
   if (capWei === 0n || feeWei <= capWei) return
@@ -100,9 +107,13 @@ function checkFee({ maxFeePerGas, gasLimit }: SignedTransaction, capWei: bigint)
 }
 
 /** The sequencer's answer is the answer: its errors reach the wallet as they are. */
-async function forward(sequencer: NonNullable<Modules['sequencer']>, raw: Uint8Array): Promise<void> {
+async function forward(
+  sequencer: NonNullable<Modules['sequencer']>,
+  { raw, condition }: SignedTransaction,
+): Promise<void> {
   try {
-    await sequencer.request('eth_sendRawTransaction', [toHex(raw)])
+    if (condition === undefined) await sequencer.request('eth_sendRawTransaction', [toHex(raw)])
+    else await sequencer.request('eth_sendRawTransactionConditional', [toHex(raw), formatCondition(condition)])
   } catch (error) {
     if (error instanceof JsonRpcError) throw error
     throw serverError(`failed to forward tx to sequencer, please try again. Error message: '${describeError(error)}'`)

@@ -5,19 +5,33 @@ import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 import { type AccountRecord, decodeAccount } from './account.ts'
 import { EMPTY_TRIE_ROOT, type NodeReader, openTrie, Trie } from './trie.ts'
+import type { TrieNode } from './trieNode.ts'
 
 /** Where encoded trie nodes and code come from. Synchronous, because the state is read in the middle of opcodes. */
 export interface StateStore {
-  node(hash: Uint8Array): Uint8Array | undefined
+  /** By its hash; `owner` is the hash of the account's address for nodes of its storage. */
+  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined
   code(hash: Uint8Array): Uint8Array | undefined
+}
+
+/**
+ * The key that a node is stored under: its hash, in storage tries XORed with the hash of the account's address. So no two
+ * accounts share a node, and one that left a trie can be deleted. (Within one trie no two do: their paths differ.)
+ */
+export function nodeKey(hash: Uint8Array, owner?: Uint8Array): Uint8Array {
+  if (owner === undefined) return hash
+  const key = new Uint8Array(32)
+  for (let index = 0; index < 32; index++) key[index] = (hash[index] ?? 0) ^ (owner[index] ?? 0)
+  return key
 }
 
 /** The part that a WorldState uses. */
 export interface StateSource {
-  openTrie(root: Uint8Array): Trie
+  /** Without `owner` the trie of the accounts, else the storage of the account with this address. */
+  openTrie(root: Uint8Array, owner?: Hex): Trie
   readAccount(trie: Trie, address: Hex): AccountRecord | undefined
   /** Without leading zeros; empty = zero. */
-  readSlot(storageRoot: Uint8Array, slot: Hex): Uint8Array
+  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex): Uint8Array
   code(hash: Hex): Uint8Array
   /** keccak256 of the bytes of an address or slot. */
   hashKey(key: Hex): Uint8Array
@@ -45,16 +59,17 @@ const MEBIBYTE = 1024 * 1024
 const NODE_MEMORY = 10
 /** The same of code, whose jump destinations and pushed words are kept beside it (`programOf`): 12 to 14. */
 const CODE_MEMORY = 14
-const MAX_RETAINED_ROOTS = 4096
+/** Those of a hundred blocks or two: each holds what is no part of later ones, too. */
+const MAX_RETAINED_ROOTS = 1024
 const MAX_HASHED_KEYS = 100_000
 
 /** Opens tries over a store, and keeps decoded nodes, code and key hashes in memory within limits. */
-export class StateDatabase implements StateSource, NodeReader {
+export class StateDatabase implements StateSource {
   private readonly store: StateStore
   private readonly maxNodeBytes: number
   private readonly maxCodeBytes: number
   /** Roots of recently used tries; their nodes share structure with each other. */
-  private readonly roots = new Map<Hex, Trie>()
+  private readonly roots = new Map<Hex, TrieNode | null>()
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
   private nodeBytes = 0
@@ -66,40 +81,46 @@ export class StateDatabase implements StateSource, NodeReader {
     this.maxCodeBytes = options.maxCodeBytes ?? 64 * MEBIBYTE
   }
 
-  node(hash: Uint8Array): Uint8Array {
-    const encoding = this.store.node(hash)
-    if (encoding === undefined) throw new MissingNodeError('trie node', toHex(hash))
-    this.countNodes(encoding.length)
-    return encoding
-  }
-
   hasRoot(root: Hex): boolean {
     return root === EMPTY_TRIE_ROOT || this.store.node(fromHex(root)) !== undefined
   }
 
-  openTrie(root: Uint8Array): Trie {
-    return new Trie(this, this.sharedTrie(root).rootNode())
+  openTrie(root: Uint8Array, owner?: Hex): Trie {
+    const reader = this.readerOf(owner)
+    const key = toHex(root)
+    const known = this.roots.get(key)
+    if (known !== undefined) {
+      this.keepRoot(key, known)
+      return new Trie(reader, known)
+    }
+    const trie = openTrie(reader, root)
+    // Loaded now, so that all who open it share what is loaded below.
+    trie.readRoot()
+    this.keepRoot(key, trie.rootNode())
+    return trie
   }
 
   /** Makes a committed trie known, so that later ones share its nodes in memory. */
   retain(trie: Trie, root: Hex, newEncodingBytes: number): void {
     this.countNodes(newEncodingBytes)
-    this.keepRoot(root, new Trie(this, trie.rootNode()))
+    this.keepRoot(root, trie.rootNode())
   }
 
-  /** For reading only. */
-  private sharedTrie(root: Uint8Array): Trie {
-    const key = toHex(root)
-    const known = this.roots.get(key)
-    if (known !== undefined) return known
-    const trie = openTrie(this, root)
-    this.keepRoot(key, trie)
-    return trie
+  private readerOf(owner: Hex | undefined): NodeReader {
+    const ownerHash = owner === undefined ? undefined : this.hashKey(owner)
+    return {
+      node: (hash) => {
+        const encoding = this.store.node(hash, ownerHash)
+        if (encoding === undefined) throw new MissingNodeError('trie node', toHex(hash))
+        this.countNodes(encoding.length)
+        return encoding
+      },
+    }
   }
 
-  private keepRoot(root: Hex, trie: Trie): void {
+  private keepRoot(root: Hex, node: TrieNode | null): void {
     this.roots.delete(root)
-    this.roots.set(root, trie)
+    this.roots.set(root, node)
     if (this.roots.size <= MAX_RETAINED_ROOTS) return
     for (const oldest of this.roots.keys()) {
       this.roots.delete(oldest)
@@ -119,8 +140,8 @@ export class StateDatabase implements StateSource, NodeReader {
     return encoding === undefined ? undefined : decodeAccount(encoding)
   }
 
-  readSlot(storageRoot: Uint8Array, slot: Hex): Uint8Array {
-    const encoding = this.sharedTrie(storageRoot).get(this.hashKey(slot))
+  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex): Uint8Array {
+    const encoding = this.openTrie(storageRoot, address).get(this.hashKey(slot))
     if (encoding === undefined) return EMPTY_BYTES
     const item = readRlpHeader(encoding, 0)
     return encoding.subarray(item.start, item.end)

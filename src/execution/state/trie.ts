@@ -1,4 +1,4 @@
-import { concatBytes, equalBytes } from '../../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import {
@@ -32,6 +32,8 @@ export type NodeSink = (hash: Uint8Array, encoding: Uint8Array) => void
 export class Trie {
   private readonly reader: NodeReader
   private root: TrieNode | null
+  /** Hashes of nodes that were part of the trie when it was opened, and are so no longer. */
+  private replaced: Uint8Array[] = []
 
   constructor(reader: NodeReader, root: TrieNode | null) {
     this.reader = reader
@@ -41,6 +43,11 @@ export class Trie {
   /** The root node, to be shared with another Trie; hashed only after `commit`. */
   rootNode(): TrieNode | null {
     return this.root
+  }
+
+  /** Reads the root node, if that was not done yet. */
+  readRoot(): void {
+    this.loadedRoot()
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -65,6 +72,31 @@ export class Trie {
 
   delete(key: Uint8Array): void {
     this.root = this.remove(this.loadedRoot(), toNibbles(key), 0)
+  }
+
+  /** Hashes of nodes that left the trie since it was opened or since this was called last. */
+  takeReplaced(): Uint8Array[] {
+    const { replaced } = this
+    this.replaced = []
+    return replaced
+  }
+
+  /**
+   * Tells of each node that has a hash of its own, with its nibbles: those on the way, and a leaf's or an extension's
+   * own. Reads the whole trie, which must be committed.
+   */
+  forEachNode(tell: (hash: Uint8Array, node: LoadedNode, nibbles: Uint8Array) => void): void {
+    const visit = (node: LoadedNode | null, above: Uint8Array): void => {
+      if (node === null) return
+      const nibbles = node.kind === 'branch' ? above : concatBytes(above, node.key)
+      if (node.ref?.length === 32) tell(node.ref, node, nibbles)
+      if (node.kind === 'extension') visit(this.onlyChild(node), nibbles)
+      if (node.kind !== 'branch') return
+      for (let index = 0; index < 16; index++) {
+        visit(this.childAt(node, index), concatBytes(nibbles, Uint8Array.of(index)))
+      }
+    }
+    visit(this.loadedRoot(), EMPTY_BYTES)
   }
 
   /** Hashes what changed, bottom up, giving each new node to `sink`. Returns the root hash. */
@@ -145,6 +177,18 @@ export class Trie {
     return loaded
   }
 
+  private noteReplaced(node: LoadedNode): void {
+    // Shorter ones stand inside of their parents.
+    if (node.ref?.length === 32) this.replaced.push(node.ref)
+  }
+
+  private withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
+    this.noteReplaced(node)
+    const target = node.ref === null ? node : new BranchNode(node.children.slice())
+    target.children[index] = child
+    return target
+  }
+
   private insert(node: LoadedNode | null, key: Uint8Array, depth: number, value: Uint8Array): LoadedNode {
     if (node === null) return new LeafNode(key.subarray(depth), value)
     if (node.kind === 'branch') {
@@ -153,19 +197,22 @@ export class Trie {
       const next = this.insert(child, key, depth + 1, value)
       // The same object: either nothing changed, or it was dirty before and so was this node.
       if (next === child) return node
-      return withChild(node, index, next)
+      return this.withChild(node, index, next)
     }
     const shared = sharedPrefix(key, depth, node.key)
     if (shared === node.key.length) {
       if (node.kind === 'leaf') {
         if (equalBytes(node.value, value)) return node
+        this.noteReplaced(node)
         return new LeafNode(node.key, value)
       }
       const child = this.onlyChild(node)
       const next = this.insert(child, key, depth + shared, value)
       if (next === child) return node
+      this.noteReplaced(node)
       return new ExtensionNode(node.key, next)
     }
+    this.noteReplaced(node)
     const branch = new BranchNode(new Array<TrieNode | null>(16).fill(null))
     branch.children[node.key[shared] ?? 0] = shorten(node, shared + 1)
     branch.children[key[depth + shared] ?? 0] = new LeafNode(key.subarray(depth + shared + 1), value)
@@ -174,12 +221,17 @@ export class Trie {
 
   private remove(node: LoadedNode | null, key: Uint8Array, depth: number): LoadedNode | null {
     if (node === null) return null
-    if (node.kind === 'leaf') return endsWith(key, depth, node.key) ? null : node
+    if (node.kind === 'leaf') {
+      if (!endsWith(key, depth, node.key)) return node
+      this.noteReplaced(node)
+      return null
+    }
     if (node.kind === 'extension') {
       if (!matchesAt(key, depth, node.key)) return node
       const child = this.onlyChild(node)
       const next = this.remove(child, key, depth + node.key.length)
       if (next === child) return node
+      this.noteReplaced(node)
       // A branch below an extension keeps at least one child.
       return next === null ? null : this.prefix(node.key, next)
     }
@@ -187,34 +239,30 @@ export class Trie {
     const child = this.childAt(node, index)
     const next = this.remove(child, key, depth + 1)
     if (next === child) return node
-    if (next !== null) return withChild(node, index, next)
+    if (next !== null) return this.withChild(node, index, next)
     let last = -1
     for (let i = 0; i < 16; i++) {
       if (i === index || (node.children[i] ?? null) === null) continue
-      if (last !== -1) return withChild(node, index, null)
+      if (last !== -1) return this.withChild(node, index, null)
       last = i
     }
+    this.noteReplaced(node)
     const only = last === -1 ? null : this.childAt(node, last)
     return only === null ? null : this.prefix(Uint8Array.of(last), only)
   }
 
   /** The node with nibbles put in front of its path; leaves and extensions absorb them. */
   private prefix(nibbles: Uint8Array, node: LoadedNode): LoadedNode {
+    if (node.kind === 'branch') return new ExtensionNode(nibbles, node)
+    this.noteReplaced(node)
     if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
-    if (node.kind === 'extension') return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
-    return new ExtensionNode(nibbles, node)
+    return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
   }
 }
 
 /** Opens the trie with that root; nothing is read yet. */
 export function openTrie(reader: NodeReader, root: Uint8Array): Trie {
   return new Trie(reader, toHex(root) === EMPTY_TRIE_ROOT ? null : new HashNode(root))
-}
-
-function withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
-  const target = node.ref === null ? node : new BranchNode(node.children.slice())
-  target.children[index] = child
-  return target
 }
 
 /** The node without the first `count` nibbles of its path. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
-import { MissingNodeError, StateDatabase, type StateStore } from './stateDatabase.ts'
+import { MissingNodeError, nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
 import { type StateChanges, WorldState } from './worldState.ts'
 
@@ -13,8 +13,8 @@ class MemoryStore implements StateStore {
   readonly nodes = new Map<Hex, Uint8Array>()
   readonly codes = new Map<Hex, Uint8Array>()
 
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.nodes.get(toHex(hash))
+  node(hash: Uint8Array, owner?: Uint8Array): Uint8Array | undefined {
+    return this.nodes.get(toHex(nodeKey(hash, owner)))
   }
 
   code(hash: Uint8Array): Uint8Array | undefined {
@@ -22,7 +22,7 @@ class MemoryStore implements StateStore {
   }
 
   write(changes: StateChanges): void {
-    for (const { hash, encoding } of changes.nodes) this.nodes.set(toHex(hash), encoding)
+    for (const { key, encoding } of changes.nodes) this.nodes.set(toHex(key), encoding)
     for (const { hash, code } of changes.codes) this.codes.set(toHex(hash), code)
   }
 }
@@ -110,6 +110,19 @@ async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> 
   return toHex(await manager.getStateRoot())
 }
 
+/** Of all nodes below the root, in the tries of accounts and storage. */
+function keysOfState(database: StateDatabase, root: Hex): Set<Hex> {
+  const keys = new Set<Hex>()
+  database.openTrie(fromHex(root)).forEachNode((hash) => keys.add(toHex(nodeKey(hash))))
+  const world = new WorldState(database, root)
+  for (let index = 0; index < 5; index++) {
+    const owner = address(index)
+    const trie = database.openTrie(fromHex(world.storageRoot(owner)), owner)
+    trie.forEachNode((hash) => keys.add(toHex(nodeKey(hash, database.hashKey(owner)))))
+  }
+  return keys
+}
+
 function apply(world: WorldState, model: Model, step: Action): void {
   switch (step.kind) {
     case 'balance':
@@ -181,6 +194,7 @@ describe('WorldState', () => {
         const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
         const database = new StateDatabase({ store }, options)
         const model = new Model()
+        const lives = new Map<Hex, number>()
         let world = new WorldState(database, EMPTY_TRIE_ROOT)
         for (const step of [...steps, { kind: 'block' as const }]) {
           apply(world, model, step)
@@ -189,6 +203,11 @@ describe('WorldState', () => {
           world.endTransaction()
           const changes = world.commit()
           store.write(changes)
+          for (const { key } of changes.nodes) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) + 1)
+          for (const key of changes.replaced) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) - 1)
+          // What was added and not replaced is the state: no more, no less.
+          const living = [...lives].filter(([, count]) => count !== 0)
+          expect(new Map(living)).toEqual(new Map([...keysOfState(database, changes.root)].map((key) => [key, 1])))
           expect(changes.root).toBe(await referenceRoot(model.accounts))
           world = new WorldState(database, changes.root)
           expectSame(world, model)
@@ -235,9 +254,9 @@ describe('WorldState', () => {
   })
 
   it('names the node that is missing', () => {
-    const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), `0x${'ab'.repeat(32)}`)
-    expect(() => world.balance(address(0))).toThrow(MissingNodeError)
-    expect(() => world.balance(address(0))).toThrow('0xabab')
+    const open = () => new WorldState(new StateDatabase({ store: new MemoryStore() }), `0x${'ab'.repeat(32)}`)
+    expect(open).toThrow(MissingNodeError)
+    expect(open).toThrow('0xabab')
   })
 
   it('refuses to end a transaction with open checkpoints', () => {

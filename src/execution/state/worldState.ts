@@ -2,13 +2,16 @@ import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
-import type { StateSource } from './stateDatabase.ts'
-import type { NodeSink, Trie } from './trie.ts'
+import { nodeKey, type StateSource } from './stateDatabase.ts'
+import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
 
 /** What a commit adds to the database. */
 export interface StateChanges {
   root: Hex
-  nodes: { hash: Uint8Array; encoding: Uint8Array }[]
+  /** By `nodeKey`. */
+  nodes: { key: Uint8Array; encoding: Uint8Array }[]
+  /** Keys of nodes that were part of the state before, and are so no longer. */
+  replaced: Uint8Array[]
   codes: { hash: Uint8Array; code: Uint8Array }[]
 }
 
@@ -33,8 +36,12 @@ export class WorldState {
   private readonly source: StateSource
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
+  /** As they are in the trie. */
+  private readonly committed = new Map<Hex, AccountRecord | undefined>()
   private readonly storages = new Map<Hex, AccountStorage>()
   private readonly dirtyAccounts = new Set<Hex>()
+  /** By the hash in an account's record, which its changed forms share. */
+  private readonly codes = new WeakMap<Uint8Array, Uint8Array>()
   private readonly newCodes = new Map<Hex, Uint8Array>()
   private readonly originals = new Map<Hex, Map<Hex, Uint8Array>>()
   private journal: JournalEntry[] = []
@@ -50,6 +57,7 @@ export class WorldState {
     if (this.accounts.has(address)) return this.accounts.get(address)
     const record = this.source.readAccount(this.trie, address)
     this.accounts.set(address, record)
+    this.committed.set(address, record)
     return record
   }
 
@@ -89,9 +97,14 @@ export class WorldState {
   }
 
   private codeByHash(hash: Uint8Array): Uint8Array {
-    if (hash === EMPTY_CODE_HASH || equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
-    const key = toHex(hash)
-    return this.newCodes.get(key) ?? this.source.code(key)
+    if (hash === EMPTY_CODE_HASH) return EMPTY_BYTES
+    let code = this.codes.get(hash)
+    if (code === undefined) {
+      const key = toHex(hash)
+      code = equalBytes(hash, EMPTY_CODE_HASH) ? EMPTY_BYTES : (this.newCodes.get(key) ?? this.source.code(key))
+      this.codes.set(hash, code)
+    }
+    return code
   }
 
   /** Value without leading zeros; empty = zero. `slot` is 32 bytes. */
@@ -99,7 +112,7 @@ export class WorldState {
     const storage = this.storageOf(address)
     const known = storage.slots.get(slot)
     if (known !== undefined) return known
-    const value = this.source.readSlot(storage.baseRoot, slot)
+    const value = this.source.readSlot(address, storage.baseRoot, slot)
     storage.slots.set(slot, value)
     return value
   }
@@ -162,6 +175,13 @@ export class WorldState {
     this.journal.length = length
   }
 
+  /** Undoes the transaction under way, wherever it stands. */
+  abandonTransaction(): void {
+    this.checkpoints = [0]
+    this.revertCheckpoint()
+    this.originals.clear()
+  }
+
   /** Ends a transaction: what stands now is what the next one finds as original. Open checkpoints are an error. */
   endTransaction(): void {
     if (this.checkpoints.length > 0) throw new Error('transaction ended with open checkpoints')
@@ -169,22 +189,26 @@ export class WorldState {
     this.journal = []
   }
 
-  /** Drops the account when it is empty (EIP-161). */
-  deleteIfEmpty(address: Hex): void {
-    const record = this.account(address)
-    if (record !== undefined && isEmptyAccount(record)) this.deleteAccount(address)
+  /** Drops the accounts that the transaction under way has put and that are empty (EIP-161). */
+  deleteTouchedEmpty(): void {
+    const { length } = this.journal
+    for (let index = 0; index < length; index++) {
+      const entry = this.journal[index]
+      if (entry?.kind !== 'account') continue
+      const record = this.account(entry.address)
+      if (record !== undefined && isEmptyAccount(record)) this.deleteAccount(entry.address)
+    }
   }
 
   /** Writes all changes into the tries and hashes them. May be called again after further changes. */
   commit(): StateChanges {
-    const nodes: StateChanges['nodes'] = []
-    const sink: NodeSink = (hash, encoding) => nodes.push({ hash, encoding })
-    for (const address of this.dirtyAccounts) this.commitAccount(address, sink)
+    const changes: StateChanges = { root: EMPTY_TRIE_ROOT, nodes: [], replaced: [], codes: [] }
+    for (const address of this.dirtyAccounts) this.commitAccount(address, changes)
     this.dirtyAccounts.clear()
     this.journal = []
-    const codes: StateChanges['codes'] = []
-    for (const [hash, code] of this.newCodes) codes.push({ hash: fromHex(hash), code })
-    return { root: this.commitTrie(this.trie, sink), nodes, codes }
+    for (const [hash, code] of this.newCodes) changes.codes.push({ hash: fromHex(hash), code })
+    changes.root = this.commitTrie(this.trie, undefined, changes)
+    return changes
   }
 
   /** Storage root after `commit`. */
@@ -192,39 +216,47 @@ export class WorldState {
     return toHex(this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT)
   }
 
-  private commitTrie(trie: Trie, sink: NodeSink): Hex {
+  private commitTrie(trie: Trie, owner: Uint8Array | undefined, { nodes, replaced }: StateChanges): Hex {
     let added = 0
     const root = trie.commit((hash, encoding) => {
       added += encoding.length
-      sink(hash, encoding)
+      nodes.push({ key: nodeKey(hash, owner), encoding })
     })
+    for (const hash of trie.takeReplaced()) replaced.push(nodeKey(hash, owner))
     this.source.retain(trie, root, added)
     return root
   }
 
-  private commitAccount(address: Hex, sink: NodeSink): void {
+  private commitAccount(address: Hex, changes: StateChanges): void {
     const key = this.source.hashKey(address)
     let record = this.account(address)
+    const before = this.committed.get(address)?.storageRoot ?? EMPTY_STORAGE_ROOT
+    const storage = this.storages.get(address)
+    const base = record === undefined ? EMPTY_STORAGE_ROOT : (storage?.baseRoot ?? before)
+    if (!equalBytes(base, before)) {
+      // All of the storage is gone.
+      const old = this.source.openTrie(before, address)
+      old.forEachNode((hash) => changes.replaced.push(nodeKey(hash, key)))
+    }
     if (record === undefined) {
       this.storages.delete(address)
       this.trie.delete(key)
-      return
-    }
-    const storage = this.storages.get(address)
-    if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
-      const trie = this.source.openTrie(storage.baseRoot)
-      for (const slot of storage.dirty) {
-        const value = storage.slots.get(slot) ?? EMPTY_BYTES
-        if (value.length === 0) trie.delete(this.source.hashKey(slot))
-        else trie.put(this.source.hashKey(slot), encodeSlotValue(value))
+    } else {
+      if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
+        const trie = this.source.openTrie(storage.baseRoot, address)
+        for (const slot of storage.dirty) {
+          const value = storage.slots.get(slot) ?? EMPTY_BYTES
+          if (value.length === 0) trie.delete(this.source.hashKey(slot))
+          else trie.put(this.source.hashKey(slot), encodeSlotValue(value))
+        }
+        storage.baseRoot = fromHex(this.commitTrie(trie, key, changes))
+        storage.dirty.clear()
+        record = { ...record, storageRoot: storage.baseRoot }
+        this.accounts.set(address, record)
       }
-      const root = this.commitTrie(trie, sink)
-      storage.baseRoot = fromHex(root)
-      storage.dirty.clear()
-      record = { ...record, storageRoot: storage.baseRoot }
-      this.accounts.set(address, record)
+      this.trie.put(key, encodeAccount(record))
     }
-    this.trie.put(key, encodeAccount(record))
+    this.committed.set(address, record)
   }
 
   private storageOf(address: Hex): AccountStorage {

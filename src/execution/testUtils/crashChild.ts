@@ -1,5 +1,7 @@
-// Child process of the crash test: builds, imports and makes head one block after the other, telling each head on
-// standard output once it is set, until it is killed.
+// Child process of the crash tests: builds, imports and makes head one block after the other, telling each head on
+// standard output once it is set, until it is killed. Arguments: data directory, recording, and as JSON: limits of what
+// is kept of states; how far finalized blocks are below the head (0: the genesis); after how many blocks the chain goes
+// over to another branch, which begins three blocks below (0: never).
 import { systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -7,12 +9,23 @@ import { openChain } from '../index.ts'
 import { extendChain } from './extendChain.ts'
 import { loadRecordedRpc } from './recordedRpc.ts'
 
-const [datadir = '', recordingName = ''] = process.argv.slice(2)
-const chain = await openChain(datadir, { logger: silentLogger, clock: systemClock })
+const [datadir = '', recordingName = '', json = '{}'] = process.argv.slice(2)
+const { limits = {}, finalizedBelow = 0, branchEvery = 0 } = JSON.parse(json)
+const chain = await openChain(datadir, { logger: silentLogger, clock: systemClock }, { limits })
 const { rollup } = loadRecordedRpc(recordingName)
 let parent: Hex = chain.head().hash
-for (;;) {
-  parent = await extendChain(chain, rollup, parent, { transfers: 20 })
-  await chain.setForkchoice({ headBlockHash: parent, safeBlockHash: parent, finalizedBlockHash: chain.genesis.hash })
-  process.stdout.write(`${chain.head().number}\n`)
+for (let count = 1; ; count++) {
+  if (branchEvery > 0 && count % branchEvery === 0) {
+    parent = (await chain.headerByNumber(Math.max(chain.head().number - 3, 0)))?.hash ?? parent
+  }
+  parent = await extendChain(chain, rollup, parent, { transfers: 8, salt: BigInt(count) })
+  const number = Math.max(chain.head().number - finalizedBelow, 0)
+  const finalized = finalizedBelow === 0 ? chain.genesis : await chain.headerByNumber(number)
+  const isAbove = (finalized?.number ?? 0) > (chain.finalized()?.number ?? -1)
+  await chain.setForkchoice({
+    headBlockHash: parent,
+    safeBlockHash: parent,
+    finalizedBlockHash: (isAbove ? finalized?.hash : chain.finalized()?.hash) ?? chain.genesis.hash,
+  })
+  process.stdout.write(`${chain.head().number} ${parent}\n`)
 }

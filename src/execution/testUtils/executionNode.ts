@@ -6,6 +6,7 @@ import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../lib/jsonRpc/server.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { createCallService } from '../callProcess/callProcesses.ts'
 import type { Chain } from '../chain/types.ts'
 import { createEngineMethods } from '../engineApi/index.ts'
 import { initChain, openChain } from '../index.ts'
@@ -15,9 +16,14 @@ import { TxPool } from '../txPool/index.ts'
 export const TEST_JWT_SECRET = new Uint8Array(32).fill(7)
 
 export interface ExecutionNode {
+  datadir: string
   chain: Chain
   pool: TxPool
   eth: RpcClient
+  /** Of `eth`. */
+  url: string
+  /** WebSockets with the methods of `eth`. */
+  wsUrl: string
   engine: RpcClient
   /** Errors that nobody meant to throw. */
   unexpected: unknown[]
@@ -27,7 +33,7 @@ export interface ExecutionNode {
 /** An execution client on a fresh data directory, served over real HTTP. */
 export async function startExecutionNode(
   genesis: unknown,
-  options: { sequencer?: RpcModules['sequencer'] } = {},
+  options: { sequencer?: RpcModules['sequencer']; conditionalLookupsPerSecond?: number; evmTimeoutMs?: number } = {},
 ): Promise<ExecutionNode> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-execution-'))
   const opened = new AsyncDisposableStack()
@@ -41,10 +47,15 @@ export async function startExecutionNode(
   opened.defer(() => pool.stop())
   const engineMethods = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
   opened.defer(() => engineMethods.close())
+  const calls = createCallService({ chain, ...modules }, DEFAULT_RPC_OPTIONS)
+  opened.defer(() => calls.close())
   const ethMethods = createEthMethods(
-    { chain, pool, ...modules, sequencer: options.sequencer },
+    { chain, pool, ...modules, calls, sequencer: options.sequencer },
     {
       ...DEFAULT_RPC_OPTIONS,
+      // A busy machine takes seconds to start a process.
+      evmTimeoutMs: options.evmTimeoutMs ?? 60_000,
+      conditionalLookupsPerSecond: options.conditionalLookupsPerSecond,
       clientVersion: 'devium-geth/test',
       networkId: chain.config.chainId,
       datadir,
@@ -57,24 +68,30 @@ export async function startExecutionNode(
       methods: new Map(Object.entries(methods)),
       onUnexpectedError: (_, error) => unexpected.push(error),
     })
-  const serve = async (app: ReturnType<typeof createRpcApp>, jwtSecret?: Uint8Array) => {
-    const server = await serveApp(app, '127.0.0.1', 0, 'test')
-    opened.defer(() => server.close())
-    const client = createRpcClient({ url: server.url, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
+  const open = (url: string, jwtSecret?: Uint8Array) => {
+    const client = createRpcClient({ url, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
     opened.defer(() => client.close())
     return client
   }
+  const ethDispatcher = dispatcher(ethMethods)
+  const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher }), '127.0.0.1', 0, 'test', {
+    webSockets: { dispatcher: ethDispatcher, allowedOrigins: [] },
+  })
+  opened.defer(() => server.close())
+  const authApp = createRpcApp({
+    dispatcher: dispatcher({ ...ethMethods, ...engineMethods.methods }),
+    jwtSecret: TEST_JWT_SECRET,
+  })
+  const auth = await serveApp(authApp, '127.0.0.1', 0, 'test')
+  opened.defer(() => auth.close())
   return {
+    datadir,
     chain,
     pool,
-    eth: await serve(createRpcApp({ dispatcher: dispatcher(ethMethods) })),
-    engine: await serve(
-      createRpcApp({
-        dispatcher: dispatcher({ ...ethMethods, ...engineMethods.methods }),
-        jwtSecret: TEST_JWT_SECRET,
-      }),
-      TEST_JWT_SECRET,
-    ),
+    eth: open(server.url),
+    url: server.url,
+    wsUrl: server.url.replace('http', 'ws'),
+    engine: open(auth.url, TEST_JWT_SECRET),
     unexpected,
     close: () => opened.disposeAsync(),
   }

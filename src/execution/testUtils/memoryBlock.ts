@@ -7,6 +7,7 @@ import type { DepositTransaction } from '../chain/block.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { BlockContext } from '../evm/runMessage.ts'
+import { ReferenceEvm } from '../evm/testUtils/referenceEvm.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import { WorldState } from '../state/worldState.ts'
@@ -16,14 +17,19 @@ export interface MemoryAccount {
   balance?: bigint
   nonce?: bigint
   code?: Hex
-  storage?: Record<number, bigint>
+  /** By slot, in decimal or as 0x-prefixed hex. */
+  storage?: Record<string, bigint>
 }
 
 export interface MemoryBlockOptions {
   /** The latest active fork; default granite. */
   fork?: Fork | 'bedrock'
   accounts?: Record<Hex, MemoryAccount>
+  /** Default 901. */
+  chainId?: bigint
   block?: Partial<Omit<BlockContext, 'rules' | 'chainId'>>
+  /** Runs messages by EthereumJS. */
+  isReference?: boolean
 }
 
 export interface MemoryBlock {
@@ -49,10 +55,16 @@ export const L1_BLOCK_ACCOUNT: MemoryAccount = {
   },
 }
 
-/** A block to execute on a state in memory, on chain 901 with one fork active from the start. */
-export function createMemoryBlock({ fork = 'granite', accounts = {}, block = {} }: MemoryBlockOptions): MemoryBlock {
+/** A block to execute on a state in memory, with one fork active from the start. */
+export function createMemoryBlock({
+  fork = 'granite',
+  accounts = {},
+  chainId = 901n,
+  block = {},
+  isReference = false,
+}: MemoryBlockOptions): MemoryBlock {
   const config: ChainConfig = {
-    chainId: 901n,
+    chainId,
     forks: fork === 'bedrock' ? {} : { [fork]: 0 },
     eip1559Elasticity: 6n,
     eip1559Denominator: 50n,
@@ -80,6 +92,10 @@ export function createMemoryBlock({ fork = 'granite', accounts = {}, block = {} 
     },
     ZERO_HASH,
   )
+  if (isReference) {
+    env.evm = new ReferenceEvm(chainId, env.block.rules)
+    env.evm.bind(world, () => undefined)
+  }
   return { execution: new BlockExecution(env, config), world, config }
 }
 

@@ -9,6 +9,8 @@ export interface PoolEntry {
   addedAtMs: number
   /** Order of arrival: breaks ties between equal tips. */
   sequence: number
+  /** How many came before it, one in place of the other, that no block could take. */
+  freeReplacements: number
 }
 
 export function slotsOf(entry: PoolEntry): number {

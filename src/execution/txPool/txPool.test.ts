@@ -188,13 +188,17 @@ describe('replacement', () => {
     await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow('replacement transaction underpriced')
   })
 
-  it('is refused where no block would take it for long, and let in where one may', async () => {
+  it('is let in however far below the base fee, as by geth, but not without end', async () => {
     chain.baseFee = 10n * GWEI
-    await pool.add(tx(1, { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }))
-    await expect(pool.add(tx(1, { maxFeePerGas: 5n * GWEI - 1n, maxPriorityFeePerGas: 3n }))).rejects.toThrow(
-      'replacement transaction underpriced: fee cap 4999999999, minimum needed 5000000000',
+    const offer = (step: number) =>
+      tx(1, { maxFeePerGas: 2n * 2n ** BigInt(step), maxPriorityFeePerGas: 2n ** BigInt(step) })
+    for (let step = 0; step <= 16; step++) await pool.add(offer(step))
+    await expect(pool.add(offer(17))).rejects.toThrow(
+      'replacement transaction underpriced: replaced 16 times below the base fee',
     )
-    await pool.add(tx(1, { maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: 3n }))
+    // The base fee falls below what is there: from now on a replacement is of one that could have cost its sender.
+    chain.baseFee = 2n ** 17n
+    for (let step = 17; step <= 20; step++) await pool.add(offer(step))
     expect(pool.status().pending).toBe(1)
   })
 

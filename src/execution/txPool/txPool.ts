@@ -1,13 +1,17 @@
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
+import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { Chain, DaSizeLimits, HeadChange, L1FeeSource, StateReader, TxCursor, TxSource } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
+import type { Environment } from '../evm/runMessage.ts'
+import { storageWord } from '../evm/storageWord.ts'
+import { EMPTY_STORAGE_ROOT } from '../state/account.ts'
 import { effectiveTip } from '../tx/decodeTransaction.ts'
+import { blockProblem, stateProblem } from './condition.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
 import { type PoolEntry, SenderQueue, slotsOf } from './senderQueue.ts'
@@ -34,8 +38,11 @@ export interface SenderContent {
 
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
-/** The fee cap of a replacement has to reach this part of the next base fee: it may fall so far in six blocks. */
-const REPLACEMENT_BASE_FEE_DIVISOR = 2n
+/**
+ * How often a transaction may be replaced by ones that the next block could not take: those cost their sender nothing. geth
+ * has no such bound, only that each offers more.
+ */
+const MAX_FREE_REPLACEMENTS = 16
 
 /**
  * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
@@ -51,6 +58,7 @@ export class TxPool implements TxSource {
   private daLimits: DaSizeLimits = {}
   private readonly lock = new SerialLock()
   private waiters = new Set<() => void>()
+  private takeListeners = new Set<(transaction: SignedTransaction) => void>()
   private addListeners = new Set<(transaction: SignedTransaction) => void>()
   /** State and fees of one head, read once. */
   private view: { blockHash: Hex; state: StateReader; fees: L1FeeSource } | undefined
@@ -82,6 +90,23 @@ export class TxPool implements TxSource {
     for (const stop of this.stopped ?? []) stop()
     this.stopped = undefined
     await this.lock.run(async () => {})
+  }
+
+  mayTake(transaction: SignedTransaction, { world, block }: Environment): boolean {
+    const { condition, hash } = transaction
+    if (condition === undefined) return true
+    const view = {
+      storageRoot: (address: Hex) => toHex(world.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT),
+      storage: (address: Hex, slot: Hex) => storageWord(world.storage(address, slot)),
+    }
+    const problem = blockProblem(condition, block) ?? stateProblem(condition, view)
+    if (problem === undefined) return true
+    this.modules.logger.debug('Gave up a transaction whose condition does not hold', { hash, problem })
+    void this.exclusive(async () => {
+      const entry = this.byHash.get(hash)
+      if (entry !== undefined) this.remove(entry)
+    })
+    return false
   }
 
   /** Throws TxPoolError with geth's text when the transaction is refused. */
@@ -160,6 +185,12 @@ export class TxPool implements TxSource {
     return () => this.addListeners.delete(listener)
   }
 
+  /** Told of each transaction that is taken, also where it waits behind a nonce gap. */
+  onTaken(listener: (transaction: SignedTransaction) => void): () => void {
+    this.takeListeners.add(listener)
+    return () => this.takeListeners.delete(listener)
+  }
+
   private exclusive<T>(task: () => Promise<T>): Promise<T> {
     return this.lock.run(async () => {
       await takeTurn()
@@ -187,6 +218,7 @@ export class TxPool implements TxSource {
       cost,
       addedAtMs: this.modules.clock.now(),
       sequence: this.sequence++,
+      freeReplacements: 0,
     }
     const executable = transaction.nonce <= queue.nextNonce
     if (previous !== undefined) this.checkReplacement(previous, entry)
@@ -206,6 +238,7 @@ export class TxPool implements TxSource {
       nonce: transaction.nonce,
       executable: gained,
     })
+    for (const listener of this.takeListeners) listener(transaction)
     if (gained) this.announce(transaction)
   }
 
@@ -213,14 +246,15 @@ export class TxPool implements TxSource {
     const factor = 100n + this.options.priceBumpPercent
     const old = previous.transaction
     const { maxFeePerGas, maxPriorityFeePerGas } = next.transaction
-    const enough = (before: bigint, after: bigint) => after > before && after * 100n >= before * factor
+    const enough = (before: bigint, after: bigint) => after > before && after >= (before * factor) / 100n
     if (!enough(old.maxFeePerGas, maxFeePerGas) || !enough(old.maxPriorityFeePerGas, maxPriorityFeePerGas)) {
       throw new TxPoolError('replacementUnderpriced')
     }
-    // What no block takes costs its sender nothing, however often it is replaced.
-    const least = this.nextBaseFee() / REPLACEMENT_BASE_FEE_DIVISOR
-    if (maxFeePerGas < least) {
-      throw new TxPoolError('replacementUnderpriced', `fee cap ${maxFeePerGas}, minimum needed ${least}`)
+    if (old.maxFeePerGas >= this.nextBaseFee()) return
+    next.freeReplacements = previous.freeReplacements + 1
+    if (next.freeReplacements > MAX_FREE_REPLACEMENTS) {
+      const text = `replaced ${MAX_FREE_REPLACEMENTS} times below the base fee`
+      throw new TxPoolError('replacementUnderpriced', text)
     }
   }
 

@@ -123,8 +123,8 @@ async function run(code: string, accounts: Record<Hex, MemoryAccount>, isReferen
       [MAIN]: { balance: 4n, nonce: 1n, code: `0x${code.replaceAll(' ', '')}` },
       [`0x${'33'.repeat(20)}`]: { balance: 10n },
     },
+    isReference,
   })
-  execution.env.evm.evm.usesReferenceLoop = isReference
   const outcome = await execution.add(deposit({ to: MAIN, value: 1n, gasLimit: 20_000_000n }))
   return { outcome, world, root: world.commit().root }
 }
@@ -185,10 +185,10 @@ describe('failures', () => {
     { id: 'INVALID', code: '0xfe', failure: 'invalid opcode: INVALID' },
     { id: 'an undefined opcode', code: '0x0c', failure: 'invalid opcode: opcode 0xc not defined' },
     { id: 'an empty stack', code: '0x600101', failure: 'stack underflow (1 <=> 2)' },
-    { id: 'a full stack', code: '0x5b5a600056', failure: 'stack overflow' },
-    { id: 'a jump to nowhere', code: '0x600356', failure: 'invalid JUMP' },
+    { id: 'a full stack', code: '0x5b5a600056', failure: 'stack limit reached 1024 (1023)' },
+    { id: 'a jump to nowhere', code: '0x600356', failure: 'invalid jump destination' },
     { id: 'too little gas', code: '0x5b600056', failure: 'out of gas' },
-    { id: 'a revert', code: '0x60006000fd', failure: 'revert' },
+    { id: 'a revert', code: '0x60006000fd', failure: 'execution reverted' },
   ])('$id is called by its name', async ({ code, failure }) => {
     const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code: `0x${code.slice(2)}` } } })
     expect((await execution.add(deposit({ to: MAIN, gasLimit: 100_000n }))).failure).toBe(failure)

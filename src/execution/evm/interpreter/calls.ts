@@ -1,12 +1,11 @@
-import { EVMError, Message } from '@ethereumjs/evm'
-import { Account, Address } from '@ethereumjs/util'
-import { fromHex, type Hex } from '../../../lib/hex.ts'
+import { concatBytes, EMPTY_BYTES } from '../../../lib/bytes.ts'
+import { keccak256 } from '../../../lib/hash.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { isEmptyAccount } from '../../state/account.ts'
+import { createAddress } from '../../tx/decodeTransaction.ts'
 import { isDelegation } from '../delegation.ts'
 import { MAX_INIT_CODE_BYTES } from '../intrinsicGas.ts'
-import { programOf } from './code.ts'
-import type { FastEvm } from './fastEvm.ts'
-import { Frame, fail, type RawLog } from './frame.ts'
+import { type Frame, fail } from './frame.ts'
 import {
   CALL_STIPEND,
   CALL_VALUE_GAS,
@@ -18,24 +17,47 @@ import {
   WARM_GAS,
 } from './gas.ts'
 import type { Host } from './host.ts'
-import { bytesToWord, type Word, wordToAddress, wordToBytes } from './word.ts'
+import type { Start } from './messages.ts'
+import type { MessageKind, TracedMessage, Tracer } from './tracer.ts'
+import { bytesToWord, type Word, wordToBytes } from './word.ts'
 
-/** What a frame and those it called leave for the end of the transaction. */
-export interface Effects {
-  /** Contract → beneficiary. */
-  selfdestruct: Map<Hex, Hex>
-  createdAddresses: Set<Hex>
-}
-
-export interface CallContext {
-  evm: FastEvm
+/** What calls need of whoever runs frames: see `Messages`. */
+export interface Caller {
   host: Host
-  effects: Effects
+  call(call: CallInput): Start
+  create(creation: CreateInput): Start
 }
 
-const EMPTY = new Uint8Array(0)
+export interface CallInput {
+  kind: MessageKind
+  codeAddress: Hex
+  /** Whose storage it is. */
+  address: Hex
+  caller: Hex
+  /** What CALLVALUE gives. */
+  value: Word
+  /** Wei that move from the caller to the address; undefined where nothing can, and nobody is touched. */
+  transfer: bigint | undefined
+  data: Uint8Array
+  gas: number
+  isStatic: boolean
+  parent: Frame | undefined
+  outputOffset: Word
+  outputSize: Word
+}
+
+export interface CreateInput {
+  kind: MessageKind
+  address: Hex
+  creator: Hex
+  value: Word
+  initCode: Uint8Array
+  gas: number
+  parent: Frame | undefined
+}
+
 const MAX_DEPTH = 1024
-const MAX_NONCE = 2n ** 64n - 1n
+export const MAX_NONCE = 2n ** 64n - 1n
 
 const CREATE = 0xf0
 const CALL = 0xf1
@@ -43,19 +65,29 @@ const CALLCODE = 0xf2
 const DELEGATECALL = 0xf4
 const CREATE2 = 0xf5
 const STATICCALL = 0xfa
-
-/** Carries out the opcode at `pc`, for which the loop came back. */
-export async function runCallOpcode(frame: Frame, context: CallContext): Promise<'continue' | 'done' | 'failed'> {
-  const opcode = frame.program.code[frame.pc] ?? 0
-  frame.pc++
-  if (opcode === CREATE || opcode === CREATE2) return (await create(frame, context, opcode)) ? 'continue' : 'failed'
-  if (opcode === CALL || opcode === CALLCODE || opcode === DELEGATECALL || opcode === STATICCALL) {
-    return (await call(frame, context, opcode)) ? 'continue' : 'failed'
-  }
-  return (await selfdestruct(frame, context)) ? 'done' : 'failed'
+const CALL_KINDS: Readonly<Record<number, MessageKind>> = {
+  [CALL]: 'CALL',
+  [CALLCODE]: 'CALLCODE',
+  [DELEGATECALL]: 'DELEGATECALL',
+  [STATICCALL]: 'STATICCALL',
 }
 
-async function call(frame: Frame, context: CallContext, opcode: number): Promise<boolean> {
+/**
+ * Carries out the opcode at `pc`, for which the loop came back: undefined when the program goes on at once, a frame to run
+ * before it does, or how it ended.
+ */
+export function runCallOpcode(frame: Frame, caller: Caller): Start | 'done' | 'failed' {
+  const opcode = frame.program.code[frame.pc] ?? 0
+  frame.pc++
+  if (opcode === CREATE || opcode === CREATE2) return create(frame, caller, opcode)
+  if (opcode === CALL || opcode === CALLCODE || opcode === DELEGATECALL || opcode === STATICCALL) {
+    return call(frame, caller, opcode)
+  }
+  return selfdestruct(frame, caller.host) ? 'done' : 'failed'
+}
+
+function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
+  const { host } = caller
   const requested = frame.pop()
   const target = frame.pop()
   const value = opcode === CALL || opcode === CALLCODE ? frame.pop() : 0
@@ -63,16 +95,16 @@ async function call(frame: Frame, context: CallContext, opcode: number): Promise
   const inputSize = frame.pop()
   const outputOffset = frame.pop()
   const outputSize = frame.pop()
-  if (frame.isStatic && opcode === CALL && value !== 0) return fail(frame, 'STATIC_STATE_CHANGE')
-  const address = wordToAddress(target)
+  if (frame.isStatic && opcode === CALL && value !== 0) return failed(frame, 'STATIC_STATE_CHANGE')
+  const address = host.addresses.of(target)
   const inputGas = frame.expansionGas(inputOffset, inputSize)
   const outputGas = frame.expansionGas(outputOffset, outputSize)
   let gas = inputGas > outputGas ? inputGas : outputGas
-  gas += accessGas(frame, context.host, target, address)
+  gas += accessGas(host, address)
   if (value !== 0) gas += CALL_VALUE_GAS
-  if (opcode === CALL && value !== 0 && isEmpty(context.host, address)) gas += NEW_ACCOUNT_GAS
-  gas += delegationGas(frame, context, address)
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
+  if (opcode === CALL && value !== 0 && isEmpty(host, address)) gas += NEW_ACCOUNT_GAS
+  gas += delegationGas(host, address)
+  if (gas > frame.gas) return failed(frame, 'OUT_OF_GAS')
   frame.gas -= gas
   frame.grow(inputOffset, inputSize)
   frame.grow(outputOffset, outputSize)
@@ -80,219 +112,135 @@ async function call(frame: Frame, context: CallContext, opcode: number): Promise
   const available = frame.gas - Math.floor(frame.gas / 64)
   let gasLimit = requested < available ? Number(requested) : available
   frame.opcodeCost = gas + gasLimit
-  if (value !== 0) {
-    gasLimit += CALL_STIPEND
-    frame.gas += CALL_STIPEND
-  }
-  frame.returned = EMPTY
+  frame.gas -= gasLimit
+  if (value !== 0) gasLimit += CALL_STIPEND
+  frame.returned = EMPTY_BYTES
   const isDelegate = opcode === DELEGATECALL
-  if (frame.depth >= MAX_DEPTH || (!isDelegate && !canPay(frame, context.host, value))) {
-    frame.push(0)
-    return true
-  }
   const keepsStorage = isDelegate || opcode === CALLCODE
-  const data = frame.slice(inputOffset, inputSize)
-  const isStatic = frame.isStatic || opcode === STATICCALL
-  let succeeded: boolean
-  await context.evm.takeTurn()
-  if (value === 0) {
-    succeeded = await callWithoutTransfer(frame, context, {
-      codeAddress: address,
-      address: keepsStorage ? frame.address : fromHex(address),
-      addressHex: keepsStorage ? frame.addressHex : address,
-      caller: isDelegate ? frame.caller : frame.addressHex,
-      value: isDelegate ? frame.value : 0,
-      data,
-      gas: gasLimit,
-      isStatic,
-    })
-  } else {
-    const here = new Address(frame.address)
-    const there = new Address(fromHex(address))
-    const sent = await send(frame, context, {
-      caller: here,
-      gasLimit: BigInt(gasLimit),
-      to: keepsStorage ? here : there,
-      ...(keepsStorage ? { codeAddress: there } : {}),
-      value: BigInt(value),
-      data,
-      isStatic,
-    })
-    succeeded = sent !== undefined
+  const input: CallInput = {
+    kind: CALL_KINDS[opcode] ?? 'CALL',
+    codeAddress: address,
+    address: keepsStorage ? frame.address : address,
+    caller: isDelegate ? frame.caller : frame.address,
+    value: isDelegate ? frame.value : value,
+    transfer: keepsStorage ? undefined : BigInt(value),
+    data: frame.slice(inputOffset, inputSize),
+    gas: gasLimit,
+    isStatic: frame.isStatic || opcode === STATICCALL,
+    parent: frame,
+    outputOffset,
+    outputSize,
   }
-  const copied = frame.returned.length < outputSize ? frame.returned.length : outputSize
-  frame.copy(outputOffset, frame.returned, 0, copied)
-  frame.push(succeeded ? 1 : 0)
-  return true
+  if (frame.depth >= MAX_DEPTH || (!isDelegate && !canPay(frame, host, value))) {
+    traceRefused(host.tracer, tracedCall(input), frame.depth)
+    frame.gas += gasLimit
+    frame.push(0)
+    return undefined
+  }
+  return caller.call(input)
 }
 
-interface DirectCall {
-  codeAddress: Hex
-  address: Uint8Array
-  addressHex: Hex
-  caller: Hex
-  value: Word
-  data: Uint8Array
-  gas: number
-  isStatic: boolean
+/** Of a call as traces show it. */
+export function tracedCall({ kind, parent, caller, codeAddress, value, gas, data }: CallInput): TracedMessage {
+  const from = parent?.address ?? caller
+  return { kind, from, to: codeAddress, value: kind === 'STATICCALL' ? undefined : BigInt(value), gas, input: data }
 }
 
-/** A call that moves no ether, without a message of EthereumJS's. */
-async function callWithoutTransfer(frame: Frame, context: CallContext, call: DirectCall): Promise<boolean> {
-  const { evm, host, effects } = context
+export function tracedCreation({ kind, creator, address, value, gas, initCode }: CreateInput): TracedMessage {
+  return { kind, from: creator, to: address, value: BigInt(value), gas, input: initCode }
+}
+
+/** A message that does not even begin gives its gas back. */
+function traceRefused(tracer: Tracer | undefined, message: TracedMessage, depth: number): void {
+  if (tracer === undefined) return
+  tracer.onEnter?.(message)
+  const failure = depth >= MAX_DEPTH ? 'max call depth exceeded' : 'insufficient balance for transfer'
+  tracer.onExit?.({ gasLeft: message.gas, output: EMPTY_BYTES, failure })
+}
+
+function create(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
+  const { host } = caller
   const { world } = host
-  const record = world.account(call.addressHex)
-  // EIP-161: an account that is empty, as only a genesis file can have it, goes away once it is touched.
-  if (record !== undefined && isEmptyAccount(record)) {
-    const { nonce, balance, storageRoot, codeHash } = record
-    await evm.journal.putAccount(new Address(call.address), new Account(nonce, balance, storageRoot, codeHash))
-  }
-  const precompiled = evm.callPrecompile(call.codeAddress, call.data, call.gas)
-  if (precompiled !== undefined) {
-    const { exceptionError, executionGasUsed, returnValue } = await precompiled
-    frame.gas -= Number(executionGasUsed)
-    if (exceptionError !== undefined) return false
-    frame.returned = returnValue.slice()
-    return true
-  }
-  let code = world.code(call.codeAddress)
-  if (host.followsDelegations && isDelegation(code)) code = world.code(wordToAddress(bytesToWord(code.subarray(3))))
-  if (code.length === 0) return true
-  const { addressHex, codeAddress: _, ...input } = call
-  const child = new Frame(
-    { ...input, program: programOf(code), gasRefund: frame.gasRefund, depth: frame.depth + 1 },
-    addressHex,
-    evm.stackAt(frame.depth + 1),
-  )
-  const inner: Effects = {
-    selfdestruct: new Map(effects.selfdestruct),
-    createdAddresses: new Set(effects.createdAddresses),
-  }
-  await evm.journal.checkpoint()
-  evm.transientStorage.checkpoint()
-  const end = await evm.runFrame(child, host, inner)
-  frame.gas -= end === 'failed' ? call.gas : call.gas - child.gas
-  if (end !== 'failed') frame.returned = child.output
-  if (end !== 'done') {
-    await evm.journal.revert()
-    evm.transientStorage.revert()
-    return false
-  }
-  await evm.journal.commit()
-  evm.transientStorage.commit()
-  adopt(frame, effects, { logs: child.logs, gasRefund: child.gasRefund, ...inner })
-  return true
-}
-
-/** Takes over what a successful call did. */
-function adopt(frame: Frame, effects: Effects, done: Effects & { logs: readonly RawLog[]; gasRefund: number }): void {
-  for (const log of done.logs) frame.logs.push(log)
-  frame.gasRefund = done.gasRefund
-  for (const [contract, beneficiary] of done.selfdestruct) effects.selfdestruct.set(contract, beneficiary)
-  for (const created of done.createdAddresses) effects.createdAddresses.add(created)
-}
-
-async function create(frame: Frame, context: CallContext, opcode: number): Promise<boolean> {
-  const { host } = context
   const value = frame.pop()
   const offset = frame.pop()
   const size = frame.pop()
   const salt = opcode === CREATE2 ? frame.pop() : undefined
-  if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
-  if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
-  if (host.limitsInitCode && size > MAX_INIT_CODE_BYTES) return fail(frame, 'INITCODE_SIZE_VIOLATION')
+  if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
+  if (typeof size === 'bigint') return failed(frame, 'OUT_OF_GAS')
+  if (host.limitsInitCode && size > MAX_INIT_CODE_BYTES) return failed(frame, 'INITCODE_SIZE')
   const wordGas = (host.limitsInitCode ? INIT_CODE_WORD_GAS : 0) + (salt === undefined ? 0 : KECCAK_WORD_GAS)
   const gas = frame.expansionGas(offset, size) + wordGas * Math.ceil(size / 32)
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
+  if (gas > frame.gas) return failed(frame, 'OUT_OF_GAS')
   frame.gas -= gas
   frame.grow(offset, size)
   frame.opcodeCost = CREATE_GAS + gas
+  frame.returned = EMPTY_BYTES
+  const nonce = world.nonce(frame.address)
+  const initCode = frame.slice(offset, size)
   const gasLimit = frame.gas - Math.floor(frame.gas / 64)
-  frame.returned = EMPTY
-  const account = host.world.account(frame.addressHex)
-  const nonce = account?.nonce ?? 0n
+  const creator = fromHex(frame.address)
+  const address = salt === undefined ? createAddress(creator, nonce) : create2Address(creator, salt, initCode)
+  const kind = salt === undefined ? 'CREATE' : 'CREATE2'
+  const input: CreateInput = { kind, address, creator: frame.address, value, initCode, gas: gasLimit, parent: frame }
   if (frame.depth >= MAX_DEPTH || !canPay(frame, host, value) || nonce >= MAX_NONCE) {
+    traceRefused(host.tracer, tracedCreation(input), frame.depth)
     frame.push(0)
-    return true
+    return undefined
   }
-  const here = new Address(frame.address)
-  const { balance = 0n, storageRoot, codeHash } = account ?? {}
-  await context.evm.journal.putAccount(here, new Account(nonce + 1n, balance, storageRoot, codeHash))
-  await context.evm.takeTurn()
-  const created = await send(frame, context, {
-    caller: here,
-    gasLimit: BigInt(gasLimit),
-    value: BigInt(value),
-    data: frame.slice(offset, size),
-    ...(salt === undefined ? {} : { salt: wordToBytes(salt) }),
-  })
-  frame.push(created === undefined ? 0 : bytesToWord(created))
-  return true
+  world.setNonce(frame.address, nonce + 1n)
+  frame.gas -= gasLimit
+  return caller.create(input)
 }
 
-/**
- * Sends the message and takes over what it did. Returns the address of a created contract (empty for a call), undefined
- * when it failed.
- */
-async function send(
-  frame: Frame,
-  context: CallContext,
-  fields: Omit<ConstructorParameters<typeof Message>[0], 'depth' | 'selfdestruct' | 'createdAddresses' | 'gasRefund'>,
-): Promise<Uint8Array | undefined> {
-  const { effects } = context
-  const inner: Effects = {
-    selfdestruct: new Map(effects.selfdestruct),
-    createdAddresses: new Set(effects.createdAddresses),
-  }
-  const message = new Message({ ...fields, ...inner, depth: frame.depth + 1, gasRefund: BigInt(frame.gasRefund) })
-  const { createdAddress, execResult } = await context.evm.runCall({ message })
-  const { exceptionError, executionGasUsed, gasRefund = 0n, logs = [], returnValue } = execResult
-  frame.gas -= Number(executionGasUsed)
-  const isRevert = exceptionError?.error === EVMError.errorMessages.REVERT
-  // A creation gives data back only when it reverts.
-  if (isRevert || (exceptionError === undefined && fields.to !== undefined)) frame.returned = returnValue.slice()
-  if (exceptionError !== undefined) return undefined
-  adopt(frame, effects, { logs, gasRefund: Number(gasRefund), ...inner })
-  return createdAddress?.bytes ?? new Uint8Array(0)
+/** EIP-1014. */
+function create2Address(creator: Uint8Array, salt: Word, initCode: Uint8Array): Hex {
+  const preimage = concatBytes(Uint8Array.of(0xff), creator, wordToBytes(salt), keccak256(initCode))
+  return toHex(keccak256(preimage).subarray(12))
 }
 
-async function selfdestruct(frame: Frame, context: CallContext): Promise<boolean> {
-  const { effects, evm, host } = context
-  const word = frame.pop()
+function selfdestruct(frame: Frame, host: Host): boolean {
+  const { world, substate } = host
+  const beneficiary = host.addresses.of(frame.pop())
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
-  const beneficiary = wordToAddress(word)
-  const balance = host.world.balance(frame.addressHex)
-  let gas = host.isColdAddress(frame, word, beneficiary) ? COLD_ACCOUNT_GAS : 0
+  const balance = world.balance(frame.address)
+  let gas = substate.warmAddress(beneficiary) ? COLD_ACCOUNT_GAS : 0
   if (balance > 0n && isEmpty(host, beneficiary)) gas += NEW_ACCOUNT_GAS
   frame.gas -= gas
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
-  effects.selfdestruct.set(frame.addressHex, beneficiary)
-  const isSelf = beneficiary === frame.addressHex
-  if (!isSelf) {
-    const { nonce = 0n, balance: before = 0n, storageRoot, codeHash } = host.world.account(beneficiary) ?? {}
-    const account = new Account(nonce, before + balance, storageRoot, codeHash)
-    await evm.journal.putAccount(new Address(fromHex(beneficiary)), account)
-  }
-  // EIP-6780: only a contract of this transaction burns what it sends to itself.
-  const record = host.world.account(frame.addressHex)
-  if (record !== undefined && (!isSelf || !host.keepsContracts || effects.createdAddresses.has(frame.addressHex))) {
-    host.world.putAccount(frame.addressHex, { ...record, balance: 0n })
-  }
+  host.tracer?.onEnter?.({
+    kind: 'SELFDESTRUCT',
+    from: frame.address,
+    to: beneficiary,
+    value: balance,
+    gas: 0,
+    input: EMPTY_BYTES,
+  })
+  host.tracer?.onExit?.({ gasLeft: 0, output: EMPTY_BYTES })
+  // EIP-6780: only a contract of this transaction goes away.
+  const goesAway = !host.keepsContracts || substate.created.has(frame.address)
+  if (beneficiary !== frame.address) {
+    world.addBalance(beneficiary, balance)
+    world.addBalance(frame.address, -balance)
+  } else if (goesAway) world.addBalance(frame.address, -balance)
+  if (goesAway) substate.noteDestroyed(frame.address)
   return true
 }
 
-function accessGas(frame: Frame, host: Host, word: Word, address: Hex): number {
-  return host.isColdAddress(frame, word, address) ? COLD_ACCOUNT_GAS : WARM_GAS
+function accessGas({ substate }: Host, address: Hex): number {
+  return substate.warmAddress(address) ? COLD_ACCOUNT_GAS : WARM_GAS
 }
 
 /** EIP-7702: access to the delegate of the called account. */
-function delegationGas(frame: Frame, { host }: CallContext, address: Hex): number {
-  if (!host.followsDelegations) return 0
-  const code = host.world.code(address)
-  if (!isDelegation(code)) return 0
-  const delegate = code.subarray(3)
-  const word = bytesToWord(delegate)
-  return accessGas(frame, host, word, wordToAddress(word))
+function delegationGas(host: Host, address: Hex): number {
+  const delegate = delegateOf(host, address)
+  return delegate === undefined ? 0 : accessGas(host, delegate)
+}
+
+/** EIP-7702: whose code the account runs in place of its own. */
+export function delegateOf({ world, followsDelegations, addresses }: Host, address: Hex): Hex | undefined {
+  if (!followsDelegations) return undefined
+  const code = world.code(address)
+  return isDelegation(code) ? addresses.of(bytesToWord(code.subarray(3))) : undefined
 }
 
 function isEmpty(host: Host, address: Hex): boolean {
@@ -301,5 +249,10 @@ function isEmpty(host: Host, address: Hex): boolean {
 }
 
 function canPay(frame: Frame, host: Host, value: Word): boolean {
-  return value === 0 || host.world.balance(frame.addressHex) >= BigInt(value)
+  return value === 0 || host.world.balance(frame.address) >= BigInt(value)
+}
+
+function failed(frame: Frame, failure: Parameters<typeof fail>[1]): 'failed' {
+  fail(frame, failure)
+  return 'failed'
 }

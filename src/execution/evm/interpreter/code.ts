@@ -1,12 +1,33 @@
 import { bytesToWord, type Word } from './word.ts'
 
-/** What the loop wants to know of a program before running it. */
-export interface Program {
-  code: Uint8Array
+/** A program, with what the loop wants to know of it, found out when it is first needed. */
+export class Program {
+  readonly code: Uint8Array
+  private destinations: Uint8Array | undefined
+  private pushes: (Word | undefined)[] | undefined
+
+  constructor(code: Uint8Array) {
+    this.code = code
+  }
+
   /** 1 where a JUMPDEST stands that is no push data. */
-  jumpDestinations: Uint8Array
-  /** Pushed words by the position of their PUSH. */
-  pushes: (Word | undefined)[]
+  get jumpDestinations(): Uint8Array {
+    this.destinations ??= findJumpDestinations(this.code)
+    return this.destinations
+  }
+
+  /** The word of the PUSH of so many bytes that stands there; past the end of the code stand zeros. */
+  pushed(pc: number, length: number): Word {
+    this.pushes ??= new Array<Word | undefined>(this.code.length)
+    let word = this.pushes[pc]
+    if (word === undefined) {
+      const bytes = new Uint8Array(length)
+      bytes.set(this.code.subarray(pc + 1, pc + 1 + length))
+      word = bytesToWord(bytes)
+      this.pushes[pc] = word
+    }
+    return word
+  }
 }
 
 /** Code objects are shared by the state's cache, so that each program is read once as long as it is in use. */
@@ -15,30 +36,18 @@ const programs = new WeakMap<Uint8Array, Program>()
 export function programOf(code: Uint8Array): Program {
   let program = programs.get(code)
   if (program === undefined) {
-    program = analyse(code)
+    program = new Program(code)
     programs.set(code, program)
   }
   return program
 }
 
-function analyse(code: Uint8Array): Program {
-  const jumpDestinations = new Uint8Array(code.length)
-  const pushes = new Array<Word | undefined>(code.length)
+function findJumpDestinations(code: Uint8Array): Uint8Array {
+  const destinations = new Uint8Array(code.length)
   for (let pc = 0; pc < code.length; pc++) {
     const opcode = code[pc] ?? 0
-    if (opcode === 0x5b) jumpDestinations[pc] = 1
-    else if (opcode >= 0x60 && opcode <= 0x7f) {
-      const length = opcode - 0x5f
-      let data = code.subarray(pc + 1, pc + 1 + length)
-      if (data.length < length) {
-        // Past the end of the code stand zeros.
-        const padded = new Uint8Array(length)
-        padded.set(data)
-        data = padded
-      }
-      pushes[pc] = bytesToWord(data)
-      pc += length
-    }
+    if (opcode === 0x5b) destinations[pc] = 1
+    else if (opcode >= 0x60 && opcode <= 0x7f) pc += opcode - 0x5f
   }
-  return { code, jumpDestinations, pushes }
+  return destinations
 }

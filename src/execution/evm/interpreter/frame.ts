@@ -1,12 +1,10 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { Program } from './code.ts'
 import { memoryGas } from './gas.ts'
+import type { Mark } from './substate.ts'
 import type { Word } from './word.ts'
 
-/** A log as EthereumJS has it. */
-export type RawLog = [address: Uint8Array, topics: Uint8Array[], data: Uint8Array]
-
-/** Names of EthereumJS's errors; each takes all gas and undoes what the frame did. */
+/** Why a frame failed: each takes all gas and undoes what the frame did. */
 export type Failure =
   | 'OUT_OF_GAS'
   | 'STACK_UNDERFLOW'
@@ -14,7 +12,11 @@ export type Failure =
   | 'INVALID_JUMP'
   | 'INVALID_OPCODE'
   | 'STATIC_STATE_CHANGE'
-  | 'INITCODE_SIZE_VIOLATION'
+  | 'INITCODE_SIZE'
+  | 'CODE_SIZE'
+  | 'CODE_START'
+  | 'CODE_STORE_OUT_OF_GAS'
+  | 'COLLISION'
 
 /** How a program ended. */
 export type FrameEnd = 'done' | 'reverted' | 'failed'
@@ -27,14 +29,21 @@ export function fail(frame: Frame, failure: Failure): false {
 
 export interface FrameInput {
   program: Program
-  address: Uint8Array
+  address: Hex
   caller: Hex
   value: Word
   data: Uint8Array
   gas: number
-  gasRefund: number
   isStatic: boolean
-  depth: number
+  /** Of the program that called this one; undefined at depth 0. */
+  parent: Frame | undefined
+  /** Whether it makes the contract that stands at `address`. */
+  isCreation: boolean
+  /** Where the caller's memory takes what comes back. */
+  outputOffset: Word
+  outputSize: Word
+  /** Where the transaction stands as it begins. */
+  mark: Mark
 }
 
 /** Memory costs grow with the square: no gas limit pays for more than this. */
@@ -46,49 +55,51 @@ const NOTHING_VIEW = new DataView(NOTHING.buffer)
 /** One running program: all that has to survive while a call it makes is under way. */
 export class Frame {
   readonly program: Program
-  readonly address: Uint8Array
-  readonly addressHex: Hex
+  readonly address: Hex
   readonly caller: Hex
   readonly value: Word
   readonly data: Uint8Array
   readonly isStatic: boolean
+  readonly parent: Frame | undefined
   readonly depth: number
+  readonly isCreation: boolean
+  readonly outputOffset: Word
+  readonly outputSize: Word
+  readonly mark: Mark
   /** Fixed in length: only what lies below `sp` counts. */
   readonly stack: Word[]
   sp = 0
   pc = 0
   gas: number
-  gasRefund: number
   memory: Uint8Array<ArrayBuffer> = NOTHING
   view = NOTHING_VIEW
   /** Bytes that the program has reached, a multiple of 32; `memory` may be longer. */
   memorySize = 0
   memoryCost = 0
   /** Of the last call. */
-  returned: Uint8Array<ArrayBuffer> = NOTHING
+  returned: Uint8Array = NOTHING
   /** Price of a call or creation under way, with what a call passes on: for traces. */
   opcodeCost: number | undefined
   /** Why the program failed. */
   failure: Failure | undefined
   /** Of this program. */
-  output: Uint8Array<ArrayBuffer> = NOTHING
-  logs: RawLog[] = []
-  /** Known to be warm: what was warmed in this frame stays so as long as it runs. */
-  warmSlots: Set<Word> | undefined
-  warmAddresses: Set<Word> | undefined
+  output: Uint8Array = NOTHING
 
-  constructor(input: FrameInput, addressHex: Hex, stack: Word[]) {
+  constructor(input: FrameInput, stack: Word[]) {
     this.stack = stack
     this.program = input.program
     this.address = input.address
-    this.addressHex = addressHex
     this.caller = input.caller
     this.value = input.value
     this.data = input.data
     this.gas = input.gas
-    this.gasRefund = input.gasRefund
     this.isStatic = input.isStatic
-    this.depth = input.depth
+    this.parent = input.parent
+    this.depth = input.parent === undefined ? 0 : input.parent.depth + 1
+    this.isCreation = input.isCreation
+    this.outputOffset = input.outputOffset
+    this.outputSize = input.outputSize
+    this.mark = input.mark
   }
 
   pop(): Word {

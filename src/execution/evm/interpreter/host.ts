@@ -1,12 +1,14 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { WorldState } from '../../state/worldState.ts'
-import type { Frame } from './frame.ts'
 import type { OpcodeTable } from './gas.ts'
-import type { Word } from './word.ts'
+import type { Substate } from './substate.ts'
+import type { Tracer } from './tracer.ts'
+import { type Word, wordToAddress, wordToSlot } from './word.ts'
 
-/** What a program can see outside its frame. */
-export interface Host {
+/** What a program can see of its block and transaction. */
+export interface Surroundings {
   world: WorldState
+  substate: Substate
   table: OpcodeTable
   origin: Word
   gasPrice: Word
@@ -23,13 +25,40 @@ export interface Host {
   keepsContracts: boolean
   /** EIP-7702 (Isthmus). */
   followsDelegations: boolean
-  /** Told of each opcode that is about to run; undefined costs nothing. */
-  onStep: ((frame: Frame) => void) | undefined
+  /** undefined costs nothing. */
+  tracer: Tracer | undefined
   /** Hash of one of the last 256 blocks; 0 for any other number. */
   blockHash(number: Word): Word
-  /** True once per transaction and address, which is then warm (EIP-2929). */
-  isColdAddress(frame: Frame, word: Word, address: Hex): boolean
-  isColdSlot(frame: Frame, word: Word): boolean
-  transientLoad(frame: Frame, slot: Word): Word
-  transientStore(frame: Frame, slot: Word, value: Word): void
+}
+
+export interface Host extends Surroundings {
+  addresses: HexNames
+  slots: HexNames
+}
+
+/** Words whose names are kept before all are forgotten. */
+const KEPT_NAMES = 10_000
+
+/** How the state names words: programs use few of them, over and over. */
+export class HexNames {
+  private readonly nameOf: (word: Word) => Hex
+  private readonly names = new Map<Word, Hex>()
+
+  constructor(nameOf: (word: Word) => Hex) {
+    this.nameOf = nameOf
+  }
+
+  of(word: Word): Hex {
+    let name = this.names.get(word)
+    if (name === undefined) {
+      name = this.nameOf(word)
+      if (this.names.size >= KEPT_NAMES) this.names.clear()
+      this.names.set(word, name)
+    }
+    return name
+  }
+}
+
+export function createHost(surroundings: Surroundings): Host {
+  return { ...surroundings, addresses: new HexNames(wordToAddress), slots: new HexNames(wordToSlot) }
 }

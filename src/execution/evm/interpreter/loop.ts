@@ -1,4 +1,5 @@
 import { keccak256 } from '../../../lib/hash.ts'
+import type { Hex } from '../../../lib/hex.ts'
 import { type Failure, type Frame, fail } from './frame.ts'
 import {
   COLD_ACCOUNT_GAS,
@@ -10,10 +11,9 @@ import {
   WARM_GAS,
 } from './gas.ts'
 import type { Host } from './host.ts'
-import { opcodeName } from './opcodeNames.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
-import { bytesToWord, readWord, type Word, wordToAddress, wordToBytes, writeWord } from './word.ts'
+import { bytesToWord, readWord, type Word, wordToSlot, writeWord } from './word.ts'
 
 /** Why the loop came back. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, price of the opcode itself paid. */
 export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
@@ -27,11 +27,12 @@ export const MAX_STACK = 1024
 /** Runs the program until it ends or needs what is not synchronous. */
 export function runLoop(frame: Frame, host: Host): Exit {
   const { stack, program, data } = frame
-  const { code, jumpDestinations, pushes } = program
+  const { code } = program
+  let jumpDestinations: Uint8Array | undefined
   const { gas: prices, takes, delta }: OpcodeTable = host.table
   let turn = JUMPS_PER_TURN
   const turnGas = frame.gas - GAS_PER_TURN
-  const { onStep } = host
+  const onStep = host.tracer?.onStep?.bind(host.tracer)
   let { pc, sp } = frame
   while (pc < code.length) {
     const opcode = code[pc] ?? 0
@@ -55,7 +56,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
     if (frame.gas < 0) return failed(frame, 'OUT_OF_GAS')
     if (opcode >= 0x60) {
       if (opcode <= 0x7f) {
-        stack[sp++] = pushes[pc] ?? 0
+        stack[sp++] = opcode === 0x60 ? (code[pc + 1] ?? 0) : program.pushed(pc, opcode - 0x5f)
         pc += opcode - 0x5e
         continue
       }
@@ -75,7 +76,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
       }
       if (opcode <= 0xa4) {
         frame.sp = sp
-        if (!log(frame, opcode - 0xa0)) return 'failed'
+        if (!log(frame, host, opcode - 0xa0)) return 'failed'
         sp = frame.sp
         pc++
         continue
@@ -250,6 +251,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
       case 0x57:
         sp -= opcode === 0x56 ? 1 : 2
         if (opcode === 0x57 && b === 0) break
+        jumpDestinations ??= program.jumpDestinations
         if (typeof a !== 'number' || jumpDestinations[a] !== 1) return failed(frame, 'INVALID_JUMP')
         pc = a
         continue
@@ -270,12 +272,12 @@ export function runLoop(frame: Frame, host: Host): Exit {
         }
         break
       case 0x5c:
-        stack[sp - 1] = host.transientLoad(frame, a)
+        stack[sp - 1] = host.substate.transientLoad(frame.address, a)
         break
       case 0x5d:
         sp -= 2
         if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
-        host.transientStore(frame, a, b)
+        host.substate.transientStore(frame.address, a, b)
         break
       case 0x5e: {
         const size = stack[sp - 3] ?? 0
@@ -307,19 +309,11 @@ export function runLoop(frame: Frame, host: Host): Exit {
   return 'done'
 }
 
-/** geth's words for why a frame failed, where they tell more than the kind; else undefined. */
-export function failureDetail(frame: Frame, table: OpcodeTable): string | undefined {
-  const opcode = frame.program.code[frame.pc] ?? 0
-  if (frame.failure === 'STACK_UNDERFLOW') return `stack underflow (${frame.sp} <=> ${table.takes[opcode]})`
-  if (frame.failure !== 'INVALID_OPCODE') return undefined
-  return `invalid opcode: ${opcodeName(opcode)}`
-}
-
 /** Those of the 0x30 and 0x40 ranges that only push a word. */
 function environment(frame: Frame, host: Host, opcode: number): Word {
   switch (opcode) {
     case 0x30:
-      return bytesToWord(frame.address)
+      return words.toWord(BigInt(frame.address))
     case 0x32:
       return host.origin
     case 0x33:
@@ -347,7 +341,7 @@ function environment(frame: Frame, host: Host, opcode: number): Word {
     case 0x46:
       return host.chainId
     case 0x47:
-      return words.toWord(host.world.balance(frame.addressHex))
+      return words.toWord(host.world.balance(frame.address))
     case 0x48:
       return host.baseFee
     case 0x4a:
@@ -361,8 +355,8 @@ function environment(frame: Frame, host: Host, opcode: number): Word {
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
 function account(frame: Frame, host: Host, opcode: number, word: Word): boolean {
   const { stack, sp } = frame
-  const address = wordToAddress(word)
-  frame.gas -= host.isColdAddress(frame, word, address) ? COLD_ACCOUNT_GAS : WARM_GAS
+  const address = host.addresses.of(word)
+  frame.gas -= host.substate.warmAddress(address) ? COLD_ACCOUNT_GAS : WARM_GAS
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
   if (opcode === 0x31) stack[sp - 1] = words.toWord(host.world.balance(address))
   else if (opcode === 0x3b) stack[sp - 1] = host.world.code(address).length
@@ -397,7 +391,7 @@ function payForCopy(frame: Frame, offset: Word, size: Word, wordGas: number): bo
   return true
 }
 
-function log(frame: Frame, topicCount: number): boolean {
+function log(frame: Frame, { substate, tracer }: Host, topicCount: number): boolean {
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   const offset = frame.pop()
   const size = frame.pop()
@@ -406,9 +400,11 @@ function log(frame: Frame, topicCount: number): boolean {
   if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
   frame.gas -= gas
   frame.grow(offset, size)
-  const topics: Uint8Array[] = []
-  for (let i = 0; i < topicCount; i++) topics.push(wordToBytes(frame.pop()))
-  frame.logs.push([frame.address, topics, frame.slice(offset, size)])
+  const topics: Hex[] = []
+  for (let i = 0; i < topicCount; i++) topics.push(wordToSlot(frame.pop()))
+  const entry = { address: frame.address, topics, data: frame.slice(offset, size) }
+  substate.logs.push(entry)
+  tracer?.onLog?.(entry)
   return true
 }
 

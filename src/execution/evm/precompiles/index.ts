@@ -1,20 +1,13 @@
-import {
-  type CustomPrecompile,
-  EVMError,
-  type ExecResult,
-  type PrecompileFunc,
-  type PrecompileInput,
-} from '@ethereumjs/evm'
-import { createAddressFromString } from '@ethereumjs/util'
-import { EMPTY_BYTES } from '../../../lib/bytes.ts'
+import type { Hex } from '../../../lib/hex.ts'
 import type { Rules } from '../../chain/chainConfig.ts'
 import { blake2f } from './blake2f.ts'
 import { blsG1Add, blsG1Msm, blsG2Add, blsG2Msm, blsMapToG1, blsMapToG2, blsPairing } from './bls12381.ts'
 import { bn254Add, bn254Mul, bn254Pairing } from './bn254.ts'
+import { ecrecover, identity, ripemd160Hash, sha256Hash } from './hashing.ts'
 import { modexp } from './modexp.ts'
 import { p256Verify } from './p256Verify.ts'
 import { pointEvaluation } from './pointEvaluation.ts'
-import type { Precompile, Steps } from './precompile.ts'
+import type { Precompile } from './precompile.ts'
 
 interface Limits {
   bn254Pairing: number
@@ -46,10 +39,14 @@ const P256_VERIFY_GAS = 3450n
 /** EIP-7951. */
 const KARST_P256_VERIFY_GAS = 6900n
 
-/** The precompiles that are not left to EthereumJS (ECRECOVER, SHA256, RIPEMD160, IDENTITY), by address. */
-export function precompilesUnder(rules: Rules): ReadonlyMap<number, Precompile> {
+/** By address. */
+export function precompilesUnder(rules: Rules): ReadonlyMap<Hex, Precompile> {
   const limits = limitsOf(rules)
   const table = new Map<number, Precompile>([
+    [0x01, ecrecover],
+    [0x02, sha256Hash],
+    [0x03, ripemd160Hash],
+    [0x04, identity],
     [0x05, modexp(rules.karst)],
     [0x06, bn254Add],
     [0x07, bn254Mul],
@@ -67,61 +64,9 @@ export function precompilesUnder(rules: Rules): ReadonlyMap<number, Precompile> 
     table.set(0x11, blsMapToG2)
   }
   if (rules.fjord) table.set(0x100, p256Verify(rules.karst ? KARST_P256_VERIFY_GAS : P256_VERIFY_GAS))
-  return table
+  return new Map([...table].map(([number, precompile]) => [precompileAddress(number), precompile]))
 }
 
-/** Gives others their turn; throws when nobody waits for the outcome any more. */
-export type TakeTurn = () => Promise<void>
-
-/** The same in EthereumJS's form. */
-export function opPrecompiles(rules: Rules, takeTurn: TakeTurn): CustomPrecompile[] {
-  return [...precompilesUnder(rules)].map(([number, precompile]) => ({
-    address: createAddressFromString(`0x${number.toString(16).padStart(40, '0')}`),
-    function: toFunction(precompile, takeTurn),
-  }))
-}
-
-function toFunction(precompile: Precompile, takeTurn: TakeTurn): PrecompileFunc {
-  const { maxInputBytes = NO_LIMIT } = precompile
-  return (input) => {
-    const { data, gasLimit } = input
-    if (data.length > maxInputBytes) return failure(input)
-    const gas = precompile.gas(data)
-    if (gas === undefined || gas > gasLimit) return failure(input)
-    const loading = precompile.load?.()
-    if (loading !== undefined) return loading.then(() => finish(precompile.run(data), gas, input, takeTurn))
-    return finish(precompile.run(data), gas, input, takeTurn)
-  }
-}
-
-/** At once where one step is enough. */
-function finish(
-  steps: Steps,
-  gas: bigint,
-  input: PrecompileInput,
-  takeTurn: TakeTurn,
-): ExecResult | Promise<ExecResult> {
-  const step = steps.next()
-  return step.done === true ? resultOf(step.value, gas, input) : finishLater(steps, gas, input, takeTurn)
-}
-
-async function finishLater(steps: Steps, gas: bigint, input: PrecompileInput, takeTurn: TakeTurn): Promise<ExecResult> {
-  for (;;) {
-    await takeTurn()
-    const step = steps.next()
-    if (step.done === true) return resultOf(step.value, gas, input)
-  }
-}
-
-function resultOf(output: Uint8Array | undefined, gas: bigint, input: PrecompileInput): ExecResult {
-  return output === undefined ? failure(input) : { executionGasUsed: gas, returnValue: output }
-}
-
-/** A failing precompile takes all gas it was given, whatever the reason. */
-function failure({ gasLimit }: PrecompileInput): ExecResult {
-  return {
-    returnValue: EMPTY_BYTES,
-    executionGasUsed: gasLimit,
-    exceptionError: new EVMError(EVMError.errorMessages.OUT_OF_GAS),
-  }
+export function precompileAddress(number: number): Hex {
+  return `0x${number.toString(16).padStart(40, '0')}`
 }

@@ -13,6 +13,7 @@ interface MclExports {
   _mclBn_verifyOrderG2(flag: number): void
   _mclBnFr_setBigEndianMod(y: number, buffer: number, bytes: number): number
   _mclBnFr_deserialize(y: number, buffer: number, bytes: number): number
+  _mclBnFr_serialize(buffer: number, bytes: number, x: number): number
   _mclBnFr_isZero(x: number): number
   _mclBnFr_isEqual(x: number, y: number): number
   _mclBnFr_neg(y: number, x: number): void
@@ -135,6 +136,13 @@ export class Mcl {
   putScalar(at: number, value: Uint8Array): boolean {
     this.putReversed(value)
     return this.raw._mclBnFr_deserialize(at, this.buffer, 32) === 32
+  }
+
+  takeScalar(at: number): Uint8Array {
+    this.raw._mclBnFr_serialize(this.buffer, 32, at)
+    return this.memory()
+      .slice(this.buffer, this.buffer + 32)
+      .reverse()
   }
 
   /** A big-endian integer of up to 48 bytes, modulo the group's order. */

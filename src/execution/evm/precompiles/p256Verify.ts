@@ -1,53 +1,65 @@
-import { EMPTY_BYTES } from '../../../lib/bytes.ts'
-import { fromHex } from '../../../lib/hex.ts'
+import { createECDH } from 'node:crypto'
+import { bytesToBigInt, EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { isZero, lazily, Mcl, SIZES } from './mcl.ts'
 import { flagWord, type Precompile } from './precompile.ts'
 
 const INPUT_BYTES = 160
 
-/** The base point of P-256 (SEC 2, section 2.4.2). */
-const GENERATOR_X = fromHex('0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296')
-const GENERATOR_Y = fromHex('0x4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5')
+/** Order of the group (SEC 2, section 2.4.2). */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+/** SEC 1, section 2.3.3: an uncompressed point. */
+const UNCOMPRESSED = 4
 
-/** mcl with this curve, and where its numbers lie. */
+/**
+ * mcl with this curve, for single additions. The two multiplications by OpenSSL take half the time that they take in
+ * WebAssembly.
+ */
 class P256 {
   private readonly mcl: Mcl
-  /** The generator, then a key. */
-  private readonly points: number
-  /** By which they are multiplied, then what else is a scalar. */
-  private readonly scalars: number
+  private readonly key: number
   private readonly sum: number
+  private readonly scalars: number
+  private readonly ecdh = createECDH('prime256v1')
 
   constructor(mcl: Mcl) {
     this.mcl = mcl
-    this.points = mcl.reserve(2 * SIZES.g1)
-    this.scalars = mcl.reserve(6 * SIZES.scalar)
+    this.key = mcl.reserve(SIZES.g1)
     this.sum = mcl.reserve(SIZES.g1)
+    this.scalars = mcl.reserve(4 * SIZES.scalar)
   }
 
   /** ECDSA (FIPS 186-5, section 6.4.2) of a hash; input hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */
   isSigned(input: Uint8Array): boolean {
-    const { mcl, points, scalars, sum } = this
+    const { mcl, key, sum, scalars } = this
     const { raw } = mcl
     const word = (index: number) => input.subarray(index * 32, index * 32 + 32)
     const scalar = (index: number) => scalars + index * SIZES.scalar
-    const [u1, u2, hash, r, s] = [scalar(0), scalar(1), scalar(2), scalar(3), scalar(4)]
+    const [hash, r, s, ratio] = [scalar(0), scalar(1), scalar(2), scalar(3)]
     if (!mcl.putScalar(r, word(1)) || !mcl.putScalar(s, word(2))) return false
     if (raw._mclBnFr_isZero(r) === 1 || raw._mclBnFr_isZero(s) === 1) return false
     // The point at infinity is no key.
-    if (isZero(input.subarray(96)) || !mcl.putG1(points + SIZES.g1, word(3), word(4))) return false
+    if (isZero(input.subarray(96)) || !mcl.putG1(key, word(3), word(4))) return false
     mcl.putScalarModulo(hash, word(0))
-    raw._mclBnFr_inv(s, s)
-    raw._mclBnFr_mul(u1, hash, s)
-    raw._mclBnFr_mul(u2, r, s)
-    mcl.putG1(points, GENERATOR_X, GENERATOR_Y)
-    raw._mclBnG1_mulVec(sum, points, scalars, 2)
+    // With u1 = hash / s and u2 = r / s, the point u1 G + u2 Q is u2 (hash / r G + Q): of it only x is asked.
+    raw._mclBnFr_inv(ratio, r)
+    raw._mclBnFr_mul(ratio, ratio, hash)
+    if (raw._mclBnFr_isZero(ratio) === 1) raw._mclBnG1_clear(sum)
+    else {
+      this.ecdh.setPrivateKey(mcl.takeScalar(ratio))
+      const point = this.ecdh.getPublicKey()
+      mcl.putG1(sum, point.subarray(1, 33), point.subarray(33))
+    }
+    raw._mclBnG1_add(sum, sum, key)
     if (raw._mclBnG1_isZero(sum) === 1) return false
     raw._mclBnG1_normalize(sum, sum)
-    const x = new Uint8Array(32)
-    mcl.takeField(sum, x, 0)
-    mcl.putScalarModulo(scalar(5), x)
-    return raw._mclBnFr_isEqual(scalar(5), r) === 1
+    raw._mclBnFr_inv(s, s)
+    raw._mclBnFr_mul(s, s, r)
+    this.ecdh.setPrivateKey(mcl.takeScalar(s))
+    const point = new Uint8Array(65)
+    point[0] = UNCOMPRESSED
+    mcl.takeField(sum, point, 1)
+    mcl.takeField(sum + SIZES.field, point, 33)
+    return bytesToBigInt(this.ecdh.computeSecret(point)) % ORDER === bytesToBigInt(word(1))
   }
 }
 

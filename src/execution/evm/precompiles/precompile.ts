@@ -12,6 +12,52 @@ export interface Precompile {
   /** What has to be there before it runs, if it is not. */
   load?(): Promise<unknown> | undefined
   run(input: Uint8Array): Steps
+  /** The same by another process, where one is at hand that is faster. */
+  runElsewhere?(input: Uint8Array): Promise<Uint8Array | undefined> | undefined
+}
+
+/** What came of a call; undefined where it failed, which takes all gas that it was given, whatever the reason. */
+export type PrecompileResult = { gasUsed: number; output: Uint8Array } | undefined
+
+/** Gives others their turn; throws when nobody waits for the outcome any more. */
+export type TakeTurn = () => Promise<void>
+
+/** At once where one step is enough. */
+export function callPrecompile(
+  precompile: Precompile,
+  input: Uint8Array,
+  gasLimit: number,
+  takeTurn: TakeTurn,
+): PrecompileResult | Promise<PrecompileResult> {
+  const { maxInputBytes = Number.POSITIVE_INFINITY } = precompile
+  if (input.length > maxInputBytes) return undefined
+  const gas = precompile.gas(input)
+  if (gas === undefined || gas > gasLimit) return undefined
+  const gasUsed = Number(gas)
+  const elsewhere = precompile.runElsewhere?.(input)
+  if (elsewhere !== undefined) {
+    return elsewhere.then(async (output) => {
+      await takeTurn()
+      return resultOf(output, gasUsed)
+    })
+  }
+  const loading = precompile.load?.()
+  if (loading !== undefined) return loading.then(() => finishLater(precompile.run(input), gasUsed, takeTurn))
+  const steps = precompile.run(input)
+  const step = steps.next()
+  return step.done === true ? resultOf(step.value, gasUsed) : finishLater(steps, gasUsed, takeTurn)
+}
+
+async function finishLater(steps: Steps, gasUsed: number, takeTurn: TakeTurn): Promise<PrecompileResult> {
+  for (;;) {
+    await takeTurn()
+    const step = steps.next()
+    if (step.done === true) return resultOf(step.value, gasUsed)
+  }
+}
+
+function resultOf(output: Uint8Array | undefined, gasUsed: number): PrecompileResult {
+  return output === undefined ? undefined : { gasUsed, output }
 }
 
 /** 32 bytes of zeros, or with a one at the end. */

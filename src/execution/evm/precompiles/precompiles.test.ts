@@ -4,25 +4,17 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import type { Fork } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../chain/chainConfig.ts'
-import { StateDatabase } from '../../state/stateDatabase.ts'
-import { EMPTY_TRIE_ROOT } from '../../state/trie.ts'
-import { WorldState } from '../../state/worldState.ts'
-import { OpEvm } from '../opEvm.ts'
-import { toAddress } from '../runMessage.ts'
+import { precompileAddress, precompilesUnder } from './index.ts'
+import { callPrecompile } from './precompile.ts'
 
-const address = (number: number): Hex => `0x${number.toString(16).padStart(40, '0')}`
-const P256_VERIFY = address(0x100)
+const P256_VERIFY = precompileAddress(0x100)
 
 async function call(fork: Fork, to: Hex, data: Uint8Array, gasLimit = 10_000_000n) {
-  const evm = new OpEvm(901n, rulesAt({ forks: { [fork]: 0 } }, 0))
-  const store = { node: () => undefined, code: () => undefined }
-  evm.bind(new WorldState(new StateDatabase({ store }), EMPTY_TRIE_ROOT), () => undefined)
-  const { execResult } = await evm.evm.runCall({ to: toAddress(to), data, gasLimit, skipNonceIncrement: true })
-  return {
-    output: toHex(execResult.returnValue),
-    gasUsed: execResult.executionGasUsed,
-    failed: execResult.exceptionError !== undefined,
-  }
+  const precompile = precompilesUnder(rulesAt({ forks: { [fork]: 0 } }, 0)).get(to)
+  if (precompile === undefined) return { output: '0x', gasUsed: 0n, failed: false }
+  const result = await callPrecompile(precompile, data, Number(gasLimit), async () => {})
+  if (result === undefined) return { output: '0x', gasUsed: gasLimit, failed: true }
+  return { output: toHex(result.output), gasUsed: BigInt(result.gasUsed), failed: false }
 }
 
 describe('P256VERIFY', () => {
@@ -70,7 +62,7 @@ describe('P256VERIFY', () => {
 })
 
 describe('MODEXP', () => {
-  const MODEXP = address(5)
+  const MODEXP = precompileAddress(5)
   const GAS = 100_000_000n
   const length = (bytes: number) => fromHex(`0x${bytes.toString(16).padStart(64, '0')}`)
   /** base = 3, an exponent with these first bytes and zeros after them, an odd modulus. */
@@ -125,7 +117,7 @@ describe('CLZ', () => {
 
   it('counts leading zeros from Karst on, and is no opcode before', async () => {
     const { createMemoryBlock, deposit, slotOf } = await import('../../testUtils/memoryBlock.ts')
-    const to = address(0x4444)
+    const to = precompileAddress(0x4444)
     for (const [fork, status, expected] of [
       ['jovian', 0, 0n],
       ['karst', 1, 255n],
@@ -138,7 +130,7 @@ describe('CLZ', () => {
 })
 
 describe('input limits', () => {
-  const PAIRING = address(8)
+  const PAIRING = precompileAddress(8)
   const GAS = 100_000_000n
   // Lengths are multiples of a pair, so that nothing but the limit can refuse them; infinity points make pairs cheap.
   it.each([
@@ -166,7 +158,7 @@ describe('input limits', () => {
       ['isthmus', isthmus],
       ['jovian', jovian],
     ] as const) {
-      const over = await call(fork, address(precompile), new Uint8Array(limit + pair), 2n ** 40n)
+      const over = await call(fork, precompileAddress(precompile), new Uint8Array(limit + pair), 2n ** 40n)
       expect(over).toEqual({ output: '0x', gasUsed: 2n ** 40n, failed: true })
     }
   })
@@ -179,7 +171,7 @@ describe('point evaluation (EIP-4844)', () => {
   )
 
   it('accepts a proof that holds', async () => {
-    expect(await call('ecotone', address(10), input)).toEqual({
+    expect(await call('ecotone', precompileAddress(10), input)).toEqual({
       output:
         '0x000000000000000000000000000000000000000000000000000000000000100073eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001',
       gasUsed: 50_000n,
@@ -194,11 +186,15 @@ describe('point evaluation (EIP-4844)', () => {
     { id: 'another proof', index: 190 },
   ])('refuses $id', async ({ index }) => {
     const data = input.map((byte, i) => (i === index ? byte ^ 1 : byte))
-    expect(await call('ecotone', address(10), data)).toEqual({ output: '0x', gasUsed: 10_000_000n, failed: true })
+    expect(await call('ecotone', precompileAddress(10), data)).toEqual({
+      output: '0x',
+      gasUsed: 10_000_000n,
+      failed: true,
+    })
   })
 
   it('refuses another length', async () => {
-    expect((await call('ecotone', address(10), input.subarray(1))).failed).toBe(true)
+    expect((await call('ecotone', precompileAddress(10), input.subarray(1))).failed).toBe(true)
   })
 
   it('holds for the constant polynomial, whose proof is the point at infinity', async () => {
@@ -206,14 +202,14 @@ describe('point evaluation (EIP-4844)', () => {
     const infinity = concatBytes(Uint8Array.of(0xc0), new Uint8Array(47))
     const hash = concatBytes(Uint8Array.of(1), sha256(infinity).subarray(1))
     const data = concatBytes(hash, new Uint8Array(64), infinity, infinity)
-    expect((await call('ecotone', address(10), data)).failed).toBe(false)
+    expect((await call('ecotone', precompileAddress(10), data)).failed).toBe(false)
   })
 })
 
 describe('BLOBBASEFEE', () => {
   it('is 1', async () => {
     const { createMemoryBlock, deposit, wordOf } = await import('../../testUtils/memoryBlock.ts')
-    const to = address(0x4444)
+    const to = precompileAddress(0x4444)
     // SSTORE(0, BLOBBASEFEE)
     const { execution, world } = createMemoryBlock({ fork: 'ecotone', accounts: { [to]: { code: '0x4a5f55' } } })
     await execution.add(deposit({ to }))

@@ -1,9 +1,9 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account, type Address } from '@ethereumjs/util'
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import type { AccountRecord } from '../state/account.ts'
-import type { WorldState } from '../state/worldState.ts'
+import { toHex } from '../../../lib/hex.ts'
+import type { AccountRecord } from '../../state/account.ts'
+import type { WorldState } from '../../state/worldState.ts'
+import { withoutLeadingZeros } from '../storageWord.ts'
 
 /**
  * The EVM's view of a WorldState. The EVM changes account objects it was given, also where it then fails, so each read
@@ -116,20 +116,4 @@ function toRecord(account: Account): AccountRecord {
     storageRoot: account.storageRoot,
     codeHash: account.codeHash,
   }
-}
-
-export function withoutLeadingZeros(value: Uint8Array): Uint8Array {
-  let start = 0
-  while (start < value.length && value[start] === 0) start++
-  return start === 0 ? value : start === value.length ? EMPTY_BYTES : value.subarray(start)
-}
-
-/** A slot's value as 32 bytes of hex. */
-export function storageWord(value: Uint8Array): Hex {
-  return `0x${toHex(value).slice(2).padStart(64, '0')}`
-}
-
-/** Stripped value of a 32-byte word. */
-export function slotValue(word: Hex): Uint8Array {
-  return withoutLeadingZeros(fromHex(word, 32, 'storage value'))
 }

@@ -1,0 +1,242 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { signTransaction } from '../src/execution/testUtils/signTransaction.ts'
+import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
+import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
+import { startTestnet } from '../test/support/testnet.ts'
+import { quantile, sealedBlocks, summary } from './sequencer/timings.ts'
+
+// What strangers can do to a sequencer by its execution client's RPC: floods of calls, traces, searches of logs,
+// transactions and large bodies, all at once, beside a real sequencer (devium-geth and rollup node as processes, blocks of
+// one second). Block times are compared with those of a calm time before, memory with that after it.
+// Run: npm run bench:attack [SECONDS]
+
+/** Targets: distance of a block from its timestamp at the 99th percentile, and memory beyond what it was. */
+const TARGET_MS = 100
+const TARGET_MEGABYTES = 150
+const CALM_SECONDS = 45
+/** After the start, and after the attack begins: code is still being compiled. */
+const WARM_UP_SECONDS = 15
+
+const seconds = Number(process.argv[2] ?? '300')
+if (!(seconds > 0)) throw new Error(`not a number of seconds: ${process.argv[2]}`)
+
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+const LARGE: Hex = `0x${'00'.repeat(2_440_000)}`
+const overridden = (code: Hex) => [{ to: NOBODY, gas: '0xffffffff' }, 'latest', { [NOBODY]: { code } }]
+
+const agent = new Agent({ connections: 64 })
+const testnet = await startTestnet({ nodes: 1 })
+try {
+  const [sequencer] = testnet.nodes
+  if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  const url = sequencer.ethRpc
+  const config = parseRollupConfig(JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8')))
+  console.log(`${cpus().length} processors, load ${loadavg().map((load) => load.toFixed(1))}, ${seconds} s of attacks`)
+
+  await delay(WARM_UP_SECONDS * 1000)
+  const calm = await measure('calm', CALM_SECONDS)
+  const before = memory()
+  console.log(`memory ${shown(before)}`)
+
+  const stop = new AbortController()
+  const floods = [
+    // A loop without an end, and hashing; storage without an end; a small one.
+    flood(url, 'eth_call, endless', 4, () => call('eth_call', overridden('0x5b600056')), stop.signal),
+    flood(url, 'eth_call, hashing', 2, () => call('eth_call', overridden('0x5b6210000060002050600056')), stop.signal),
+    flood(url, 'eth_call, slots', 2, () => call('eth_call', overridden('0x5f5b8054506001016001565b00')), stop.signal),
+    flood(url, 'eth_call, small', 4, () => call('eth_call', [{ to: NOBODY }, 'latest']), stop.signal),
+    flood(
+      url,
+      'eth_estimateGas',
+      2,
+      () => call('eth_estimateGas', [{ to: NOBODY }, 'latest', { [NOBODY]: { code: '0x5b600056' } }]),
+      stop.signal,
+    ),
+    flood(url, 'eth_getLogs', 4, () => call('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest' }]), stop.signal),
+    flood(url, 'eth_feeHistory', 2, () => call('eth_feeHistory', ['0x400', 'latest', [10, 50, 90]]), stop.signal),
+    flood(url, 'eth_getProof', 2, () => call('eth_getProof', [NOBODY, words(1_000), 'latest']), stop.signal),
+    flood(url, 'debug_traceTransaction', 2, await traces(), stop.signal),
+    flood(url, 'eth_sendRawTransaction', 4, transactions(), stop.signal),
+    flood(
+      url,
+      'batches of 1,000',
+      1,
+      () =>
+        JSON.stringify(Array.from({ length: 1_000 }, () => JSON.parse(call('eth_getBlockByNumber', ['latest', true])))),
+      stop.signal,
+    ),
+    flood(url, 'bodies of 4.9 MB', 4, () => call('eth_call', [{ to: NOBODY, data: LARGE }, 'latest']), stop.signal),
+    flood(url, 'bodies of 4.9 MB that nobody knows', 2, () => call('eth_nonsense', [LARGE]), stop.signal),
+  ]
+  let peak = before
+  const watch = setInterval(() => {
+    const now = memory()
+    if (sum(now) > sum(peak)) peak = now
+  }, 1_000)
+  await delay(WARM_UP_SECONDS * 1000)
+  const attacked = await measure('attacked', seconds)
+  stop.abort()
+  clearInterval(watch)
+  for (const { name, answered, failed, latencies } of await Promise.all(floods)) {
+    console.log(
+      `${name}: ${answered} answered, ${failed} refused or failed, p50 ${quantile(latencies, 0.5).toFixed(0)} ms`,
+    )
+  }
+  const grown = (sum(peak) - sum(before)) / 1024
+  console.log(`memory before ${shown(before)}\nat its peak   ${shown(peak)}\nafter         ${shown(memory())}`)
+  console.log(`p99 of the distance from the timestamp: ${calm} ms calm, ${attacked} ms attacked (target ${TARGET_MS})`)
+  console.log(`memory grew by ${grown.toFixed(0)} MB at most (target ${TARGET_MEGABYTES})`)
+  process.exitCode = attacked <= TARGET_MS && grown <= TARGET_MEGABYTES ? 0 : 1
+
+  /** Returns the 99th percentile of how far blocks are from their timestamps, in milliseconds. */
+  async function measure(what: string, forSeconds: number): Promise<number> {
+    const from = Math.ceil(Date.now() / 1000)
+    await delay(forSeconds * 1000)
+    const blocks = sealedBlocks(join(testnet.dir, 'logs'), config).filter(
+      ({ timestamp }) => timestamp > from && timestamp <= from + forSeconds,
+    )
+    const published = blocks.map(({ publishedAfterMs }) => publishedAfterMs)
+    const transactions = blocks.reduce((total, block) => total + block.transactions, 0)
+    console.log(
+      `\n${what}: load ${loadavg()[0]?.toFixed(1)}, ${transactions} transactions in ${blocks.length} blocks of ${forSeconds} s`,
+    )
+    console.log('published after its timestamp', summary(published))
+    console.log('sealing                      ', summary(blocks.map(({ sealingMs }) => sealingMs)))
+    return blocks.length < forSeconds * 0.9 ? Number.POSITIVE_INFINITY : quantile(published.map(Math.abs), 0.99)
+  }
+
+  async function traces(): Promise<() => string> {
+    const account = testnet.accounts[0]
+    if (account === undefined) throw new RangeError('no account may send')
+    // A creation that loops until its gas is gone.
+    const { raw, hash } = signTransaction(fromHex(account.privateKey), {
+      chainId: BigInt(testnet.l2.chainId),
+      nonce: 0,
+      to: null,
+      data: fromHex('0x5b600056'),
+      gasLimit: 5_000_000n,
+      maxFeePerGas: 10_000_000_000n,
+    })
+    await post(url, call('eth_sendRawTransaction', [toHex(raw)]))
+    await delay(3_000)
+    return () => call('debug_traceTransaction', [hash, { enableMemory: true }])
+  }
+
+  /** Transfers, each with the next nonce of one of the accounts but the first. */
+  function transactions(): () => string {
+    const senders = testnet.accounts.slice(1).map(({ privateKey }) => ({ key: fromHex(privateKey), nonce: 0 }))
+    let turn = 0
+    return () => {
+      const sender = senders[turn++ % senders.length]
+      if (sender === undefined) throw new RangeError('no account may send')
+      const { raw } = signTransaction(sender.key, {
+        chainId: BigInt(testnet.l2.chainId),
+        nonce: sender.nonce++,
+        to: NOBODY,
+        value: 1n,
+        maxFeePerGas: 10_000_000_000n,
+      })
+      return call('eth_sendRawTransaction', [toHex(raw)])
+    }
+  }
+
+  /** Kilobytes of each of the execution client's processes, by what it is. */
+  function memory(): Map<string, number> {
+    const sizes = new Map<string, number>()
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      const kind = kindOf(pid)
+      if (kind !== undefined) sizes.set(`${kind} ${pid}`, residentKilobytes(pid))
+    }
+    return sizes
+  }
+
+  function kindOf(pid: string): string | undefined {
+    const command = read(`/proc/${pid}/cmdline`)
+    if (command.includes('devium-geth') && command.includes(testnet.dir)) return 'client'
+    const parent = /^PPid:\s+(\d+)$/m.exec(read(`/proc/${pid}/status`))?.[1]
+    if (parent === undefined || !read(`/proc/${parent}/cmdline`).includes('devium-geth')) return undefined
+    return read(`/proc/${parent}/cmdline`).includes(testnet.dir) ? 'its process' : undefined
+  }
+} finally {
+  await testnet.stop()
+}
+
+interface Flooded {
+  name: string
+  answered: number
+  failed: number
+  latencies: number[]
+}
+
+/** So many at a time, each after the answer to the one before; answers are thrown away. */
+async function flood(
+  url: string,
+  name: string,
+  connections: number,
+  body: () => string,
+  signal: AbortSignal,
+): Promise<Flooded> {
+  const result: Flooded = { name, answered: 0, failed: 0, latencies: [] }
+  const one = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const startMs = performance.now()
+      const isAnswered = await post(url, body(), signal).catch(() => false)
+      if (signal.aborted) return
+      result.latencies.push(performance.now() - startMs)
+      if (isAnswered) result.answered += 1
+      else result.failed += 1
+      // The attackers share the machine with what they attack: most of it is to be the client's.
+      await delay(5)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, one))
+  return result
+}
+
+/** True for a result. */
+async function post(url: string, body: string, signal?: AbortSignal): Promise<boolean> {
+  const { statusCode, body: answer } = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    dispatcher: agent,
+    ...(signal === undefined ? {} : { signal }),
+  })
+  let start = ''
+  for await (const chunk of answer) if (start.length < 200) start += String(chunk).slice(0, 200)
+  return statusCode === 200 && !start.includes('"error"')
+}
+
+function call(method: string, params: unknown[]): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+}
+
+function words(count: number): Hex[] {
+  return Array.from({ length: count }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
+}
+
+function residentKilobytes(pid: string): number {
+  // What it shares with others of its kind, the Node binary first of all, counts by its share.
+  return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // It has ended meanwhile.
+    return ''
+  }
+}
+
+function sum(sizes: ReadonlyMap<string, number>): number {
+  return [...sizes.values()].reduce((total, size) => total + size, 0)
+}
+
+function shown(sizes: ReadonlyMap<string, number>): string {
+  return [...sizes].map(([what, size]) => `${what}: ${(size / 1024).toFixed(0)} MB`).join(', ')
+}

@@ -1,0 +1,118 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
+import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
+import { DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
+import { fromHex, type Hex } from '../src/lib/hex.ts'
+import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
+import { watchTurns } from './turnWatch.ts'
+
+// How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor
+// time, for each thing that they can ask, four at a time from another process. Blocks have 600 transfers; one has a
+// transaction of 5,000 logs, one a loop that takes all its gas.
+// Run: npm run bench:held-loop [SECONDS_EACH]
+
+const TARGET_MS = 20
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
+const AT_A_TIME = 4
+
+const [what, url = ''] = process.argv.slice(2)
+if (what === 'client') await beClient(url)
+else await measureAll(Number(what ?? '4'))
+
+async function measureAll(secondsEach: number): Promise<void> {
+  const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
+  const node = await startExecutionNode(genesis, { evmTimeoutMs: 1_000 })
+  const driver = new BlockDriver(node.engine, rollup)
+  let nonce = 0
+  const sign = (fields: Parameters<typeof signTransaction>[1]) => {
+    return signTransaction(DEV_KEYS[0], { nonce: nonce++, gasLimit: 21_000n, to: NOBODY, ...fields })
+  }
+  const logs = sign({ to: null, data: MANY_LOGS, gasLimit: 4_000_000n })
+  const loop = sign({ to: null, data: fromHex('0x5b600056'), gasLimit: 4_000_000n })
+  await driver.build({ transactions: [logs.raw, loop.raw], noTxPool: true })
+  for (let block = 0; block < 6; block++) {
+    await driver.build({ transactions: Array.from({ length: 600 }, () => sign({ value: 1n }).raw), noTxPool: true })
+  }
+  const head = node.chain.head()
+  const transfer = (await node.chain.blockByHash(head.hash))?.transactions.at(-1)?.hash
+  const overridden = (code: Hex) => [{ to: NOBODY, gas: '0xffffffff' }, 'latest', { [NOBODY]: { code } }]
+  const large: Hex = `0x${'00'.repeat(2_440_000)}`
+  const words = Array.from({ length: 1_000 }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
+  const full = { method: 'eth_getBlockByNumber', params: ['latest', true] }
+  const small = { method: 'eth_call', params: [{ to: NOBODY }, 'latest'] }
+  const asked: [string, object | object[]][] = [
+    ['small calls', small],
+    ['endless calls', { method: 'eth_call', params: overridden('0x5b600056') }],
+    ['calls that hash', { method: 'eth_call', params: overridden('0x5b6210000060002050600056') }],
+    ['calls of BLAKE2F', { method: 'eth_call', params: overridden('0x63ee6b280060e01b5f525f5f60d55f60095afa00') }],
+    ['estimates', { method: 'eth_estimateGas', params: overridden('0x5b600056') }],
+    ['access lists', { method: 'eth_createAccessList', params: overridden('0x5f5b8054506001016001565b00') }],
+    ['whole blocks', full],
+    ['receipts of blocks', { method: 'eth_getBlockReceipts', params: ['latest'] }],
+    ['receipts', { method: 'eth_getTransactionReceipt', params: [transfer] }],
+    ['transactions', { method: 'eth_getTransactionByHash', params: [transfer] }],
+    ['raw blocks', { method: 'debug_getRawBlock', params: ['latest'] }],
+    ['logs', { method: 'eth_getLogs', params: [{ fromBlock: '0x0' }] }],
+    ['fee history', { method: 'eth_feeHistory', params: ['0x400', 'latest', [10, 50, 90]] }],
+    ['proofs of 1,000 slots', { method: 'eth_getProof', params: [NOBODY, words, 'latest'] }],
+    ['traces', { method: 'debug_traceTransaction', params: [loop.hash] }],
+    ['traces of blocks', { method: 'debug_traceBlockByNumber', params: ['latest', { tracer: 'callTracer' }] }],
+    ['batches of 1,000 blocks', Array.from({ length: 1_000 }, () => full)],
+    ['batches of 1,000 calls', Array.from({ length: 1_000 }, () => small)],
+    ['bodies of 4.9 MB', { method: 'eth_call', params: [{ to: NOBODY, data: large }] }],
+    ['bodies of 4.9 MB that nobody knows', { method: 'eth_nonsense', params: [large] }],
+  ]
+  const child = fork(fileURLToPath(import.meta.url), ['client', node.url], {
+    execArgv: process.execArgv,
+    serialization: 'advanced',
+  })
+  const turns = watchTurns()
+  let longest = 0
+  for (const [name, body] of asked) {
+    const answered = new Promise<unknown>((resolve) => child.once('message', resolve))
+    // What is compiled with the first of them is no fault of theirs.
+    child.send({ body, milliseconds: 1_000 })
+    await answered
+    const counted = new Promise<unknown>((resolve) => child.once('message', resolve))
+    turns.reset()
+    child.send({ body, milliseconds: secondsEach * 1_000 })
+    const count = await counted
+    longest = Math.max(longest, turns.longest())
+    console.log(
+      `${name}: ${count} in ${secondsEach} s, longest turn ${turns.longest().toFixed(1)} ms, 999 of 1,000 ${turns.quantile(0.999).toFixed(1)} ms`,
+    )
+  }
+  turns.stop()
+  child.kill()
+  await node.close()
+  console.log(`longest turn of all: ${longest.toFixed(1)} ms (target ${TARGET_MS})`)
+  process.exitCode = longest <= TARGET_MS ? 0 : 1
+}
+
+async function beClient(nodeUrl: string): Promise<void> {
+  const client = createRpcClient({ url: nodeUrl, timeoutMs: 60_000 })
+  for (;;) {
+    const { body, milliseconds } = await new Promise<{ body: Call | Call[]; milliseconds: number }>((resolve) => {
+      process.once('message', (message) => resolve(message as { body: Call | Call[]; milliseconds: number }))
+    })
+    const endsAt = performance.now() + milliseconds
+    let count = 0
+    const one = async (): Promise<void> => {
+      while (performance.now() < endsAt) {
+        const asked = Array.isArray(body) ? client.batch(body) : client.request(body.method, body.params)
+        await asked.catch(() => {})
+        count += 1
+      }
+    }
+    await Promise.all(Array.from({ length: AT_A_TIME }, one))
+    process.send?.(count)
+  }
+}
+
+interface Call {
+  method: string
+  params: unknown[]
+}

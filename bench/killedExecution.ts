@@ -1,0 +1,13 @@
+import { executeUnderKills } from '../test/support/killedExecution.ts'
+
+// An execution client that is killed with SIGKILL at 200 random moments while it builds and imports blocks and gives up
+// old states: node bench/killedExecution.ts [kills]
+// Prints one JSON object; exit code 1 when a head was lost, a block or a state is not whole, or balances are wrong.
+
+const [kills = 200] = process.argv.slice(2).map(Number)
+const report = await executeUnderKills(kills, (kill) => {
+  if (kill % 20 === 0) console.error(`${kill} of ${kills}`)
+})
+const met = report.problems.length === 0 && report.kills === kills && report.height > kills
+console.log(JSON.stringify({ scenario: 'killed execution client', met, ...report }))
+process.exitCode = met ? 0 : 1

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { descendantsOf } from '../test/support/processes.ts'
+import { startTestnet } from '../test/support/testnet.ts'
+
+// What the processes of a testnet take in memory when nobody sends transactions. Run: node bench/memory.ts [--nodes 3] [--seconds 60]
+// Each node has all others for peers, up to the limits of the runner. Linux only.
+
+const { values } = parseArgs({
+  options: { nodes: { type: 'string', default: '3' }, seconds: { type: 'string', default: '60' } },
+})
+const nodes = Number(values.nodes)
+const seconds = Number(values.seconds)
+if (!(nodes > 0) || !(seconds >= 0)) throw new Error('--nodes and --seconds are numbers')
+
+/** MB. */
+interface Memory {
+  /** All that is in memory, what it shares with others included. */
+  resident: number
+  /** The same, each page divided by the number of processes that have it. */
+  proportional: number
+  /** Its own: heap, buffers, stacks. */
+  anonymous: number
+}
+
+interface Measured extends Memory {
+  pid: number
+  program: string
+}
+
+const COLUMNS = ['resident', 'proportional', 'anonymous'] as const
+
+function memoryOf(pid: number): Memory | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+    const of = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024
+    return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') }
+  } catch {
+    return undefined
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+const PROGRAMS: readonly [pattern: RegExp, name: string][] = [
+  [/devium--batcher|rollupNode/, 'rollup node'],
+  [/devium-batch-submitter|batchSubmitter/, 'batch submitter'],
+  [/devium-geth|cli\/geth/, 'devium-geth'],
+  [/devium-inspection|inspectionMain/, 'its process for large messages'],
+  [/kzg/, 'its process for KZG'],
+  [/anvil/, 'L1 (Anvil)'],
+]
+
+function measureBelow(pid: number): Measured[] {
+  return descendantsOf(pid).flatMap((child) => {
+    const memory = memoryOf(child)
+    const command = commandOf(child)
+    const program = PROGRAMS.find(([pattern]) => pattern.test(command))?.[1] ?? command.slice(0, 40)
+    return memory === undefined ? [] : [{ pid: child, program, ...memory }]
+  })
+}
+
+function row(name: string, memory: Memory): string {
+  return name.padEnd(44) + COLUMNS.map((column) => memory[column].toFixed(0).padStart(14)).join('')
+}
+
+function sum(memories: readonly Memory[]): Memory {
+  const of = (column: (typeof COLUMNS)[number]): number => memories.reduce((total, memory) => total + memory[column], 0)
+  return { resident: of('resident'), proportional: of('proportional'), anonymous: of('anonymous') }
+}
+
+const testnet = await startTestnet({ nodes })
+try {
+  await delay(seconds * 1000)
+  const runner = testnet.runner.pid ?? 0
+  const measured = measureBelow(runner)
+  const own = memoryOf(runner)
+  console.log(
+    `MB, ${nodes} nodes, ${seconds} s after they were ready`.padEnd(44) + COLUMNS.map((c) => c.padStart(14)).join(''),
+  )
+  for (const one of measured.toSorted((a, b) => a.program.localeCompare(b.program) || a.pid - b.pid)) {
+    console.log(row(`${one.program} (${one.pid})`, one))
+  }
+  if (own !== undefined) console.log(row('runner', own))
+  const ours = measured.filter(({ program }) => program !== 'L1 (Anvil)')
+  console.log(row('all but L1 and the runner', sum(ours)))
+  console.log(row('all', sum([...measured, ...(own === undefined ? [] : [own])])))
+} finally {
+  await testnet.stop()
+}

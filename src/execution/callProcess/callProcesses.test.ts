@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { joinPieces, type WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { DEFAULT_RPC_OPTIONS } from '../rpc/index.ts'
+import { offload } from '../rpc/offload.ts'
+import { HURRIED } from '../rpc/pace.ts'
+import { createReadMethods } from '../rpc/readMethods.ts'
+import { BlockDriver } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import { type CallService, type CallServiceOptions, createCallService } from './callProcesses.ts'
+
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
+/** Stores 7, emits a log, and calls nobody. */
+const BUSY = fromHex('0x600760005560006000a060006000600060006000730000000000000000000000000000000000abcdef5af1')
+const ENDLESS: Hex = '0x5b600056'
+const FAULTY = new URL('./testUtils/faultyCalls.ts', import.meta.url)
+
+let node: ExecutionNode
+let mined: Hex
+
+beforeAll(async () => {
+  node = await startExecutionNode(holocene.genesis)
+  const driver = new BlockDriver(node.engine, holocene.rollup)
+  const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: BUSY, gasLimit: 200_000n })
+  await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
+  await driver.build()
+  mined = hash
+})
+
+afterAll(() => node.close())
+
+function start(options: Partial<CallServiceOptions> = {}): CallService & AsyncDisposable {
+  const service = createCallService(
+    { chain: node.chain, clock: systemClock, logger: silentLogger },
+    { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, ...options },
+  )
+  return { ...service, [Symbol.asyncDispose]: () => service.close() }
+}
+
+const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: () => false })
+const written = async (result: WrittenJson) => JSON.parse(String(Buffer.from(await joinPieces(result.pieces))))
+const endless = (code: Hex = ENDLESS, gas = '0xffffffffffff') => [{ to: NOBODY, gas }, 'latest', { [NOBODY]: { code } }]
+
+describe('calls in another process', () => {
+  it('are answered as they are here, from the same chain', async () => {
+    await using calls = start()
+    const here = createReadMethods(node.chain, { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n })
+    const asked: [string, ...JsonValue[]][] = [
+      ['eth_call', { to: NOBODY, data: '0x' }, 'latest'],
+      ['eth_estimateGas', { from: DEV_ADDRESSES[0], to: NOBODY, value: '0x1' }],
+      ['eth_createAccessList', { from: DEV_ADDRESSES[0], data: toHex(BUSY) }],
+      ['eth_getLogs', { fromBlock: '0x0' }],
+      ['eth_getBlockByNumber', 'latest', true],
+      ['eth_getTransactionReceipt', mined],
+      ['eth_getProof', DEV_ADDRESSES[0], ['0x0'], 'latest'],
+      ['eth_feeHistory', '0x2', 'latest', [50]],
+      ['debug_traceTransaction', mined],
+    ]
+    for (const [method, ...params] of asked) {
+      const theirs = await written(await calls.run(method, params, contextOf()))
+      const mine = JSON.parse(JSON.stringify(await here[method]?.(params, contextOf())))
+      expect(theirs, method).toEqual(mine)
+    }
+    for (const code of ['0x5f5ffd', '0xfe'] as const) {
+      const params = [{ to: NOBODY }, 'latest', { [NOBODY]: { code } }]
+      const mine = await Promise.resolve(here.eth_call?.(params, contextOf())).catch((error: unknown) => error)
+      await expect(calls.run('eth_call', params, contextOf())).rejects.toEqual(mine)
+    }
+  })
+
+  it('take what is not short on the chain’s own loop, and end at their time, in the words of geth', async () => {
+    await using calls = start()
+    const options = { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, evmTimeoutMs: 300 }
+    const methods = offload(createReadMethods(node.chain, options, HURRIED), calls, options)
+    // An endless loop, and 4,000,000,000 rounds of BLAKE2F, with no gas to count.
+    const codes: Hex[] = [ENDLESS, '0x63ee6b280060e01b5f525f5f60d55f60095afa00']
+    for (const method of ['eth_call', 'eth_estimateGas', 'eth_createAccessList']) {
+      // An estimate has no more gas than a block.
+      for (const code of method === 'eth_estimateGas' ? codes.slice(0, 1) : codes) {
+        const answer = methods[method]?.(endless(code), contextOf())
+        await expect(answer).rejects.toThrow('execution aborted (timeout = 0.3s)')
+      }
+    }
+    // They have ended by themselves, and their process is fit for more.
+    await expect.poll(() => calls.stats(), { timeout: 20_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+    expect(await methods.eth_call?.([{ to: NOBODY }], contextOf())).toBe('0x')
+  })
+
+  it('end with their client', async () => {
+    await using calls = start()
+    const client = new AbortController()
+    const answers = Promise.allSettled(
+      Array.from({ length: 20 }, () => calls.run('eth_call', endless(), contextOf(client.signal))),
+    )
+    expect(calls.stats()).toMatchObject({ running: 4, waiting: 16 })
+    client.abort(new Error('gone'))
+    for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
+    await expect.poll(() => calls.stats(), { timeout: 20_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+  })
+
+  it('are refused when too many wait', async () => {
+    await using calls = start()
+    const client = new AbortController()
+    const answers = Promise.allSettled(
+      Array.from({ length: 260 }, () => calls.run('eth_call', endless(), contextOf(client.signal))),
+    )
+    await expect(calls.run('eth_call', endless(), contextOf())).rejects.toMatchObject({
+      rpcCode: -32005,
+      message: 'too many calls wait to be run: try again later',
+    })
+    client.abort(new Error('gone'))
+    await answers
+    const large = [{ to: NOBODY, data: `0x${'00'.repeat(17 * 1024 * 1024)}` }]
+    await expect(calls.run('eth_call', large, contextOf())).rejects.toMatchObject({ rpcCode: -32005 })
+  })
+
+  it('a process that hangs is ended and replaced, and the calls beside the one that hung it run again', async () => {
+    await using calls = start({ file: FAULTY, graceMs: 100 })
+    const first = await written(await calls.run('eth_getLogs', [], contextOf()))
+    const hanging = calls.run('eth_call', [], contextOf(), 100)
+    const beside = calls.run('eth_getLogs', [], contextOf())
+    await expect(hanging).rejects.toThrow('execution aborted (timeout = 0.1s)')
+    expect(await written(await beside)).not.toBe(first)
+    expect(calls.stats().broken).toBe(1)
+  })
+
+  it('a call that takes its process along twice is answered with an error', async () => {
+    await using calls = start({ file: FAULTY })
+    await expect(calls.run('eth_estimateGas', [], contextOf())).rejects.toThrow(/could not be run to its end: .*code 3/)
+    expect(calls.stats().broken).toBe(2)
+    expect(typeof (await written(await calls.run('eth_getLogs', [], contextOf())))).toBe('number')
+  })
+})

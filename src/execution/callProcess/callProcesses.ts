@@ -1,0 +1,239 @@
+import { availableParallelism } from 'node:os'
+import type { Clock } from '../../lib/clock.ts'
+import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
+import { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { JsonRpcError, type JsonValue, RPC_INTERNAL_ERROR, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
+import { answerChainRead } from '../chain/chainReads.ts'
+import type { Chain } from '../chain/types.ts'
+import type { CallAnswer, CallOptions, CallTask } from './callTask.ts'
+
+/** One beside the chain's own loop where there are two cores. */
+const MAX_PROCESSES = availableParallelism() > 3 ? 2 : 1
+/** Each may hold megabytes; they share the process's time. */
+const MAX_RUNNING = 4
+/** Waiting calls, and the bytes of their parameters: more are refused. */
+const MAX_WAITING = 256
+const MAX_WAITING_BYTES = 32 * 1024 * 1024
+/** For a call to notice that its time is over; then its process ends. */
+const GRACE_MS = 2_000
+/** For a process to load, on a machine that is overloaded. */
+const LOADING_MS = 30_000
+/** A process that had nothing to do for so long ends: it holds a hundred megabytes. */
+const IDLE_MS = 60_000
+/** For a process to end by itself. */
+const END_MS = 500
+/** How often one call is begun: another one may have taken its process along. */
+const TRIES = 2
+/** Heap of a process: caches, and what its calls hold. */
+const HEAP_MEGABYTES = 256
+
+/** Code of "limit exceeded" (EIP-1474). */
+const RPC_LIMIT_EXCEEDED = -32005
+
+/** Where calls run that would hold up the chain. */
+export interface CallService {
+  /** Throws JsonRpcError: what the method answers, `execution aborted` after `timeoutMs`, or that too many wait. */
+  run(method: string, params: readonly JsonValue[], context: RpcContext, timeoutMs?: number): Promise<WrittenJson>
+  /** Calls that run and that wait, and processes that had to be ended. */
+  stats(): { running: number; waiting: number; broken: number }
+  close(): Promise<void>
+}
+
+export interface CallServiceOptions extends CallOptions {
+  /** For tests: another program in the process's place. */
+  file?: URL
+  graceMs?: number
+}
+
+interface Job {
+  id: number
+  method: string
+  params: Uint8Array
+  tries: number
+  /** Nobody waits for it any more. */
+  isGivenUp: boolean
+  resolve(result: WrittenJson): void
+  reject(error: unknown): void
+}
+
+interface Runner {
+  process: WorkProcess<CallTask>
+  jobs: Map<number, Job>
+  cancelTimer: () => void
+}
+
+/**
+ * Runs methods that only read in processes of their own, which start with the first call and read the chain through this
+ * one. Why they are no threads: `WorkProcess`.
+ */
+export function createCallService(
+  { chain, clock, logger }: { chain: Chain; clock: Clock; logger: Logger },
+  { file = OWN_FILE, graceMs = GRACE_MS, ...options }: CallServiceOptions,
+): CallService {
+  const runners = new Set<Runner>()
+  const waiting: Job[] = []
+  let waitingBytes = 0
+  let ids = 0
+  let broken = 0
+  let closed = false
+
+  const start = (): Runner => {
+    const reads = chain.chainReads()
+    const runner: Runner = {
+      jobs: new Map(),
+      cancelTimer: () => {},
+      process: startWorkProcess<CallTask, CallAnswer>(file, (answer, bytes) => onAnswer(runner, answer, bytes), {
+        answerRead: (request) => answerChainRead(reads, request),
+        maxHeapMegabytes: HEAP_MEGABYTES,
+      }),
+    }
+    const { config, genesis } = chain
+    runner.process.send({ kind: 'start', config: config.json, genesis: genesis.hash, options }, NO_BYTES)
+    const cancelLoading = clock.setTimeout(() => replace(runner, `not ready in ${LOADING_MS} ms`), LOADING_MS)
+    void runner.process.ready.then(cancelLoading)
+    void runner.process.ended.then((why) => {
+      cancelLoading()
+      replace(runner, why)
+    })
+    runners.add(runner)
+    return runner
+  }
+
+  /** Its other calls are begun once more. */
+  const replace = (runner: Runner, why: string): void => {
+    if (!runners.delete(runner)) return
+    broken += 1
+    runner.cancelTimer()
+    runner.process.kill()
+    logger.warn('A process that runs calls broke down', { why, calls: runner.jobs.size })
+    for (const job of runner.jobs.values()) {
+      if (job.isGivenUp) continue
+      if (job.tries < TRIES) wait(job)
+      else job.reject(new JsonRpcError(RPC_SERVER_ERROR, `the call could not be run to its end: ${why}`))
+    }
+    dispatch()
+  }
+
+  const wait = (job: Job): void => {
+    waiting.push(job)
+    waitingBytes += job.params.length
+  }
+  const leaveQueue = (job: Job): void => {
+    const place = waiting.indexOf(job)
+    if (place < 0) return
+    waiting.splice(place, 1)
+    waitingBytes -= job.params.length
+  }
+
+  const dispatch = (): void => {
+    for (;;) {
+      const [job] = waiting
+      const runner = job === undefined ? undefined : freeRunner()
+      if (job === undefined || runner === undefined) return
+      leaveQueue(job)
+      runner.cancelTimer()
+      runner.process.keepAlive(true)
+      runner.jobs.set(job.id, job)
+      job.tries += 1
+      const labels = {
+        head: chain.head().hash,
+        safe: chain.safe()?.hash,
+        finalized: chain.finalized()?.hash,
+      }
+      runner.process.send({ kind: 'call', id: job.id, method: job.method, labels }, job.params)
+    }
+  }
+  const freeRunner = (): Runner | undefined => {
+    const [least] = [...runners].sort((a, b) => a.jobs.size - b.jobs.size)
+    if (least !== undefined && least.jobs.size === 0) return least
+    if (runners.size < MAX_PROCESSES) return start()
+    return least !== undefined && least.jobs.size < MAX_RUNNING ? least : undefined
+  }
+
+  const onAnswer = (runner: Runner, { id, error }: CallAnswer, bytes: Uint8Array): void => {
+    const job = runner.jobs.get(id)
+    if (job === undefined) return
+    runner.jobs.delete(id)
+    if (error === undefined) job.resolve(new WrittenJson([bytes]))
+    else if (error.rpcCode === RPC_INTERNAL_ERROR) job.reject(new Error(error.message))
+    else
+      job.reject(new JsonRpcError(error.rpcCode, error.message, error.data === undefined ? {} : { data: error.data }))
+    if (runner.jobs.size === 0) rest(runner)
+    dispatch()
+  }
+  const rest = (runner: Runner): void => {
+    runner.cancelTimer()
+    runner.process.keepAlive(false)
+    runner.cancelTimer = clock.setTimeout(() => {
+      runners.delete(runner)
+      runner.process.end()
+    }, IDLE_MS)
+  }
+
+  /** It may still be running: its process is to end it, or ends itself. */
+  const giveUp = (job: Job, reason: unknown): void => {
+    job.isGivenUp = true
+    job.reject(reason)
+    leaveQueue(job)
+    const runner = [...runners].find(({ jobs }) => jobs.get(job.id) === job)
+    if (runner === undefined) return
+    runner.process.send({ kind: 'cancel', id: job.id }, NO_BYTES)
+    void runner.process.ready.then(() =>
+      clock.setTimeout(() => {
+        if (runner.jobs.get(job.id) === job) replace(runner, `${job.method} did not end when its time was over`)
+      }, graceMs),
+    )
+  }
+
+  return {
+    async run(method, params, { signal }, timeoutMs = 0) {
+      if (closed) throw new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
+      signal.throwIfAborted()
+      const bytes = Buffer.from(JSON.stringify(params))
+      if (waiting.length >= MAX_WAITING || waitingBytes + bytes.length > MAX_WAITING_BYTES) {
+        throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<WrittenJson>()
+      ids += 1
+      const job: Job = { id: ids, method, params: bytes, tries: 0, isGivenUp: false, resolve, reject }
+      const leave = (): void => giveUp(job, signal.reason)
+      signal.addEventListener('abort', leave, { once: true })
+      const timedOut = new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
+      const cancelTime = timeoutMs === 0 ? () => {} : clock.setTimeout(() => giveUp(job, timedOut), timeoutMs)
+      wait(job)
+      dispatch()
+      try {
+        return await promise
+      } finally {
+        signal.removeEventListener('abort', leave)
+        cancelTime()
+      }
+    },
+    stats: () => ({
+      running: [...runners].reduce((sum, { jobs }) => sum + jobs.size, 0),
+      waiting: waiting.length,
+      broken,
+    }),
+    async close() {
+      closed = true
+      const stopping = new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
+      for (const job of [...waiting, ...[...runners].flatMap(({ jobs }) => [...jobs.values()])]) job.reject(stopping)
+      waiting.length = 0
+      const last = [...runners]
+      runners.clear()
+      for (const { process, cancelTimer } of last) {
+        cancelTimer()
+        process.end()
+        const cancelKill = clock.setTimeout(process.kill, END_MS)
+        await process.ended
+        cancelKill()
+      }
+    },
+  }
+}
+
+const NO_BYTES = new Uint8Array(0)
+/** The source as it is, or compiled. */
+const OWN_FILE = new URL(`./callMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)

@@ -1,0 +1,82 @@
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { type Pieces, writeInPieces } from '../../lib/jsonRpc/pieces.ts'
+import { toRpcError } from '../../lib/jsonRpc/server.ts'
+import { type JsonValue, RPC_INTERNAL_ERROR } from '../../lib/jsonRpc/types.ts'
+import type { BlockHeader } from '../chain/block.ts'
+import { BlockReader } from '../chain/blockReader.ts'
+import { parseChainConfig } from '../chain/chainConfig.ts'
+import type { ChainReads } from '../chain/chainReads.ts'
+import { ChainView } from '../chain/chainView.ts'
+import { ChainError } from '../errors.ts'
+import type { MethodTable } from '../rpc/context.ts'
+import { createReadMethods } from '../rpc/readMethods.ts'
+import type { CallAnswer, CallTask, LabelHashes } from './callTask.ts'
+
+const MEBIBYTE = 1024 * 1024
+/** Of the state: what is not here is in the program's caches, a tenth of a millisecond away. */
+const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
+
+/** Runs calls one beside the other on a chain that answers elsewhere. */
+export class CallRunner {
+  private readonly methods: MethodTable
+  private readonly running = new Map<number, AbortController>()
+  private labels: LabelHashes
+
+  constructor(reads: ChainReads, { config: json, genesis: hash, options }: Extract<CallTask, { kind: 'start' }>) {
+    const config = parseChainConfig(json)
+    const blocks = new BlockReader({ reads }, config)
+    const header = (wanted: Hex): BlockHeader => {
+      const found = blocks.header(wanted)
+      if (found === undefined) throw new ChainError('unknownBlock', `block ${wanted} is not known`)
+      return found
+    }
+    const labelled = (wanted: Hex | undefined) => (wanted === undefined ? undefined : header(wanted))
+    this.labels = { head: hash, safe: undefined, finalized: undefined }
+    const labels = {
+      head: () => header(this.labels.head),
+      safe: () => labelled(this.labels.safe),
+      finalized: () => labelled(this.labels.finalized),
+    }
+    const chain = new ChainView({ reads, blocks, labels }, { config, genesis: header(hash) }, CACHES)
+    this.methods = createReadMethods(chain, options)
+  }
+
+  async run(
+    { id, method, labels }: Extract<CallTask, { kind: 'call' }>,
+    params: Uint8Array,
+    answer: (answer: CallAnswer, bytes?: Uint8Array) => void,
+  ): Promise<void> {
+    this.labels = labels
+    const controller = new AbortController()
+    const { signal } = controller
+    this.running.set(id, controller)
+    try {
+      const handler = this.methods[method]
+      if (handler === undefined) throw new Error(`no method ${method} in the process of calls`)
+      // The program wrote them.
+      const given = JSON.parse(Buffer.from(params).toString()) as JsonValue[]
+      const result = await handler(given, { signal, isOver: () => signal.aborted })
+      answer({ id }, bytesOf(await writeInPieces(result ?? null, { signal })))
+    } catch (thrown) {
+      answer({ id, error: toAnswer(thrown) })
+    } finally {
+      this.running.delete(id)
+    }
+  }
+
+  cancel(id: number): void {
+    this.running.get(id)?.abort()
+  }
+}
+
+function toAnswer(thrown: unknown): NonNullable<CallAnswer['error']> {
+  const { rpcCode, message, data } = toRpcError(thrown)
+  // Nobody meant to throw it: the program's log is to say what it was.
+  const isUnexpected = rpcCode === RPC_INTERNAL_ERROR && thrown instanceof Error
+  return { rpcCode, message: isUnexpected ? (thrown.stack ?? thrown.message) : message, data }
+}
+
+function bytesOf(pieces: Pieces): Uint8Array {
+  return concatBytes(...pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
+}

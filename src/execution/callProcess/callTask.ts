@@ -1,0 +1,29 @@
+import type { Hex } from '../../lib/hex.ts'
+import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import type { RpcOptions } from '../rpc/context.ts'
+
+// What goes between the program and the process that runs calls. Parameters and results go along as JSON.
+
+export type CallOptions = Pick<
+  RpcOptions,
+  'callGasCap' | 'maxLogRangeBlocks' | 'maxLogs' | 'maxLogCharacters' | 'minSuggestedTipWei' | 'maxSuggestedTipWei'
+>
+
+export interface LabelHashes {
+  head: Hex
+  safe: Hex | undefined
+  finalized: Hex | undefined
+}
+
+export type CallTask =
+  /** The first one: which chain it is. */
+  | { kind: 'start'; config: unknown; genesis: Hex; options: CallOptions }
+  | { kind: 'call'; id: number; method: string; labels: LabelHashes }
+  /** Nobody waits for this one any more; it is answered all the same. */
+  | { kind: 'cancel'; id: number }
+
+export interface CallAnswer {
+  id: number
+  /** Absent: the bytes are the result. */
+  error?: { rpcCode: number; message: string; data: JsonValue | undefined }
+}

@@ -1,0 +1,11 @@
+import { answerTasks } from '../../../lib/workProcess/workLoop.ts'
+import type { CallAnswer, CallTask } from '../callTask.ts'
+
+// A process of calls with faults: eth_call hangs it, eth_estimateGas ends it, all else is answered with its process id.
+
+answerTasks<CallTask, CallAnswer>((task, _, answer) => {
+  if (task.kind !== 'call') return
+  if (task.method === 'eth_call') for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  if (task.method === 'eth_estimateGas') process.exit(3)
+  answer({ id: task.id }, Buffer.from(String(process.pid)))
+})

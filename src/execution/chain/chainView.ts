@@ -1,0 +1,189 @@
+import type { Hex } from '../../lib/hex.ts'
+import { createSlots } from '../../lib/slots.ts'
+import { isForkActive } from '../../rollup/protocol/forks.ts'
+import type { Fork } from '../../rollup/protocol/types.ts'
+import { childBaseFee } from '../block/headerRules.ts'
+import { ChainError } from '../errors.ts'
+import { EvmPool } from '../evm/evmPool.ts'
+import type { Patience } from '../evm/patience.ts'
+import { StateDatabase, type StateDatabaseOptions } from '../state/stateDatabase.ts'
+import { WorldState } from '../state/worldState.ts'
+import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
+import type { BlockReader } from './blockReader.ts'
+import type { ChainReads } from './chainReads.ts'
+import { estimateGas } from './estimateGas.ts'
+import { type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
+import { createStateReader } from './stateReader.ts'
+import { traceBlock } from './traceBlock.ts'
+import type {
+  CallPlace,
+  CallRequest,
+  CallResult,
+  ChainConfig,
+  ChainLabels,
+  ReadableChain,
+  StateReader,
+  TransactionTracer,
+} from './types.ts'
+
+/** Each may hold megabytes, and all together have the time that blocks leave. */
+const MAX_SIMULATIONS = 8
+const NO_CLIENT: Patience = new AbortController().signal
+
+export interface ChainViewModules {
+  reads: ChainReads
+  blocks: BlockReader
+  labels: ChainLabels
+}
+
+/** All of a chain that needs no writing: blocks, states, and what is simulated on them. */
+export class ChainView implements ReadableChain {
+  readonly config: ChainConfig
+  readonly genesis: BlockHeader
+  protected readonly evms: EvmPool
+  private readonly reads: ChainReads
+  private readonly blockReader: BlockReader
+  private readonly labels: ChainLabels
+  private readonly states: StateDatabase
+  private readonly simulation: SimulationModules
+  private readonly simulationSlots = createSlots(MAX_SIMULATIONS)
+
+  constructor(
+    { reads, blocks, labels }: ChainViewModules,
+    { config, genesis }: { config: ChainConfig; genesis: BlockHeader },
+    caches: StateDatabaseOptions = {},
+  ) {
+    this.config = config
+    this.genesis = genesis
+    this.reads = reads
+    this.blockReader = blocks
+    this.labels = labels
+    this.states = new StateDatabase({ store: reads }, caches)
+    this.evms = new EvmPool({ ancestry: blocks }, config)
+    this.simulation = { evms: this.evms, config, worldAt: (header) => this.worldAt(header) }
+  }
+
+  isForkActive(fork: Fork, timestamp: number): boolean {
+    return isForkActive(this.config, fork, timestamp)
+  }
+
+  head(): BlockHeader {
+    return this.labels.head()
+  }
+
+  safe(): BlockHeader | undefined {
+    return this.labels.safe()
+  }
+
+  finalized(): BlockHeader | undefined {
+    return this.labels.finalized()
+  }
+
+  async headerByHash(hash: Hex): Promise<BlockHeader | undefined> {
+    return this.blockReader.header(hash)
+  }
+
+  async headerByNumber(number: number): Promise<BlockHeader | undefined> {
+    return this.blockReader.canonicalHeader(number)
+  }
+
+  async blockByHash(hash: Hex): Promise<Block | undefined> {
+    return this.blockReader.block(hash)
+  }
+
+  async blockByNumber(number: number): Promise<Block | undefined> {
+    const hash = this.reads.canonicalHash(number)
+    return hash === undefined ? undefined : this.blockReader.block(hash)
+  }
+
+  async receipts(blockHash: Hex): Promise<Receipt[] | undefined> {
+    return this.blockReader.receipts(blockHash)
+  }
+
+  async transactionByHash(hash: Hex): Promise<TransactionLocation | undefined> {
+    const position = this.reads.transaction(hash)
+    const block = position === undefined ? undefined : this.blockReader.block(position.blockHash)
+    const transaction = position === undefined ? undefined : block?.transactions[position.index]
+    if (position === undefined || block === undefined || transaction === undefined) return undefined
+    return { transaction, block: block.header, index: position.index }
+  }
+
+  async isCanonical(header: BlockHeader): Promise<boolean> {
+    return this.blockReader.isCanonical(header)
+  }
+
+  headerOfTransaction(hash: Hex): BlockHeader | undefined {
+    const position = this.reads.transaction(hash)
+    return position === undefined ? undefined : this.blockReader.header(position.blockHash)
+  }
+
+  isBlockCached(hash: Hex): boolean {
+    return this.blockReader.isCached(hash)
+  }
+
+  async stateAt(blockHash: Hex): Promise<StateReader | undefined> {
+    const header = this.blockReader.header(blockHash)
+    if (header === undefined || !this.hasState(header)) return undefined
+    return createStateReader(this.states, header.stateRoot)
+  }
+
+  call(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<CallResult> {
+    return this.simulate(client, () => simulateCall(this.simulation, request, this.placeOf(at), client))
+  }
+
+  estimateGas(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<bigint> {
+    return this.simulate(client, () => estimateGas(this.simulation, request, this.placeOf(at), client))
+  }
+
+  traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client = NO_CLIENT): Promise<unknown> {
+    return this.simulate(client, async () => {
+      const { failure, ...result } = await simulateCall(this.simulation, request, this.placeOf(at), client, tracer)
+      return tracer.end({ ...result, failure: failure?.message })
+    })
+  }
+
+  async traceBlock(
+    blockHash: Hex,
+    range: { from: number; to: number },
+    tracers: () => TransactionTracer,
+    client = NO_CLIENT,
+  ): Promise<unknown[]> {
+    const block = this.blockReader.block(blockHash)
+    if (block === undefined) throw new ChainError('unknownBlock', `block ${blockHash} is not known`)
+    const parent = this.requireHeader(block.header.parentHash)
+    return this.simulate(client, () => traceBlock(this.simulation, block, parent, range, tracers, client))
+  }
+
+  nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
+    return childBaseFee(this.config, parent, timestamp)
+  }
+
+  protected hasState({ stateRoot }: BlockHeader): boolean {
+    return this.states.hasRoot(stateRoot)
+  }
+
+  /** Throws ChainError when the state is not kept any more. */
+  protected worldAt(header: BlockHeader): WorldState {
+    if (!this.hasState(header)) {
+      throw new ChainError('stateGone', `the state of block ${header.number} is not kept any more`)
+    }
+    return new WorldState(this.states, header.stateRoot)
+  }
+
+  private simulate<T>(client: Patience, run: () => Promise<T>): Promise<T> {
+    return this.simulationSlots.run(() => {
+      client.throwIfAborted()
+      return run()
+    })
+  }
+
+  private placeOf({ blockHash, ...changes }: CallPlace): SimulationPlace {
+    return { ...changes, header: this.requireHeader(blockHash) }
+  }
+
+  private requireHeader(hash: Hex): BlockHeader {
+    const header = this.blockReader.header(hash)
+    if (header === undefined) throw new ChainError('unknownBlock', `block ${hash} is not known`)
+    return header
+  }
+}

@@ -1,0 +1,32 @@
+import type { ExecutionPayload } from '../../rollup/protocol/types.ts'
+import type { BlockHeader } from './block.ts'
+
+/**
+ * The payload of a sealed header and the raw transactions of its block. What a fork brought is there when the header has it;
+ * before Isthmus the withdrawals root is that of an empty list, and no part of a payload.
+ */
+export function payloadOfHeader(header: BlockHeader, transactions: Uint8Array[]): ExecutionPayload {
+  const payload: ExecutionPayload = {
+    parentHash: header.parentHash,
+    feeRecipient: header.miner,
+    stateRoot: header.stateRoot,
+    receiptsRoot: header.receiptsRoot,
+    logsBloom: header.logsBloom,
+    prevRandao: header.mixHash,
+    blockNumber: header.number,
+    gasLimit: header.gasLimit,
+    gasUsed: header.gasUsed,
+    timestamp: header.timestamp,
+    extraData: header.extraData,
+    baseFeePerGas: header.baseFeePerGas,
+    blockHash: header.hash,
+    transactions,
+  }
+  if (header.withdrawalsRoot !== undefined) payload.withdrawals = []
+  if (header.blobGasUsed !== undefined) payload.blobGasUsed = header.blobGasUsed
+  if (header.excessBlobGas !== undefined) payload.excessBlobGas = header.excessBlobGas
+  if (header.requestsHash !== undefined && header.withdrawalsRoot !== undefined) {
+    payload.withdrawalsRoot = header.withdrawalsRoot
+  }
+  return payload
+}

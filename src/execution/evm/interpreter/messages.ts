@@ -1,0 +1,237 @@
+import { EMPTY_BYTES, equalBytes } from '../../../lib/bytes.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, isEmptyAccount } from '../../state/account.ts'
+import { callPrecompile, type Precompile, type PrecompileResult } from '../precompiles/precompile.ts'
+import {
+  type Caller,
+  type CallInput,
+  type CreateInput,
+  delegateOf,
+  runCallOpcode,
+  tracedCall,
+  tracedCreation,
+} from './calls.ts'
+import { programOf } from './code.ts'
+import { failureText, REVERTED, TEXTS } from './failures.ts'
+import { type Failure, Frame, type FrameEnd, type FrameInput } from './frame.ts'
+import type { Host } from './host.ts'
+import { MAX_STACK, runLoop } from './loop.ts'
+import type { Mark } from './substate.ts'
+import { toWord, type Word } from './word.ts'
+
+/** A frame to run; undefined where there is nothing to run, and the caller has its outcome; or that, later. */
+export type Start = Frame | undefined | Promise<undefined>
+
+/** How a message ended, gas aside that its frames gave back. */
+export interface Outcome {
+  gasLeft: number
+  output: Uint8Array
+  /** Absent on success: geth's words. */
+  failure?: string
+}
+
+/** Who takes an outcome: of a call or of a creation. */
+type Receiver =
+  | { parent: Frame | undefined; outputOffset: Word; outputSize: Word }
+  | { parent: Frame | undefined; createdAddress: Hex }
+
+/** EIP-170. */
+const MAX_CODE_BYTES = 24_576
+/** Yellow Paper appendix G: for each byte of code put down. */
+const CODE_BYTE_GAS = 200
+/** Calls before the event loop is thought of. */
+const CALLS_PER_TURN = 64
+
+/** Runs messages: frames that call each other, one above the other, on one state. */
+export class Messages implements Caller {
+  readonly host: Host
+  private readonly precompiles: ReadonlyMap<Hex, Precompile>
+  private readonly takeTurn: () => Promise<void>
+  private readonly stacks: Word[][]
+  /** Of the message itself, once it has ended. */
+  private outcome: Outcome | undefined
+
+  /** `stacks` are kept from message to message: one for each depth. */
+  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, takeTurn: () => Promise<void>, stacks: Word[][]) {
+    this.host = host
+    this.precompiles = precompiles
+    this.takeTurn = takeTurn
+    this.stacks = stacks
+  }
+
+  /** Runs what `start` begins, to its end. */
+  async run(start: Start): Promise<Outcome> {
+    const first = start instanceof Promise ? await start : start
+    if (first !== undefined) await this.runFrames(first)
+    if (this.outcome === undefined) throw new Error('a message ended without an outcome')
+    return this.outcome
+  }
+
+  private async runFrames(first: Frame): Promise<void> {
+    let frame = first
+    let calls = 0
+    for (;;) {
+      let exit = runLoop(frame, this.host)
+      if (exit === 'turn') {
+        await this.takeTurn()
+        continue
+      }
+      if (exit === 'call') {
+        if (++calls % CALLS_PER_TURN === 0) await this.takeTurn()
+        const next = runCallOpcode(frame, this)
+        if (next === undefined) continue
+        if (next instanceof Frame) {
+          frame = next
+          continue
+        }
+        if (next instanceof Promise) {
+          await next
+          continue
+        }
+        exit = next
+      }
+      this.endFrame(frame, exit)
+      if (frame.parent === undefined) return
+      frame = frame.parent
+    }
+  }
+
+  /** Moves the ether and starts the code. */
+  call(call: CallInput): Start {
+    const { world, substate, tracer } = this.host
+    tracer?.onEnter?.(tracedCall(call))
+    const precompile = this.precompiles.get(call.codeAddress)
+    if (precompile !== undefined) {
+      const mark = substate.mark()
+      world.checkpoint()
+      this.transfer(call)
+      const result = callPrecompile(precompile, call.data, call.gas, this.takeTurn)
+      if (result instanceof Promise) return result.then((late) => this.endPrecompile(call, mark, late))
+      return this.endPrecompile(call, mark, result)
+    }
+    const code = world.code(delegateOf(this.host, call.codeAddress) ?? call.codeAddress)
+    if (code.length > 0) {
+      return this.enter({ ...call, program: programOf(code), isCreation: false }, () => this.transfer(call))
+    }
+    this.transfer(call)
+    return this.settle(call, call.gas, EMPTY_BYTES)
+  }
+
+  /** Makes the account and starts its init code. */
+  create(input: CreateInput): Start {
+    const { creator, initCode, kind: _, ...creation } = input
+    const { world, substate, tracer } = this.host
+    tracer?.onEnter?.(tracedCreation(input))
+    const { address, value, parent } = creation
+    // Stays warm also when it fails (EIP-2929).
+    substate.warmAddress(address)
+    if (isTaken(world.account(address))) {
+      return this.settle({ parent, createdAddress: address }, 0, EMPTY_BYTES, TEXTS.COLLISION)
+    }
+    const program = programOf(initCode)
+    const nothing = { data: EMPTY_BYTES, isStatic: false, outputOffset: 0, outputSize: 0 }
+    return this.enter({ ...creation, ...nothing, caller: creator, program, isCreation: true }, () => {
+      substate.noteCreated(address)
+      world.setNonce(address, 1n)
+      this.transfer({ address, caller: creator, transfer: BigInt(value) })
+    })
+  }
+
+  /** `begin` is undone when the frame fails. */
+  private enter(input: Omit<FrameInput, 'mark'>, begin: () => void): Frame {
+    const mark = this.host.substate.mark()
+    this.host.world.checkpoint()
+    begin()
+    const depth = input.parent === undefined ? 0 : input.parent.depth + 1
+    let stack = this.stacks[depth]
+    if (stack === undefined) {
+      stack = new Array<Word>(MAX_STACK).fill(0)
+      this.stacks[depth] = stack
+    }
+    return new Frame({ ...input, mark }, stack)
+  }
+
+  private endFrame(frame: Frame, exit: FrameEnd): void {
+    this.host.tracer?.onEnd?.(frame)
+    const end = exit === 'done' && frame.isCreation ? this.putDownCode(frame) : exit
+    this.keepOrUndo(end === 'done', frame.mark)
+    const to = frame.isCreation ? { parent: frame.parent, createdAddress: frame.address } : frame
+    if (end === 'failed') this.settle(to, 0, EMPTY_BYTES, failureText(frame, this.host.table))
+    else if (end === 'reverted') this.settle(to, frame.gas, frame.output, REVERTED)
+    else this.settle(to, frame.gas, frame.output)
+  }
+
+  /** What init code returned becomes the code, if it may. */
+  private putDownCode(frame: Frame): FrameEnd {
+    const { output } = frame
+    const gas = CODE_BYTE_GAS * output.length
+    let failure: Failure | undefined
+    if (output.length > MAX_CODE_BYTES) failure = 'CODE_SIZE'
+    // EIP-3541
+    else if (output[0] === 0xef) failure = 'CODE_START'
+    else if (gas > frame.gas) failure = 'CODE_STORE_OUT_OF_GAS'
+    if (failure !== undefined) {
+      frame.failure = failure
+      return 'failed'
+    }
+    frame.gas -= gas
+    if (output.length > 0) this.host.world.putCode(frame.address, output)
+    return 'done'
+  }
+
+  private endPrecompile(call: CallInput, mark: Mark, result: PrecompileResult): undefined {
+    this.keepOrUndo(result !== undefined, mark)
+    if (result === undefined) return this.settle(call, 0, EMPTY_BYTES, TEXTS.OUT_OF_GAS)
+    return this.settle(call, call.gas - result.gasUsed, result.output)
+  }
+
+  private keepOrUndo(isKept: boolean, mark: Mark): void {
+    const { world, substate } = this.host
+    if (isKept) world.commitCheckpoint()
+    else {
+      world.revertCheckpoint()
+      substate.goBack(mark)
+    }
+  }
+
+  /** Who is sent something, be it nothing, is touched: if empty, the account goes away at the end (EIP-161). */
+  private transfer({ caller, address, transfer }: Pick<CallInput, 'caller' | 'address' | 'transfer'>): void {
+    const { world } = this.host
+    if (transfer === undefined) return
+    if (transfer > 0n) {
+      world.addBalance(caller, -transfer)
+      world.addBalance(address, transfer)
+      return
+    }
+    const record = world.account(address)
+    if (record !== undefined && isEmptyAccount(record)) world.putAccount(address, record)
+  }
+
+  /** Gives the outcome to whoever called. */
+  private settle(to: Receiver, gasLeft: number, output: Uint8Array, failure?: string): undefined {
+    const { parent } = to
+    this.host.tracer?.onExit?.({ gasLeft, output, failure })
+    if (parent === undefined) {
+      this.outcome = { gasLeft, output, ...(failure === undefined ? {} : { failure }) }
+      return
+    }
+    parent.gas += gasLeft
+    const succeeded = failure === undefined
+    if ('createdAddress' in to) {
+      // A creation gives data back only when it reverts.
+      parent.returned = succeeded ? EMPTY_BYTES : output
+      parent.push(succeeded ? toWord(BigInt(to.createdAddress)) : 0)
+      return
+    }
+    parent.returned = output
+    parent.copy(to.outputOffset, output, 0, output.length < to.outputSize ? output.length : to.outputSize)
+    parent.push(succeeded ? 1 : 0)
+  }
+}
+
+/** EIP-684, EIP-7610. */
+function isTaken(record: AccountRecord | undefined): boolean {
+  if (record === undefined) return false
+  const { nonce, codeHash, storageRoot } = record
+  return nonce > 0n || !equalBytes(codeHash, EMPTY_CODE_HASH) || !equalBytes(storageRoot, EMPTY_STORAGE_ROOT)
+}

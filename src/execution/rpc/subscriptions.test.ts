@@ -1,0 +1,135 @@
+import { createPublicClient, createWalletClient, webSocket } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { createWebSocketRpcClient, type WebSocketRpcClient } from '../../lib/jsonRpc/webSocketClient.ts'
+import { BlockDriver } from '../testUtils/blockDriver.ts'
+import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { extendChain } from '../testUtils/extendChain.ts'
+import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
+import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+
+const holocene = loadRecordedRpc('holocene-span-brotli-calldata')
+/** Emits one log. */
+const LOGGER = fromHex(`0x7f${'42'.repeat(32)}5f5fa1`)
+const TOPIC: Hex = `0x${'42'.repeat(32)}`
+
+let node: ExecutionNode
+let driver: BlockDriver
+let socket: WebSocketRpcClient
+
+beforeAll(async () => {
+  node = await startExecutionNode(holocene.genesis)
+  driver = new BlockDriver(node.engine, holocene.rollup)
+  socket = createWebSocketRpcClient({ url: node.wsUrl })
+})
+
+afterAll(async () => {
+  await socket.close()
+  await node.close()
+  expect(node.unexpected).toEqual([])
+})
+
+/** Collects what a subscription tells, from when this resolves. */
+async function collect(...params: unknown[]) {
+  const controller = new AbortController()
+  const told: unknown[] = []
+  const ended = socket.subscribe(params, (content) => told.push(content), controller.signal)
+  // Whatever is asked after it is answered after it.
+  await Promise.race([socket.request('eth_chainId', []), ended])
+  return {
+    told,
+    async stop() {
+      controller.abort()
+      await ended
+    },
+  }
+}
+
+describe('subscriptions', () => {
+  it('tell viem of heads, logs and waiting transactions', async () => {
+    const client = createPublicClient({ transport: webSocket(node.wsUrl) })
+    const heads: unknown[] = []
+    const logs: unknown[] = []
+    const hashes: unknown[] = []
+    const stops = [
+      client.watchBlocks({ onBlock: ({ number, hash }) => heads.push([number, hash]) }),
+      client.watchEvent({ onLogs: (found) => logs.push(...found) }),
+      client.watchPendingTransactions({ onTransactions: (found) => hashes.push(...found) }),
+    ]
+    // They subscribe with their first message each, which are answered in order.
+    await expect.poll(() => client.getChainId()).toBe(Number(node.chain.config.chainId))
+    const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: LOGGER, gasLimit: 100_000n })
+    await client.sendRawTransaction({ serializedTransaction: toHex(raw) })
+    const block = await driver.build()
+    await expect.poll(() => logs).toMatchObject([{ topics: [TOPIC], transactionHash: hash, removed: false }])
+    await expect.poll(() => heads).toEqual([[1n, block.blockHash]])
+    expect(hashes).toEqual([hash])
+    for (const stop of stops) stop()
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(toHex(DEV_KEYS[0])),
+      transport: webSocket(node.wsUrl),
+    })
+    expect(await wallet.getChainId()).toBe(Number(node.chain.config.chainId))
+    for (const { transport } of [client, wallet]) {
+      const rpc = await transport.getRpcClient()
+      rpc.close()
+    }
+  })
+
+  it('give heads as geth does, whole transactions where asked, and logs that a reorganisation takes away', async () => {
+    const heads = await collect('newHeads')
+    const whole = await collect('newPendingTransactions', true)
+    const logs = await collect('logs', { topics: [TOPIC] })
+    const others = await collect('logs', { address: `0x${'ab'.repeat(20)}` })
+    const syncing = await collect('syncing')
+    const before = node.chain.head()
+    const { raw, hash } = signTransaction(DEV_KEYS[0], { nonce: 1, to: null, data: LOGGER, gasLimit: 100_000n })
+    await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
+    await driver.build()
+    await expect.poll(() => logs.told).toMatchObject([{ transactionHash: hash, removed: false }])
+    expect(heads.told).toEqual([await node.eth.request('eth_getHeaderByNumber', ['latest'])])
+    expect(whole.told).toMatchObject([{ hash, nonce: '0x1', blockHash: null }])
+    const sibling = await extendChain(node.chain, holocene.rollup, before.hash, { salt: 5n })
+    await node.chain.setForkchoice({
+      headBlockHash: sibling,
+      safeBlockHash: before.hash,
+      finalizedBlockHash: before.hash,
+    })
+    await expect.poll(() => logs.told).toMatchObject([{}, { transactionHash: hash, removed: true }])
+    expect(heads.told).toMatchObject([{}, { hash: sibling }])
+    expect(others.told).toEqual([])
+    expect(syncing.told).toEqual([])
+    for (const subscription of [heads, whole, logs, others, syncing]) await subscription.stop()
+  })
+
+  it('are refused in the words of geth', async () => {
+    const refused = async (client: Pick<WebSocketRpcClient, 'request'>, method: string, ...params: unknown[]) => {
+      const error = await client.request(method, params).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      return error
+    }
+    expect(await refused(node.eth, 'eth_subscribe', 'newHeads')).toMatchObject({
+      rpcCode: -32601,
+      message: 'notifications not supported',
+    })
+    expect(await refused(socket, 'eth_subscribe', 'nonsense')).toMatchObject({
+      rpcCode: -32601,
+      message: 'no "nonsense" subscription in eth namespace',
+    })
+    expect(await refused(socket, 'eth_unsubscribe', '0x1234')).toMatchObject({ message: 'subscription not found' })
+    expect(await refused(socket, 'eth_subscribe', 'logs', { topics: 5 })).toMatchObject({ rpcCode: -32602 })
+  })
+
+  it('end at a limit of each connection', async () => {
+    const client = createWebSocketRpcClient({ url: node.wsUrl })
+    const answers = await client.batch(
+      Array.from({ length: 101 }, () => ({ method: 'eth_subscribe', params: ['newHeads'] })),
+    )
+    expect(answers.slice(0, 100).every((id) => typeof id === 'string')).toBe(true)
+    expect(answers[100]).toMatchObject({ message: 'too many subscriptions: at most 100 on one connection' })
+    await client.close()
+  })
+})

@@ -1,0 +1,96 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
+import { signLegacyTransaction, signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
+import { PoolJournal } from './poolJournal.ts'
+import { TxPool } from './txPool.ts'
+
+let folder: string
+let path: string
+let chain: FakePoolChain
+const opened: { stop(): Promise<void> }[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'devium-journal-'))
+  path = join(folder, 'geth', 'transactions.rlp')
+  chain = new FakePoolChain()
+  for (let sender = 1; sender <= 3; sender++) chain.setAccount(testAddress(sender), {})
+})
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function open(): Promise<{ pool: TxPool; journal: PoolJournal; clock: ManualClock; hashes(): Hex[] }> {
+  const clock = new ManualClock(1_700_000_000_000)
+  const pool = new TxPool({ chain, logger: silentLogger, clock })
+  pool.start()
+  const journal = new PoolJournal({ pool, logger: silentLogger, clock }, { path, rejournalMs: 3_600_000 })
+  await journal.start()
+  opened.push(pool)
+  const hashes = () =>
+    pool.senderAddresses().flatMap((sender) => {
+      const { pending, queued } = pool.content(sender)
+      return [...pending, ...queued].map(({ hash }) => hash)
+    })
+  return { pool, journal, clock, hashes }
+}
+
+/** Executable, behind a gap, and of the oldest kind. */
+const waiting = () => [
+  signTransaction(testKey(1), { nonce: 0 }),
+  signTransaction(testKey(2), { nonce: 3 }),
+  signLegacyTransaction(testKey(3), { nonce: 0, chainId: 901n }),
+]
+
+it('keeps what waits through a stop, and what was mined meanwhile is forgotten', async () => {
+  const first = await open()
+  for (const transaction of waiting()) await first.pool.add(transaction)
+  const hashes = first.hashes()
+  expect(hashes).toHaveLength(3)
+  await first.journal.stop()
+  chain.setAccount(testAddress(1), { nonce: 1n })
+  const second = await open()
+  expect(second.hashes()).toEqual(hashes.slice(1))
+})
+
+it('keeps it through a kill, but for what was half written', async () => {
+  const first = await open()
+  for (const transaction of waiting()) await first.pool.add(transaction)
+  await expect.poll(async () => (await readFile(path)).length).toBeGreaterThan(300)
+  // The journal is not stopped: nothing is written any more.
+  await appendFile(path, new Uint8Array([0xb8, 0x90, 0x02]))
+  const second = await open()
+  expect(second.hashes().toSorted()).toEqual(first.hashes().toSorted())
+  await first.journal.stop()
+})
+
+it('is written anew from time to time, without what is no longer there', async () => {
+  const { pool, journal, clock } = await open()
+  const [mined, ...others] = waiting()
+  if (mined === undefined) throw new RangeError('no transaction')
+  for (const transaction of [mined, ...others]) await pool.add(transaction)
+  await expect.poll(async () => (await readFile(path)).length).toBeGreaterThan(300)
+  const before = (await readFile(path)).length
+  const block = chain.block([mined])
+  chain.setAccount(testAddress(1), { nonce: 1n })
+  chain.move(block, [block])
+  await expect.poll(() => pool.get(mined.hash)).toBeUndefined()
+  await clock.advance(3_600_000)
+  await expect.poll(async () => (await readFile(path)).length).toBeLessThan(before)
+  await journal.stop()
+})
+
+it('a disk that takes nothing does not stop the pool', async () => {
+  await writeFile(join(folder, 'geth'), 'no directory')
+  const { pool, journal, hashes } = await open()
+  for (const transaction of waiting()) await pool.add(transaction)
+  expect(hashes()).toHaveLength(3)
+  await journal.stop()
+})

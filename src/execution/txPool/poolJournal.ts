@@ -1,0 +1,159 @@
+import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { describeError, isErrno } from '../../lib/errors.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import type { SignedTransaction } from '../chain/block.ts'
+import { decodeSignedTransaction } from '../tx/decodeTransaction.ts'
+import type { SenderContent } from './txPool.ts'
+
+/** The part of the pool that is written down. */
+export interface JournaledPool {
+  add(transaction: SignedTransaction): Promise<void>
+  content(sender: Hex): SenderContent
+  senderAddresses(): Hex[]
+  onTaken(listener: (transaction: SignedTransaction) => void): () => void
+}
+
+export interface PoolJournalOptions {
+  path: string
+  /** From one writing of the whole pool to the next (`--txpool.rejournal`). */
+  rejournalMs: number
+}
+
+/** A file grows by so much before it is written anew: what was mined since is in it, too. */
+const MAX_GROWTH_BYTES = 64 * 1024 * 1024
+/** A pool holds no more. */
+const MAX_FILE_BYTES = 512 * 1024 * 1024
+
+/**
+ * Keeps what waits in the pool through a restart, in the form of geth's journal: transactions one behind the other, each as
+ * RLP has it. Each one is appended as it comes; from time to time, and at the stop, what waits then is written anew.
+ */
+export class PoolJournal {
+  private readonly pool: JournaledPool
+  private readonly logger: Logger
+  private readonly clock: Clock
+  private readonly options: PoolJournalOptions
+  private readonly lock = new SerialLock()
+  private unwritten: Uint8Array[] = []
+  private grownBytes = 0
+  private hasComplained = false
+  private stopped: (() => void)[] = []
+
+  constructor(
+    { pool, logger, clock }: { pool: JournaledPool; logger: Logger; clock: Clock },
+    options: PoolJournalOptions,
+  ) {
+    this.pool = pool
+    this.logger = logger
+    this.clock = clock
+    this.options = options
+  }
+
+  /** Puts into the pool what the file has, then writes what comes. What the pool refuses by now is left out. */
+  async start(): Promise<void> {
+    const { kept, refused } = await this.load()
+    if (kept + refused > 0) this.logger.info('Loaded the journal of the transaction pool', { kept, refused })
+    await this.rewrite()
+    this.stopped.push(this.pool.onTaken((transaction) => this.append(transaction)))
+    let cancel = () => {}
+    const again = () => {
+      cancel = this.clock.setTimeout(again, this.options.rejournalMs)
+      void this.rewrite()
+    }
+    cancel = this.clock.setTimeout(again, this.options.rejournalMs)
+    this.stopped.push(() => cancel())
+  }
+
+  async stop(): Promise<void> {
+    for (const stop of this.stopped) stop()
+    this.stopped = []
+    await this.rewrite()
+  }
+
+  private async load(): Promise<{ kept: number; refused: number }> {
+    const { path } = this.options
+    let kept = 0
+    let refused = 0
+    try {
+      const { size } = await stat(path)
+      if (size > MAX_FILE_BYTES) throw new RangeError(`${size} bytes, at most ${MAX_FILE_BYTES} are read`)
+      const file = await readFile(path)
+      for (let at = 0; at < file.length; ) {
+        await takeTurn('answer')
+        const { start, end, isList } = readRlpHeader(file, at)
+        const raw = new Uint8Array(file.subarray(isList ? at : start, end))
+        at = end
+        await this.pool.add(decodeSignedTransaction(raw)).then(
+          () => kept++,
+          () => refused++,
+        )
+      }
+    } catch (error) {
+      // A process that was killed leaves half a transaction at the end.
+      if (!isErrno(error, 'ENOENT')) {
+        this.logger.warn('The journal of the transaction pool is not whole', { path, kept, err: describeError(error) })
+      }
+    }
+    return { kept, refused }
+  }
+
+  private append({ raw }: SignedTransaction): void {
+    this.unwritten.push(entryOf(raw))
+    if (this.unwritten.length > 1) return
+    // What comes until it is its turn goes along.
+    void this.write(async () => {
+      const bytes = concatBytes(...this.unwritten)
+      this.unwritten = []
+      await appendFile(this.options.path, bytes)
+      this.grownBytes += bytes.length
+      if (this.grownBytes > MAX_GROWTH_BYTES) await this.writeAll()
+    })
+  }
+
+  private rewrite(): Promise<void> {
+    return this.write(() => this.writeAll())
+  }
+
+  private async writeAll(): Promise<void> {
+    const { path } = this.options
+    this.unwritten = []
+    const entries: Uint8Array[] = []
+    for (const sender of this.pool.senderAddresses()) {
+      const { pending, queued } = this.pool.content(sender)
+      for (const { raw } of [...pending, ...queued]) entries.push(entryOf(raw))
+    }
+    await mkdir(dirname(path), { recursive: true })
+    const written = `${path}.new`
+    await writeFile(written, concatBytes(...entries))
+    await rename(written, path)
+    this.grownBytes = 0
+  }
+
+  /** A disk that takes nothing is complained of once; the pool goes on without. */
+  private write(work: () => Promise<void>): Promise<void> {
+    return this.lock.run(async () => {
+      try {
+        await work()
+        this.hasComplained = false
+      } catch (error) {
+        this.unwritten = []
+        if (this.hasComplained) return
+        this.hasComplained = true
+        const { path } = this.options
+        this.logger.warn('The journal of the transaction pool cannot be written', { path, err: describeError(error) })
+      }
+    })
+  }
+}
+
+/** Legacy transactions are lists; the encodings of others go in as byte strings. */
+function entryOf(raw: Uint8Array): Uint8Array {
+  return (raw[0] ?? 0) >= 0xc0 ? raw : encodeRlp(raw)
+}
