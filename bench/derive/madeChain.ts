@@ -147,7 +147,7 @@ function pick<T>(list: readonly T[], fallback: T): T {
 }
 
 /** A transaction as public chains have them: fees, a contract and words of which most bytes are zero. */
-export function madeTransaction(): Uint8Array {
+export function madeTransaction(chainId = 10): Uint8Array {
   const words = 1 + Math.floor(random() * random() * 66)
   const input = new Uint8Array(4 + words * 32)
   input.set(pick(SELECTORS, input.subarray(0, 4)))
@@ -157,7 +157,7 @@ export function madeTransaction(): Uint8Array {
     input.set(value.subarray(0, 32), 4 + (word + 1) * 32 - Math.min(32, value.length))
   }
   const fields = [
-    10,
+    chainId,
     Math.floor(random() * 1_000_000),
     1_000_000,
     Math.floor(1e9 * random()),

@@ -1,22 +1,20 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
 import { createL1Client } from '../../src/l1/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { toHex, toQuantity } from '../../src/lib/hex.ts'
+import { type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { startTcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { createAttributesBuilder } from '../../src/rollup/derive/index.ts'
+import { createEngineClient } from '../../src/rollup/engine/index.ts'
 import {
   compressChannel,
   encodeSpanBatch,
@@ -27,9 +25,10 @@ import {
   type SpanBatchBlock,
   systemConfigFromPayload,
 } from '../../src/rollup/protocol/index.ts'
-import type { L2BlockRef, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
+import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { inFrames } from './madeChain.ts'
+import { asker, freePort, until, withOpGeth } from './opGeth.ts'
 
 // Beside op-node: both derive one chain from the same Anvil, each on an op-geth of its own, one after the other.
 
@@ -39,7 +38,6 @@ const L2_BLOCKS = 1_200
 const BLOCKS_PER_SPAN = 120
 const TRANSFERS_PER_BLOCK = 3
 const L1_CHAIN_ID = 900
-const TIMEOUT_MS = 180_000
 
 export interface RivalOptions {
   opGeth: string
@@ -52,9 +50,14 @@ interface MadeChain {
   genesis: unknown
   config: RollupConfig
   last: L2BlockRef
+  /** Of all blocks, in their order. */
+  attributes: PayloadAttributes[]
 }
 
-/** Seconds from the start of the process until all is safe, for both. */
+/**
+ * Seconds from the start of the process until all is safe, for both, and what op-geth takes by itself for the calls of the Engine API that
+ * make these blocks, one after the other: nobody who has it execute them is faster.
+ */
 export async function besideOpNode({ opGeth, opNode, l1LatencyMs }: RivalOptions): Promise<void> {
   const startedAt = Math.floor(Date.now() / 1000) - (L2_BLOCKS * L2_BLOCK_TIME_S + 400)
   const anvil = await startAnvilAt(startedAt)
@@ -71,6 +74,8 @@ export async function besideOpNode({ opGeth, opNode, l1LatencyMs }: RivalOptions
       proxy.set({ delayMs: l1LatencyMs / 2 })
       rounds.push([`${l1LatencyMs} ms away`, `http://127.0.0.1:${proxy.port}`])
     }
+    const alone = await timeAlone(chain, { directory, opGeth })
+    console.log(`     ${chain.last.number} blocks on op-geth: the calls alone ${alone.toFixed(2)} s`)
     for (const [where, l1] of rounds) {
       const ours = await timeOf(chain, { directory, opGeth, l1, node: 'ours', binary: process.execPath })
       const theirs = await timeOf(chain, { directory, opGeth, l1, node: 'op-node', binary: opNode })
@@ -119,8 +124,8 @@ async function makeChain(anvil: { url: string }, startedAt: number): Promise<Mad
       l1Origin: config.genesis.l1,
       sequenceNumber: 0,
     }
-    const last = await sequence({ rpc, l1, execution, config, head })
-    return { genesis, config, last }
+    const made = await sequence({ rpc, l1, execution, config, head })
+    return { genesis, config, ...made }
   } finally {
     await rpc.close()
     await execution.close()
@@ -135,7 +140,14 @@ interface Sequencing {
   head: L2BlockRef
 }
 
-async function sequence({ rpc, l1, execution, config, head }: Sequencing): Promise<L2BlockRef> {
+async function sequence({
+  rpc,
+  l1,
+  execution,
+  config,
+  head,
+}: Sequencing): Promise<Pick<MadeChain, 'last' | 'attributes'>> {
+  const all: PayloadAttributes[] = []
   const built = new Map<string, PayloadEnvelope>()
   const builder = createAttributesBuilder(
     {
@@ -173,6 +185,7 @@ async function sequence({ rpc, l1, execution, config, head }: Sequencing): Promi
       for (let i = 0; i < TRANSFERS_PER_BLOCK; i++) {
         attributes.transactions.push(signTransaction(key, { chainId: config.l2ChainId, nonce: nonce++, value: 1n }).raw)
       }
+      all.push(attributes)
       const job = await execution.chain.startBuild({ parentHash: parent.hash, attributes, version: 3 })
       const { envelope } = await job.seal()
       const status = await execution.chain.importPayload(envelope)
@@ -191,7 +204,7 @@ async function sequence({ rpc, l1, execution, config, head }: Sequencing): Promi
   }
   // Some more, so that the last batches are no news of this moment.
   for (let more = 0; more < 3; more++) await rpc.request('evm_mine', [])
-  return parent
+  return { last: parent, attributes: all }
 }
 
 async function post(rpc: RpcClient, { genesis, batchInboxAddress }: RollupConfig, data: Uint8Array): Promise<void> {
@@ -207,42 +220,15 @@ interface Run {
   binary: string
 }
 
-async function timeOf({ last }: MadeChain, { directory, opGeth, l1, node, binary }: Run): Promise<number> {
-  const folder = mkdtempSync(join(directory, `${node}-`))
-  const processes: ChildProcess[] = []
-  const start = (program: string, args: string[]) => {
-    const child = spawn(program, args, { stdio: 'ignore', cwd: folder })
-    processes.push(child)
-    return child
-  }
-  try {
-    const [engine, http, rpcPort] = [await freePort(), await freePort(), await freePort()]
-    const jwtPath = join(folder, 'jwt.txt')
-    writeFileSync(jwtPath, randomBytes(32).toString('hex'), { mode: 0o600 })
-    const datadir = join(folder, 'geth')
-    const genesisPath = join(directory, 'genesis.json')
-    execFileSync(opGeth, ['init', '--state.scheme=hash', `--datadir=${datadir}`, genesisPath], { stdio: 'ignore' })
-    start(opGeth, [
-      `--datadir=${datadir}`,
-      '--http',
-      `--http.port=${http}`,
-      `--authrpc.port=${engine}`,
-      `--authrpc.jwtsecret=${jwtPath}`,
-      '--port=0',
-      '--nodiscover',
-      '--maxpeers=0',
-      '--syncmode=full',
-      '--gcmode=archive',
-      '--nat=none',
-      '--ipcdisable',
-    ])
-    await until(() => answers(`http://127.0.0.1:${http}`, 'eth_chainId'))
+function timeOf({ last }: MadeChain, { directory, opGeth, l1, node, binary }: Run): Promise<number> {
+  return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath, start }) => {
+    const rpcPort = await freePort()
     const flags = [
       `--l1=${l1}`,
       '--l1.beacon.ignore',
       '--l1.trustrpc',
       '--l1.http-poll-interval=300ms',
-      `--l2=http://127.0.0.1:${engine}`,
+      `--l2=${engineUrl}`,
       `--l2.jwt-secret=${jwtPath}`,
       `--rollup.config=${join(directory, 'rollup.json')}`,
       `--rollup.l1-chain-config=${join(directory, 'l1.json')}`,
@@ -254,59 +240,44 @@ async function timeOf({ last }: MadeChain, { directory, opGeth, l1, node, binary
     const ours = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
     const child = start(binary, node === 'ours' ? [ours, ...flags] : flags)
     const startedMs = performance.now()
+    const syncStatus = asker(`http://127.0.0.1:${rpcPort}`, 'optimism_syncStatus')
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`${node} ended with code ${child.exitCode}`)
-      const status = await answers(`http://127.0.0.1:${rpcPort}`, 'optimism_syncStatus')
+      const status = await syncStatus.ask()
       const safe = isSyncStatus(status) ? status.safe_l2 : undefined
       if (safe?.number !== last.number) return false
       if (safe.hash !== last.hash) throw new Error(`${node} came to another block ${last.number}`)
       return true
     })
-    return (performance.now() - startedMs) / 1000
-  } finally {
-    for (const child of processes.reverse()) await end(child)
-  }
+    const seconds = (performance.now() - startedMs) / 1000
+    await syncStatus.close()
+    return seconds
+  })
+}
+
+/** The blocks made by nothing but the calls that make them. */
+function timeAlone({ config, last, attributes }: MadeChain, { directory, opGeth }: Pick<Run, 'directory' | 'opGeth'>) {
+  return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath }) => {
+    const rpc = createRpcClient({ url: engineUrl, jwtSecret: loadJwtSecret(jwtPath, { create: false }) })
+    const engine = createEngineClient({ rpc }, config)
+    const finalizedBlockHash = config.genesis.l2.hash
+    const stateAt = (hash: Hex) => ({ headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash })
+    const startedMs = performance.now()
+    let head = finalizedBlockHash
+    for (const next of attributes) {
+      const { payloadId = '0x' } = await engine.forkchoiceUpdated(stateAt(head), next)
+      const envelope = await engine.getPayload(payloadId, next.timestamp)
+      await engine.newPayload(envelope)
+      head = envelope.payload.blockHash
+    }
+    await engine.forkchoiceUpdated(stateAt(head))
+    const seconds = (performance.now() - startedMs) / 1000
+    await rpc.close()
+    if (head !== last.hash) throw new Error(`op-geth made another block ${last.number}`)
+    return seconds
+  })
 }
 
 function isSyncStatus(value: unknown): value is { safe_l2: { number: number; hash: string } } {
   return typeof value === 'object' && value !== null && 'safe_l2' in value
-}
-
-async function answers(url: string, method: string): Promise<unknown> {
-  const rpc = createRpcClient({ url })
-  try {
-    return await rpc.request(method, [], { timeoutMs: 2_000 })
-  } catch {
-    return undefined
-  } finally {
-    await rpc.close()
-  }
-}
-
-async function until(condition: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('took too long')
-    await wait(20)
-  }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
-  await exited
-  clearTimeout(force)
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { describeError } from '../lib/errors.ts'
-import { type RequestOptions, type RpcCall, RpcTransportError } from '../lib/jsonRpc/client.ts'
+import { isBatchRefusal, type RequestOptions, type RpcCall } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../lib/jsonRpc/types.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { LimitedRpc } from './limitedRpc.ts'
@@ -45,7 +45,7 @@ export function createCoalescedRpc(
         else resolve(answer)
       }
     } catch (error) {
-      if (!isRefusal(error)) {
+      if (!isBatchRefusal(error)) {
         for (const { reject } of group) reject(error)
         return
       }
@@ -92,12 +92,4 @@ function groupsOf(all: readonly Waiting[], maxWeight: number): Waiting[][] {
   }
   if (group.length > 0) groups.push(group)
   return groups
-}
-
-/** It answered, but not with the answers to a batch. */
-function isRefusal(error: unknown): boolean {
-  if (error instanceof JsonRpcError) return true
-  if (!(error instanceof RpcTransportError) || error.code !== 'rpc-transport') return false
-  const { status } = error.details
-  return error.message.endsWith('answer is not a batch') || status === 400 || status === 405 || status === 413
 }

@@ -116,18 +116,22 @@ export class EngineCalls {
    * the heads to be looked up again: a reset would not help an engine that is busy.
    */
   async checkHas(head: BlockId): Promise<void> {
-    let found: L2BlockRef | undefined
-    try {
-      found = await this.engine.blockRefByNumber(head.number)
-    } catch (cause) {
-      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause, severity: 'temporary' })
-    }
+    const found = await this.blockByNumber(head.number)
     if (found?.hash === head.hash) return
     throw new EngineError(
       'engine-state',
       `engine has lost block ${head.number} (${head.hash}), on which the next one is to stand`,
       { severity: 'reset', details: { found: found?.hash ?? 'none' } },
     )
+  }
+
+  /** A block of the engine's chain; undefined when there is none of this number. */
+  async blockByNumber(number: number): Promise<L2BlockRef | undefined> {
+    try {
+      return await this.engine.blockRefByNumber(number)
+    } catch (cause) {
+      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause, severity: 'temporary' })
+    }
   }
 
   /** During its first sync the engine is told of no finalized block: it may be below what it is about to download. */

@@ -3,7 +3,7 @@ import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
-import { payloadToJson } from '../protocol/index.ts'
+import { payloadId, payloadToJson } from '../protocol/index.ts'
 import type { PayloadAttributes, RollupConfig } from '../protocol/types.ts'
 import { createEngineClient, type EngineClient } from './engineClient.ts'
 import { fakeGenesis } from './testUtils/fakeEngine.ts'
@@ -85,6 +85,79 @@ function attributesAt(timestamp: number): PayloadAttributes {
     gasLimit: 30_000_000n,
   }
 }
+
+describe('a block without transactions of the pool', () => {
+  const attributes = attributesAt(200)
+  const expectedId = payloadId(HASH, attributes, 3)
+  const block = fakeGenesis(200, 30_000_000n)
+  const methods = () => calls.map(({ method }) => method.slice('engine_'.length))
+
+  function startsAs(id: string): void {
+    answers.engine_forkchoiceUpdated = () => ({ payloadStatus: { status: 'VALID' }, payloadId: id })
+    answers.engine_getPayload = ([asked]) => {
+      if (asked !== id) throw new JsonRpcError(-38001, 'Unknown payload')
+      return {
+        executionPayload: payloadToJson(block.payload),
+        parentBeaconBlockRoot: block.parentBeaconBlockRoot ?? null,
+      }
+    }
+  }
+
+  it('is fetched with its start', async () => {
+    startsAs(expectedId)
+    expect((await client.forkchoiceUpdated(STATE, attributes)).payloadId).toBe(expectedId)
+    expect(methods()).toEqual(['forkchoiceUpdatedV3', 'getPayloadV3'])
+    expect(await client.getPayload(expectedId, 200)).toEqual(block)
+    expect(calls).toHaveLength(2)
+    // Given out once: who asks again asks the engine.
+    await client.getPayload(expectedId, 200)
+    expect(calls).toHaveLength(3)
+  })
+
+  it('is fetched by itself from an engine with other ids, which is not asked so again', async () => {
+    startsAs('0x0102030405060708')
+    const { payloadId: id = '0x' } = await client.forkchoiceUpdated(STATE, attributes)
+    expect(await client.getPayload(id, 200)).toEqual(block)
+    calls = []
+    await client.forkchoiceUpdated(STATE, attributes)
+    await client.getPayload(id, 200)
+    expect(methods()).toEqual(['forkchoiceUpdatedV3', 'getPayloadV3'])
+  })
+
+  it('is not taken for another one', async () => {
+    startsAs(expectedId)
+    await client.forkchoiceUpdated(STATE, attributes)
+    await expect(client.getPayload('0x0102030405060708', 200)).rejects.toMatchObject({ rpcCode: -38001 })
+  })
+
+  it('that the engine refuses gives the error of its start', async () => {
+    answers.engine_forkchoiceUpdated = () => {
+      throw new JsonRpcError(-38003, 'Invalid payload attributes')
+    }
+    await expect(client.forkchoiceUpdated(STATE, attributes)).rejects.toMatchObject({ rpcCode: -38003 })
+    startsAs(expectedId)
+    await client.forkchoiceUpdated(STATE, attributes)
+    expect(await client.getPayload(expectedId, 200)).toEqual(block)
+    expect(methods().filter((method) => method === 'getPayloadV3')).toHaveLength(2)
+  })
+
+  it('is started call by call where batches are refused', async () => {
+    startsAs(expectedId)
+    const refusing: RpcClient = {
+      ...rpc,
+      batch: () => Promise.reject(new JsonRpcError(-32600, 'batches are not taken here')),
+    }
+    const careful = createEngineClient({ rpc: refusing }, CONFIG)
+    expect((await careful.forkchoiceUpdated(STATE, attributes)).payloadId).toBe(expectedId)
+    expect(await careful.getPayload(expectedId, 200)).toEqual(block)
+  })
+
+  it('with transactions of the pool is fetched when it is asked for', async () => {
+    startsAs(expectedId)
+    await client.forkchoiceUpdated(STATE, { ...attributes, noTxPool: false })
+    expect(methods()).toEqual(['forkchoiceUpdatedV3'])
+  })
+})
 
 describe('versions', () => {
   it.each([

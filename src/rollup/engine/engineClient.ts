@@ -10,11 +10,13 @@ import {
   attributesToJson,
   isForkActive,
   payloadFromJson,
+  payloadId,
   payloadToJson,
   payloadToL2BlockRef,
   systemConfigFromPayload,
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
+import { EarlyPayload } from './earlyPayload.ts'
 import { asObject } from './rawTransaction.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 import type { Engine, ForkchoiceResult, L2BlockLabel, PayloadStatus, PayloadStatusKind } from './types.ts'
@@ -49,6 +51,7 @@ export function createEngineClient(
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const payloads = new LruMap<Hex, PayloadEnvelope>(CACHED_BLOCKS)
   const refs = new LruMap<Hex, L2BlockRef>(CACHED_BLOCKS)
+  const early = new EarlyPayload(rpc)
   options.watchCache?.('payloads', payloads)
   options.watchCache?.('blockrefs', refs)
   const isIsthmus = (timestamp: number) => isForkActive(config, 'isthmus', timestamp)
@@ -87,8 +90,13 @@ export function createEngineClient(
     async forkchoiceUpdated(state, attributes) {
       const version = forkchoiceVersion(attributes)
       const attributesJson = attributes === undefined ? null : attributesToJson(attributes)
-      const result = await request(`engine_forkchoiceUpdatedV${version}`, [state, attributesJson])
-      return forkchoiceResultFromJson(result)
+      const forkchoice = { method: `engine_forkchoiceUpdatedV${version}`, params: [state, attributesJson] }
+      if (!attributes?.noTxPool || !early.isPossible) {
+        return forkchoiceResultFromJson(await request(forkchoice.method, forkchoice.params))
+      }
+      const expectedId = payloadId(state.headBlockHash, attributes, version)
+      const payload = { method: getPayloadMethod(attributes.timestamp), params: [expectedId] }
+      return forkchoiceResultFromJson(await early.start({ forkchoice, payload, expectedId }, { timeoutMs }))
     },
 
     async newPayload(envelope) {
@@ -104,9 +112,9 @@ export function createEngineClient(
       return status
     },
 
-    async getPayload(payloadId, timestamp) {
-      const version = getPayloadVersion(timestamp)
-      const result = asObject(await request(`engine_getPayloadV${version}`, [payloadId]), 'engine_getPayload answer')
+    async getPayload(id, timestamp) {
+      const answer = early.take(id) ?? (await request(getPayloadMethod(timestamp), [id]))
+      const result = asObject(answer, 'engine_getPayload answer')
       const envelope: PayloadEnvelope = { payload: payloadFromJson(result.executionPayload) }
       if (result.parentBeaconBlockRoot !== undefined && result.parentBeaconBlockRoot !== null) {
         envelope.parentBeaconBlockRoot = normalizeHex(result.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
@@ -148,9 +156,9 @@ export function createEngineClient(
   }
 
   /** Karst is of Osaka's time: its engines take V5 only, whose answer differs in nothing that is read here. newPayload stays at V4. */
-  function getPayloadVersion(timestamp: number): 2 | 3 | 4 | 5 {
-    if (isForkActive(config, 'karst', timestamp)) return 5
-    return isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2
+  function getPayloadMethod(timestamp: number): string {
+    const isKarst = isForkActive(config, 'karst', timestamp)
+    return `engine_getPayloadV${isKarst ? 5 : isIsthmus(timestamp) ? 4 : isEcotone(timestamp) ? 3 : 2}`
   }
 
   /** V3 also when no attributes are sent (facts of op-node's engine client); else by the attributes' timestamp. */

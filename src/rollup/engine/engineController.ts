@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
-import { isForkActive, payloadToL2BlockRef } from '../protocol/index.ts'
+import { payloadToL2BlockRef } from '../protocol/index.ts'
 import {
   type L2BlockRef,
   type PayloadAttributes,
@@ -10,26 +10,14 @@ import {
   type RollupConfig,
   ZERO_L2_REF,
 } from '../protocol/types.ts'
-import { type BuildJob, fetchBlock, isDepositsOnly, withDepositsOnly } from './blockBuilding.ts'
+import { type BuildJob, fetchBlock } from './blockBuilding.ts'
+import { type AttributesFlow, type AttributesOutcome, DerivedBlocks } from './derivedBlocks.ts'
 import { CONSENSUS_LAYER_SYNC, ElSync, type SafeHeadHistory, type SyncOptions } from './elSync.ts'
 import { EngineCalls } from './engineCalls.ts'
 import { EngineError, isAboutBlock } from './engineErrors.ts'
 import { findMismatch } from './matchAttributes.ts'
 import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
 import { UnsafeBlocks } from './unsafeBlocks.ts'
-
-/** What became of derived attributes. */
-export type AttributesOutcome =
-  /** The unsafe chain already has the block. */
-  | { kind: 'consolidated'; block: L2BlockRef }
-  /** The block was built; `reorged` when an unsafe block stood in its place. */
-  | { kind: 'built'; block: L2BlockRef; reorged: boolean }
-  /** Holocene: the engine refused the block, one with only its deposits stands instead. The channel must be flushed. */
-  | { kind: 'replaced'; block: L2BlockRef }
-  /** Before Holocene: the engine refused the block and the batch is forgotten. */
-  | { kind: 'dropped' }
-  /** The pending safe head has moved on since they were derived. */
-  | { kind: 'stale' }
 
 /** What moved a head: a block that came in, L1 data, the sequencer's own block, or heads found anew. */
 export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
@@ -39,12 +27,11 @@ type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
 /** `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine needs no block that stands alone. */
 export type InsertOutcome = 'inserted' | 'unconnected' | 'skipped' | 'invalid'
 
-/** Whoever hands attributes over goes on with the next ones while the engine still works on their block. */
-export interface AttributesFlow {
-  /** Attributes on a block that is about to become safe, if they are at hand: it must not wait for anything. */
-  next(block: L2BlockRef): Promise<DerivedAttributes | undefined>
-  /** The heads have moved as the outcome says; what `next` returned last is processed now. */
-  settled(outcome: AttributesOutcome): void
+/** Heads that another node derived. */
+export interface FollowedHeads {
+  localSafe: L2BlockRef
+  safe: L2BlockRef
+  finalized: L2BlockRef
 }
 
 export interface EngineControllerModules {
@@ -64,6 +51,7 @@ export class EngineController {
   private readonly calls: EngineCalls
   private readonly elSync: ElSync
   private readonly unsafeBlocks: UnsafeBlocks
+  private readonly derivedBlocks: DerivedBlocks
   private readonly logger: Logger
   private readonly config: RollupConfig
   private readonly lock = new SerialLock()
@@ -75,8 +63,6 @@ export class EngineController {
     finalized: ZERO_L2_REF,
   }
   private isReady = false
-  /** The unsafe head before L1 data replaced part of its chain (pre-Holocene: restored if the span proves invalid). */
-  private backupUnsafe: L2BlockRef | undefined
 
   constructor(modules: EngineControllerModules, config: RollupConfig, sync: SyncOptions = CONSENSUS_LAYER_SYNC) {
     const { engine, history, clock = systemClock, logger } = modules
@@ -86,6 +72,7 @@ export class EngineController {
     this.elSync = new ElSync({ engine, history, clock, logger }, config, sync)
     this.calls = new EngineCalls({ engine, elSync: this.elSync, logger }, config)
     this.unsafeBlocks = new UnsafeBlocks(engine)
+    this.derivedBlocks = new DerivedBlocks({ calls: this.calls, owner: this.headsOwner(), logger }, config)
   }
 
   /** False until the first reset has set the heads, and after a reset that failed. */
@@ -124,7 +111,7 @@ export class EngineController {
     return this.lock.run(async () => {
       this.isReady = false
       const { unsafe, safe, finalized } = await find()
-      this.backupUnsafe = undefined
+      this.derivedBlocks.reset()
       this.calls.forget()
       const heads = { unsafe, safe, pendingSafe: safe, finalized }
       await this.calls.sendForkchoice(heads)
@@ -201,12 +188,12 @@ export class EngineController {
           { severity: 'reset' },
         )
       }
-      if (unsafe.number <= pendingSafe.number) return this.buildDerived(derived, false, flow)
+      if (unsafe.number <= pendingSafe.number) return this.derivedBlocks.build(derived, flow)
       const existing = await this.unsafeBlocks.read(pendingSafe.number + 1, unsafe.number)
       const mismatch = findMismatch(derived.attributes, pendingSafe.hash, existing, this.config)
       if (mismatch === undefined) {
         const block = payloadToL2BlockRef(existing.payload, this.config)
-        this.advanceSafe(block, derived.isLastInSpan)
+        this.derivedBlocks.consolidate(block, derived.isLastInSpan)
         return settle({ kind: 'consolidated', block })
       }
       this.logger.warn('L2 reorg: existing unsafe block does not match derived attributes from L1', {
@@ -215,8 +202,7 @@ export class EngineController {
         number: existing.payload.blockNumber,
         unsafe: unsafe.number,
       })
-      this.backupUnsafe = unsafe
-      return this.buildDerived(derived, true, flow)
+      return this.derivedBlocks.replaceUnsafe(derived, flow)
     })
 
     function settle(outcome: AttributesOutcome): AttributesOutcome {
@@ -230,6 +216,38 @@ export class EngineController {
     return this.lock.run(async () => {
       if (!this.isReady || this.calls.knows(this.current)) return
       await this.calls.sendForkchoice(this.current)
+    })
+  }
+
+  /**
+   * Takes over what another node derived: heads only rise, but where our chain is another one. The unsafe head goes to the
+   * local safe one when it is below or not on its chain; a block that the engine lacks below its head is still being synced.
+   */
+  follow({ localSafe, safe, finalized }: FollowedHeads): Promise<void> {
+    return this.lock.run(async () => {
+      this.checkReady()
+      const { current } = this
+      const isBelow = current.unsafe.number < localSafe.number
+      const own = isBelow ? undefined : await this.calls.blockByNumber(localSafe.number)
+      const isOther = own !== undefined && own.hash !== localSafe.hash
+      const risen = (ours: L2BlockRef, theirs: L2BlockRef) => (isOther || theirs.number > ours.number ? theirs : ours)
+      const heads: EngineHeads = {
+        unsafe: isBelow || isOther ? localSafe : current.unsafe,
+        pendingSafe: risen(current.pendingSafe, localSafe),
+        safe: risen(current.safe, safe),
+        finalized: finalized.number > current.finalized.number ? finalized : current.finalized,
+      }
+      if (isOther) {
+        const fields = { number: localSafe.number, ours: own.hash, theirs: localSafe.hash }
+        this.logger.warn('L2 reorg: the node that is followed has another chain', fields)
+      }
+      try {
+        if (!this.calls.knows(heads)) await this.calls.sendForkchoice(heads, 'temporary')
+        this.move(heads, 'derivation')
+      } catch (error) {
+        if (isOther && error instanceof EngineError && error.code === 'engine-syncing') await this.leaveChain()
+        throw error
+      }
     })
   }
 
@@ -276,6 +294,14 @@ export class EngineController {
     })
   }
 
+  /** Back to the finalized block, above which peers are asked for the other chain. */
+  private async leaveChain(): Promise<void> {
+    const { finalized } = this.current
+    const heads = { unsafe: finalized, pendingSafe: finalized, safe: finalized, finalized }
+    await this.calls.sendForkchoice(heads)
+    this.move(heads, 'derivation')
+  }
+
   /** True when blocks may be given to the engine for a sync; the first one begins it. */
   private async beginSync(): Promise<boolean> {
     let goesOn: boolean
@@ -304,125 +330,17 @@ export class EngineController {
     return 'invalid'
   }
 
-  /** Resolves with the outcome of the first block; those that the flow adds are settled one by one. */
-  private async buildDerived(
-    derived: DerivedAttributes,
-    reorged: boolean,
-    flow: AttributesFlow | undefined,
-  ): Promise<AttributesOutcome> {
-    let first: AttributesOutcome | undefined
-    let current = derived
-    let job: BuildJob | undefined
-    for (;;) {
-      const step = await this.buildNext(current, job, first === undefined && reorged, flow)
-      first ??= step.outcome
-      flow?.settled(step.outcome)
-      if (step.following === undefined) return first
-      current = step.following.derived
-      job = step.following.job
+  private headsOwner() {
+    const controller = this
+    return {
+      get heads() {
+        return controller.current
+      },
+      get isWaitedFor() {
+        return controller.lock.isWaitedFor
+      },
+      move: (changes: Partial<EngineHeads>) => controller.move(changes, 'derivation'),
     }
-  }
-
-  private async buildNext(
-    derived: DerivedAttributes,
-    started: BuildJob | undefined,
-    reorged: boolean,
-    flow: AttributesFlow | undefined,
-  ): Promise<{ outcome: AttributesOutcome; following?: { derived: DerivedAttributes; job: BuildJob } }> {
-    try {
-      const job = started ?? (await this.startOnParent(derived, derived.attributes))
-      const block = await this.calls.finishBlock(job)
-      const heads = { ...safeHeadsAfter(this.current, block, derived.isLastInSpan), unsafe: block }
-      const next = this.lock.isWaitedFor ? undefined : await flow?.next(block)
-      const nextJob = next && (await this.tryStart(block, heads, next.attributes))
-      if (nextJob === undefined) await this.calls.sendForkchoice(heads)
-      this.moveSafe(heads, derived.isLastInSpan)
-      const outcome: AttributesOutcome = { kind: 'built', block, reorged }
-      return next === undefined || nextJob === undefined
-        ? { outcome }
-        : { outcome, following: { derived: next, job: nextJob } }
-    } catch (error) {
-      if (!(error instanceof EngineError) || error.code !== 'invalid-payload') throw error
-      return { outcome: await this.replaceInvalid(derived, error) }
-    }
-  }
-
-  private async replaceInvalid(derived: DerivedAttributes, error: EngineError): Promise<AttributesOutcome> {
-    const { parent, derivedFrom, attributes } = derived
-    const fields = { parent: parent.hash, number: parent.number + 1, derivedFrom: derivedFrom.number, err: error }
-    if (isDepositsOnly(attributes)) {
-      throw new EngineError(
-        'invalid-payload',
-        `engine refuses block ${parent.number + 1} although it has deposits only`,
-        { cause: error, severity: 'critical' },
-      )
-    }
-    if (isForkActive(this.config, 'holocene', derivedFrom.timestamp)) {
-      this.logger.warn('Derived block is invalid: replaced by one with only its deposits', fields)
-      const block = await this.buildDepositsOnly(derived)
-      return { kind: 'replaced', block }
-    }
-    this.logger.warn('Derived block is invalid: batch dropped', fields)
-    this.move({ pendingSafe: this.current.safe }, 'derivation')
-    await this.restoreBackupUnsafe()
-    return { kind: 'dropped' }
-  }
-
-  private async buildDepositsOnly(derived: DerivedAttributes): Promise<L2BlockRef> {
-    try {
-      const job = await this.startOnParent(derived, withDepositsOnly(derived.attributes))
-      const block = await this.calls.finishBlock(job)
-      const heads = { ...safeHeadsAfter(this.current, block, derived.isLastInSpan), unsafe: block }
-      await this.calls.sendForkchoice(heads)
-      this.moveSafe(heads, derived.isLastInSpan)
-      return block
-    } catch (error) {
-      if (!(error instanceof EngineError) || error.code !== 'invalid-payload') throw error
-      throw new EngineError(
-        'invalid-payload',
-        `engine refuses block ${derived.parent.number + 1} even with deposits only`,
-        { cause: error, severity: 'critical' },
-      )
-    }
-  }
-
-  private async startOnParent({ parent }: DerivedAttributes, attributes: PayloadAttributes): Promise<BuildJob> {
-    const job = await this.calls.startBlock(parent, { ...this.current, unsafe: parent }, attributes)
-    // From here on the engine's head is the parent, whatever becomes of the block.
-    if (this.current.unsafe.hash !== parent.hash) this.move({ unsafe: parent }, 'derivation')
-    return job
-  }
-
-  /** Undefined when it did not work, for whatever reason: the attributes are then processed by themselves. */
-  private async tryStart(
-    parent: L2BlockRef,
-    heads: EngineHeads,
-    attributes: PayloadAttributes,
-  ): Promise<BuildJob | undefined> {
-    try {
-      return await this.calls.startBlock(parent, heads, attributes)
-    } catch (error) {
-      this.logger.debug('Could not start the next block with the head', { number: parent.number + 1, err: error })
-      return undefined
-    }
-  }
-
-  private advanceSafe(block: L2BlockRef, isLastInSpan: boolean): void {
-    this.moveSafe(safeHeadsAfter(this.current, block, isLastInSpan), isLastInSpan)
-  }
-
-  private moveSafe(heads: EngineHeads, isLastInSpan: boolean): void {
-    this.move(heads, 'derivation')
-    if (isLastInSpan) this.backupUnsafe = undefined
-  }
-
-  private async restoreBackupUnsafe(): Promise<void> {
-    const backup = this.backupUnsafe
-    this.backupUnsafe = undefined
-    if (backup === undefined || backup.hash === this.current.unsafe.hash) return
-    this.logger.warn('Restoring the unsafe chain that the dropped batch had replaced', { unsafe: backup.number })
-    await this.calls.sendForkchoice({ ...this.current, unsafe: backup })
-    this.move({ unsafe: backup }, 'derivation')
   }
 
   private checkReady(): void {
@@ -446,8 +364,4 @@ export class EngineController {
     if (unsafe.hash !== previous.hash && unsafe.parentHash !== previous.hash) this.unsafeBlocks.clear()
     for (const listener of this.listeners) listener(this.current, movedBy)
   }
-}
-
-function safeHeadsAfter(heads: EngineHeads, block: L2BlockRef, isLastInSpan: boolean): EngineHeads {
-  return { ...heads, pendingSafe: block, ...(isLastInSpan ? { safe: block } : {}) }
 }

@@ -76,7 +76,7 @@ export async function findStartHeads(
       throw new StartHeadsError(
         'finalized-reorg',
         `cannot reorg finalized block ${heads.finalized.hash}: the engine's chain has ${block.hash} at ${block.number}; ` +
-          'set its head back to the finalized block (debug_setHead) or sync it anew',
+          'set its head back to the finalized block (debug_setHead, where it has that) or sync it anew',
       )
     }
     if (unsafe === undefined) {

@@ -10,7 +10,6 @@ import {
   type DerivedAttributes,
   type Engine,
   type EngineHeads,
-  findStartHeads,
   type L1Lookup,
   type StartHeads,
   StartHeadsError,
@@ -21,6 +20,8 @@ import type { DerivationRecorder } from './derivationRecorder.ts'
 import { STARTING } from './explainDerivation.ts'
 import type { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
+import { resetHeads } from './resetHeads.ts'
+import { ResetRequests } from './resetRequests.ts'
 
 /** The derivation pipeline, as the loop drives it: one bounded unit of work a step. */
 export interface Pipeline {
@@ -79,20 +80,6 @@ const STEPS_AHEAD = 32
 /** Time after which a busy loop lets other events of the process run. */
 const YIELD_AFTER_MS = 10
 
-interface ResetRequest {
-  promise: Promise<void>
-  resolve: () => void
-  reject: (reason: unknown) => void
-}
-
-/** The node stopped before a reset that somebody waits for. */
-export class DerivationStopped extends DeviumError<'derivation-stopped'> {
-  override readonly name = 'DerivationStopped'
-  constructor() {
-    super('derivation-stopped', 'derivation has stopped')
-  }
-}
-
 class HistoryError extends DeviumError<'l1-genesis'> {
   override readonly name = 'HistoryError'
 }
@@ -103,7 +90,7 @@ export class DerivationLoop {
   private readonly config: RollupConfig
   private readonly startOptions: StartHeadsOptions
   private readonly wakeUp: WakeUp
-  private resetRequest: ResetRequest | undefined
+  private readonly resets: ResetRequests
   private derived: DerivedAttributes | undefined
   /** Attributes on the block that `derived` gives. */
   private following: DerivedAttributes | undefined
@@ -112,7 +99,6 @@ export class DerivationLoop {
   private loggedSafe = 0
   private yieldedAtMs = performance.now()
   private isPipelineReady = false
-  private hasStopped = false
   /** Since derivation last got further than it had been. */
   private failures = 0
   /** Height to get beyond after a reset that an error asked for; undefined when there was none. */
@@ -123,6 +109,10 @@ export class DerivationLoop {
     this.config = config
     this.startOptions = startOptions
     this.wakeUp = new WakeUp(modules.clock)
+    this.resets = new ResetRequests((reason) => {
+      modules.recorder.resetAsked(reason)
+      this.wakeUp.wake()
+    })
   }
 
   /** L1 block that derivation reads; undefined until the first reset is through, and while one is under way. */
@@ -140,20 +130,10 @@ export class DerivationLoop {
   }
 
   /**
-   * Has heads and pipeline found anew; resolves when that has succeeded, and rejects when the node stops before.
-   * Requests that come while one is open share its reset. `reason` completes a sentence: "because …".
+   * Has heads and pipeline found anew; resolves when that has succeeded, and rejects when the node stops before. `reason` completes a sentence: "because …".
    */
   requestReset(reason: string): Promise<void> {
-    if (this.hasStopped) return Promise.reject(new DerivationStopped())
-    if (this.resetRequest === undefined) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      // Whoever does not wait for the reset need not handle its end.
-      promise.catch(() => undefined)
-      this.resetRequest = { promise, resolve, reject }
-      this.modules.recorder.resetAsked(reason)
-      this.wakeUp.wake()
-    }
-    return this.resetRequest.promise
+    return this.resets.ask(reason)
   }
 
   /** Finalizes what the last signal from L1 makes final. Failures are logged; a reorg found on the way asks for a reset. */
@@ -180,8 +160,7 @@ export class DerivationLoop {
     try {
       await this.loop(signal)
     } finally {
-      this.hasStopped = true
-      this.resetRequest?.reject(new DerivationStopped())
+      this.resets.stop()
     }
   }
 
@@ -223,7 +202,7 @@ export class DerivationLoop {
     const { failures } = this
     const severity = severityOf(error)
     if (severity === 'critical') throw error
-    const isNewReset = severity === 'reset' && this.resetRequest === undefined
+    const isNewReset = severity === 'reset' && !this.resets.open
     const message = isNewReset
       ? 'Derivation needs a reset'
       : controller.ready
@@ -257,8 +236,8 @@ export class DerivationLoop {
   /** `idle`: nothing can be done before L1 has a new block. */
   private async step(signal: AbortSignal): Promise<'reset' | 'worked' | 'idle'> {
     const { pipeline, controller, finality } = this.modules
-    if (this.resetRequest !== undefined && !controller.syncing) {
-      await this.reset(this.resetRequest, signal)
+    if (this.resets.open && !controller.syncing) {
+      await this.reset(signal)
       return 'reset'
     }
     // The engine syncs by its own network: there is nothing to derive on.
@@ -276,7 +255,7 @@ export class DerivationLoop {
         if (finality.isDue(pipeline.origin.number)) await this.tryFinalize()
       }
       // A reset may have been asked for while the step ran: then its result counts no more.
-      if (this.resetRequest !== undefined) return 'worked'
+      if (this.resets.open) return 'worked'
       if (result.kind === 'idle') return 'idle'
     }
     if (this.derived !== undefined) {
@@ -294,7 +273,7 @@ export class DerivationLoop {
     if (this.following?.parent.hash === block.hash) return this.following
     this.following = undefined
     await this.yieldWhenDue()
-    if (this.resetRequest !== undefined) return undefined
+    if (this.resets.open) return undefined
     for (let steps = 0; steps < STEPS_AHEAD; steps++) {
       this.stepAhead ??= this.modules.pipeline.step(block, signal)
       const step = this.stepAhead
@@ -334,31 +313,23 @@ export class DerivationLoop {
     this.modules.safeHeads?.record(derived.derivedFrom, outcome.block)
   }
 
-  private async reset(request: ResetRequest, signal: AbortSignal): Promise<void> {
-    const { pipeline, controller, engine, l1, finality, metrics, recorder, clock, logger } = this.modules
+  private async reset(signal: AbortSignal): Promise<void> {
+    const { pipeline, finality, metrics, recorder } = this.modules
     this.isPipelineReady = false
     this.derived = undefined
     this.following = undefined
     // The pipeline does one thing at a time.
     await this.stepAhead?.catch(() => undefined)
     this.stepAhead = undefined
-    const options = { ...this.startOptions, signal }
-    const heads = await controller.reset(() => findStartHeads({ engine, l1, clock, logger }, this.config, options))
+    const heads = await resetHeads(this.modules, this.config, { ...this.startOptions, signal })
     finality.reset()
-    logger.info('Found heads to start from', {
-      unsafe: heads.unsafe.number,
-      safe: heads.safe.number,
-      finalized: heads.finalized.number,
-    })
     await this.resetHistory(heads.safe)
     await pipeline.reset(heads.safe, signal)
     this.isPipelineReady = true
     this.loggedSafe = heads.safe.number
     metrics.pipelineReset()
     recorder.resetDone()
-    // Requests that came while this one was carried out are answered by it.
-    this.resetRequest = undefined
-    request.resolve()
+    this.resets.done()
   }
 
   /** Genesis is safe by definition: where all is derived, it is recorded for L1's first block, as by op-node. */

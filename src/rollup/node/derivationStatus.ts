@@ -16,6 +16,8 @@ export const DERIVATION_STATES = [
   'engine-syncing',
   /** A step fails again and again for another reason. */
   'failing',
+  /** Nothing is derived: the safe head is another node's. */
+  'following',
   /** L1 holds more to read. */
   'catching-up',
   /** Batches ran out long ago: empty blocks are derived in their place. */
@@ -37,7 +39,7 @@ export type DerivationState = (typeof DERIVATION_STATES)[number]
 
 /** States in which nobody need do anything. */
 const GOOD_STATES: ReadonlySet<DerivationState> = new Set([
-  ...(['starting', 'catching-up', 'waiting-for-channel', 'waiting-for-batches', 'up-to-date'] as const),
+  ...(['starting', 'following', 'catching-up', 'waiting-for-channel', 'waiting-for-batches', 'up-to-date'] as const),
 ])
 
 /** What a state is judged from. Moments are Unix milliseconds. */
@@ -58,6 +60,8 @@ export interface DerivationFacts {
   /** Whether the engine gets the chain by a sync of its own, before derivation begins. */
   engineIsSyncing: boolean
   blobs: AwaitedBlobs | undefined
+  /** In follow mode the address of the node that is followed. */
+  follows: string | undefined
   record: DerivationRecord
   config: Pick<RollupConfig, 'seqWindowSize'>
 }

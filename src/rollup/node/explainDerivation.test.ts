@@ -77,6 +77,7 @@ function facts(
     engineEndpoint: { url: 'http://engine', answeredAtMs: NOW - 1000, silentSinceMs: undefined, failures: 0 },
     engineIsSyncing: false,
     blobs: undefined,
+    follows: undefined,
     record: recorder.record(),
     config: { seqWindowSize: 3600 },
     ...change,
@@ -107,6 +108,18 @@ const missed = {
 } as const
 
 const CASES: [DerivationState, string, DerivationFacts, string][] = [
+  [
+    'following',
+    'the head of another node',
+    facts({ follows: 'http://other' }),
+    'This node derives nothing: its safe head is that of http://other, 1000 (0x2222…2222), derived there up to L1 block 500.',
+  ],
+  [
+    'failing',
+    'another node that cannot be followed',
+    facts({ follows: 'http://other' }, (recorder) => recorder.failed(new DeviumError('gone', 'it did not answer'))),
+    'The safe head cannot be taken over from http://other for 3 min: it did not answer.',
+  ],
   [
     'l1-down',
     'L1 that does not answer',
@@ -250,6 +263,7 @@ describe('derivationStatus', () => {
     const bad = CASES.filter(([, , given]) => !derivationStatus(given).ok).map(([state]) => state)
     expect(bad).toEqual([
       ...[
+        'failing',
         'l1-down',
         'waiting-for-blobs',
         'waiting-for-blobs',

@@ -81,8 +81,10 @@ const engineSyncing: Rule = ({ engineIsSyncing, record: { failure, startedAtMs }
   }
 }
 
-const searching: Rule = ({ record: { lastReset, failure }, currentL1, nowMs }) => {
+const searching: Rule = ({ record: { lastReset, failure }, currentL1, follows, nowMs }) => {
   if (currentL1 !== undefined) return undefined
+  // Heads are there, and the node that is followed does not answer or says that it has a reset.
+  if (follows !== undefined && lastReset?.doneAtMs !== undefined) return undefined
   const because = failure === undefined ? '' : `; the last try failed: ${failure.message}`
   if (lastReset === undefined || lastReset.reason === STARTING) {
     return { state: 'starting', text: `The node is looking for the heads to start from${because}.` }
@@ -94,13 +96,29 @@ const searching: Rule = ({ record: { lastReset, failure }, currentL1, nowMs }) =
   }
 }
 
-const failing: Rule = ({ record: { failure }, nowMs }) => {
+const failing: Rule = ({ record: { failure }, follows, nowMs }) => {
   if (failure === undefined) return undefined
+  if (follows !== undefined) {
+    return {
+      state: 'failing',
+      text: `The safe head cannot be taken over from ${follows} for ${sinceText(nowMs - failure.sinceMs)}: ${failure.message}.`,
+    }
+  }
   const times =
     failure.count === 1 ? 'failed' : `has failed ${failure.count} times in ${sinceText(nowMs - failure.sinceMs)}`
   return {
     state: 'failing',
     text: `The safe head does not move because a step of derivation ${times}: ${failure.message}.`,
+  }
+}
+
+const following: Rule = ({ follows, currentL1, safe }) => {
+  if (follows === undefined) return undefined
+  const head = safe === undefined ? 'not known yet' : blockPhrase(safe)
+  const derived = currentL1 === undefined ? '' : `, derived there up to L1 block ${currentL1.number}`
+  return {
+    state: 'following',
+    text: `This node derives nothing: its safe head is that of ${follows}, ${head}${derived}.`,
   }
 }
 
@@ -191,6 +209,7 @@ const RULES: readonly Rule[] = [
   engineSyncing,
   searching,
   failing,
+  following,
   catchingUp,
   windowExpired,
   batchesDropped,

@@ -2,6 +2,7 @@ export type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from '.
 export { createDerivationMetrics } from './derivationMetrics.ts'
 export { DerivationRecorder } from './derivationRecorder.ts'
 export type { DerivationState, DerivationStatus } from './derivationStatus.ts'
+export { FollowSource } from './followSource.ts'
 export { createNodeMetrics, type NodeMetrics } from './metrics.ts'
 export {
   createRollupNode,

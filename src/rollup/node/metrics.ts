@@ -40,6 +40,7 @@ export function createNodeMetrics(registry: Registry) {
     'type',
   ])
   const sequencingErrors = event('sequencing_errors', 'Blocks of this sequencer that the engine refused or lost')
+  const followed = counter('follow_source_requests_total', 'Rounds of follow mode', ['result'])
   const inconsistentOrigins = event(
     'sequencer_inconsistent_l1_origin',
     'L1 origins that were gone when a block was due',
@@ -68,6 +69,8 @@ export function createNodeMetrics(registry: Registry) {
     l1Reorg: (depth: number) => reorgDepth.observe(depth),
     derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
     pipelineReset: resets,
+    /** `result` is op-node's: success, or why a round led to nothing. */
+    followed: (result: string) => followed.inc({ result }),
     derivationError: derivationErrors,
     /** A block of the sequencer's own is complete. */
     sealed({ payload }: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void {

@@ -21,6 +21,7 @@ import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
 import { DerivationWatch } from './derivationWatch.ts'
 import { FinalityTracker } from './finality.ts'
+import { FollowLoop, type FollowModules } from './followLoop.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { createOutputReader } from './outputAtBlock.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
@@ -45,6 +46,8 @@ export interface RollupNodeModules {
   l1Heads: NodeL1Heads
   engine: EngineClient
   pipeline: Pipeline
+  /** Present in follow mode: another node's safe head is taken over, and nothing is derived. */
+  follow?: FollowModules['source'] | undefined
   /** Present on nodes that may sequence. */
   attributes?: SequencerAttributes
   /** Present on one of several sequencers. */
@@ -123,22 +126,7 @@ export function createRollupNode(
     options.sync,
   )
   const finality = new FinalityTracker({ l1 })
-  const derivation = new DerivationLoop(
-    {
-      pipeline: modules.pipeline,
-      controller,
-      engine,
-      l1,
-      finality,
-      safeHeads: modules.safeHeads,
-      metrics,
-      recorder,
-      clock,
-      logger: logger.child({ module: 'derivation' }),
-    },
-    config,
-    options.startHeads,
-  )
+  const derivation = createDerivation()
   const resetFor = (reason: string) => () => derivation.requestReset(reason)
   const unsafeChain = new UnsafeChain(
     {
@@ -227,6 +215,14 @@ export function createRollupNode(
         await Promise.allSettled(tasks)
       }
     },
+  }
+
+  function createDerivation(): DerivationLoop | FollowLoop {
+    const { pipeline, follow, safeHeads } = modules
+    const parts = { controller, engine, l1, metrics, recorder, clock, logger: logger.child({ module: 'derivation' }) }
+    return follow === undefined
+      ? new DerivationLoop({ ...parts, pipeline, finality, safeHeads }, config, options.startHeads)
+      : new FollowLoop({ ...parts, source: follow }, config, options.startHeads)
   }
 
   function requireSafeHeads(context: string): SafeHeadDb {
@@ -338,6 +334,7 @@ export function createRollupNode(
       engineEndpoint: insight.engineEndpoint?.(),
       engineIsSyncing: controller.syncing,
       blobs: insight.awaitedBlobs?.(),
+      follows: modules.follow?.url,
       record: recorder.record(),
       config,
     })

@@ -2,13 +2,7 @@ import { brotliCompressSync, constants, deflateSync } from 'node:zlib'
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
-import {
-  BROTLI_VERSION,
-  type Decompressed,
-  decompress,
-  decompressLater,
-  type ReadChannelOptions,
-} from './decompress.ts'
+import { BROTLI_VERSION, type Decompressed, decompress, type ReadChannelOptions } from './decompress.ts'
 
 export type { ReadChannelOptions } from './decompress.ts'
 
@@ -17,22 +11,14 @@ export type CompressionAlgorithm = (typeof COMPRESSION_ALGORITHMS)[number]
 
 /**
  * The batches of a complete channel, each as `batch type ‖ content`, ready for `decodeBatch`. Where decompression or RLP
- * fails the batches before the fault come first, then DecodeError is thrown: the rest of the channel is lost. The data
- * are decompressed when the first batch is asked for; batches are views into the result.
+ * fails the batches before the fault come first, then DecodeError is thrown: the rest of the channel is lost. Batches are
+ * views into the decompressed data. Rejects with DecodeError for a channel that cannot be read at all.
  */
-export function* readChannelBatches(
-  data: Uint8Array,
-  opts: ReadChannelOptions,
-): Generator<Uint8Array, void, undefined> {
-  yield* splitBatches(decompress(data, opts))
-}
-
-/** As readChannelBatches, but what takes long is done without holding the event loop. Throws DecodeError for an unreadable channel. */
 export async function openChannelBatches(
   data: Uint8Array,
   opts: ReadChannelOptions,
 ): Promise<Generator<Uint8Array, void, undefined>> {
-  const decompressed = decompressLater(data, opts)
+  const decompressed = decompress(data, opts)
   return splitBatches(decompressed instanceof Promise ? await decompressed : decompressed)
 }
 

@@ -7,11 +7,10 @@ import {
   type Inflate,
   inflateSync,
 } from 'node:zlib'
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { runInTurns, runNow, type Steps } from '../../lib/steps.ts'
-import { takeTurn } from '../../lib/turns.ts'
-import { brotliSteps, brotliWindowBytes, greatestWhere } from './brotliSteps.ts'
+import { runInTurns } from '../../lib/steps.ts'
+import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
+import { GrowingOutput } from './growingOutput.ts'
 import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
 
 /** Leads channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression"). */
@@ -21,6 +20,8 @@ const MAX_INPUT_AT_ONCE = 2_000_000
 const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
 const CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES_AT_ONCE = 256 * 1024
+/** Room for what channels mostly give for each of their bytes. */
+const USUAL_RATIO = 4
 
 export interface ReadChannelOptions {
   /** Whether Fjord is active at the L1 time the channel is read at: allows brotli. */
@@ -35,16 +36,11 @@ export interface Decompressed {
   fault?: string
 }
 
-/** Throws DecodeError where the reference node could not even begin. */
-export function decompress(data: Uint8Array, { fjord, maxRlpBytes }: ReadChannelOptions): Decompressed {
-  if (methodOf(data, fjord) === 'zlib') {
-    return inflateAtOnce(data, maxRlpBytes) ?? runNow(inflatePrefixSteps(data, maxRlpBytes))
-  }
-  return runNow(brotliResult(data.subarray(1), maxRlpBytes))
-}
-
-/** As `decompress`; what may take long is done without holding the event loop. */
-export function decompressLater(
+/**
+ * What may take long is done without holding the event loop. Throws DecodeError where the reference node could not even
+ * begin.
+ */
+export function decompress(
   data: Uint8Array,
   { fjord, maxRlpBytes }: ReadChannelOptions,
 ): Decompressed | Promise<Decompressed> {
@@ -55,8 +51,8 @@ export function decompressLater(
     return known ?? inflateLater(data, maxRlpBytes)
   }
   const compressed = data.subarray(1)
-  const known = data.length > MAX_INPUT_AT_ONCE ? 'too long' : tryBrotli(compressed, limit)
-  return known instanceof Uint8Array ? { output: known } : brotliLater(compressed, maxRlpBytes)
+  const known = data.length > MAX_INPUT_AT_ONCE ? undefined : brotliAtOnce(compressed, limit)
+  return known ?? brotliLater(compressed, maxRlpBytes)
 }
 
 function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
@@ -79,7 +75,7 @@ function inflateAtOnce(data: Uint8Array, maxBytes: number): Decompressed | undef
 }
 
 async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
-  const { output, ending } = await collect(createInflate({ chunkSize: CHUNK_BYTES }), [data], maxBytes)
+  const { output, ending } = await collect(createInflate({ chunkSize: CHUNK_BYTES_AT_ONCE }), [data], maxBytes)
   if (ending === 'end') return { output }
   if (ending === 'limit') return { output, fault: 'output limit' }
   // The native decoder loses the last of what it decoded.
@@ -87,38 +83,22 @@ async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompr
   return prefix
 }
 
+/** As inflateAtOnce. */
+function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed | undefined {
+  try {
+    const finishFlush = constants.BROTLI_OPERATION_FLUSH
+    return {
+      output: plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE, finishFlush })),
+    }
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * The native decoder gives nothing for data that are corrupt or too long. What counts then is what the reference node's
- * decoder would have handed on: everything up to the limit, or all that it gave before the step with the fault, and of that step
- * whole windows.
+ * What counts of data that are corrupt or too long is what the reference node's decoder would have handed on: everything up to the limit,
+ * or all that it gave before the step with the fault, and of that step whole windows.
  */
-function* brotliResult(data: Uint8Array, maxBytes: number): Steps<Decompressed> {
-  const whole = tryBrotli(data, maxBytes)
-  if (whole instanceof Uint8Array) return { output: whole }
-  yield
-  const ends = brotliSteps(data.length)
-  const isSound = (end: number) => tryBrotli(data.subarray(0, end), maxBytes) !== 'corrupt'
-  const sound = ends[greatestWhere(ends.length, (step) => isSound(ends[step - 1] ?? 0)) - 1] ?? 0
-  yield
-  const output = cutBrotli(data, sound, maxBytes)
-  if (output.length >= maxBytes || sound === data.length) return { output, fault: 'output limit' }
-  yield
-  const last =
-    sound + greatestWhere((ends.find((end) => end > sound) ?? sound) - sound, (more) => isSound(sound + more))
-  return { output: withWholeWindows(data, output, cutBrotli(data, last, maxBytes)), fault: 'brotli stream is corrupt' }
-}
-
-/** What a sound part gives, up to the limit. */
-function cutBrotli(data: Uint8Array, end: number, maxBytes: number): Uint8Array {
-  const output = tryBrotli(data.subarray(0, end), maxBytes)
-  if (output instanceof Uint8Array) return output
-  // The first part that reaches the limit goes beyond it by no more than one meta-block (RFC 7932, 9.2: MLEN).
-  const isShort = (length: number) => tryBrotli(data.subarray(0, length), maxBytes) instanceof Uint8Array
-  const reaching = greatestWhere(end, isShort) + 1
-  const more = tryBrotli(data.subarray(0, reaching), maxBytes + 2 ** 24)
-  return more instanceof Uint8Array ? more.subarray(0, maxBytes) : EMPTY_BYTES
-}
-
 async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
   const decoder = () =>
     createBrotliDecompress({ chunkSize: CHUNK_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH })
@@ -152,15 +132,6 @@ function withWholeWindows(data: Uint8Array, before: Uint8Array, reached: Uint8Ar
   return whole > before.length ? reached.subarray(0, whole) : before
 }
 
-function tryBrotli(data: Uint8Array, maxOutputLength: number): Uint8Array | 'corrupt' | 'too long' {
-  try {
-    const finishFlush = constants.BROTLI_OPERATION_FLUSH
-    return plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE, finishFlush }))
-  } catch (error) {
-    return error instanceof RangeError ? 'too long' : 'corrupt'
-  }
-}
-
 function slicesOf(data: Uint8Array, ends: readonly number[]): Uint8Array[] {
   return ends.map((end, i) => data.subarray(ends[i - 1] ?? 0, end))
 }
@@ -178,14 +149,13 @@ async function collect(
   inputs: readonly Uint8Array[],
   maxBytes: number,
 ): Promise<Collected> {
-  const pieces: Uint8Array[] = []
+  const inputBytes = inputs.reduce((sum, { length }) => sum + length, 0)
+  const output = new GrowingOutput(Math.max(MAX_OUTPUT_AT_ONCE.zlib, inputBytes * USUAL_RATIO), maxBytes)
   const stepEnds: number[] = []
-  let length = 0
   const { promise, resolve } = Promise.withResolvers<Collected['ending']>()
   decoder.on('data', (piece: Uint8Array) => {
-    pieces.push(piece)
-    length += piece.length
-    if (length >= maxBytes) resolve('limit')
+    output.add(piece)
+    if (output.isFull) resolve('limit')
   })
   decoder.on('end', () => resolve('end'))
   decoder.on('error', () => resolve('fault'))
@@ -205,25 +175,13 @@ async function collect(
       setImmediate(next, index)
       return
     }
-    stepEnds.push(length)
+    stepEnds.push(output.length)
     feed(index + 1)
   }
   feed(0)
   const ending = await promise
   decoder.destroy()
-  return { output: await join(pieces, Math.min(length, maxBytes)), ending, stepEnds }
-}
-
-async function join(pieces: readonly Uint8Array[], length: number): Promise<Uint8Array> {
-  const output = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
-  let offset = 0
-  for (const piece of pieces) {
-    output.set(piece.subarray(0, length - offset), offset)
-    offset += piece.length
-    if (offset >= length) break
-    await takeTurn()
-  }
-  return output
+  return { output: await output.joined(), ending, stepEnds }
 }
 
 /** Without Buffer's own methods, whose `slice` does not copy. */

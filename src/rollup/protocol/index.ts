@@ -14,7 +14,6 @@ export {
   compressChannel,
   openChannelBatches,
   type ReadChannelOptions,
-  readChannelBatches,
 } from './channel.ts'
 export {
   BASE_FEE_VAULT_ADDRESS,
@@ -94,6 +93,7 @@ export {
   payloadToL2BlockRef,
   payloadVersionAt,
 } from './payload.ts'
+export { payloadId } from './payloadId.ts'
 export {
   attributesFromJson,
   attributesToJson,

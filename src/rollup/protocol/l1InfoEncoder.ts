@@ -1,8 +1,7 @@
-import { fromHex } from '../../lib/hex.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 import { encodeDepositTx } from './deposit.ts'
 import { type L1InfoFormat, l1InfoDepositTx, l1InfoFormatAt, PACKED_SEQUENCE_NUMBER_OFFSET } from './l1Info.ts'
-import { l1InfoSourceHash } from './sourceHash.ts'
+import { l1InfoSourceHashBytes } from './sourceHash.ts'
 import type { L1BlockInfo, RollupConfig, SystemConfig } from './types.ts'
 
 export type L1InfoEncoder = (
@@ -48,7 +47,7 @@ export function createL1InfoEncoder(config: RollupConfig): L1InfoEncoder {
       return encoded
     }
     const encoded = template.encoded.slice()
-    encoded.set(fromHex(l1InfoSourceHash(l1Block.hash, sequenceNumber)), template.sourceHashOffset)
+    encoded.set(l1InfoSourceHashBytes(l1Block.hash, sequenceNumber), template.sourceHashOffset)
     const view = new DataView(encoded.buffer)
     view.setUint32(template.sequenceNumberOffset, Math.floor(sequenceNumber / 2 ** 32))
     view.setUint32(template.sequenceNumberOffset + 4, sequenceNumber % 2 ** 32)

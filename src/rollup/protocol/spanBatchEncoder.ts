@@ -75,6 +75,13 @@ export class SpanBatchEncoder {
     return this.originBits.length
   }
 
+  /** Of the batch so far, but for its prefix. */
+  get bytes(): number {
+    const bits = this.originBits.length + this.creationBits.length + this.parityBits.length + this.protectedBits.length
+    const columns = [this.txCounts, this.signatures, this.recipients, this.datas, this.nonces, this.gases]
+    return columns.reduce((sum, { length }) => sum + length, Math.ceil(bits / 8))
+  }
+
   /** Errors as encodeSpanBatch; after an error the encoder must not be used any more. */
   add(block: SpanBatchBlock): void {
     const { last } = this

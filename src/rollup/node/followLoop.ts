@@ -1,0 +1,161 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import { describeError, severityOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { Engine, EngineHeads, FollowedHeads, L1Lookup, StartHeads, StartHeadsOptions } from '../engine/index.ts'
+import type { BlockId, L1BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { DerivationRecorder } from './derivationRecorder.ts'
+import { STARTING } from './explainDerivation.ts'
+import { FollowError, type FollowedStatus } from './followSource.ts'
+import type { NodeMetrics } from './metrics.ts'
+import { resetHeads } from './resetHeads.ts'
+import { ResetRequests } from './resetRequests.ts'
+
+export interface FollowingEngine {
+  readonly syncing: boolean
+  readonly heads: EngineHeads
+  reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
+  follow(heads: FollowedHeads): Promise<void>
+}
+
+export interface FollowModules {
+  source: { readonly url: string; status(signal: AbortSignal): Promise<FollowedStatus> }
+  controller: FollowingEngine
+  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
+  l1: L1Lookup
+  metrics: Pick<NodeMetrics, 'followed' | 'pipelineReset' | 'derivationError' | 'l1Ref'>
+  recorder: DerivationRecorder
+  clock: Clock
+  logger: Logger
+}
+
+/** op-node asks its source every other block. */
+const BLOCKS_PER_ROUND = 2
+/** Failures one after the other between two lines of the log. */
+const FAILURES_PER_LINE = 32
+
+/**
+ * Follow mode: nothing is derived here, safe and finalized head are those of another node, as far as its L1 is ours. In
+ * the place of `DerivationLoop`.
+ */
+export class FollowLoop {
+  private readonly modules: FollowModules
+  private readonly config: RollupConfig
+  private readonly startOptions: StartHeadsOptions
+  private readonly resets: ResetRequests
+  private sourceL1: L1BlockRef | undefined
+  private loggedSafe = 0
+  private failures = 0
+
+  constructor(modules: FollowModules, config: RollupConfig, startOptions: StartHeadsOptions = {}) {
+    this.modules = modules
+    this.config = config
+    this.startOptions = startOptions
+    this.resets = new ResetRequests((reason) => modules.recorder.resetAsked(reason))
+  }
+
+  /** L1 block that the source derives from, when it is on our L1; undefined before, and while there is a reset. */
+  get currentL1(): L1BlockRef | undefined {
+    return this.resets.open ? undefined : this.sourceL1
+  }
+
+  /** Rounds come by time. */
+  onL1Head(): void {}
+
+  onEngineSynced(): void {}
+
+  /** The source says what is final. */
+  async tryFinalize(): Promise<void> {}
+
+  requestReset(reason: string): Promise<void> {
+    return this.resets.ask(reason)
+  }
+
+  /** Runs until the signal aborts; rejects with an error of critical severity. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, source } = this.modules
+    logger.info('Follow mode: nothing is derived, safe and finalized head are taken over', { from: source.url })
+    this.requestReset(STARTING).catch(() => undefined)
+    try {
+      while (!signal.aborted) {
+        await this.round(signal)
+        await sleep(clock, BLOCKS_PER_ROUND * this.config.blockTime * 1000, signal).catch(() => undefined)
+      }
+    } finally {
+      this.resets.stop()
+    }
+  }
+
+  private async round(signal: AbortSignal): Promise<void> {
+    const { controller, metrics, recorder, logger } = this.modules
+    // The engine syncs by its own network: its heads are found when that is over.
+    if (controller.syncing) return
+    try {
+      if (this.resets.open) await this.reset(signal)
+      await this.takeOver(signal)
+      if (this.failures > 0) logger.info('Following goes on', { failures: this.failures })
+      this.failures = 0
+      recorder.recovered()
+      recorder.stepped(true)
+    } catch (error) {
+      if (signal.aborted) return
+      if (severityOf(error) === 'critical') throw error
+      if (error instanceof FollowError) metrics.followed(error.code)
+      else metrics.derivationError()
+      recorder.failed(error)
+      if (severityOf(error) === 'reset') this.requestReset(describeError(error)).catch(() => undefined)
+      const log = this.failures++ % FAILURES_PER_LINE === 0 ? logger.warn : logger.debug
+      log.call(logger, 'Could not follow', { err: error, failures: this.failures })
+    }
+  }
+
+  private async reset(signal: AbortSignal): Promise<void> {
+    const { metrics, recorder } = this.modules
+    const heads = await resetHeads(this.modules, this.config, { ...this.startOptions, signal })
+    this.loggedSafe = heads.safe.number
+    metrics.pipelineReset()
+    recorder.resetDone()
+    this.resets.done()
+  }
+
+  private async takeOver(signal: AbortSignal): Promise<void> {
+    const { source, controller, metrics, logger } = this.modules
+    const { localSafe, safe, finalized, currentL1 } = await source.status(signal)
+    await this.checkOnL1(localSafe.l1Origin, 'the L1 origin of its local safe head')
+    await this.checkOnL1(safe.l1Origin, 'the L1 origin of its safe head')
+    await this.checkOnL1(finalized.l1Origin, 'the L1 origin of its finalized head')
+    if (currentL1 !== undefined) {
+      this.sourceL1 = await this.checkOnL1(currentL1, 'the L1 block that it derives from')
+      metrics.l1Ref('l1_derived', this.sourceL1)
+    }
+    metrics.followed('success')
+    await controller.follow({ localSafe, safe, finalized })
+    const reached = controller.heads.safe
+    if (reached.number === this.loggedSafe) return
+    this.loggedSafe = reached.number
+    logger.info('Advanced safe head', { number: reached.number, hash: reached.hash, l1: currentL1?.number })
+  }
+
+  /** A source whose L1 is another one, or another fork of it, is not followed. */
+  private async checkOnL1({ hash, number }: BlockId, what: string): Promise<L1BlockRef> {
+    const { l1, source } = this.modules
+    let found: L1BlockRef | undefined
+    try {
+      found = await l1.blockInfoByNumber(number)
+    } catch (cause) {
+      throw new FollowError('error_l1_lookup', `L1 block ${number} could not be read`, { cause, severity: 'temporary' })
+    }
+    if (found === undefined) {
+      throw new FollowError('error_l1_lookup', `our L1 has no block ${number} yet, ${what} at ${source.url}`, {
+        severity: 'temporary',
+      })
+    }
+    if (found.hash === hash) return found
+    throw new FollowError(
+      'error_l1_mismatch',
+      `${what} at ${source.url} is ${hash}, our L1's block ${number} ${found.hash}`,
+      {
+        severity: 'temporary',
+      },
+    )
+  }
+}

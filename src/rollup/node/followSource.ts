@@ -1,0 +1,94 @@
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import { JsonObjectReader } from '../protocol/jsonReader.ts'
+import { type BlockId, type L2BlockRef, ZERO_HASH } from '../protocol/types.ts'
+
+/** What a node in follow mode takes over from another one. */
+export interface FollowedStatus {
+  localSafe: L2BlockRef
+  safe: L2BlockRef
+  finalized: L2BlockRef
+  /** L1 block that the other node derives from; undefined while it has a reset. */
+  currentL1: (BlockId & { parentHash: BlockId['hash']; timestamp: number }) | undefined
+}
+
+/** Why a round led to nothing; the code is op-node's `result` of `follow_source_requests_total`. Always temporary. */
+export class FollowError extends DeviumError<
+  'error_fetch_status' | 'error_invalid_state' | 'error_l1_lookup' | 'error_l1_mismatch'
+> {
+  override readonly name = 'FollowError'
+}
+
+/** The rollup node at the other end of `rpc`, of whatever make: throws FollowError. */
+export class FollowSource {
+  readonly url: string
+  private readonly rpc: Pick<RpcClient, 'request'>
+  private readonly timeoutMs: number
+
+  constructor({ rpc }: { rpc: Pick<RpcClient, 'request'> }, { url, timeoutMs }: { url: string; timeoutMs: number }) {
+    this.rpc = rpc
+    this.url = url
+    this.timeoutMs = timeoutMs
+  }
+
+  async status(signal: AbortSignal): Promise<FollowedStatus> {
+    let json: unknown
+    try {
+      json = await this.rpc.request('optimism_syncStatus', [], { timeoutMs: this.timeoutMs, signal })
+    } catch (cause) {
+      throw new FollowError('error_fetch_status', `${this.url} did not answer optimism_syncStatus`, {
+        cause,
+        severity: 'temporary',
+      })
+    }
+    const status = this.read(json)
+    if (status.safe.number > status.localSafe.number) throw this.invalid('its safe head is above its local safe head')
+    if (status.finalized.number > status.safe.number) throw this.invalid('its finalized head is above its safe head')
+    return status
+  }
+
+  private read(json: unknown): FollowedStatus {
+    try {
+      const status = new JsonObjectReader(json, 'optimism_syncStatus')
+      const currentL1 = l1Ref(status.object('current_l1'))
+      const safe = l2Ref(status.object('safe_l2'))
+      // Zeros: it is looking for its own heads.
+      if (safe.hash === ZERO_HASH) throw this.invalid('it has no safe head now')
+      const local = status.has('local_safe_l2') ? l2Ref(status.object('local_safe_l2')) : safe
+      return {
+        localSafe: local.hash === ZERO_HASH ? safe : local,
+        safe,
+        finalized: l2Ref(status.object('finalized_l2')),
+        currentL1: currentL1.hash === ZERO_HASH ? undefined : currentL1,
+      }
+    } catch (cause) {
+      if (!(cause instanceof DecodeError)) throw cause
+      throw this.invalid('its answer is no sync status', cause)
+    }
+  }
+
+  private invalid(problem: string, cause?: unknown): FollowError {
+    return new FollowError('error_invalid_state', `${this.url} cannot be followed: ${problem}`, {
+      ...(cause === undefined ? {} : { cause }),
+      severity: 'temporary',
+    })
+  }
+}
+
+function l1Ref(json: JsonObjectReader) {
+  return {
+    hash: json.hex('hash', 32),
+    number: json.integer('number'),
+    parentHash: json.hex('parentHash', 32),
+    timestamp: json.integer('timestamp'),
+  }
+}
+
+function l2Ref(json: JsonObjectReader): L2BlockRef {
+  const origin = json.object('l1origin')
+  return {
+    ...l1Ref(json),
+    l1Origin: { hash: origin.hex('hash', 32), number: origin.integer('number') },
+    sequenceNumber: json.integer('sequenceNumber'),
+  }
+}
