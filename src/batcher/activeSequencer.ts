@@ -4,7 +4,7 @@ import { type RpcClient, redact } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
 
-type Rpc = Pick<RpcClient, 'request' | 'url'>
+type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
 
 /** A rollup node and the execution client that it drives. */
 export interface SequencerEndpoint {
@@ -51,6 +51,7 @@ export class ActiveSequencer {
     const through = (kind: keyof SequencerEndpoint): Rpc => ({
       url: endpoints.map((endpoint) => endpoint[kind].url).join(','),
       request: async (method, params, call) => (await this.active())[kind].request(method, params, call),
+      batch: async (calls, options) => (await this.active())[kind].batch(calls, options),
     })
     this.rollup = through('rollup')
     this.l2 = through('l2')

@@ -44,6 +44,21 @@ export function createBatcherRpc(modules: BatcherRpcModules): Map<string, RpcHan
         tunables.minTipCapWei = wei(value)
       },
     ],
+    ['txmgr_getMinBlobFee', () => tunables.minBlobFeeWei],
+    [
+      'txmgr_setMinBlobFee',
+      ([value]) => {
+        tunables.minBlobFeeWei = wei(value)
+      },
+    ],
+    ['txmgr_getBlobTipCapDynamic', () => tunables.blobTipCapDynamic],
+    [
+      'txmgr_setBlobTipCapDynamic',
+      ([value]) => {
+        if (typeof value !== 'boolean') throw invalidParams('expected true or false')
+        tunables.blobTipCapDynamic = value
+      },
+    ],
     ['txmgr_getFeeThreshold', () => tunables.feeLimitThresholdWei],
     [
       'txmgr_setFeeThreshold',

@@ -75,6 +75,26 @@ describe('posting', () => {
     expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([[1, 24]])
   })
 
+  it('lets the next channel take blocks for as long as the one before must be confirmed', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 2
+    setup.create({ numConfirmations: 8 }, { numConfirmations: 8 }).start()
+    await log.seen('Building Calldata transaction candidate')
+    for (let number = 3; number <= 8; number++) {
+      node.unsafe = number
+      await log.seen('Added L2 block to local state', number)
+      await setup.mine()
+    }
+    await setup.mine(2)
+    await log.seen('Building Calldata transaction candidate', 2)
+    expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([
+      [1, 2],
+      [3, 8],
+    ])
+    await setup.mine(10)
+  })
+
   it('continues at the safe head after a restart of the program', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup

@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { until } from './testUtils/until.ts'
+
+// Proofs of blobs take seconds of a busy processor.
+vi.setConfig({ testTimeout: 120_000 })
 
 describe('posting in blobs', () => {
   it.each([
@@ -44,9 +47,13 @@ describe('posting wherever it costs less', () => {
     setup.blobBaseFee = 1n
     await log.seen('Channel is fully submitted', 2)
     expect(await post(24)).toBe('0x3')
+    expect(log.of('Channel is fully submitted')[1]?.saved_against_calldata_gwei).toBe(0)
     expect(log.of('Channel is fully submitted')[0]).toMatchObject({
       cost_gwei: expect.any(Number),
       saved_against_calldata_gwei: expect.any(Number),
+      input_bytes: expect.any(Number),
+      output_bytes: expect.any(Number),
+      compr_ratio: expect.any(Number),
     })
     expect(log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
   })

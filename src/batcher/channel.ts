@@ -43,6 +43,7 @@ export class Channel {
   private minInclusion: number | undefined
   private maxInclusion = 0
   private outputLength = 0
+  private estimatedDaBytes = 0
   /** Of the confirmed transactions. */
   costWei = 0n
   /** What the same data would have cost as calldata. */
@@ -103,6 +104,11 @@ export class Channel {
     return this.outputLength
   }
 
+  /** What it is thought to come to on L1; exact once it has frames. */
+  get daBytes(): number {
+    return this.frames.length > 0 ? this.outputLength : this.estimatedDaBytes
+  }
+
   /** Output for each byte of input, to three digits. */
   get comprRatio(): number {
     return this.inputBytes === 0 ? 0 : Number((this.outputBytes / this.inputBytes).toFixed(3))
@@ -146,6 +152,7 @@ export class Channel {
     this.giveBack(outcome.returned ?? 0)
     if (outcome.added) {
       this.blocks.push(block)
+      this.estimatedDaBytes += block.estimatedDaBytes
       const { seqWindowSize, subSafetyMargin } = this.config
       this.lowerDeadline(block.l1Origin.number + seqWindowSize - subSafetyMargin, 'sequencerWindow')
     }
@@ -222,7 +229,9 @@ export class Channel {
     this.costWei += cost.feeWei
     const bytes = frames.reduce((sum, { data }) => sum + data.length + FRAME_ENCODING_OVERHEAD_BYTES, 1)
     const asCalldata = { baseFee: cost.gasPriceWei, tip: 0n }
-    this.calldataCostWei += calldataCost(bytes, MAX_CALLDATA_FRAME_BYTES, asCalldata)
+    this.calldataCostWei += this.config.useBlobs
+      ? calldataCost(bytes, MAX_CALLDATA_FRAME_BYTES, asCalldata)
+      : cost.feeWei
     this.pending.delete(id)
     for (const { number } of frames) this.confirmed.add(number)
     this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)
@@ -247,7 +256,8 @@ export class Channel {
   }
 
   private giveBack(count: number): void {
-    this.blocks.length -= count
+    for (const { estimatedDaBytes } of this.blocks.splice(this.blocks.length - count, count))
+      this.estimatedDaBytes -= estimatedDaBytes
   }
 
   private pushFrame(data: Uint8Array, isLast: boolean): void {

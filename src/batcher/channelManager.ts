@@ -7,8 +7,9 @@ import { Channel, type TxCost } from './channel.ts'
 import { framesInTime } from './channelConfig.ts'
 import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
 import type { DaChoice } from './daChoice.ts'
-import type { BatcherBlock } from './l2Block.ts'
+import { type BatcherBlock, memoryBytes } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
+import type { ExpectedRatio } from './spanChannelOut.ts'
 import type { TxData } from './txData.ts'
 
 export interface ChannelManagerModules {
@@ -45,6 +46,7 @@ export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
   private readonly filling = new SerialLock()
+  private readonly expected: ExpectedRatio = { ratio: 1 }
   private held: BatcherBlock[] = []
   /** Number of the first block that is in no channel. */
   private nextNumber = 0
@@ -53,7 +55,9 @@ export class ChannelManager {
   private durationFrom = 0
   private flushThrough: number | undefined
   private heldBytes = 0
-  private heldDaBytes = 0
+  /** What blocks in no channel are thought to come to on L1. */
+  private pendingDaBytes = 0
+  private heldMemoryBytes = 0
   private loaded: BlockId | undefined
 
   constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
@@ -84,6 +88,11 @@ export class ChannelManager {
     return this.heldBytes
   }
 
+  /** What all blocks held take in memory. */
+  get memoryBytes(): number {
+    return this.heldMemoryBytes
+  }
+
   /** Blocks in no channel yet. */
   get pendingBlockCount(): number {
     const newest = this.newestBlock
@@ -92,13 +101,7 @@ export class ChannelManager {
 
   /** What is thought to come to L1 of the blocks that are not safe; exact for channels that have frames. */
   get unsafeDaBytes(): number {
-    let bytes = 0
-    for (const { number, estimatedDaBytes } of this.held) if (number >= this.nextNumber) bytes += estimatedDaBytes
-    for (const channel of this.queue) {
-      bytes += channel.frameCount > 0 ? channel.outputBytes : 0
-      if (channel.frameCount === 0) for (const { estimatedDaBytes } of channel.blocks) bytes += estimatedDaBytes
-    }
-    return bytes
+    return this.queue.reduce((sum, channel) => sum + channel.daBytes, this.pendingDaBytes)
   }
 
   /** The oldest block that is not in a channel all of which is confirmed on L1. */
@@ -122,7 +125,8 @@ export class ChannelManager {
     this.held = []
     this.loaded = undefined
     this.heldBytes = 0
-    this.heldDaBytes = 0
+    this.heldMemoryBytes = 0
+    this.pendingDaBytes = 0
     this.nextNumber = 0
     this.durationFrom = l1Origin
     this.recordPending()
@@ -131,7 +135,7 @@ export class ChannelManager {
   /** Drops all channels: the blocks held go into new ones. */
   requeue(): void {
     this.drop(this.queue)
-    this.nextNumber = this.held[0]?.number ?? 0
+    this.moveNext(this.held[0]?.number ?? 0)
     this.recordPending()
   }
 
@@ -143,7 +147,8 @@ export class ChannelManager {
     this.held.push(block)
     this.loaded = { number: block.number, hash: block.hash }
     this.heldBytes += block.rawSizeBytes
-    this.heldDaBytes += block.estimatedDaBytes
+    this.heldMemoryBytes += memoryBytes(block)
+    if (block.number >= this.nextNumber) this.pendingDaBytes += block.estimatedDaBytes
     this.modules.metrics.blockAdded(block)
     this.recordPending()
     return true
@@ -151,13 +156,13 @@ export class ChannelManager {
 
   /** Drops the blocks up to the safe head, and the channels that hold nothing else. */
   prune(safeNumber: number): void {
+    this.moveNext(Math.max(this.nextNumber, safeNumber + 1))
     const kept = this.held.findIndex(({ number }) => number > safeNumber)
     const dropped = this.held.splice(0, kept === -1 ? this.held.length : kept)
     for (const block of dropped) {
       this.heldBytes -= block.rawSizeBytes
-      this.heldDaBytes -= block.estimatedDaBytes
+      this.heldMemoryBytes -= memoryBytes(block)
     }
-    this.nextNumber = Math.max(this.nextNumber, safeNumber + 1)
     const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
     const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
     this.drop(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
@@ -233,7 +238,7 @@ export class ChannelManager {
       const channel = this.openChannel(l1Head)
       await this.working(channel, () => channel.addBlock(block))
       if (!this.queue.includes(channel)) continue
-      this.nextNumber = Math.max(channel.nextL2Number ?? block.number, this.held[0]?.number ?? 0)
+      this.moveNext(Math.max(channel.nextL2Number ?? block.number, this.held[0]?.number ?? 0))
       if (channel.isFull) await this.output(channel, onReady)
     }
     const channel = this.open
@@ -255,7 +260,7 @@ export class ChannelManager {
     if (!closed || !this.queue.includes(channel)) return
     // What turned out not to fit comes next.
     if (channel.nextL2Number !== undefined)
-      this.nextNumber = Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number)
+      this.moveNext(Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number))
     const origin = channel.latestL1Origin
     if (origin !== undefined) this.durationFrom = Math.max(this.durationFrom, origin.number)
     this.noteClosed(channel)
@@ -270,6 +275,17 @@ export class ChannelManager {
       this.invalidate(channel)
       throw error
     }
+  }
+
+  private moveNext(to: number): void {
+    const oldest = this.held[0]?.number ?? to
+    const first = Math.max(oldest, Math.min(this.nextNumber, to))
+    const end = Math.min(oldest + this.held.length, Math.max(this.nextNumber, to))
+    for (let number = first; number < end; number++) {
+      const bytes = this.blockAt(number)?.estimatedDaBytes ?? 0
+      this.pendingDaBytes += to > this.nextNumber ? -bytes : bytes
+    }
+    this.nextNumber = to
   }
 
   private blockAt(number: number): BatcherBlock | undefined {
@@ -294,7 +310,7 @@ export class ChannelManager {
     const { config } = da
     const { createChannelId, createOut = createChannelOut } = this.modules
     const id = createChannelId?.() ?? toHex(randomBytes(16))
-    const channel = new Channel(id, config, createOut(config, rollupConfig), this.durationFrom)
+    const channel = new Channel(id, config, createOut(config, rollupConfig, this.expected), this.durationFrom)
     this.queue.push(channel)
     this.modules.metrics.channel('opened')
     this.modules.logger.info('Created channel', {
@@ -347,7 +363,7 @@ export class ChannelManager {
     const index = this.queue.indexOf(channel)
     if (index === -1) return
     const first = channel.blocks[0]
-    if (first !== undefined) this.nextNumber = Math.max(first.number, this.held[0]?.number ?? first.number)
+    if (first !== undefined) this.moveNext(Math.max(first.number, this.held[0]?.number ?? first.number))
     this.drop(this.queue.slice(index))
     this.recordPending()
   }
@@ -363,6 +379,7 @@ export class ChannelManager {
     this.modules.metrics.pending({
       blocks: this.pendingBlockCount,
       bytes: this.heldBytes,
+      pendingDaBytes: this.pendingDaBytes,
       unsafeDaBytes: this.unsafeDaBytes,
       channels: this.queue.length,
     })

@@ -2,7 +2,7 @@ import type { RollupConfig } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import { SingularChannelOut } from './singularChannelOut.ts'
-import { SpanChannelOut } from './spanChannelOut.ts'
+import { type ExpectedRatio, SpanChannelOut } from './spanChannelOut.ts'
 
 /** Why a channel takes no more blocks. The texts are what operators of op-batcher know. */
 export const CHANNEL_FULL_REASONS = {
@@ -39,8 +39,13 @@ export interface ChannelOut {
   destroy(): void
 }
 
-export function createChannelOut(config: ChannelConfig, rollupConfig: RollupConfig): ChannelOut {
+/** `expected` is what channels of the same chain learn from each other. */
+export function createChannelOut(
+  config: ChannelConfig,
+  rollupConfig: RollupConfig,
+  expected?: ExpectedRatio,
+): ChannelOut {
   return config.batchType === 'span'
-    ? new SpanChannelOut(config, rollupConfig)
+    ? new SpanChannelOut(config, rollupConfig, expected)
     : new SingularChannelOut(config, rollupConfig)
 }

@@ -15,8 +15,9 @@ export {
   MAX_CHECK_RECENT_TXS_DEPTH,
 } from './options.ts'
 export { THROTTLE_CONTROLLERS, type ThrottleOptions } from './throttle/controller.ts'
+export { DEFAULT_MIN_BLOB_FEE_WEI } from './txmgr/fees.ts'
 export { createTxManagerMetrics, noTxManagerMetrics, type TxManagerMetrics } from './txmgr/metrics.ts'
 export { checkTxManagerOptions, type TxManagerOptions } from './txmgr/options.ts'
-export { createRemoteTxSigner, type RemoteTxSignerOptions } from './txmgr/remoteSigner.ts'
+export { createRemoteTxSigner } from './txmgr/remoteSigner.ts'
 export { createLocalSigner, DEFAULT_HD_PATH, type TxSigner } from './txmgr/signer.ts'
 export { type TxCandidate, TxManager } from './txmgr/txManager.ts'

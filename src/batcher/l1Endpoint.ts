@@ -48,6 +48,8 @@ export interface L1Endpoint {
     block: number,
     signal?: AbortSignal,
   ): Promise<{ hash: Hex; to: Hex | undefined; nonce: number }[]>
+  /** What blob transactions of these blocks tipped, block by block; blocks that the L1 does not have are empty. Wei per gas. */
+  blobTips(blocks: readonly number[], signal?: AbortSignal): Promise<bigint[][]>
   /** Fees of the transaction that stands in the L1's pool with this nonce; undefined: none, or the L1 does not tell. */
   pendingTx(address: Hex, nonce: number, signal?: AbortSignal): Promise<FeeCaps | undefined>
   sendRawTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<void>
@@ -118,6 +120,25 @@ export function createL1Endpoint(rpc: Pick<RpcClient, 'request' | 'batch'>, time
           to: tx.to === null || tx.to === undefined ? undefined : normalizeHex(tx.to, 20, 'L1 transaction to'),
           nonce: quantityToNumber(tx.nonce, 'L1 transaction nonce'),
         }))
+    },
+    async blobTips(blocks, signal) {
+      const calls = blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(block), true] }))
+      const answers = await rpc.batch(calls, { signal, timeoutMs })
+      return answers.map((answer) => {
+        if (answer instanceof JsonRpcError) throw answer
+        if (answer === null) return []
+        const block = record(answer, 'L1 block')
+        if (!Array.isArray(block.transactions)) throw new DecodeError('L1 block: no list of transactions')
+        const baseFee = quantityToBigInt(block.baseFeePerGas, 'L1 base fee')
+        return block.transactions
+          .map((json) => record(json, 'L1 transaction'))
+          .filter(({ type }) => type === '0x3')
+          .map(({ maxPriorityFeePerGas, maxFeePerGas }) => {
+            const tip = quantityToBigInt(maxPriorityFeePerGas, 'L1 transaction tip')
+            const left = quantityToBigInt(maxFeePerGas, 'L1 transaction fee cap') - baseFee
+            return left < tip ? left : tip
+          })
+      })
     },
     async pendingTx(address, nonce, signal) {
       try {

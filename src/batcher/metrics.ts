@@ -1,7 +1,8 @@
 import { Gauge, type Registry } from 'prom-client'
 import { createMetricMakers } from '../lib/metricMakers.ts'
+import { MAX_BLOB_DATA_BYTES } from '../rollup/protocol/index.ts'
 import type { BatcherBlock } from './l2Block.ts'
-import type { ThrottleLimits } from './throttle/controller.ts'
+import { THROTTLE_CONTROLLERS, type ThrottleControllerType, type ThrottleLimits } from './throttle/controller.ts'
 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
 
@@ -10,6 +11,8 @@ export interface PendingFigures {
   blocks: number
   /** Uncompressed bytes of all blocks held. */
   bytes: number
+  /** What the blocks in no channel are thought to need on L1. */
+  pendingDaBytes: number
   /** What the blocks held are thought to need on L1. */
   unsafeDaBytes: number
   channels: number
@@ -24,11 +27,13 @@ export interface BatcherMetrics {
   blockAdded(block: BatcherBlock): void
   channel(stage: ChannelStage): void
   channelClosed(frames: number, inputBytes: number, outputBytes: number): void
-  txSubmitted(): void
+  /** `lastBlobBytes`: what the last of its blobs carries. */
+  txSubmitted(lastBlobBytes: number | undefined): void
   txConfirmed(): void
   txFailed(): void
   pending(figures: PendingFigures): void
-  throttle(type: string, limits: ThrottleLimits): void
+  /** `load`: bytes that wait, as a part of the lower threshold. */
+  throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
   /** Asked at each scrape. Ether. */
   balance(read: () => Promise<number>): void
 }
@@ -56,6 +61,9 @@ const PREFIX = 'op_batcher_default_'
 /** op-batcher's buckets: 0.1, 0.2, then 0.30 to 0.95. */
 const RATIO_BUCKETS = [0.1, 0.2, ...Array.from({ length: 14 }, (_, index) => (30 + 5 * index) / 100)]
 
+/** op-batcher's buckets: 14 from 0 to a full blob. */
+const BLOB_BUCKETS = Array.from({ length: 14 }, (_, index) => index * Math.floor(MAX_BLOB_DATA_BYTES / 13))
+
 /** Metrics under op-batcher's names. */
 export function createBatcherMetrics(registry: Registry, now: () => number = Date.now): BatcherMetrics {
   const { gauge, counter, histogram } = createMetricMakers(registry, PREFIX)
@@ -79,11 +87,17 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const inputTotal = counter('input_bytes_total', 'RLP bytes of all channels')
   const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
   const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of the blocks that are not safe')
+  const pendingDaBytes = gauge('pending_da_bytes', 'Estimated bytes on L1 of the blocks that are in no channel')
   const queueLength = gauge('channel_queue_length', 'Channels that are not safe')
   const throttleIntensity = gauge('throttle_intensity', 'How hard block builders are limited, 0 to 1', ['type'])
+  const throttleType = gauge('throttle_controller_type', '1 for the controller in use', ['type'])
+  const unsafeRatio = gauge('unsafe_bytes_ratio', 'Bytes that are not safe, as a part of the lower threshold', ['type'])
   const throttleTx = gauge('throttle_max_tx_size', 'Bytes on L1 that a transaction may have; 0 = any')
   const throttleBlock = gauge('throttle_max_block_size', 'Bytes on L1 that an L2 block may have; 0 = any')
   const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
+  const blobUsed = histogram('blob_used_bytes', 'What the last blob of each transaction carries', {
+    buckets: BLOB_BUCKETS,
+  })
   const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
     refNumber.set({ layer, type }, number)
     refTime.set({ layer, type }, timestamp)
@@ -116,17 +130,26 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       outputTotal.inc(output)
       if (input > 0) ratio.observe(output / input)
     },
-    txSubmitted: () => txEvent('submitted'),
+    txSubmitted(lastBlobBytes) {
+      txEvent('submitted')
+      if (lastBlobBytes !== undefined) blobUsed.observe(lastBlobBytes)
+    },
     txConfirmed: () => txEvent('success'),
     txFailed: () => txEvent('failed'),
     pending(figures) {
       pendingBlocks.set({ stage: 'added' }, figures.blocks)
       pendingBytes.set(figures.bytes)
+      pendingDaBytes.set(figures.pendingDaBytes)
       unsafeDaBytes.set(figures.unsafeDaBytes)
       queueLength.set(figures.channels)
     },
-    throttle(type, limits) {
-      throttleIntensity.set({ type }, limits.intensity)
+    throttle(type, limits, load) {
+      for (const other of THROTTLE_CONTROLLERS) {
+        const isInUse = other === type
+        throttleType.set({ type: other }, isInUse ? 1 : 0)
+        throttleIntensity.set({ type: other }, isInUse ? limits.intensity : 0)
+        unsafeRatio.set({ type: other }, isInUse ? load : 0)
+      }
       throttleTx.set(limits.maxTxBytes)
       throttleBlock.set(limits.maxBlockBytes)
     },

@@ -57,6 +57,7 @@ export class Publisher {
   private lastL1Head = 0
   private lastL1AnswerMs: number | undefined
   private l1Error: string | undefined
+  private sendError: string | undefined
   private readonly costs = new CostWindow()
   private readonly buildWakeUp: WakeUp
   private readonly sendWakeUp: WakeUp
@@ -110,8 +111,9 @@ export class Publisher {
     }
   }
 
-  get status(): Pick<BatcherStatus, 'l1' | 'l1Head' | 'lastHour'> {
+  get status(): Pick<BatcherStatus, 'l1' | 'l1Head' | 'lastHour' | 'sendError'> {
     return {
+      sendError: this.sendError,
       l1: { lastAnswerMs: this.lastL1AnswerMs, error: this.l1Error },
       l1Head: this.lastL1AnswerMs === undefined ? undefined : this.lastL1Head,
       lastHour: this.costs.sum(this.modules.clock.now()),
@@ -161,7 +163,7 @@ export class Publisher {
     try {
       // A flush and full channels need no L1; a deadline does.
       await manager.fill(this.lastL1Head, {
-        deadlines: deadlines && knowsHead,
+        deadlines: deadlines && knowsHead && this.couldSendNow,
         onReady: () => this.sendWakeUp.wake(),
       })
     } catch (error) {
@@ -209,6 +211,12 @@ export class Publisher {
     }
   }
 
+  /** Closing the open channel before would only keep blocks out of it. A confirmation builds again. */
+  private get couldSendNow(): boolean {
+    const { maxPendingTx } = this.options
+    return (maxPendingTx === 0 || this.inFlight.size < maxPendingTx) && this.modules.manager.next() === undefined
+  }
+
   private hasRoom(): boolean {
     if (this.kill.signal.aborted || this.abandoning) return false
     if (this.group.signal.aborted) {
@@ -246,7 +254,10 @@ export class Publisher {
       size,
       ...(payload.blobs === undefined ? {} : { num_blobs: payload.blobs.length }),
     })
-    metrics.txSubmitted()
+    const [lastFrame] = data.frames.slice(-1)
+    metrics.txSubmitted(
+      data.asBlobs && lastFrame !== undefined ? 1 + FRAME_ENCODING_OVERHEAD_BYTES + lastFrame.data.length : undefined,
+    )
     const signal = AbortSignal.any([group.signal, this.kill.signal])
     try {
       const receipt = await sender.send({ to: this.options.batchInbox, ...payload }, signal)
@@ -257,6 +268,7 @@ export class Publisher {
         size,
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       })
+      this.sendError = undefined
       this.costs.add(this.modules.clock.now(), size, feeOf(receipt))
       manager.txConfirmed(data.id, receipt.blockNumber, {
         feeWei: feeOf(receipt),
@@ -264,7 +276,10 @@ export class Publisher {
       })
       return true
     } catch (error) {
-      if (!signal.aborted && !sender.isClosed) logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
+      if (!signal.aborted && !sender.isClosed) {
+        this.sendError = describeError(error)
+        logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
+      }
       group.abort(new DeviumError('sibling-failed', 'another transaction of the group failed', { cause: error }))
       manager.txFailed(data.id)
       return false

@@ -1,161 +1,275 @@
 import { EMPTY_BYTES } from '../lib/bytes.ts'
-import { maxRlpBytesPerChannel } from '../rollup/protocol/index.ts'
+import { encodeRlp } from '../lib/rlp.ts'
+import { maxRlpBytesPerChannel, SpanBatchEncoder } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { AddBlockOutcome, ChannelOut } from './channelOut.ts'
-import { compressAll } from './compress/algorithm.ts'
+import { lengthBehind } from './compress/algorithm.ts'
+import { StreamCompressor } from './compress/streamCompressor.ts'
 import type { BatcherBlock } from './l2Block.ts'
-import { SpanEncoding } from './spanEncoding.ts'
 
-/** What compression may add to data that do not compress: a header and a few bytes for each 16 kB. */
-const COMPRESSION_SLACK_BYTES = 64
-/** A channel this full, as a share of the target, counts as full: the rest is not worth another compression. */
-const FULL_SHARE = 0.99
-/** Where estimates aim: between full and over the target. */
-const AIMED_SHARE = 0.995
-/** The input may grow this much between two compressions, however well the last data compressed. */
-const MAX_GROWTH = 8
-/** Probes at estimated places before the search for the last block that fits goes by halves. */
-const MAX_ESTIMATED_PROBES = 3
+/** What compression is thought to do; what one channel learns serves the next. */
+export interface ExpectedRatio {
+  /** Compressed bytes for each byte of input. */
+  ratio: number
+}
 
-/** The compressed length of the first `count` blocks. */
-interface Measurement {
-  count: number
-  bytes: number
+/** The compressor, and what it works with; tests count what goes through it. */
+export interface SpanCompression {
+  createStream: () => StreamCompressor
+  lengthBehind: typeof lengthBehind
+}
+
+/** What ending a flushed stream adds: a last block and a check sum. */
+const CLOSE_BYTES = 9
+/** What a span has beside its blocks, compressed: prefix, RLP header, and the flush behind it. */
+const SPAN_BYTES = 120
+/**
+ * A channel this full, as a share of the target, counts as full: the rest is not worth another span, whose blocks compress a
+ * little worse apart from the others. What is left of a blob is paid for, what is left of a transaction is not.
+ */
+const FULL_SHARE = { blobs: 0.998, calldata: 0.95 }
+/** A span is ended where it is thought to take this share of what is left: blocks differ. */
+const AIMED_SHARE = 0.975
+/** A span of at most this share of the target is tried by itself before it goes into the stream. */
+const TRIED_SHARE = 0.25
+/** Input of less than this share of the target says nothing about how more will compress. */
+const LEARNING_SHARE = 0.1
+/** A span is ended here, however well its data may compress: encoding it holds the event loop. */
+const MAX_SPAN_BYTES = 4_000_000
+/** No transaction grows by more when it goes into a span: its signature may have leading zeros. */
+const MAX_TX_GROWTH_BYTES = 70
+
+interface Span {
+  blocks: BatcherBlock[]
+  encoded: Uint8Array
+  /** The stream was flushed behind it. */
+  isFlushed: boolean
 }
 
 /**
- * Span batches: all blocks of a span are encoded together, so the output exists only once the channel is closed, and
- * only compressing everything tells how long it is. That is done at few places: when even incompressible data might
- * reach the target for the first time, and from then on where the last measured growth is thought to reach it. The
- * estimate may be wrong, so blocks can turn out not to fit after all; these go back to the caller. Nothing is ever put
- * out that is longer than the target, but for a first block that is too large on its own.
+ * Span batches: all blocks of a span are encoded together, column by column, so how long the channel is shows only when a
+ * span is ended and compressed. The first span takes as much of the target as it is thought to with safety; what it left
+ * is known then, and is filled with a shorter span, and so on, all in one stream: no byte is compressed twice. A span that
+ * did not fit after all is taken out again, the only case that begins anew, and its last blocks go back to the caller.
+ * Nothing is ever put out that is longer than the target, but for a first block that is too large on its own.
  */
 export class SpanChannelOut implements ChannelOut {
   private readonly config: ChannelConfig
   private readonly rollupConfig: RollupConfig
-  private readonly encoding: SpanEncoding
-  /** The longest that is known to fit. */
-  private fitting: Measurement = { count: 0, bytes: 0 }
-  /** Compressed form of the blocks of `fitting`. */
-  private fittingOutput: Uint8Array | undefined
-  /** Compressed bytes for each byte of input, as last measured. */
-  private ratio = 1
-  private rlpBytes = 0
-  private output: Uint8Array = EMPTY_BYTES
+  private readonly expected: ExpectedRatio
+  private readonly compression: SpanCompression
+  private stream: StreamCompressor
+  /** In the stream. */
+  private spans: Span[] = []
+  private encodedBytes = 0
+  /** How many of the spans were in the stream when it was last measured, and how long it was. */
+  private measured = { spans: 0, bytes: 0, encodedBytes: 0 }
+  /** Blocks of the span that is not in the stream yet. */
+  private open: BatcherBlock[] = []
+  private encoder: SpanBatchEncoder
+  private isClosed = false
+  /** How often it was begun anew. */
+  private beginnings = 0
 
-  private readonly compress: typeof compressAll
-
-  constructor(config: ChannelConfig, rollupConfig: RollupConfig, compress = compressAll) {
+  constructor(
+    config: ChannelConfig,
+    rollupConfig: RollupConfig,
+    expected: ExpectedRatio = { ratio: 1 },
+    compression: SpanCompression = {
+      createStream: () => new StreamCompressor(config.algorithm),
+      lengthBehind,
+    },
+  ) {
     this.config = config
     this.rollupConfig = rollupConfig
-    this.compress = compress
-    this.encoding = new SpanEncoding(rollupConfig, config.maxBlocksPerSpanBatch)
+    this.expected = expected
+    this.compression = compression
+    this.stream = compression.createStream()
+    this.encoder = new SpanBatchEncoder(rollupConfig)
   }
 
   get inputBytes(): number {
-    return this.rlpBytes === 0 ? this.encoding.bound() : this.rlpBytes
+    return this.encodedBytes + this.openBytes
   }
 
   get readyBytes(): number {
-    return this.output.length
+    return this.isClosed ? this.stream.readyBytes : 0
   }
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
-    const { encoding } = this
-    const before = encoding.count
-    encoding.push(block)
-    const rlpLimit = maxRlpBytesPerChannel(this.rollupConfig, block.timestamp)
-    if (encoding.bound() > rlpLimit && encoding.encode().length > rlpLimit) {
-      encoding.truncate(before)
-      return { added: false, full: 'rlpLimit' }
+    const maxBytes = block.rawSizeBytes + MAX_TX_GROWTH_BYTES * block.transactions.length
+    if (this.inputBytes + SPAN_BYTES + maxBytes > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp)) {
+      if (this.blockCount > 0) return { added: false, full: 'rlpLimit' }
     }
-    if (!this.mayBeFull()) return { added: true }
-
-    const measured = await this.measure(encoding.count)
-    const target = this.config.targetOutputBytes
-    if (measured.bytes <= target || encoding.count === 1)
-      return measured.bytes < FULL_SHARE * target ? { added: true } : { added: true, full: 'compressor' }
-    await this.shrink(measured)
-    return { added: false, full: 'compressor', returned: before - encoding.count }
+    if (this.mayPass(block.rawSizeBytes) || this.openBytes >= MAX_SPAN_BYTES) {
+      const before = this.measured.encodedBytes
+      const returned = await this.measure()
+      // What the estimate was wrong about it has learned; but where nothing more fits, or that was begun anew, it ends.
+      const goesOn = this.measured.encodedBytes > before && this.beginnings <= 1
+      if (returned > 0) return { added: false, returned, ...(goesOn ? {} : { full: 'compressor' }) }
+      const isTooLong = this.blockCount > 0 && this.mayPass(block.rawSizeBytes) && !(await this.fits(block))
+      if (this.isFull || isTooLong) return { added: false, full: 'compressor' }
+    }
+    await this.push(block)
+    if (this.blockCount > 1 || !this.mayPass(0)) return { added: true }
+    await this.measure()
+    return this.isFull ? { added: true, full: 'compressor' } : { added: true }
   }
 
   async close(): Promise<number> {
-    const { encoding } = this
-    const before = encoding.count
-    if (this.fitting.count !== encoding.count) {
-      const measured = await this.measure(encoding.count)
-      if (measured.bytes > this.config.targetOutputBytes && measured.count > 1) await this.shrink(measured)
-    }
-    const encoded = encoding.encode()
-    this.rlpBytes = encoded.length
-    this.output = this.fittingOutput ?? (await this.compress(encoded, this.config.algorithm))
-    const returned = before - encoding.count
-    this.destroy()
+    const returned = await this.measure()
+    await this.stream.end()
+    this.isClosed = true
+    this.spans = []
     return returned
   }
 
   read(maxBytes: number): Uint8Array {
-    const taken = this.output.subarray(0, maxBytes)
-    this.output = this.output.subarray(taken.length)
-    return taken
+    return this.readyBytes === 0 ? EMPTY_BYTES : this.stream.read(maxBytes)
   }
 
   destroy(): void {
-    this.encoding.truncate(0)
-    this.fittingOutput = undefined
+    this.stream.destroy()
+    this.spans = []
+    this.open = []
   }
 
-  /** Whether it is time to measure. */
-  private mayBeFull(): boolean {
-    const { fitting, encoding } = this
-    const target = this.config.targetOutputBytes
-    const added = encoding.bound() - encoding.bound(fitting.count)
-    if (fitting.bytes + added + COMPRESSION_SLACK_BYTES < target) return false
-    if (fitting.count === 0) return true
-    if (fitting.bytes + this.ratio * added >= AIMED_SHARE * target) return true
-    return encoding.bound() >= MAX_GROWTH * encoding.bound(fitting.count)
+  private get openBytes(): number {
+    return this.open.length === 0 ? 0 : this.encoder.bytes
   }
 
-  /** Compresses the first `count` blocks; what fits is kept. A first block on its own always does. */
-  private async measure(count: number): Promise<Measurement> {
-    const { encoding, fitting } = this
-    const output = await this.compress(encoding.encode(count), this.config.algorithm)
-    const measured = { count, bytes: output.length }
-    if (measured.bytes > this.config.targetOutputBytes && count > 1) return measured
-    const added = encoding.bound(count) - encoding.bound(fitting.count)
-    this.ratio = Math.min(1, Math.max(0, (measured.bytes - fitting.bytes) / added))
-    this.fitting = measured
-    this.fittingOutput = output
-    return measured
+  private get blockCount(): number {
+    return this.open.length + this.spans.reduce((sum, { blocks }) => sum + blocks.length, 0)
   }
 
-  /** Takes blocks off the end until the rest fits, given what is too long. */
-  private async shrink(tooLong: Measurement): Promise<void> {
-    let over = tooLong
-    const target = this.config.targetOutputBytes
-    for (let probes = 0; over.count - this.fitting.count > 1; probes++) {
-      if (this.fitting.bytes >= FULL_SHARE * target) break
-      const count = probes < MAX_ESTIMATED_PROBES ? this.estimatedCount(over) : this.middle(over)
-      const measured = await this.measure(count)
-      if (measured.bytes > target && count > 1) over = measured
+  private get isFull(): boolean {
+    const { useBlobs, targetOutputBytes } = this.config
+    return this.measured.bytes >= FULL_SHARE[useBlobs ? 'blobs' : 'calldata'] * targetOutputBytes
+  }
+
+  private get leftBytes(): number {
+    return this.config.targetOutputBytes - this.measured.bytes - CLOSE_BYTES
+  }
+
+  /** Whether the channel is thought to come too near to its target with so many bytes more. */
+  private mayPass(bytes: number): boolean {
+    const added = this.inputBytes - this.measured.encodedBytes + bytes
+    return SPAN_BYTES + this.expected.ratio * added > AIMED_SHARE * this.leftBytes
+  }
+
+  private async push(block: BatcherBlock): Promise<void> {
+    this.encoder.add(spanBlock(block))
+    this.open.push(block)
+    if (this.open.length === this.config.maxBlocksPerSpanBatch) await this.endSpan()
+  }
+
+  /** Puts the open span into the stream. */
+  private async endSpan(): Promise<void> {
+    if (this.open.length === 0) return
+    const span = { blocks: this.open, encoded: encodeRlp(this.encoder.encode()), isFlushed: false }
+    this.reopen([])
+    await this.write(span)
+  }
+
+  private async write(span: Span): Promise<void> {
+    this.spans.push(span)
+    this.encodedBytes += span.encoded.length
+    await this.stream.write(span.encoded)
+    if (span.isFlushed) await this.stream.flush()
+  }
+
+  /** All that was taken goes into the stream and through it. */
+  private async flush(): Promise<void> {
+    await this.endSpan()
+    const newest = this.spans.at(-1)
+    if (newest === undefined || newest.isFlushed) return
+    newest.isFlushed = true
+    await this.stream.flush()
+  }
+
+  private reopen(blocks: readonly BatcherBlock[]): void {
+    this.encoder = new SpanBatchEncoder(this.rollupConfig)
+    this.open = [...blocks]
+    for (const block of blocks) this.encoder.add(spanBlock(block))
+  }
+
+  /** Compresses all that was taken and learns how long it is. Resolves with the number of blocks that did not fit. */
+  private async measure(): Promise<number> {
+    const cut = await this.cutToFit()
+    await this.flush()
+    const passed = this.stream.length - this.measured.bytes > this.leftBytes && this.blockCount > 1
+    if (passed) return cut + (await this.takeOut())
+    this.learn()
+    return cut
+  }
+
+  private learn(): void {
+    const { encodedBytes, stream } = this
+    const input = encodedBytes - this.measured.encodedBytes
+    if (input >= LEARNING_SHARE * this.config.targetOutputBytes)
+      this.expected.ratio = (stream.length - this.measured.bytes) / input
+    this.measured = { spans: this.spans.length, bytes: stream.length, encodedBytes }
+  }
+
+  private lengthBehind(encoder: SpanBatchEncoder): Promise<number> {
+    return this.compression.lengthBehind(this.spans.at(-1)?.encoded ?? EMPTY_BYTES, encoder.encode())
+  }
+
+  private async fits(block: BatcherBlock): Promise<boolean> {
+    const encoder = new SpanBatchEncoder(this.rollupConfig)
+    encoder.add(spanBlock(block))
+    return (await this.lengthBehind(encoder)) + SPAN_BYTES <= this.leftBytes
+  }
+
+  /** A short span costs little to try: blocks are taken off its end until it fits. */
+  private async cutToFit(): Promise<number> {
+    const { leftBytes } = this
+    if (this.measured.spans === 0 || this.openBytes <= leftBytes - SPAN_BYTES) return 0
+    if (this.expected.ratio * this.openBytes > TRIED_SHARE * this.config.targetOutputBytes) return 0
+    const before = this.open.length
+    while (this.open.length > 0) {
+      const length = await this.lengthBehind(this.encoder)
+      if (length + SPAN_BYTES <= leftBytes) break
+      const share = (AIMED_SHARE * (leftBytes - SPAN_BYTES)) / length
+      this.reopen(this.open.slice(0, Math.max(0, Math.min(this.open.length - 1, Math.floor(share * this.open.length)))))
     }
-    if (this.fitting.count === 0) await this.measure(1)
-    this.encoding.truncate(this.fitting.count)
+    return before - this.open.length
   }
 
-  private middle(over: Measurement): number {
-    return (this.fitting.count + over.count) >>> 1
+  /** Begins anew with fewer blocks behind what was known to fit, until they fit too. The number of blocks left out. */
+  private async takeOut(): Promise<number> {
+    const before = this.blockCount
+    const ratio = (this.stream.length - this.measured.bytes) / (this.encodedBytes - this.measured.encodedBytes)
+    this.beginnings++
+    const fitting = this.spans.slice(0, this.measured.spans)
+    let rest = this.spans.slice(this.measured.spans).flatMap(({ blocks }) => blocks)
+    for (;;) {
+      const share = (AIMED_SHARE * this.leftBytes) / (this.stream.length - this.measured.bytes)
+      const count = Math.max(fitting.length === 0 ? 1 : 0, Math.min(rest.length - 1, Math.floor(share * rest.length)))
+      rest = rest.slice(0, count)
+      this.stream.destroy()
+      this.stream = this.compression.createStream()
+      this.spans = []
+      this.encodedBytes = 0
+      for (const span of fitting) await this.write(span)
+      for (const block of rest) await this.push(block)
+      await this.flush()
+      if (this.blockCount <= 1 || rest.length === 0 || this.stream.length - this.measured.bytes <= this.leftBytes) break
+    }
+    this.learn()
+    this.expected.ratio = ratio
+    return before - this.blockCount
   }
+}
 
-  /** The number of blocks that is aimed at, taking growth between two measurements as even. */
-  private estimatedCount(over: Measurement): number {
-    const { encoding, fitting } = this
-    const share = (AIMED_SHARE * this.config.targetOutputBytes - fitting.bytes) / (over.bytes - fitting.bytes)
-    const from = encoding.bound(fitting.count)
-    const wanted = from + share * (encoding.bound(over.count) - from)
-    let count = fitting.count + 1
-    while (count < over.count - 1 && encoding.bound(count + 1) <= wanted) count++
-    return count
+function spanBlock(block: BatcherBlock) {
+  return {
+    parentHash: block.parentHash,
+    epochNumber: block.l1Origin.number,
+    epochHash: block.l1Origin.hash,
+    timestamp: block.timestamp,
+    sequenceNumber: block.sequenceNumber,
+    transactions: block.transactions,
   }
 }

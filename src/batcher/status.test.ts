@@ -18,6 +18,9 @@ const well: BatcherStatus = {
   l1: { lastAnswerMs: 1, error: undefined },
   rollupNode: { lastAnswerMs: 1, error: undefined },
   inFlight: [],
+  cancelling: undefined,
+  craftProblem: undefined,
+  sendError: undefined,
   lastHour: { transactions: 0, bytes: 0, costGwei: 0 },
   throttling: false,
 }
@@ -32,6 +35,7 @@ const tx = {
   feeCapWei: 3_000_000_000n,
   blobFeeCapWei: 1n,
   minedIn: undefined,
+  problem: undefined,
 }
 const openChannel = { id: hash, firstBlock: 5, lastBlock: 8, inputBytes: 9, closesAt: undefined } as const
 const closesAt = { l1Block: 77, reason: 'max channel duration reached' }
@@ -39,6 +43,14 @@ const closesAt = { l1Block: 77, reason: 'max channel duration reached' }
 describe('why nothing lands', () => {
   it.each([
     { change: {}, why: 'all blocks that the rollup node has are on L1' },
+    {
+      change: { unsafe: 12 },
+      why: 'all blocks that the rollup node has are on L1; it has yet to derive the last 3 blocks from there',
+    },
+    {
+      change: { rollupNode: { lastAnswerMs: undefined, error: undefined } },
+      why: 'the rollup node has not answered yet',
+    },
     { change: { running: false }, why: 'the batcher is stopped; admin_startBatcher starts it' },
     {
       change: { rollupNode: { lastAnswerMs: undefined, error: 'timed out' }, inFlight: [tx] },
@@ -59,8 +71,32 @@ describe('why nothing lands', () => {
       change: { openChannel: { ...openChannel, closesAt } },
       why: 'blocks 5 to 8 are in an open channel, which closes when it is full, or at L1 block 77 (max channel duration reached; the L1 is at 70)',
     },
-    { change: { pendingBlocks: 3 }, why: '3 blocks wait for a channel' },
-    { change: { channelsToConfirm: 2 }, why: '2 channels wait to be sent' },
+    {
+      change: { inFlight: [{ ...tx, problem: 'txpool is full', bumps: 1 }] },
+      why: `transaction ${hash} (nonce 4) is in no block after 30 s and 1 fee bump (fee cap 3 gwei): txpool is full`,
+    },
+    {
+      change: { inFlight: [{ ...tx, problem: 'insufficient funds for gas * price + value: balance 5' }] },
+      why: `the account 0x${'33'.repeat(20)} cannot pay for transaction ${hash} (nonce 4): insufficient funds for gas * price + value: balance 5`,
+    },
+    {
+      change: { craftProblem: 'base fee is too high', channelsToConfirm: 1 },
+      why: 'no transaction can be made: base fee is too high',
+    },
+    {
+      change: { cancelling: { nonces: [4, 5], startedAtMs: 10_000, problem: undefined }, inFlight: [tx] },
+      why: 'waiting for cancels: on the L1, 2 transactions in its pool (from nonce 4 on) must give way to empty ones, for 30 s now',
+    },
+    {
+      change: { cancelling: { nonces: [], startedAtMs: 10_000, problem: 'refused' } },
+      why: 'waiting for cancels: on the L1, what stands in its pool must give way to empty ones, for 30 s now; refused',
+    },
+    { change: { pendingBlocks: 3 }, why: '3 blocks to be put into a channel' },
+    { change: { channelsToConfirm: 2 }, why: '2 channels to be sent' },
+    {
+      change: { channelsToConfirm: 1, sendError: 'failed to get tx into the mempool' },
+      why: '1 channel to be sent; the last transaction was given up: failed to get tx into the mempool',
+    },
   ])('$why', ({ change, why }) => {
     expect(explainStatus({ ...well, ...change }, 40_000)).toBe(why)
   })

@@ -1,4 +1,6 @@
 import type { Hex } from '../lib/hex.ts'
+import { countOf, sinceText } from '../lib/phrases.ts'
+import type { CancelStatus } from './txmgr/poolCleaner.ts'
 import type { InFlightTx } from './txmgr/sendLoop.ts'
 
 /** Whether something that the submitter asks answers. */
@@ -21,6 +23,7 @@ export interface BatcherStatus {
   lastLoaded: { number: number; hash: Hex } | undefined
   /** Blocks in no channel. */
   pendingBlocks: number
+  /** What the blocks held take in memory. */
   heldBytes: number
   unsafeDaBytes: number
   openChannel:
@@ -39,6 +42,12 @@ export interface BatcherStatus {
   l1: Reachability
   rollupNode: Reachability
   inFlight: InFlightTx[]
+  /** What stands in the L1's pool and has to give way. */
+  cancelling: CancelStatus | undefined
+  /** Why the next transaction cannot be made. */
+  craftProblem: string | undefined
+  /** Why the last transaction was given up; undefined once one is confirmed. */
+  sendError: string | undefined
   lastHour: { transactions: number; bytes: number; costGwei: number }
   throttling: boolean
 }
@@ -47,16 +56,16 @@ export interface BatcherStatus {
 export function explainStatus(status: BatcherStatus, nowMs: number): string {
   if (!status.running) return 'the batcher is stopped; admin_startBatcher starts it'
   if (status.rollupNode.error !== undefined) return `the rollup node cannot be used: ${status.rollupNode.error}`
+  if (status.rollupNode.lastAnswerMs === undefined) return 'the rollup node has not answered yet'
   if (status.l1.error !== undefined) return `the L1 cannot be used: ${status.l1.error}`
+  if (status.cancelling !== undefined) return explainCancels(status.cancelling, nowMs)
   if (status.waitsFor !== undefined) return `nothing is loaded yet: ${status.waitsFor}`
-  const oldest = status.inFlight[0]
-  if (oldest !== undefined) {
-    const age = Math.max(0, Math.round((nowMs - oldest.startedAtMs) / 1000))
-    const place =
-      oldest.minedIn === undefined
-        ? `is in no block after ${age} s and ${oldest.bumps} fee bumps (fee cap ${Number(oldest.feeCapWei) / 1e9} gwei)`
-        : `is in L1 block ${oldest.minedIn} and waits for confirmations (the L1 is at ${status.l1Head ?? '?'})`
-    return `transaction ${oldest.hash} (nonce ${oldest.nonce}) ${place}`
+  const [oldest] = status.inFlight
+  if (oldest !== undefined) return explainTx(oldest, status, nowMs)
+  if (status.craftProblem !== undefined) return `no transaction can be made: ${status.craftProblem}`
+  if (status.channelsToConfirm > 0) {
+    const why = status.sendError === undefined ? '' : `; the last transaction was given up: ${status.sendError}`
+    return `${countOf(status.channelsToConfirm, 'channel')} to be sent${why}`
   }
   const { openChannel: open } = status
   if (open !== undefined) {
@@ -66,9 +75,30 @@ export function explainStatus(status: BatcherStatus, nowMs: number): string {
         : `when it is full, or at L1 block ${open.closesAt.l1Block} (${open.closesAt.reason}; the L1 is at ${status.l1Head ?? '?'})`
     return `blocks ${open.firstBlock} to ${open.lastBlock} are in an open channel, which closes ${when}`
   }
-  if (status.pendingBlocks > 0) return `${status.pendingBlocks} blocks wait for a channel`
-  if (status.channelsToConfirm > 0) return `${status.channelsToConfirm} channels wait to be sent`
-  return 'all blocks that the rollup node has are on L1'
+  if (status.pendingBlocks > 0) return `${countOf(status.pendingBlocks, 'block')} to be put into a channel`
+  const behind = (status.unsafe ?? 0) - (status.safe ?? 0)
+  const derived = behind > 0 ? `; it has yet to derive the last ${countOf(behind, 'block')} from there` : ''
+  return `all blocks that the rollup node has are on L1${derived}`
+}
+
+function explainCancels({ nonces, startedAtMs, problem }: CancelStatus, nowMs: number): string {
+  const [first] = nonces
+  const which =
+    first === undefined
+      ? 'what stands in its pool'
+      : `${countOf(nonces.length, 'transaction')} in its pool (from nonce ${first} on)`
+  const why = problem === undefined ? '' : `; ${problem}`
+  return `waiting for cancels: on the L1, ${which} must give way to empty ones, for ${sinceText(nowMs - startedAtMs)} now${why}`
+}
+
+function explainTx(tx: InFlightTx, { from, l1Head }: BatcherStatus, nowMs: number): string {
+  const name = `transaction ${tx.hash} (nonce ${tx.nonce})`
+  if (tx.minedIn !== undefined)
+    return `${name} is in L1 block ${tx.minedIn} and waits for confirmations (the L1 is at ${l1Head ?? '?'})`
+  if (tx.problem !== undefined && /insufficient funds/i.test(tx.problem))
+    return `the account ${from} cannot pay for ${name}: ${tx.problem}`
+  const why = tx.problem === undefined ? '' : `: ${tx.problem}`
+  return `${name} is in no block after ${sinceText(nowMs - tx.startedAtMs)} and ${countOf(tx.bumps, 'fee bump')} (fee cap ${Number(tx.feeCapWei) / 1e9} gwei)${why}`
 }
 
 const HOUR_MS = 3_600_000

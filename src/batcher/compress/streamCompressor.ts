@@ -2,6 +2,9 @@ import { type BrotliCompress, constants, createBrotliCompress, createDeflate, ty
 import { concatBytes } from '../../lib/bytes.ts'
 import { BROTLI_CHANNEL_VERSION, type CompressionAlgorithm } from './algorithm.ts'
 
+/** Of output at a time: each piece costs a turn of the event loop. */
+const CHUNK_BYTES = 65_536
+
 /**
  * A compressor that takes bytes piece by piece. The work is done on libuv's threads, so the event loop stays free.
  * Output can be read from the front at any time: what was written out never changes any more.
@@ -18,10 +21,17 @@ export class StreamCompressor {
   constructor(algorithm: CompressionAlgorithm, options: { store?: boolean } = {}) {
     if (algorithm.kind === 'zlib' || options.store === true) {
       this.flushKind = constants.Z_SYNC_FLUSH
-      this.stream = createDeflate({ level: options.store === true ? 0 : constants.Z_BEST_COMPRESSION })
+      this.stream = createDeflate({
+        chunkSize: CHUNK_BYTES,
+        memLevel: constants.Z_MAX_MEMLEVEL,
+        level: options.store === true ? 0 : constants.Z_BEST_COMPRESSION,
+      })
     } else {
       this.flushKind = constants.BROTLI_OPERATION_FLUSH
-      this.stream = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: algorithm.quality } })
+      this.stream = createBrotliCompress({
+        chunkSize: CHUNK_BYTES,
+        params: { [constants.BROTLI_PARAM_QUALITY]: algorithm.quality },
+      })
       this.collect(Uint8Array.of(BROTLI_CHANNEL_VERSION))
     }
     this.stream.on('data', (chunk: Buffer) => this.collect(chunk))

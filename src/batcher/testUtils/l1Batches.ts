@@ -1,6 +1,6 @@
 import { fromHex, type Hex, quantityToNumber, toQuantity } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
-import { decodeBatch, decodeBlob, decodeFrames, type Frame, readChannelBatches } from '../../rollup/protocol/index.ts'
+import { decodeBatch, decodeBlob, decodeFrames, type Frame, openChannelBatches } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 
 /** An L2 block as its batch on L1 says it. */
@@ -87,9 +87,9 @@ export function channelsOf(frames: readonly PostedFrame[]): { data: Uint8Array; 
   return channels
 }
 
-export function blocksOfChannel(data: Uint8Array, config: RollupConfig, l1Block = 0): PostedBlock[] {
+export async function blocksOfChannel(data: Uint8Array, config: RollupConfig, l1Block = 0): Promise<PostedBlock[]> {
   const blocks: PostedBlock[] = []
-  for (const bytes of readChannelBatches(data, { fjord: true, maxRlpBytes: 100_000_000 })) {
+  for (const bytes of await openChannelBatches(data, { fjord: true, maxRlpBytes: 100_000_000 })) {
     const batch = decodeBatch(bytes, config)
     if (batch.type === 'singular') {
       const { timestamp, epochNumber, transactions, parentHash } = batch
@@ -108,5 +108,5 @@ export async function readPostedBlocks(
   sender: Hex,
 ): Promise<PostedBlock[]> {
   const channels = channelsOf(await readPostedFrames(l1, config, sender))
-  return channels.flatMap(({ data, l1Block }) => blocksOfChannel(data, config, l1Block))
+  return (await Promise.all(channels.map(({ data, l1Block }) => blocksOfChannel(data, config, l1Block)))).flat()
 }

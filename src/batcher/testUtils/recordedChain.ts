@@ -23,7 +23,10 @@ export interface RecordedChain {
   rawTransactions: (string | null)[][]
 }
 
-export type RecordedChainName = 'granite-singular-zlib-calldata' | 'holocene-span-brotli-calldata'
+export type RecordedChainName =
+  | 'granite-singular-zlib-calldata'
+  | 'holocene-span-brotli-calldata'
+  | '2026-holocene-isthmus-jovian-calldata'
 
 export function loadRecordedChain(name: RecordedChainName): RecordedChain {
   const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)

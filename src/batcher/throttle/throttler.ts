@@ -4,10 +4,15 @@ import { type RpcClient, redact } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { RepeatedWarnings } from '../repeatedWarnings.ts'
-import { ThrottleController, type ThrottleLimits, type ThrottleOptions } from './controller.ts'
+import {
+  ThrottleController,
+  type ThrottleControllerType,
+  type ThrottleLimits,
+  type ThrottleOptions,
+} from './controller.ts'
 
 export interface ThrottleMetrics {
-  throttle(type: string, limits: ThrottleLimits): void
+  throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
 }
 
 export interface ThrottlerModules {
@@ -82,7 +87,7 @@ export class Throttler {
     this.load = loadBytes
     const limits = this.controller.limits(loadBytes, this.modules.clock.now())
     this.limits = limits
-    this.modules.metrics.throttle(this.controller.type, limits)
+    this.modules.metrics.throttle(this.controller.type, limits, loadBytes / this.options.lowerThreshold)
     if (wasThrottling !== this.isThrottling) {
       this.modules.logger.warn(
         this.isThrottling ? 'Data pile up: block builders are throttled' : 'Block builders are throttled no more',

@@ -6,7 +6,12 @@ export interface FeeSuggestion {
   baseFee: bigint
   /** undefined where the L1 has no blobs. */
   blobBaseFee?: bigint | undefined
+  /** The operator's least blob fee cap; absent: `DEFAULT_MIN_BLOB_FEE_WEI`. */
+  minBlobFeeCap?: bigint
 }
+
+/** An account has transactions of one kind only in an L1's pool. */
+export type TxKind = 'calldata' | 'blobs'
 
 /** Fees of one published version. Wei per gas. */
 export interface FeeCaps {
@@ -26,8 +31,8 @@ export interface FeeLimits {
 const PRICE_BUMP_PERCENT = 10n
 /** geth's blob pool asks for twice the tip, the fee cap and the blob fee cap. */
 const BLOB_PRICE_BUMP_PERCENT = 100n
-/** Least blob fee cap: geth's pool takes no blob transaction with less. Wei per blob gas. */
-export const MIN_BLOB_FEE_CAP = 1_000_000_000n
+/** Least blob fee cap, as op-batcher's: some pools take no blob transaction with less. Wei per blob gas. */
+export const DEFAULT_MIN_BLOB_FEE_WEI = 1_000_000_000n
 
 /** Room for six full blocks of rising base fee before the transaction becomes too cheap. */
 export function feeCapOf(suggestion: FeeSuggestion): bigint {
@@ -35,8 +40,11 @@ export function feeCapOf(suggestion: FeeSuggestion): bigint {
 }
 
 /** Room for six blocks of rising blob base fee. */
-export function blobFeeCapOf(blobBaseFee: bigint): bigint {
-  return larger(2n * blobBaseFee, MIN_BLOB_FEE_CAP)
+export function blobFeeCapOf({
+  blobBaseFee = 0n,
+  minBlobFeeCap = DEFAULT_MIN_BLOB_FEE_WEI,
+}: Pick<FeeSuggestion, 'blobBaseFee' | 'minBlobFeeCap'>): bigint {
+  return larger(2n * blobBaseFee, minBlobFeeCap)
 }
 
 function replacementThreshold(old: bigint, bumpPercent: bigint): bigint {
@@ -82,7 +90,7 @@ export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limit
       `bumped fee cap ${bumped.feeCap} is over ${multiplier}x multiple of the suggested value ${feeCapOf(suggestion)}`,
     )
   }
-  const blobSuggested = blobFeeCapOf(suggestion.blobBaseFee ?? 0n)
+  const blobSuggested = blobFeeCapOf(suggestion)
   const { blobFeeCap = 0n } = bumped
   if (blobFeeCap >= threshold && blobFeeCap > multiplier * blobSuggested) {
     throw new FeeLimitError(

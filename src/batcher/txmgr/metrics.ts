@@ -5,6 +5,8 @@ import type { FeeSuggestion } from './fees.ts'
 /** Events that the transaction manager counts. */
 export interface TxManagerMetrics {
   suggested(fees: FeeSuggestion): void
+  /** Of a blob transaction, as others tip. Wei. */
+  blobTip(tip: bigint): void
   published(): void
   publishError(label: string): void
   bumped(times: number): void
@@ -19,6 +21,7 @@ const nothing = () => {}
 
 export const noTxManagerMetrics: TxManagerMetrics = {
   suggested: nothing,
+  blobTip: nothing,
   published: nothing,
   publishError: nothing,
   bumped: nothing,
@@ -62,12 +65,25 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
     labelNames: ['status'],
     registers,
   })
+  const lastConfirm = new Gauge({
+    name: name('last_confirm_unix'),
+    help: 'Time of the last send by outcome',
+    labelNames: ['status'],
+    registers,
+  })
+  const lastPublish = gauge('last_publish_unix', 'Time when the L1 last took a transaction')
   const publishTotal = new Counter({ name: name('publish_total'), help: 'Transactions taken by the L1', registers })
   const baseFeeWei = gauge('basefee_wei', 'Base fee of the latest L1 block in wei')
   const blobBaseFeeWei = gauge('blob_basefee_wei', 'Blob base fee of the next L1 block in wei')
   const txType = gauge('tx_type', 'Type of the last confirmed transaction: 2, or 3 with blobs')
   const tipCapWei = gauge('tipcap_wei', 'Tip suggested by the L1 in wei')
+  const blobTipCapWei = gauge('blob_tipcap_wei', 'Tip that blob transactions of the last L1 blocks paid in wei')
   const rpcErrors = new Counter({ name: name('rpc_error_count'), help: 'Failed L1 requests', registers })
+
+  const ended = (status: string) => {
+    confirmTotal.inc({ status })
+    lastConfirm.setToCurrentTime({ status })
+  }
 
   return {
     suggested(fees) {
@@ -75,7 +91,11 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
       tipCapWei.set(Number(fees.tip))
       if (fees.blobBaseFee !== undefined) blobBaseFeeWei.set(Number(fees.blobBaseFee))
     },
-    published: () => publishTotal.inc(),
+    blobTip: (tip) => blobTipCapWei.set(Number(tip)),
+    published() {
+      publishTotal.inc()
+      lastPublish.setToCurrentTime()
+    },
     publishError: (label) => publishErrors.inc({ error: label }),
     bumped: (times) => gasBump.set(times),
     confirmed(receipt, latencyMs) {
@@ -85,9 +105,9 @@ export function createTxManagerMetrics(registry: Registry): TxManagerMetrics {
       feeTotal.inc(gwei)
       feeHistogram.observe(gwei)
       latency.set(latencyMs)
-      confirmTotal.inc({ status: 'success' })
+      ended('success')
     },
-    failed: () => confirmTotal.inc({ status: 'failed' }),
+    failed: () => ended('failed'),
     nonce: (next) => currentNonce.set(next),
     pending: (count) => pendingTxs.set(count),
     rpcError: () => rpcErrors.inc(),

@@ -18,6 +18,14 @@ export interface TxManagerOptions {
   minBaseFeeWei: bigint
   /** Default 1 gwei. */
   minTipCapWei: bigint
+  /** Least blob fee cap. Default 1 gwei. */
+  minBlobFeeWei: bigint
+  /** Blob transactions tip as others of the last L1 blocks did, whatever `minTipCapWei` says. Default false. */
+  blobTipCapDynamic: boolean
+  /** The part of those, in percent, that tipped no more. Default 60. */
+  blobTipCapPercentile: number
+  /** L1 blocks that are looked at for it. Default 20. */
+  blobTipCapRange: number
   /** Sending waits while the L1's base fee is above this; 0 = no limit. */
   maxBaseFeeWei: bigint
   /** Sending waits while the L1's tip is above this; 0 = no limit. */
@@ -40,6 +48,9 @@ export interface TxManagerOptions {
   alreadyPublishedErrors: readonly string[]
 }
 
+/** So many whole L1 blocks are asked for at once. */
+const MAX_BLOB_TIP_CAP_RANGE = 100
+
 /** Throws UsageError with op-batcher's texts. */
 export function checkTxManagerOptions(options: TxManagerOptions): void {
   if (options.numConfirmations === 0) throw new UsageError('NumConfirmations must not be 0')
@@ -59,5 +70,16 @@ export function checkTxManagerOptions(options: TxManagerOptions): void {
   if (options.notInMempoolTimeoutMs === 0) throw new UsageError('must provide TxNotInMempoolTimeout')
   if (options.safeAbortNonceTooLowCount === 0) throw new UsageError('SafeAbortNonceTooLowCount must not be 0')
   if (options.rebroadcastIntervalMs === 0) throw new UsageError('must provide RebroadcastInterval')
+  const { blobTipCapPercentile: percentile, blobTipCapRange: range } = options
+  if (percentile < 1 || percentile > 100) {
+    throw new UsageError(
+      `BlobTipCapPercentile must be between 1 and 100, got ${percentile} (--txmgr.blob-tip-cap-percentile)`,
+    )
+  }
+  if (range < 1 || range > MAX_BLOB_TIP_CAP_RANGE) {
+    throw new UsageError(
+      `BlobTipCapRange must be at least 1 and at most ${MAX_BLOB_TIP_CAP_RANGE}, got ${range} (--txmgr.blob-tip-cap-range)`,
+    )
+  }
   if (options.maxRetries === 0) throw new UsageError('must provide MaxRetries')
 }

@@ -1,18 +1,17 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
+import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
 import type { L1Endpoint } from '../l1Endpoint.ts'
 import { RepeatedWarnings } from '../repeatedWarnings.ts'
-import { blobFeeCapOf, bumpFees, calldataGas, type FeeCaps, type FeeSuggestion, feeCapOf } from './fees.ts'
+import { blobFeeCapOf, bumpFees, calldataGas, type FeeCaps, type FeeSuggestion, feeCapOf, type TxKind } from './fees.ts'
 import type { TxManagerOptions } from './options.ts'
 import type { CraftedTx, SendLoop } from './sendLoop.ts'
 import type { BlobSidecar } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
-
-export type TxKind = 'calldata' | 'blobs'
 
 export interface PoolCleanerModules {
   l1: Pick<L1Endpoint, 'nonceAt' | 'pendingTx'>
@@ -20,10 +19,18 @@ export interface PoolCleanerModules {
   clock: Clock
   logger: Logger
   chainId: bigint
-  suggestFees: (signal: AbortSignal) => Promise<FeeSuggestion>
+  suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   createSidecar: (blobs: readonly Uint8Array[]) => Promise<BlobSidecar>
   createLoop: (crafted: CraftedTx) => SendLoop
   isClosed: () => boolean
+}
+
+/** Transactions that are being replaced by empty ones, for people. */
+export interface CancelStatus {
+  nonces: readonly number[]
+  startedAtMs: number
+  /** What went wrong last. */
+  problem: string | undefined
 }
 
 /** A blob must carry something; this is the derivation version of a batch without frames. */
@@ -37,6 +44,9 @@ export class PoolCleaner {
   private readonly modules: PoolCleanerModules
   private readonly options: Pick<TxManagerOptions, 'receiptQueryIntervalMs' | 'retryIntervalMs'>
   private readonly warnings: RepeatedWarnings
+  private readonly startedAtMs: number
+  private nonces: readonly number[] = []
+  private problem: string | undefined
 
   constructor(
     modules: PoolCleanerModules,
@@ -45,6 +55,12 @@ export class PoolCleaner {
     this.modules = modules
     this.options = options
     this.warnings = new RepeatedWarnings(modules)
+    this.startedAtMs = modules.clock.now()
+  }
+
+  get status(): CancelStatus {
+    const { nonces, startedAtMs, problem } = this
+    return { nonces, startedAtMs, problem }
   }
 
   /**
@@ -64,6 +80,8 @@ export class PoolCleaner {
         signal.throwIfAborted()
         const range = await this.pendingRange(known, signal)
         if (range !== undefined && range.start >= range.end) return
+        if (range !== undefined)
+          this.nonces = Array.from({ length: range.end - range.start }, (_, index) => range.start + index)
         for (let nonce = range?.start ?? 0; nonce < (range?.end ?? 0); nonce++) {
           if (started.has(nonce)) continue
           logger.info('sending a cancellation transaction to unblock txpool', { from: signer.address, nonce })
@@ -88,6 +106,7 @@ export class PoolCleaner {
       return { start, end: Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1)) }
     } catch (error) {
       signal.throwIfAborted()
+      this.problem = describeError(error)
       this.warnings.warn("Unable to look into the L1's pool", error)
       return undefined
     }
@@ -102,6 +121,7 @@ export class PoolCleaner {
         return
       } catch (error) {
         if (signal.aborted) return
+        this.problem = describeError(error)
         this.warnings.warn('Unable to replace a transaction by an empty one', error)
         await sleep(clock, this.options.retryIntervalMs, signal).catch(() => {})
       }
@@ -113,13 +133,13 @@ export class PoolCleaner {
     const old = known === undefined ? await l1.pendingTx(signer.address, nonce, signal) : feesOf(known)
     const isBlob = old === undefined ? kind === 'blobs' : old.blobFeeCap !== undefined
     const sidecar = isBlob ? await createSidecar([encodeBlob(EMPTY_BLOB_DATA)]) : undefined
-    const suggestion = await suggestFees(signal)
+    const suggestion = await suggestFees(isBlob ? 'blobs' : 'calldata', signal)
     const fees: FeeCaps =
       old === undefined
         ? {
             tip: suggestion.tip,
             feeCap: feeCapOf(suggestion),
-            ...(isBlob ? { blobFeeCap: blobFeeCapOf(suggestion.blobBaseFee ?? 0n) } : {}),
+            ...(isBlob ? { blobFeeCap: blobFeeCapOf(suggestion) } : {}),
           }
         : bumpFees(old, suggestion)
     const to: Hex = signer.address

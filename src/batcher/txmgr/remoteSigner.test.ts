@@ -9,8 +9,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import type { RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import { BATCHER_KEY } from '../testUtils/submitterSetup.ts'
-import { createRemoteTxSigner, type RemoteTxSignerOptions } from './remoteSigner.ts'
+import { createRemoteTxSigner } from './remoteSigner.ts'
 import { createLocalSigner } from './signer.ts'
 import type { L1Tx } from './transaction.ts'
 
@@ -71,7 +72,7 @@ async function serve(options: { tls?: boolean } = {}): Promise<Service> {
   return service
 }
 
-async function signerOf(options: Partial<RemoteTxSignerOptions>) {
+async function signerOf(options: Partial<RemoteSignerOptions>) {
   const signer = await createRemoteTxSigner(
     { logger: silentLogger, timeoutMs: 2_000 },
     { endpoint: 'http://127.0.0.1:1', address: local.address, headers: {}, ...options },

@@ -4,7 +4,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { L1Endpoint, TxReceipt } from '../l1Endpoint.ts'
 import { classifyPublishError, type PublishProblem, TxError } from './errors.ts'
-import { bumpFees, checkFeeLimits, type FeeCaps, type FeeSuggestion, larger } from './fees.ts'
+import { bumpFees, checkFeeLimits, type FeeCaps, type FeeSuggestion, larger, type TxKind } from './fees.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { type BlobSidecar, networkForm } from './sidecar.ts'
@@ -17,7 +17,7 @@ export interface SendLoopModules {
   clock: Clock
   logger: Logger
   metrics: TxManagerMetrics
-  suggestFees: (signal: AbortSignal) => Promise<FeeSuggestion>
+  suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   isClosed: () => boolean
   /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
@@ -38,6 +38,8 @@ export interface InFlightTx {
   blobFeeCapWei: bigint | undefined
   /** The L1 block that holds a version of it. */
   minedIn: number | undefined
+  /** Why the L1 did not take it, or why its fees were not raised, when that was tried last. */
+  problem: string | undefined
 }
 
 /** A transaction ready to be published. */
@@ -78,6 +80,7 @@ export class SendLoop {
   private incompatibleType = false
   private nonceGap = false
   private bumps = 0
+  private problem: string | undefined
   private refusals = 0
   private readonly startedAtMs: number
 
@@ -125,6 +128,7 @@ export class SendLoop {
       feeCapWei: tx.maxFeePerGas,
       blobFeeCapWei: tx.blob?.maxFeePerBlobGas,
       minedIn: this.minedIn,
+      problem: this.problem,
     }
   }
 
@@ -207,12 +211,14 @@ export class SendLoop {
         await l1.sendRawTransaction(this.networkBytes(), signal)
         metrics.published()
         this.accepted = true
+        this.problem = undefined
         logger.info('Transaction successfully published', fields)
         return
       } catch (error) {
         signal.throwIfAborted()
         const problem = classifyPublishError(describeError(error), this.options.alreadyPublishedErrors)
         metrics.publishError(PROBLEM_LABELS[problem])
+        if (problem !== 'already-known') this.problem = describeError(error)
         if (problem === 'replacement-underpriced' || problem === 'underpriced') {
           logger.warn('Transaction is underpriced', { ...fields, err: error })
           if (attempt > 0 || !(await this.replace(signal))) return
@@ -265,7 +271,7 @@ export class SendLoop {
       blobFeeCap: blob?.maxFeePerBlobGas,
     }
     try {
-      const suggestion = await this.modules.suggestFees(signal)
+      const suggestion = await this.modules.suggestFees(blob === undefined ? 'calldata' : 'blobs', signal)
       const bumped = bumpFees(old, suggestion)
       checkFeeLimits(bumped, suggestion, this.options)
       const call = { from: signer.address, to: this.tx.to, data: this.tx.data }
@@ -293,6 +299,7 @@ export class SendLoop {
     } catch (error) {
       signal.throwIfAborted()
       metrics.publishError('bump_failed')
+      this.problem = `its fees cannot be raised: ${describeError(error)}`
       logger.warn('Unable to bump the fees of the transaction', { nonce: this.tx.nonce, err: error })
       return false
     }

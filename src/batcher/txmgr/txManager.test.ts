@@ -127,6 +127,7 @@ describe('sending', () => {
     const sending = manager.send(data(7), never)
     const refused = await log.seen('Unable to bump the fees of the transaction')
     expect(refused.err).toContain('is over 1x multiple of the suggested value')
+    expect(manager.sending[0]?.problem).toContain('its fees cannot be raised: bumped')
     await mine()
     const tx = await txByHash((await sending).transactionHash)
     expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBe(1_000_000_000n)
@@ -323,6 +324,46 @@ describe('blobs', () => {
   })
 })
 
+describe('what blob transactions pay', () => {
+  const candidate = { ...data(), blobs: [encodeBlob(Uint8Array.of(1))] }
+  const feesOf = async (manager: TxManager) => {
+    const tx = await txByHash((await manager.send(candidate, never)).transactionHash)
+    return { tip: BigInt(tx.maxPriorityFeePerGas ?? 0), blobFeeCap: BigInt(tx.maxFeePerBlobGas ?? 0) }
+  }
+
+  it('is the least tip where there are no others, else what the asked-for part of them tips', async () => {
+    const like = (tip: bigint) => createManager({ minTipCapWei: tip, minBaseFeeWei: 9_000_000_000n })
+    const dynamic = { blobTipCapDynamic: true, blobTipCapPercentile: 50, minTipCapWei: 2n }
+    expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 2n })
+    for (const tip of [3_000_000_000n, 4_000_000_000n, 5_000_000_000n]) await like(tip).send(candidate, never)
+    // Others do not count: tips are 2, 3, 4 and 5.
+    await like(7_000_000_000n).send(data(1), never)
+    expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 3_000_000_000n })
+    const asked = createManager({ ...dynamic, blobTipCapPercentile: 100 })
+    expect(await feesOf(asked)).toMatchObject({ tip: 5_000_000_000n })
+    // Blocks that left the range are forgotten.
+    for (let block = 0; block < 20; block++) await mine()
+    expect(await feesOf(asked)).toMatchObject({ tip: 2n })
+  })
+
+  it('is what the L1 suggests where it does not tell of others', async () => {
+    const manager = createManager({ blobTipCapDynamic: true }, (l1) => ({
+      ...l1,
+      blobTips: () => Promise.reject(new JsonRpcError(-32000, 'too large')),
+    }))
+    expect(await feesOf(manager)).toMatchObject({ tip: 1_000_000_000n })
+    expect(log.of('Unable to read what other blob transactions tip')).toHaveLength(1)
+  })
+
+  it('is for blobs at least what is set while the manager runs', async () => {
+    const manager = createManager()
+    manager.tunables.minBlobFeeWei = 5n
+    expect(await feesOf(manager)).toMatchObject({ blobFeeCap: 5n })
+    manager.tunables.minBlobFeeWei = 3_000_000_000n
+    expect(await feesOf(manager)).toMatchObject({ blobFeeCap: 3_000_000_000n })
+  })
+})
+
 describe('transactions that stand in the pool', () => {
   it.each([
     { id: 'calldata', kind: 'calldata' },
@@ -378,8 +419,10 @@ describe('transactions that stand in the pool', () => {
     const refused = expect(manager.send(data(1), never)).rejects.toThrow('address already reserved')
     await log.seen('sending a cancellation transaction to unblock txpool')
     await log.seen('Transaction successfully published', 2)
+    expect(manager.cancelling).toMatchObject({ nonces: [0], problem: undefined })
     await mine()
     await refused
+    expect(manager.cancelling).toBeUndefined()
     await automine(true)
     const receipt = await manager.send(data(1), never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x1', input: '0x01', type: '0x2' })

@@ -5,13 +5,14 @@ import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
+import { BlobTips } from './blobTips.ts'
 import { TxError } from './errors.ts'
-import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger } from './fees.ts'
+import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger, type TxKind } from './fees.ts'
 import { type ForeignTx, findTxByNonce } from './foreignTx.ts'
 import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
-import { PoolCleaner, type TxKind } from './poolCleaner.ts'
+import { type CancelStatus, PoolCleaner } from './poolCleaner.ts'
 import { type CraftedTx, type InFlightTx, SendLoop } from './sendLoop.ts'
 import { type BlobSidecar, createSidecar, wantsCellProofs } from './sidecar.ts'
 import type { TxSigner } from './signer.ts'
@@ -43,7 +44,13 @@ const MAX_OWN_HASHES = 1_000
 /** Values that the `txmgr` RPC namespace may change while the manager runs. */
 export type TunableTxManagerOptions = Pick<
   TxManagerOptions,
-  'minBaseFeeWei' | 'minTipCapWei' | 'feeLimitThresholdWei' | 'resubmissionTimeoutMs' | 'rebroadcastIntervalMs'
+  | 'minBaseFeeWei'
+  | 'minTipCapWei'
+  | 'minBlobFeeWei'
+  | 'blobTipCapDynamic'
+  | 'feeLimitThresholdWei'
+  | 'resubmissionTimeoutMs'
+  | 'rebroadcastIntervalMs'
 >
 
 /**
@@ -54,6 +61,7 @@ export class TxManager {
   private readonly modules: TxManagerModules
   private readonly options: TxManagerOptions
   private readonly chainId: bigint
+  private readonly blobTips: BlobTips
   private nextNonce: number | undefined
   /** By nonce: the sends that have a transaction and no outcome yet; undefined until they are published. */
   private readonly inFlight = new Map<number, SendLoop | undefined>()
@@ -63,6 +71,8 @@ export class TxManager {
   /** Transactions of failed sends that the L1's pool may still hold, by nonce. */
   private readonly leftBehind = new Map<number, L1Tx>()
   private cleaning: Promise<void> | undefined
+  private cleaner: PoolCleaner | undefined
+  private craftProblem: string | undefined
   /** Of sends that have ended: a version that was given up may still be mined. */
   private ownHashes: readonly Hex[] = []
   private pendingCount = 0
@@ -75,6 +85,7 @@ export class TxManager {
     const { chainId, ...rest } = options
     this.options = rest
     this.chainId = chainId
+    this.blobTips = new BlobTips(modules, options)
   }
 
   get from(): Hex {
@@ -85,6 +96,16 @@ export class TxManager {
   get sending(): InFlightTx[] {
     const loops = [...this.inFlight.values()].filter((loop) => loop !== undefined)
     return loops.map((loop) => loop.status).sort((a, b) => a.nonce - b.nonce)
+  }
+
+  /** What stands in the L1's pool and is being replaced by empty transactions; undefined: nothing. */
+  get cancelling(): CancelStatus | undefined {
+    return this.cleaner?.status
+  }
+
+  /** Why the next transaction cannot be made now; undefined: it can, or there is none. */
+  get problem(): string | undefined {
+    return this.craftProblem
   }
 
   /** Live values; assigning one takes effect with the next use. */
@@ -176,11 +197,14 @@ export class TxManager {
   /** Several sends that are refused for the same reason wait for one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
     const nonces = new Set<number>()
-    this.cleaning ??= this.createCleaner(nonces)
+    if (this.cleaning !== undefined) return this.cleaning
+    this.cleaner = this.createCleaner(nonces)
+    this.cleaning = this.cleaner
       .clean(this.leftBehind, kind, signal)
       .then(() => this.leftBehind.clear())
       .finally(() => {
         this.cleaning = undefined
+        this.cleaner = undefined
         for (const nonce of nonces) {
           this.remember(this.inFlight.get(nonce)?.hashes ?? [])
           this.inFlight.delete(nonce)
@@ -195,7 +219,7 @@ export class TxManager {
       {
         ...this.modules,
         chainId: this.chainId,
-        suggestFees: (signal) => this.suggestFees(undefined, signal),
+        suggestFees: (txKind, signal) => this.suggestFees(txKind, undefined, signal),
         createSidecar: (blobs) => this.sidecarOf(blobs),
         createLoop: (crafted) => {
           nonces.add(crafted.tx.nonce)
@@ -211,7 +235,7 @@ export class TxManager {
     const loop = new SendLoop(
       {
         ...this.modules,
-        suggestFees: (signal) => this.suggestFees(undefined, signal),
+        suggestFees: (kind, signal) => this.suggestFees(kind, undefined, signal),
         isClosed: () => this.closed,
         missingNonceBelow: (ownNonce, signal) => this.missingNonceBelow(ownNonce, signal),
       },
@@ -286,6 +310,7 @@ export class TxManager {
         shouldRetry: (error) => !(error instanceof L1UnsupportedError) && !this.closed,
         onRetry: (error) => {
           metrics.rpcError()
+          this.craftProblem = describeError(error)
           logger.warn('Failed to create a transaction, will retry', { err: error })
         },
       })
@@ -302,9 +327,9 @@ export class TxManager {
   ): Promise<CraftedTx> {
     const { l1, signer, metrics } = this.modules
     const gasLimit = calldataGas(data)
-    const suggestion = await this.suggestFees({ to, data, from: signer.address, gasLimit }, signal)
-    const { blobBaseFee } = suggestion
-    if (sidecar !== undefined && blobBaseFee === undefined)
+    const kind = sidecar === undefined ? 'calldata' : 'blobs'
+    const suggestion = await this.suggestFees(kind, { to, data, from: signer.address, gasLimit }, signal)
+    if (sidecar !== undefined && suggestion.blobBaseFee === undefined)
       throw new L1UnsupportedError('l1-unsupported', 'the L1 takes no blobs: it does not know eth_blobBaseFee')
     const nonce = this.nextNonce ?? (await l1.nonceAt(signer.address, 'latest', signal))
     const tx: L1Tx = {
@@ -319,12 +344,13 @@ export class TxManager {
       ...(sidecar === undefined
         ? {}
         : {
-            blob: { maxFeePerBlobGas: blobFeeCapOf(blobBaseFee ?? 0n), versionedHashes: sidecar.versionedHashes },
+            blob: { maxFeePerBlobGas: blobFeeCapOf(suggestion), versionedHashes: sidecar.versionedHashes },
           }),
     }
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce up.
     this.nextNonce = nonce + 1
+    this.craftProblem = undefined
     this.inFlight.set(nonce, undefined)
     metrics.nonce(this.nextNonce)
     return { tx, signed, sidecar }
@@ -342,20 +368,27 @@ export class TxManager {
   }
 
   private async suggestFees(
+    kind: TxKind,
     call: Parameters<L1Endpoint['suggestFees']>[0],
     signal: AbortSignal,
   ): Promise<FeeSuggestion> {
-    const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei } = this.options
+    const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei, minBlobFeeWei } = this.options
     const asked = await this.modules.l1.suggestFees(call, signal)
     this.modules.metrics.suggested(asked)
-    if (maxTipCapWei !== 0n && asked.tip > maxTipCapWei)
-      throw new FeeLimitError(`tip is too high: ${asked.tip}, cap: ${maxTipCapWei}`)
+    let tip = larger(asked.tip, minTipCapWei)
+    if (kind === 'blobs' && this.options.blobTipCapDynamic) {
+      tip = (await this.blobTips.suggest(minTipCapWei, signal)) ?? tip
+      this.modules.metrics.blobTip(tip)
+    }
+    if (maxTipCapWei !== 0n && tip > maxTipCapWei)
+      throw new FeeLimitError(`tip is too high: ${tip}, cap: ${maxTipCapWei}`)
     if (maxBaseFeeWei !== 0n && asked.baseFee > maxBaseFeeWei)
       throw new FeeLimitError(`base fee is too high: ${asked.baseFee}, cap: ${maxBaseFeeWei}`)
     return {
-      tip: larger(asked.tip, minTipCapWei),
+      tip,
       baseFee: larger(asked.baseFee, minBaseFeeWei),
       blobBaseFee: asked.blobBaseFee,
+      minBlobFeeCap: minBlobFeeWei,
     }
   }
 }

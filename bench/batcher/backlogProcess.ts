@@ -1,0 +1,80 @@
+import { BatchSubmitter, createL1Endpoint, createL2Source, noBatcherMetrics } from '../../src/batcher/index.ts'
+import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { markLater } from '../../src/lib/laterMarking.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { watchTurns } from '../turnWatch.ts'
+
+// A submitter whose transactions are never mined, so that all blocks stay with it. It tells what loading them took.
+
+export interface BacklogFigures {
+  /** What the process took more than before its start. */
+  addedBytes: number
+  longestTurnMs: number
+  seconds: number
+  blocks: number
+  heldBytes: number
+}
+
+const QUIET_MS = 5_000
+
+// As the program does.
+markLater()
+const [url = '', lastText = ''] = process.argv.slice(2)
+const last = Number(lastText)
+const rpc = createRpcClient({ url })
+const submitter = new BatchSubmitter(
+  {
+    rollup: rpc,
+    l1: createL1Endpoint(rpc, 10_000),
+    l2: createL2Source(rpc, 10_000),
+    builders: [],
+    sender: {
+      from: `0x${'11'.repeat(20)}`,
+      isClosed: false,
+      close() {},
+      send: () => new Promise(() => {}),
+      cancelPending: async () => {},
+      get tunables(): never {
+        throw new Error('nothing chooses by price here')
+      },
+      sending: [],
+      cancelling: undefined,
+      problem: undefined,
+    },
+    clock: systemClock,
+    logger: silentLogger,
+    metrics: noBatcherMetrics,
+    onFatal(error) {
+      throw error
+    },
+  },
+  { ...TEST_BATCHER_OPTIONS, batchType: 'span', maxChannelDuration: 0, pollIntervalMs: 1_000 },
+)
+// Code is loaded, and a first connection made, before memory is looked at.
+await rpc.request('eth_blockNumber', [])
+const before = process.memoryUsage().rss
+const turns = watchTurns()
+const startedAtMs = performance.now()
+let most = before
+let loaded = 0
+let loadedAtMs = startedAtMs
+submitter.start()
+const looking = setInterval(() => {
+  most = Math.max(most, process.memoryUsage().rss)
+  const { number = 0 } = submitter.status.lastLoaded ?? {}
+  if (number > loaded) loadedAtMs = performance.now()
+  loaded = number
+  // It holds what it may, or all there is.
+  if (loaded === 0 || (loaded < last && performance.now() - loadedAtMs < QUIET_MS)) return
+  clearInterval(looking)
+  const figures: BacklogFigures = {
+    addedBytes: most - before,
+    longestTurnMs: turns.longest(),
+    seconds: (loadedAtMs - startedAtMs) / 1_000,
+    blocks: loaded,
+    heldBytes: submitter.status.heldBytes,
+  }
+  process.stdout.write(JSON.stringify(figures), () => process.exit(0))
+}, 20)

@@ -1,0 +1,37 @@
+import { backlog } from './backlog.ts'
+import { madeChain, recordedChains } from './chains.ts'
+import { besideOpBatcher } from './rival.ts'
+import { sizes } from './sizes.ts'
+import { speed } from './speed.ts'
+
+// What the submitter makes of a chain: how short, how fast, and what it costs the process. Where DEVIUM_OP_BATCHER names
+// one, the same chain is posted by it and by ours.
+// Run: npm run bench:batcher [sizes] [speed] [backlog] [rival]
+
+const wanted = new Set(process.argv.slice(2))
+const parts: { name: string; run: () => Promise<boolean> }[] = [
+  {
+    name: 'sizes',
+    async run() {
+      const results: boolean[] = []
+      for (const chain of [...recordedChains(), madeChain(600)]) results.push(await sizes(chain))
+      return results.every((isMet) => isMet)
+    },
+  },
+  { name: 'speed', run: () => speed(madeChain(600)) },
+  { name: 'backlog', run: backlog },
+  {
+    name: 'rival',
+    async run() {
+      const binary = process.env.DEVIUM_OP_BATCHER
+      if (binary !== undefined) return besideOpBatcher(binary)
+      console.log('\nskip beside op-batcher: DEVIUM_OP_BATCHER names no binary')
+      return true
+    },
+  },
+]
+process.exitCode = 0
+for (const { name, run } of parts) {
+  if (wanted.size > 0 && !wanted.has(name)) continue
+  if (!(await run())) process.exitCode = 1
+}

@@ -1,0 +1,71 @@
+import { compressAll } from '../../src/batcher/compress/algorithm.ts'
+import type { BatcherOptions } from '../../src/batcher/options.ts'
+import { watchTurns } from '../turnWatch.ts'
+import { type BenchChain, blocksOf } from './chains.ts'
+import { buildChannels, channelInput, configOf } from './channels.ts'
+
+const MIN_SHARE = 0.8
+const MAX_TURN_MS = 20
+const ROUNDS = 3
+
+const SETTINGS: readonly Pick<BatcherOptions, 'compressionAlgorithm' | 'dataAvailability' | 'targetNumFrames'>[] = [
+  { compressionAlgorithm: 'zlib', dataAvailability: 'calldata', targetNumFrames: 1 },
+  { compressionAlgorithm: 'zlib', dataAvailability: 'blobs', targetNumFrames: 6 },
+  { compressionAlgorithm: 'brotli-9', dataAvailability: 'calldata', targetNumFrames: 1 },
+  { compressionAlgorithm: 'brotli-9', dataAvailability: 'blobs', targetNumFrames: 6 },
+  { compressionAlgorithm: 'brotli-10', dataAvailability: 'blobs', targetNumFrames: 6 },
+]
+
+/** Processor seconds of all threads: what else the machine does is not counted. */
+async function timed<T>(work: () => Promise<T>): Promise<{ seconds: number; result: T }> {
+  const before = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(before)
+  return { seconds: (user + system) / 1e6, result }
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** Span channels beside the compressor alone, which gets the same channels whole. True when all rows are met. */
+export async function speed(chain: BenchChain): Promise<boolean> {
+  const { config: rollupConfig } = chain.recorded
+  const blocks = await blocksOf(chain)
+  console.log(`\nspan channels of ${chain.name}, MB/s of input, medians of ${ROUNDS}, processor time`)
+  console.log('algorithm  frames     channels  compressor  share  longest turn')
+  let areMet = true
+  for (const setting of SETTINGS) {
+    const config = configOf(rollupConfig, { ...setting, batchType: 'span' })
+    const shares: number[] = []
+    const speeds: { built: number; alone: number }[] = []
+    const turns = watchTurns()
+    let longestMs = 0
+    for (let round = 0; round < ROUNDS; round++) {
+      turns.reset()
+      const built = await timed(() => buildChannels(blocks, config, rollupConfig))
+      longestMs = Math.max(longestMs, turns.longest())
+      const inputs = built.result.channels.map((channel) => channelInput(channel.blocks, 'span', rollupConfig))
+      const alone = await timed(async () => {
+        for (const input of inputs) await compressAll(input, config.algorithm)
+      })
+      const megabytes = inputs.reduce((sum, { length }) => sum + length, 0) / 1e6
+      shares.push(alone.seconds / built.seconds)
+      speeds.push({ built: megabytes / built.seconds, alone: megabytes / alone.seconds })
+    }
+    turns.stop()
+    const share = median(shares)
+    const isMet = share >= MIN_SHARE && longestMs <= MAX_TURN_MS
+    areMet &&= isMet
+    console.log(
+      `${setting.compressionAlgorithm.padEnd(10)} ${`${setting.targetNumFrames} ${setting.dataAvailability}`.padEnd(10)} ` +
+        `${median(speeds.map(({ built }) => built))
+          .toFixed(1)
+          .padStart(8)} ` +
+        `${median(speeds.map(({ alone }) => alone))
+          .toFixed(1)
+          .padStart(
+            11,
+          )} ${share.toFixed(2).padStart(6)} ${`${longestMs.toFixed(1)} ms`.padStart(13)}  ${isMet ? 'met' : 'NOT MET'}`,
+    )
+  }
+  return areMet
+}

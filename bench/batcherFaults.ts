@@ -1,0 +1,18 @@
+import { submitUnderFaults } from '../test/support/submitterFaults.ts'
+
+// A batch submitter whose L1 errs, delays, forgets, is full, becomes twenty times as dear and is reorganised by three
+// blocks once a minute, for ten minutes: node bench/batcherFaults.ts [calldata|blobs|auto] [minutes]
+// Prints one JSON object; exit code 1 when something is lost or stuck.
+
+const [da = 'auto', minutes = '10'] = process.argv.slice(2)
+if (da !== 'calldata' && da !== 'blobs' && da !== 'auto') throw new Error(`not a way to post: ${da}`)
+const report = await submitUnderFaults({
+  da,
+  cycles: Number(minutes),
+  phaseSeconds: 10,
+  calmSeconds: 60,
+  waitForCalm: true,
+})
+const met = report.allSafe && report.caughtUpSeconds !== null
+console.log(JSON.stringify({ scenario: 'faulty L1', met, ...report }))
+process.exitCode = met ? 0 : 1

@@ -1,0 +1,36 @@
+import { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { createBatcherMetrics } from './metrics.ts'
+
+async function textAfter(act: (metrics: ReturnType<typeof createBatcherMetrics>) => void): Promise<string> {
+  const registry = new Registry()
+  act(createBatcherMetrics(registry))
+  return registry.metrics()
+}
+
+it('counts how full the last blob of each transaction is', async () => {
+  const text = await textAfter((metrics) => {
+    metrics.txSubmitted(undefined)
+    metrics.txSubmitted(5_000)
+    metrics.txSubmitted(130_000)
+  })
+  expect(text).toContain('op_batcher_default_blob_used_bytes_bucket{le="10003"} 1')
+  expect(text).toContain('op_batcher_default_blob_used_bytes_bucket{le="130039"} 2')
+  expect(text).toContain('op_batcher_default_batcher_tx_total{stage="submitted"} 3')
+})
+
+it('shows the throttle controller in use, and none that was before', async () => {
+  const limits = { intensity: 0.5, maxTxBytes: 1, maxBlockBytes: 2 }
+  const text = await textAfter((metrics) => {
+    metrics.throttle('linear', limits, 1.5)
+    metrics.throttle('step', limits, 2.5)
+  })
+  for (const [name, value] of [
+    ['throttle_controller_type', 1],
+    ['throttle_intensity', 0.5],
+    ['unsafe_bytes_ratio', 2.5],
+  ]) {
+    expect(text).toContain(`op_batcher_default_${name}{type="step"} ${value}`)
+    expect(text).toContain(`op_batcher_default_${name}{type="linear"} 0`)
+  }
+})
