@@ -93,6 +93,25 @@ describe('import direction', () => {
     expect(violations).toEqual([])
   })
 
+  it('leads round no circle of folders inside the p2p room', () => {
+    const room = 'src/p2p'
+    const imports = new Map<string, Set<string>>()
+    for (const file of files.filter((name) => name.startsWith(`${room}/`))) {
+      const folder = dirname(file)
+      const others = importsOf(file).filter(({ target }) => target.startsWith(`${room}/`) && dirname(target) !== folder)
+      imports.set(folder, new Set([...(imports.get(folder) ?? []), ...others.map(({ target }) => dirname(target))]))
+    }
+    // Folders that import only such as are taken out already, until none is left, or a circle.
+    const left = new Set(imports.keys())
+    for (let isMoving = true; isMoving; ) {
+      const free = [...left].filter((folder) => [...(imports.get(folder) ?? [])].every((other) => !left.has(other)))
+      for (const folder of free) left.delete(folder)
+      isMoving = free.length > 0
+    }
+    expect(imports.size).toBeGreaterThan(10)
+    expect([...left].map((folder) => `${folder} → ${[...(imports.get(folder) ?? [])]}`)).toEqual([])
+  })
+
   it('keeps viem, a tool for tests and the testnet, out of the programs', () => {
     const users = files.filter(
       (file) => file.startsWith('src/') && /from ['"]viem/.test(readFileSync(join(ROOT, file), 'utf8')),

@@ -117,7 +117,7 @@ describe('devium-batch-submitter', () => {
     const shown = run(['batcher', 'status', `--rpc=${rpc}`], {}, DEVIUM)
     expect(await shown.exit).toBe(0)
     expect(shown.output()).toMatch(/^batcher +running, sends from 0x/m)
-    expect(shown.output()).toMatch(/^last hour +[1-9]\d* transactions, /m)
+    expect(shown.output()).toMatch(/^last hour +[1-9]\d* transactions?, /m)
 
     const { metrics, from } = await startLine(program)
     const text = await (await fetch(metrics ?? '')).text()
@@ -125,6 +125,14 @@ describe('devium-batch-submitter', () => {
     expect(text).toMatch(/op_batcher_default_batcher_tx_total\{stage="success"\} [1-9]/)
     expect(text).toMatch(/op_batcher_default_balance 9999\.\d+/)
     expect(text).toMatch(/op_batcher_default_txmgr_current_nonce [1-9]/)
+    expect(text).toMatch(/op_batcher_default_txmgr_last_publish_unix [1-9]/)
+    expect(text).toMatch(/op_batcher_default_txmgr_last_confirm_unix\{status="success"\} [1-9]/)
+    expect(text).toMatch(/op_batcher_default_pending_da_bytes 0/)
+    expect(text).toMatch(/op_batcher_default_throttle_controller_type\{type="quadratic"\} 1/)
+    expect(text).toMatch(/op_batcher_default_unsafe_bytes_ratio\{type="quadratic"\} 0/)
+    expect(text).toMatch(
+      /op_batcher_default_rpc_client_requests_total\{rpc="l1",method="eth_sendRawTransaction"\} [1-9]/,
+    )
     expect(from).toBe(setup.sender)
 
     program.process.kill('SIGINT')
@@ -154,6 +162,13 @@ describe('devium-batch-submitter', () => {
     expect(await admin.request('txmgr_setMinBaseFee', [2_000_000_000])).toBeNull()
     expect(await admin.request('txmgr_getMinBaseFee', [])).toBe(2_000_000_000)
     expect(await admin.request('txmgr_getBumpFeeRetryTime', [])).toBe(48_000_000_000)
+    expect(await admin.request('txmgr_getMinBlobFee', [])).toBe(1_000_000_000)
+    expect(await admin.request('txmgr_setMinBlobFee', [1])).toBeNull()
+    expect(await admin.request('txmgr_getMinBlobFee', [])).toBe(1)
+    expect(await admin.request('txmgr_getBlobTipCapDynamic', [])).toBe(false)
+    expect(await admin.request('txmgr_setBlobTipCapDynamic', [true])).toBeNull()
+    expect(await admin.request('txmgr_getBlobTipCapDynamic', [])).toBe(true)
+    await expect(admin.request('txmgr_setBlobTipCapDynamic', ['yes'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('txmgr_setMinBaseFee', ['much'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('admin_setLogLevel', ['loud'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('admin_nothing', [])).rejects.toMatchObject({ rpcCode: -32601 })
@@ -183,6 +198,12 @@ describe('devium-batch-submitter', () => {
     await until(() => program.lines('Added L2 block to local state').length === 3)
     await admin.request('admin_flushBatcher', [])
     await until(async () => (await setup.node.safeNumber()) === 3)
+  })
+
+  it('takes flags of the profiler that it does not have, and says so', async () => {
+    const program = start(['--stopped', '--pprof.enabled', '--pprof.port=6060'])
+    await startLine(program)
+    expect(program.output()).toContain('--pprof.enabled')
   })
 
   it('has no admin methods unless they are enabled', async () => {
@@ -248,6 +269,12 @@ describe('devium-batch-submitter', () => {
       args: ['--txmgr.min-basefee=0.5'],
       problem: 'minBaseFee smaller than minTipCap, have 500000000 < 1000000000',
     },
+    {
+      id: 'blob tip percentile',
+      args: ['--txmgr.blob-tip-cap-percentile=101'],
+      problem: 'BlobTipCapPercentile must be between 1 and 100, got 101',
+    },
+    { id: 'blob tip range', args: ['--txmgr.blob-tip-cap-range=0'], problem: 'BlobTipCapRange must be at least 1' },
     { id: 'resubmission', args: ['--resubmission-timeout=0'], problem: 'must provide ResubmissionTimeout' },
     {
       id: 'endpoint list',

@@ -19,10 +19,12 @@ import {
 import { systemClock } from '../lib/clock.ts'
 import { UsageError } from '../lib/errors.ts'
 import { createRpcClient, type RpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { createKzg } from '../lib/kzg/index.ts'
+import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
 import { retry } from '../lib/retry.ts'
 import {
@@ -42,6 +44,7 @@ const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
 const L1_CONNECT_TRIES = 3
 
 async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
+  markLater()
   const clock = systemClock
   const logger = createProgramLogger(values)
   for (const warning of warnings) logger.warn(warning)
@@ -53,11 +56,16 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const registry = values.metricsEnabled ? new Registry() : undefined
   const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
   const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
-  const clientsOf = (urls: readonly string[]) => urls.map((url) => createRpcClient({ url }))
-  const l1Clients = clientsOf(endpoints.l1)
-  const l2Clients = clientsOf(endpoints.l2)
-  const rollupClients = clientsOf(endpoints.rollup)
-  const otherBuilders = clientsOf(endpoints.builders.filter((url) => !endpoints.l2.includes(url)))
+  const observe = registry === undefined ? undefined : createRpcClientMetrics(registry, 'op_batcher_default')
+  const clientsOf = (rpc: string, urls: readonly string[]) =>
+    urls.map((url) => createRpcClient({ url, ...(observe === undefined ? {} : { observer: observe(rpc) }) }))
+  const l1Clients = clientsOf('l1', endpoints.l1)
+  const l2Clients = clientsOf('l2', endpoints.l2)
+  const rollupClients = clientsOf('rollup', endpoints.rollup)
+  const otherBuilders = clientsOf(
+    'builder',
+    endpoints.builders.filter((url) => !endpoints.l2.includes(url)),
+  )
   const l1Rpc = createL1Failover(l1Clients, logger)
   const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
   const kzg = createKzg({ clock, logger })

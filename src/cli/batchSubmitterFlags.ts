@@ -6,13 +6,14 @@ import {
   checkTxManagerOptions,
   DATA_AVAILABILITY_TYPES,
   DEFAULT_HD_PATH,
+  DEFAULT_MIN_BLOB_FEE_WEI,
   MAX_CHECK_RECENT_TXS_DEPTH,
   THROTTLE_CONTROLLERS,
   type ThrottleOptions,
   type TxManagerOptions,
 } from '../batcher/index.ts'
 import { UsageError } from '../lib/errors.ts'
-import { type FlagSpec, type FlagValues, flag, parseList } from './flags.ts'
+import { type FlagSpec, type FlagValues, flag, ignoredFlag, parseList } from './flags.ts'
 import { logFlags } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
 
@@ -208,6 +209,18 @@ export const batchSubmitterFlags = {
     'Base fee in gwei above which nothing is sent; 0 = any',
   ),
   maxTipCap: flag.number(TRANSACTIONS, 'txmgr.max-tip-cap', 0, 'Tip in gwei above which nothing is sent; 0 = any'),
+  blobTipCapDynamic: flag.boolean(
+    TRANSACTIONS,
+    'txmgr.blob-tip-cap-dynamic',
+    'Tip for blob transactions as others of the last L1 blocks did, also below --txmgr.min-tip-cap',
+  ),
+  blobTipCapPercentile: flag.integer(
+    TRANSACTIONS,
+    'txmgr.blob-tip-cap-percentile',
+    60,
+    'Part of those, in percent, that tipped no more',
+  ),
+  blobTipCapRange: flag.integer(TRANSACTIONS, 'txmgr.blob-tip-cap-range', 20, 'L1 blocks that are looked at for it'),
   sendTimeout: flag.durationMs(
     TRANSACTIONS,
     'txmgr.send-timeout',
@@ -259,6 +272,12 @@ export const batchSubmitterFlags = {
     placeholder: '<ip>',
   }),
   metricsPort: flag.port(METRICS, 'metrics.port', 7300, 'Port that metrics listen on'),
+  // What Go's profiler listens on.
+  pprofEnabled: ignoredFlag('pprof.enabled', { from: 'op-batcher' }),
+  pprofAddr: ignoredFlag('pprof.addr', { from: 'op-batcher' }),
+  pprofPort: ignoredFlag('pprof.port', { from: 'op-batcher' }),
+  pprofType: ignoredFlag('pprof.type', { from: 'op-batcher' }),
+  pprofPath: ignoredFlag('pprof.path', { from: 'op-batcher' }),
   ...signerFlags,
   ...logFlags,
 }
@@ -362,6 +381,10 @@ export function txManagerOptionsOf(values: BatchSubmitterValues): TxManagerOptio
     feeLimitThresholdWei: gweiToWei(values.feeLimitThreshold, 'txmgr.fee-limit-threshold'),
     minBaseFeeWei: gweiToWei(values.minBaseFee, 'txmgr.min-basefee'),
     minTipCapWei: gweiToWei(values.minTipCap, 'txmgr.min-tip-cap'),
+    minBlobFeeWei: DEFAULT_MIN_BLOB_FEE_WEI,
+    blobTipCapDynamic: values.blobTipCapDynamic,
+    blobTipCapPercentile: values.blobTipCapPercentile,
+    blobTipCapRange: values.blobTipCapRange,
     maxBaseFeeWei: gweiToWei(values.maxBaseFee, 'txmgr.max-basefee'),
     maxTipCapWei: gweiToWei(values.maxTipCap, 'txmgr.max-tip-cap'),
     sendTimeoutMs: values.sendTimeout,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countOf } from '../lib/phrases.ts'
 import { plainText } from './table.ts'
 import { formatSeconds } from './units.ts'
 
@@ -37,6 +38,7 @@ const statusSchema = z.object({
       feeCapWei: z.string(),
       blobFeeCapWei: z.string().nullable(),
       minedIn: z.number().nullable(),
+      problem: z.string().nullable(),
     }),
   ),
   lastHour: z.object({ transactions: z.number(), bytes: z.number(), costGwei: z.number() }),
@@ -59,7 +61,10 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
       'L2',
       `safe ${block(status.safe)}, unsafe ${block(status.unsafe)}, loaded to ${block(status.lastLoaded?.number ?? null)}`,
     ],
-    ['waiting', `${status.pendingBlocks} blocks in no channel, ${status.channelsToConfirm} channels not confirmed`],
+    [
+      'waiting',
+      `${countOf(status.pendingBlocks, 'block')} in no channel, ${countOf(status.channelsToConfirm, 'channel')} not confirmed`,
+    ],
     [
       'data',
       `${kilobytes(status.heldBytes)} held, some ${kilobytes(status.unsafeDaBytes)} for L1${status.throttling ? ', builders are throttled' : ''}`,
@@ -74,12 +79,12 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
     ])
   }
   for (const tx of status.inFlight) {
-    const kind = tx.blobs === 0 ? 'calldata' : `${tx.blobs} blobs`
+    const kind = tx.blobs === 0 ? 'calldata' : countOf(tx.blobs, 'blob')
     const place = tx.minedIn === null ? 'in no block' : `in L1 block ${tx.minedIn}`
     const blobFee = tx.blobFeeCapWei === null ? '' : `, blob fee ${gwei(tx.blobFeeCapWei)}`
     lines.push([
       'sending',
-      `${tx.hash} nonce ${tx.nonce}, ${kind}, ${since(tx.startedAtMs)}, ${place}, fee cap ${gwei(tx.feeCapWei)}, tip ${gwei(tx.tipWei)}${blobFee}, ${tx.bumps} bumps`,
+      `${tx.hash} nonce ${tx.nonce}, ${kind}, ${since(tx.startedAtMs)}, ${place}, fee cap ${gwei(tx.feeCapWei)}, tip ${gwei(tx.tipWei)}${blobFee}, ${countOf(tx.bumps, 'bump')}${tx.problem === null ? '' : `; ${tx.problem}`}`,
     ])
   }
   lines.push(
@@ -87,7 +92,7 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
     ['rollup node', reach(status.rollupNode)],
     [
       'last hour',
-      `${lastHour.transactions} transactions, ${kilobytes(lastHour.bytes)}, ${lastHour.costGwei.toPrecision(4)} gwei`,
+      `${countOf(lastHour.transactions, 'transaction')}, ${kilobytes(lastHour.bytes)}, ${cost(lastHour.costGwei)}`,
     ],
   )
   const rows = lines.map(([name, text]) => `${name.padEnd(12)}${plainText(text)}`)
@@ -96,6 +101,10 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
 
 function kilobytes(bytes: number): string {
   return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
+}
+
+function cost(costGwei: number): string {
+  return costGwei < 1_000_000 ? `${Math.round(costGwei)} gwei` : `${(costGwei / 1e9).toFixed(6)} ether`
 }
 
 function gwei(wei: string): string {

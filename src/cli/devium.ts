@@ -3,6 +3,7 @@ import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
+import { addNetworksCommands } from './networksCommand.ts'
 import { ifServed, type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
 import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
@@ -38,6 +39,7 @@ function createDeviumCommand(): Command {
   addDeriveCommands(program)
   addDecode(program)
   addBatcherCommands(program)
+  addNetworksCommands(program)
 
   nodeCommand(
     program,

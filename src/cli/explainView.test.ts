@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PeerHistory, PeerScoreReport } from '../p2p/api.ts'
+import type { PeerHistory, PeerScoreReport } from '../p2p/base/api.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
 import { PEER_A, PEER_B, scoreReport, term } from './testUtils/peerAnswers.ts'
 

@@ -116,6 +116,12 @@ function parseNumber(text: string): number {
   return value
 }
 
+/** One of op-node's or op-batcher's, with or without a value, as some of these are switches. */
+export function ignoredFlag(name: string, { from = 'op-node' }: { from?: string } = {}): FlagSpec<string> {
+  const { placeholder: _, ...spec } = flag.string('Ignored', name, '', `Accepted from ${from} and ignored`)
+  return { ...spec, ignored: true }
+}
+
 /** `a,b, c` → three entries; blanks are dropped. */
 export function parseList(text: string): string[] {
   return text

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Chain } from '../execution/index.ts'
+import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
+import type { RootLogger } from '../lib/logger.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 import { createProgram, createProgramLogger, logFlags, runProgram } from './program.ts'
@@ -21,32 +24,99 @@ function createGethCommand(): Command {
       await runGeth(values, values, context)
     },
   })
-  return program.enablePositionalOptions().addCommand(createInitCommand(program)).addCommand(createExecuteCommand())
+  program.enablePositionalOptions().addCommand(createInitCommand(program)).addCommand(createExecuteCommand())
+  return program
+    .addCommand(createExportCommand(program))
+    .addCommand(createImportCommand(program))
+    .addCommand(createDumpGenesisCommand(program))
 }
 
-function createInitCommand(program: Command): Command {
-  const init = createProgram({
-    name: 'init',
-    description: 'Write the genesis block of a genesis.json into a data directory',
+interface DatadirCommand {
+  name: string
+  description: string
+  run(args: readonly string[], datadir: string, logger: RootLogger, signal: AbortSignal): Promise<void>
+}
+
+/** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
+function createDatadirCommand(program: Command, { name, description, run }: DatadirCommand): Command {
+  const command = createProgram({
+    name,
+    description,
     version: VERSION,
     envPrefixes: ENV_PREFIXES,
     flags: { ...gethFlags, ...gethCompatFlags },
-    run: async (values) => {
+    run: async (values, { signal }) => {
       // Flags before the sub-command are the program's.
       const before = optionsByName(program)
       const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
       if (refused !== undefined) throw new UsageError(refused)
-      const [path] = init.args
-      if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
       // The environment counts last.
-      const datadir = optionsByName(init).datadir ?? before.datadir ?? values.datadir
+      const datadir = optionsByName(command).datadir ?? before.datadir ?? values.datadir
+      await run(command.args, datadir, createProgramLogger(values), signal)
+    },
+  })
+  return command
+}
+
+function createInitCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'init',
+    description: 'Write the genesis block of a genesis.json into a data directory',
+    run: async ([path], datadir, logger) => {
+      if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
       const { initChain } = await import('../execution/index.ts')
-      const logger = createProgramLogger(values)
       const { hash, created } = await initChain(datadir, readGenesis(path))
       logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
     },
+  }).argument('<genesis.json>', 'Genesis file in op-geth format')
+}
+
+function createExportCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'export',
+    description:
+      'Write the blocks of the chain, or those from the first to the last number, to a file; .gz is compressed',
+    run: async ([path, ...range], datadir, logger, signal) => {
+      if (path === undefined) throw new UsageError('the path of a file is missing')
+      const { exportChain } = await import('./chainFiles.ts')
+      await withChain(datadir, logger, (chain) => exportChain({ chain, logger, signal }, path, range))
+    },
   })
-  return init.argument('<genesis.json>', 'Genesis file in op-geth format')
+    .argument('<filename>', 'File of RLP blocks')
+    .argument('[blockNumFirst]', 'First block; with numbers, the file is appended to')
+    .argument('[blockNumLast]', 'Last block')
+}
+
+function createImportCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'import',
+    description: 'Execute and store the blocks of files that export has written; .gz is unpacked',
+    run: async (paths, datadir, logger, signal) => {
+      const { importChain } = await import('./chainFiles.ts')
+      await withChain(datadir, logger, (chain) => importChain({ chain, logger, signal }, paths))
+    },
+  }).argument('<filename...>', 'Files of RLP blocks')
+}
+
+function createDumpGenesisCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'dumpgenesis',
+    description: 'Print the genesis file of the data directory',
+    run: async (_, datadir) => {
+      const { readGenesisFile } = await import('../execution/index.ts')
+      process.stdout.write(`${await readGenesisFile(datadir)}\n`)
+    },
+  }).alias('dump-genesis')
+}
+
+async function withChain(datadir: string, logger: RootLogger, use: (chain: Chain) => Promise<void>): Promise<void> {
+  const { openChain } = await import('../execution/index.ts')
+  const chain = await openChain(datadir, { logger, clock: systemClock })
+  try {
+    await use(chain)
+  } finally {
+    await chain.close()
+  }
 }
 
 function createExecuteCommand(): Command {

@@ -9,7 +9,7 @@ it('no flag is both meaningful and ignored', () => {
 
 describe('checkCompatFlags', () => {
   it.each([
-    [{ nodiscover: 'true', maxpeers: '0', syncmode: 'full', gcmode: 'archive' }, [], []],
+    [{ nodiscover: 'true', maxpeers: '0', syncmode: 'full' }, [], []],
     [{ nodiscover: 'false', maxpeers: '50' }, ['--maxpeers', '--nodiscover'], []],
     [{ 'rollup.disabletxpoolgossip': 'true', ipcdisable: 'true' }, [], []],
     [{ cache: '4096', http: 'true' }, ['--cache'], []],

@@ -4,8 +4,7 @@ import type { FlagSpec } from './flags.ts'
 const GROUP = 'Compatibility'
 
 /**
- * op-geth's flags that mean nothing to this client: it has no peer-to-peer network of its own, keeps all state, and has
- * no key store. They are taken so that a command line written for op-geth works. A value that asks for what happens
+ * op-geth's flags that mean nothing to this client: it has no peer-to-peer network of its own and no key store. They are taken so that a command line written for op-geth works. A value that asks for what happens
  * anyway is listed and needs no warning.
  */
 const VALUE_FLAGS: Record<string, readonly string[]> = {
@@ -33,7 +32,6 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   'eth.requiredblocks': [''],
   ethstats: [],
   fdlimit: [],
-  gcmode: ['archive'],
   'gpo.blocks': [],
   'gpo.ignoreprice': [],
   'gpo.percentile': [],
@@ -91,7 +89,6 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   'rollup.halt': ['', 'none'],
   'rollup.historicalrpc': [],
   'rollup.historicalrpctimeout': [],
-  'rollup.sequencertxconditionalcostratelimit': [],
   'rpc.batch-response-max-size': [],
   signer: [],
   'state.scheme': ['hash'],
@@ -99,19 +96,13 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   synctarget: [],
   trace: [],
   'txpool.accountslots': [],
-  'txpool.journal': [],
   'txpool.locals': [''],
-  'txpool.rejournal': [],
   txlookuplimit: ['0'],
   unlock: [''],
   vmodule: [],
   vmtrace: [],
   'vmtrace.jsonconfig': [],
   whitelist: [''],
-  'ws.addr': [],
-  'ws.api': [],
-  'ws.origins': [],
-  'ws.port': [],
   'ws.rpcprefix': [],
 }
 
@@ -144,7 +135,6 @@ const SWITCHES: Record<string, readonly string[]> = {
   pprof: ['false'],
   'rollup.computependingblock': ['false'],
   'rollup.disabletxpoolgossip': ['true'],
-  'rollup.sequencertxconditionalenabled': ['false'],
   'rollup.superchain-upgrades': ['false'],
   'beta.rollup.superchain-upgrades': ['false'],
   'rpc.enabledeprecatedpersonal': ['false'],

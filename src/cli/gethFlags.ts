@@ -6,6 +6,7 @@ import { logFlags } from './program.ts'
 
 const CHAIN = 'Chain'
 const HTTP = 'HTTP RPC'
+const WS = 'WebSocket RPC'
 const ENGINE = 'Engine API'
 const ROLLUP = 'Rollup'
 const POOL = 'Transaction pool'
@@ -63,6 +64,13 @@ export const gethFlags = {
   datadir: flag.string(CHAIN, 'datadir', join(homedir(), '.devium-geth'), 'Directory of the databases', {
     placeholder: '<dir>',
   }),
+  gcMode: flag.choice(
+    CHAIN,
+    'gcmode',
+    ['full', 'archive'],
+    'full',
+    'States that are kept: those of the last 128 blocks and from the finalized one on, or all',
+  ),
   networkId: text(
     CHAIN,
     'networkid',
@@ -84,7 +92,14 @@ export const gethFlags = {
     ...flag.list(HTTP, 'http.vhosts', 'Host names that requests may be addressed to; * = any'),
     default: ['localhost'],
   },
-  ws: flag.boolean(HTTP, 'ws', 'WebSocket RPC: not offered', { hidden: true }),
+  ws: flag.boolean(WS, 'ws', 'Serve JSON-RPC and subscriptions over WebSockets'),
+  wsAddr: flag.string(WS, 'ws.addr', 'localhost', 'Address to listen on', { placeholder: '<host>' }),
+  wsPort: flag.port(WS, 'ws.port', 8546, 'Port to listen on; may be that of --http.port'),
+  wsApi: {
+    ...flag.list(WS, 'ws.api', 'Namespaces served: eth, net, web3, txpool, debug, miner, admin'),
+    default: ['eth', 'net', 'web3'],
+  },
+  wsOrigins: flag.list(WS, 'ws.origins', "Origins whose web pages may connect, beside this machine's; * = any"),
   rpcGasCap: wei(HTTP, 'rpc.gascap', 50_000_000n, 'Most gas that eth_call and eth_estimateGas may use; 0 = no limit'),
   rpcEvmTimeout: flag.durationMs(
     HTTP,
@@ -123,6 +138,18 @@ export const gethFlags = {
     placeholder: '<url>',
   }),
   enableTxPoolAdmission: admission,
+  conditionalEnabled: flag.boolean(
+    ROLLUP,
+    'rollup.sequencertxconditionalenabled',
+    'Serve eth_sendRawTransactionConditional: transactions that go into a block only where what they name holds',
+  ),
+  conditionalRate: flag.integer(
+    ROLLUP,
+    'rollup.sequencertxconditionalcostratelimit',
+    5000,
+    'Storage look-ups that these may take a second',
+    { min: 1 },
+  ),
 
   poolNoLocals: flag.boolean(POOL, 'txpool.nolocals', 'Hold transactions sent by RPC to --miner.gasprice, too'),
   poolPriceLimit: wei(POOL, 'txpool.pricelimit', 1n, 'Least priority fee, in wei, of a transaction to be let in'),
@@ -136,6 +163,14 @@ export const gethFlags = {
   poolGlobalQueue: flag.integer(POOL, 'txpool.globalqueue', 1024, 'Transactions behind a nonce gap, in slots', {
     min: 1,
   }),
+  poolJournal: flag.string(
+    POOL,
+    'txpool.journal',
+    'transactions.rlp',
+    'File that keeps the pool through a restart, in <datadir>/geth unless it is a whole path; empty = none',
+    { placeholder: '<file>' },
+  ),
+  poolRejournal: flag.durationMs(POOL, 'txpool.rejournal', 3_600_000, 'Time from one writing of it to the next'),
   poolLifetime: flag.durationMs(POOL, 'txpool.lifetime', 3 * 3_600_000, 'Time that a transaction waits behind a gap'),
 
   minerGasPrice: wei(

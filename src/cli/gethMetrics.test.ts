@@ -1,14 +1,42 @@
 import { expect, it } from 'vitest'
+import type { HeadChange } from '../execution/chain/types.ts'
 import { loadRecordedRpc, recordedBlock } from '../execution/testUtils/recordedRpc.ts'
+import { ManualClock } from '../lib/clock.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createGethMetrics } from './gethMetrics.ts'
 
 const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
 
 it('reads the chain when asked, and never makes a label of a made-up method', async () => {
-  const chain = { head: () => head, safe: () => undefined, finalized: () => undefined }
+  let onHead: (change: HeadChange) => void = () => {}
+  const chain = {
+    head: () => head,
+    safe: () => undefined,
+    finalized: () => undefined,
+    onHead(listener: typeof onHead) {
+      onHead = listener
+      return () => {}
+    },
+  }
   const pool = { status: () => ({ pending: 3, queued: 1 }) }
-  const { registry, onCall } = createGethMetrics({ chain, pool }, { version: 'v1' })
+  const calls = { stats: () => ({ running: 2, waiting: 5, broken: 1 }) }
+  const clock = new ManualClock((head.timestamp + 4) * 1000)
+  const options = { version: 'v1', databasePath: import.meta.dirname }
+  const { registry, onCall } = createGethMetrics({ chain, pool, calls, clock }, options)
+  onHead({
+    head,
+    removed: [head],
+    added: [
+      { ...head, gasUsed: 30_000n },
+      { ...head, gasUsed: 12_000n },
+    ],
+  })
+  const params = [{ gasUsed: '0x2dc6c0' }]
+  onCall('engine_newPayloadV4', 150, undefined, { params })
+  onCall('eth_sendRawTransaction', 1, undefined)
+  for (const text of ['already known', 'txpool is full', 'nonce too low: address 0x12']) {
+    onCall('eth_sendRawTransaction', 1, new JsonRpcError(-32000, text))
+  }
   onCall('eth_call', 12, undefined)
   onCall('eth_call', 12, new JsonRpcError(3, 'execution reverted'))
   onCall('eth_madeUp', 1, new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no'))
@@ -22,8 +50,26 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     'rpc_failure_total{method="eth_call"} 1',
     'rpc_failure_total{method="unknown"} 1',
     'devium_geth_info{version="v1"} 1',
+    'chain_head_age_seconds 4',
+    'chain_blocks_total 2',
+    'chain_gas_used_total 42000',
+    'chain_reorg_executes 1',
+    'chain_reorg_drop 1',
+    'chain_reorg_add 2',
+    'chain_inserts_count 1',
+    'chain_mgasps 20',
+    'txpool_valid 1',
+    'txpool_known 1',
+    'txpool_overflowed 1',
+    'txpool_invalid 1',
+    'rpc_calls_waiting 5',
+    'rpc_calls_broken 1',
+    'rpc_requests 8',
+    'rpc_success 3',
+    'rpc_failure 5',
   ]) {
     expect(text).toContain(line)
   }
+  expect(text).toMatch(/^eth_db_chaindata_disk_size [1-9]\d{4,}$/m)
   expect(text).not.toContain('eth_madeUp')
 })

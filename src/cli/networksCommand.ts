@@ -12,7 +12,7 @@ interface AddOptions {
   replace?: true
 }
 
-/** `devium--batcher networks`: the built-in registry, and what the operator adds to it. */
+/** `networks` of `devium--batcher`, as op-node has it, and of `devium`: the built-in registry, and what the operator adds to it. */
 export function addNetworksCommands(program: Command): void {
   const networks = program
     .command('networks')

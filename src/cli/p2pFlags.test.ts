@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../p2p/options.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../p2p/base/options.ts'
 import type { FlagValues } from './flags.ts'
 import { p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 import { createProgram, type RunContext } from './program.ts'

@@ -159,11 +159,7 @@ export const p2pFlags = {
   p2pPeersLo: flag.integer(GROUP, 'p2p.peers.lo', 20, 'Number of peers to look for'),
   p2pPeersHi: flag.integer(GROUP, 'p2p.peers.hi', 30, 'Number of peers above which some are closed'),
   p2pPeersGrace: flag.durationMs(GROUP, 'p2p.peers.grace', 30_000, 'How long a new peer is kept in any case'),
-  p2pNat: flag.boolean(
-    GROUP,
-    'p2p.nat',
-    'Have the router map our ports (UPnP, NAT-PMP), and tell peers that ask whether they can be reached (AutoNAT)',
-  ),
+  p2pNat: flag.boolean(GROUP, 'p2p.nat', 'Have the router map our ports (UPnP, NAT-PMP)'),
   p2pUserAgent: flag.string(GROUP, 'p2p.useragent', 'optimism', 'Name that peers see', {
     env: 'P2P_AGENT',
     hidden: true,

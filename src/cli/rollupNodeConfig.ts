@@ -51,6 +51,7 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   ] as const) {
     if (intervalMs < MIN_POLL_MS) throw new UsageError(`--${name} must be at least ${MIN_POLL_MS}ms`)
   }
+  if (values.l2FollowSource !== undefined) checkUrl('--l2.follow.source', values.l2FollowSource, HTTP_PROTOCOLS)
   if (values.conductorEnabled) checkConductorFlags(values)
   if (values.sequencerStopped && !values.sequencerEnabled) {
     throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')

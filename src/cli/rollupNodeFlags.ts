@@ -3,7 +3,7 @@ import { UsageError } from '../lib/errors.ts'
 import { SYNC_MODES } from '../rollup/engine/elSync.ts'
 import { DEFAULT_MAX_REORG_WINDOWS } from '../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../rollup/protocol/index.ts'
-import { type FlagSpec, flag } from './flags.ts'
+import { type FlagSpec, flag, ignoredFlag } from './flags.ts'
 import { logFlags } from './program.ts'
 
 const L1 = 'L1'
@@ -94,6 +94,18 @@ export const rollupNodeFlags = {
     L2,
     'l2.skip-sync-start-check',
     'At the start, believe the blocks between the safe head and the first one whose L1 origin is canonical',
+  ),
+  l2FollowSource: flag.optional(
+    ROLLUP,
+    'l2.follow.source',
+    'Derive nothing, and take safe and finalized head over from the rollup node with this RPC address',
+    { placeholder: '<url>' },
+  ),
+  l2FollowSourceRpcTimeout: flag.durationMs(
+    ROLLUP,
+    'l2.follow.source.rpc-timeout',
+    10_000,
+    'Time that the followed node may take to answer',
   ),
   syncMode: flag.choice(
     ROLLUP,
@@ -275,10 +287,4 @@ function timeFlag(name: string, description: string): FlagSpec<number | undefine
       return value
     },
   }
-}
-
-/** With or without a value, as some of these are switches. */
-function ignoredFlag(name: string): FlagSpec<string> {
-  const { placeholder: _, ...spec } = flag.string('Ignored', name, '', 'Accepted from op-node and ignored')
-  return { ...spec, ignored: true }
 }

@@ -1,20 +1,22 @@
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { createCallService } from '../execution/callProcess/callProcesses.ts'
 import type { Chain } from '../execution/chain/types.ts'
 import { createEngineMethods } from '../execution/engineApi/index.ts'
 import { openChain } from '../execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../execution/rpc/index.ts'
-import { TxPool } from '../execution/txPool/index.ts'
+import { PoolJournal, TxPool } from '../execution/txPool/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
-import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcApp, createUpgradeApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
 import type { Logger, LogLevel } from '../lib/logger.ts'
 import type { FlagValues } from './flags.ts'
 import { checkCompatFlags } from './gethCompatFlags.ts'
 import type { gethFlags } from './gethFlags.ts'
+import type { GethMetricsModules } from './gethMetrics.ts'
 import { createProgramLogger, type RunContext } from './program.ts'
 import { VERSION } from './version.ts'
 
@@ -23,6 +25,8 @@ export type GethValues = FlagValues<typeof gethFlags>
 /** go-ethereum's limit for bodies on the Engine API port: payloads are large. */
 const ENGINE_BODY_BYTES = 128 * 1024 * 1024
 const ENGINE_NAMESPACES = ['engine', 'eth', 'net', 'web3', 'debug', 'txpool', 'miner', 'admin']
+/** As geth has it. */
+const MIN_REJOURNAL_MS = 1_000
 /** geth's `--verbosity`. */
 const LEVELS: readonly LogLevel[] = ['crit', 'error', 'warn', 'info', 'debug', 'trace']
 
@@ -40,12 +44,25 @@ export async function runGeth(
 
   const opened = new AsyncDisposableStack()
   try {
-    const chain = await openChain(values.datadir, { logger: logger.child({ module: 'chain' }), clock })
+    const chain = await openChain(
+      values.datadir,
+      { logger: logger.child({ module: 'chain' }), clock },
+      { gcMode: values.gcMode },
+    )
     opened.defer(() => chain.close())
     const jwtSecret = loadJwtSecret(values.jwtSecret ?? join(values.datadir, 'geth', 'jwtsecret'), { create: true })
     const pool = new TxPool({ chain, logger: logger.child({ module: 'txpool' }), clock }, poolOptions(values))
     pool.start()
     opened.defer(() => pool.stop())
+    if (values.poolJournal !== '') {
+      const options = {
+        path: resolve(values.datadir, 'geth', values.poolJournal),
+        rejournalMs: Math.max(values.poolRejournal, MIN_REJOURNAL_MS),
+      }
+      const journal = new PoolJournal({ pool, logger: logger.child({ module: 'txpool' }), clock }, options)
+      await journal.start()
+      opened.defer(() => journal.stop())
+    }
     const engine = createEngineMethods(
       { chain, pool, logger: logger.child({ module: 'engine' }), clock },
       { version: VERSION },
@@ -53,24 +70,26 @@ export async function runGeth(
     opened.defer(() => engine.close())
     const sequencer = values.sequencerHttp === undefined ? undefined : createRpcClient({ url: values.sequencerHttp })
     if (sequencer !== undefined) opened.defer(() => sequencer.close())
-    const methods = createEthMethods(
-      { chain, pool, logger: logger.child({ module: 'rpc' }), clock, sequencer },
-      {
-        ...DEFAULT_RPC_OPTIONS,
-        clientVersion: `devium-geth/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`,
-        networkId: values.networkId === undefined ? chain.config.chainId : BigInt(values.networkId),
-        datadir: values.datadir,
-        admitToPool: values.enableTxPoolAdmission ?? sequencer === undefined,
-        callGasCap: values.rpcGasCap,
-        evmTimeoutMs: values.rpcEvmTimeout,
-        txFeeCapWei: BigInt(Math.round(values.rpcTxFeeCap * 1e9)) * 10n ** 9n,
-        allowUnprotected: values.rpcAllowUnprotected,
-        minSuggestedTipWei: values.gpoMinSuggested,
-        maxSuggestedTipWei: values.gpoMaxPrice,
-        maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
-      },
-    )
-    const metrics = values.metrics ? await createMetrics(chain, pool) : undefined
+    const rpcOptions = {
+      ...DEFAULT_RPC_OPTIONS,
+      clientVersion: `devium-geth/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`,
+      networkId: values.networkId === undefined ? chain.config.chainId : BigInt(values.networkId),
+      datadir: values.datadir,
+      admitToPool: values.enableTxPoolAdmission ?? sequencer === undefined,
+      callGasCap: values.rpcGasCap,
+      evmTimeoutMs: values.rpcEvmTimeout,
+      txFeeCapWei: BigInt(Math.round(values.rpcTxFeeCap * 1e9)) * 10n ** 9n,
+      allowUnprotected: values.rpcAllowUnprotected,
+      conditionalLookupsPerSecond: values.conditionalEnabled ? values.conditionalRate : undefined,
+      minSuggestedTipWei: values.gpoMinSuggested,
+      maxSuggestedTipWei: values.gpoMaxPrice,
+      maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
+    }
+    const rpcLogger = logger.child({ module: 'rpc' })
+    const calls = createCallService({ chain, clock, logger: rpcLogger }, rpcOptions)
+    opened.defer(() => calls.close())
+    const methods = createEthMethods({ chain, pool, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
+    const metrics = values.metrics ? await createMetrics({ chain, pool, calls, clock }, values.datadir) : undefined
     const dispatch = (table: Map<string, RpcHandler>) =>
       createRpcDispatcher({
         methods: table,
@@ -81,19 +100,31 @@ export async function runGeth(
         },
       })
 
+    const dispatchApi = (flag: string, api: string[]) =>
+      dispatch(selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)))
+    const webSockets = values.ws
+      ? { dispatcher: dispatchApi('--ws.api', values.wsApi), allowedOrigins: values.wsOrigins }
+      : undefined
+    const isOnePort = values.http && values.httpPort === values.wsPort && values.httpAddr === values.wsAddr
     const http = values.http
       ? await serveApp(
           createRpcApp({
-            dispatcher: dispatch(selectNamespaces(methods, httpNamespaces(values, namespacesOf(methods), logger))),
+            dispatcher: dispatchApi('--http.api', values.httpApi),
             allowedHosts: values.httpVhosts,
             ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
           }),
           hostOf(values.httpAddr),
           values.httpPort,
           '--http.port',
+          { webSockets: isOnePort ? webSockets : undefined },
         )
       : undefined
     if (http !== undefined) opened.defer(() => http.close())
+    const ws =
+      isOnePort || webSockets === undefined
+        ? undefined
+        : await serveApp(createUpgradeApp(), hostOf(values.wsAddr), values.wsPort, '--ws.port', { webSockets })
+    if (ws !== undefined) opened.defer(() => ws.close())
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
     const auth = await serveApp(
       createRpcApp({
@@ -116,6 +147,7 @@ export async function runGeth(
       version: VERSION,
       chain: chain.config.chainId,
       http: http?.url ?? 'off',
+      ws: values.ws ? (ws ?? http)?.url.replace('http:', 'ws:') : undefined,
       engine: auth.url,
       metrics: metricsServer?.url,
       head: head.number,
@@ -140,10 +172,13 @@ function logHeads(chain: Chain, logger: Logger): () => void {
 }
 
 /** Loaded only when asked for: the metrics library measures the event loop from its first moment on. */
-async function createMetrics(chain: Chain, pool: TxPool) {
+async function createMetrics(modules: GethMetricsModules, datadir: string) {
   const { createGethMetrics } = await import('./gethMetrics.ts')
   const { serveMetrics } = await import('./metricsServer.ts')
-  const { registry, onCall } = createGethMetrics({ chain, pool }, { version: VERSION })
+  const { registry, onCall } = createGethMetrics(modules, {
+    version: VERSION,
+    databasePath: join(datadir, 'geth', 'chaindata'),
+  })
   return { onCall, serve: (host: string, port: number) => serveMetrics(registry, host, port) }
 }
 
@@ -156,7 +191,6 @@ function checkFlags(
   const { ignored, refused } = checkCompatFlags(compatValues)
   const [first] = refused
   if (first !== undefined) throw new UsageError(first)
-  if (values.ws) logger.warn('WebSocket RPC is not offered: --ws changes nothing, HTTP answers (--http)')
   if (values.sequencerHttp !== undefined && !/^https?:\/\//.test(values.sequencerHttp)) {
     throw new UsageError('--rollup.sequencerhttp must be an http or https URL')
   }
@@ -166,10 +200,15 @@ function checkFlags(
   }
 }
 
-function httpNamespaces({ httpApi }: GethValues, known: ReadonlySet<string>, logger: Logger): readonly string[] {
+function servedNamespaces(
+  flag: string,
+  api: readonly string[],
+  known: ReadonlySet<string>,
+  logger: Logger,
+): readonly string[] {
   // op-geth's usual command lines name it, and geth answers engine_ only with authentication too.
-  if (httpApi.includes('engine')) logger.warn('--http.api: engine is served on --authrpc.port only')
-  return httpApi.filter((namespace) => namespace !== 'engine' && known.has(namespace))
+  if (api.includes('engine')) logger.warn(`${flag}: engine is served on --authrpc.port only`)
+  return api.filter((namespace) => namespace !== 'engine' && known.has(namespace))
 }
 
 function poolOptions(values: GethValues) {

@@ -10,7 +10,7 @@ import {
 } from '../l1/index.ts'
 import { createCacheMetrics } from '../lib/cacheMetrics.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
-import { createRpcClient } from '../lib/jsonRpc/client.ts'
+import { createRpcClient, type RpcClientObserver } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
 import { createEndpointWatch } from '../lib/jsonRpc/endpointWatch.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
@@ -28,6 +28,7 @@ import {
   createRollupNode,
   createSequencerState,
   DerivationRecorder,
+  FollowSource,
   type P2pPort,
   RuntimeConfig,
   type SafeHeadDb,
@@ -49,6 +50,9 @@ import { VERSION } from './version.ts'
 
 /** L1 headers kept by default, at most: some 20 MB. */
 const MAX_L1_HEADERS = 20_000
+
+/** Far above any sync status. */
+const MAX_STATUS_BYTES = 1024 * 1024
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
 
@@ -160,6 +164,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     if (values.conductorEnabled && !values.rpcEnableAdmin) {
       logger.warn('The conductor cannot start the sequencer: admin methods are off', { flag: 'rpc.enable-admin' })
     }
+    const follow = createFollowSource(values, observe('follow-source-api'), opened)
     const sync = syncOptionsFromFlags(values, config, logger)
     const node = createRollupNode(
       {
@@ -167,6 +172,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         l1Heads,
         engine,
         pipeline,
+        follow,
         ...(sequencing === undefined ? {} : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(conductorRpc === undefined
           ? {}
@@ -257,6 +263,18 @@ async function openSafeHeads(path: string | undefined, opened: AsyncDisposableSt
   return safeHeads
 }
 
+function createFollowSource(
+  values: RollupNodeValues,
+  observer: RpcClientObserver,
+  opened: AsyncDisposableStack,
+): FollowSource | undefined {
+  const { l2FollowSource: url, l2FollowSourceRpcTimeout: timeoutMs } = values
+  if (url === undefined) return undefined
+  const rpc = createRpcClient({ url, maxResponseBytes: MAX_STATUS_BYTES, observer })
+  opened.defer(() => rpc.close())
+  return new FollowSource({ rpc }, { url, timeoutMs })
+}
+
 /** All endpoints are asked at once: each may still be starting. */
 async function checkEndpoints(
   { l1, engine, runtimeConfig }: { l1: L1; engine: EngineClient; runtimeConfig: RuntimeConfig },
@@ -316,7 +334,7 @@ async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Prom
     signerAddress: () => runtimeConfig.unsafeBlockSigner(),
     payloadByNumber: (number: number) => engine.payloadByNumber(number),
   }
-  return createP2pNode({ logger, clock, registry, chain }, { ...options, inspectionAtStart: true })
+  return createP2pNode({ logger, clock, registry, chain }, options)
 }
 
 function canSign(options: P2pOptions | undefined): boolean {

@@ -1,6 +1,6 @@
 import { UsageError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
-import type { RemoteSignerOptions } from '../p2p/index.ts'
+import type { RemoteSignerOptions } from '../lib/remoteSigner.ts'
 import { type FlagTable, type FlagValues, flag, parseList } from './flags.ts'
 
 const GROUP = 'Remote signer'

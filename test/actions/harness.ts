@@ -16,6 +16,7 @@ import {
   DerivationRecorder,
   type P2pPort,
   type RollupNode,
+  type RollupNodeModules,
   type SafeHeadDb,
   type SequencingOptions,
 } from '../../src/rollup/node/index.ts'
@@ -57,6 +58,7 @@ export interface NodeOptions {
   logger?: RootLogger
   safeHeads?: SafeHeadDb
   blobs?: BlobSource
+  follow?: RollupNodeModules['follow']
 }
 
 /** One L1 and the rollup on it; nodes are added to it. Time stands still unless the test moves it. */
@@ -141,6 +143,7 @@ export class TestChain {
           ? {}
           : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
         ...(options.conductor === undefined ? {} : { conductor: options.conductor }),
+        follow: options.follow,
         p2p,
         insight: { recorder },
         safeHeads: options.safeHeads,

@@ -11,6 +11,7 @@ import { BlockDriver } from '../../src/execution/testUtils/blockDriver.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createWebSocketRpcClient } from '../../src/lib/jsonRpc/webSocketClient.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
 
@@ -219,11 +220,14 @@ describe('running', () => {
     const quiet = await start(datadir, ...usual, ...more, ...rest, '--metrics', '--metrics.port=0')
     expect(quiet.output()).not.toMatch(/warn/i)
     await stop(quiet)
-    const socket = ['--ws', '--ws.addr=0.0.0.0', '--ws.port=8546', '--ws.api=eth,engine', '--ws.origins=*']
+    const socket = ['--ws', '--ws.addr=127.0.0.1', '--ws.port=0', '--ws.api=eth,engine', '--ws.origins=*']
     const ignored = ['--cache=1024', '--syncmode=snap', '--bootnodes', 'enode://x', '--http.api=eth,engine']
-    const noisy = await start(datadir, ...socket, ...ignored)
-    expect(noisy.output()).toMatch(/ignored.*--bootnodes.*--cache.*--syncmode.*--ws\.addr/)
-    expect(noisy.output()).toContain('WebSocket RPC is not offered')
+    const noisy = await start(datadir, '--gcmode=archive', ...socket, ...ignored)
+    expect(noisy.output()).toMatch(/ignored.*--bootnodes.*--cache.*--syncmode/)
+    const url = /ws: ?"?(ws:\/\/127\.0\.0\.1:\d+)/.exec(noisy.output().replaceAll('=', ': '))?.[1] ?? ''
+    const client = createWebSocketRpcClient({ url })
+    expect(await client.request('rpc_modules', [])).toEqual({ eth: '1.0', rpc: '1.0' })
+    await client.close()
     expect(noisy.output()).toContain('engine is served on --authrpc.port only')
     await stop(noisy)
   })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
-import { startOpGeth } from '../support/opGeth.ts'
+import { type OpGeth, startOpGeth } from '../support/opGeth.ts'
 import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
@@ -21,7 +21,9 @@ const ACTIVATION_AFTER_S = 12
 const ROLLUP_NODE = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-'))
 let testnet: RunningTestnet
+let geth: OpGeth
 let node: RpcClient
+let syncing: RpcClient | undefined
 let sequencer: RpcClient
 
 interface Head {
@@ -33,11 +35,10 @@ async function heads(rpc: RpcClient): Promise<{ unsafe_l2: Head; safe_l2: Head; 
   return (await rpc.request('optimism_syncStatus', [])) as Awaited<ReturnType<typeof heads>>
 }
 
-/** Op-geth with the testnet's genesis, and a rollup node above it that knows the sequencer. */
-async function joinWith(binary: string): Promise<RpcClient> {
+/** A rollup node above this execution client, which knows the sequencer. */
+async function joinWith(engine: OpGeth, flags: string[] = []): Promise<RpcClient> {
   const [first] = testnet.nodes
   if (first === undefined) throw new Error('the testnet has no node')
-  const geth = await startOpGeth(binary, testnet.joinDir, directory)
   const rpc = await freePort()
   startProgram(process.execPath, [
     ROLLUP_NODE,
@@ -45,17 +46,18 @@ async function joinWith(binary: string): Promise<RpcClient> {
     '--l1.beacon.ignore',
     '--l1.http-poll-interval=300ms',
     '--l1.epoch-poll-interval=1s',
-    `--l2=${geth.engineUrl}`,
-    `--l2.jwt-secret=${geth.jwtPath}`,
+    `--l2=${engine.engineUrl}`,
+    `--l2.jwt-secret=${engine.jwtPath}`,
     `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
     `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
     `--rpc.port=${rpc}`,
-    `--p2p.priv.path=${join(directory, 'p2p-key.txt')}`,
+    `--p2p.priv.path=${join(directory, `p2p-key-${rpc}.txt`)}`,
     '--p2p.peerstore.path=memory',
     '--p2p.listen.ip=127.0.0.1',
     '--p2p.listen.tcp=0',
     '--p2p.no-discovery',
     `--p2p.static=${first.p2p}`,
+    ...flags,
   ])
   return createRpcClient({ url: `http://127.0.0.1:${rpc}` })
 }
@@ -64,12 +66,14 @@ describe.skipIf(opGeth === undefined)(title, () => {
   beforeAll(async () => {
     testnet = await startTestnet({ nodes: 1, args: ['--fork-at', `${fork}:${ACTIVATION_AFTER_S}`] })
     sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
-    node = await joinWith(opGeth ?? '')
+    geth = await startOpGeth(opGeth ?? '', testnet.joinDir, join(directory, 'deriving'))
+    node = await joinWith(geth)
   })
 
   afterAll(async () => {
     await stopPrograms()
     await node?.close()
+    await syncing?.close()
     await sequencer?.close()
     await testnet?.stop()
     rmSync(directory, { recursive: true, force: true })
@@ -90,5 +94,36 @@ describe.skipIf(opGeth === undefined)(title, () => {
       })
       .toBeLessThanOrEqual(1)
     await expect.poll(async () => (await heads(node)).finalized_l2.number, { timeout: 60_000 }).toBeGreaterThan(0)
+  })
+  it('has an op-geth sync by its own network first, and derives from there', async () => {
+    const from = (await heads(sequencer)).unsafe_l2.number
+    const other = await startOpGeth(opGeth ?? '', testnet.joinDir, join(directory, 'syncing'), geth)
+    const safeHeads = join(directory, 'safe-heads')
+    syncing = await joinWith(other, [
+      '--syncmode=execution-layer',
+      '--syncmode.req-resp=false',
+      '--syncmode.offset-el-safe=0s',
+      `--safedb.path=${safeHeads}`,
+    ])
+    const behind = syncing
+    await expect.poll(async () => (await heads(behind)).safe_l2.number, { timeout: 90_000 }).toBeGreaterThan(from)
+    await expect.poll(async () => (await heads(behind)).finalized_l2.number, { timeout: 60_000 }).toBeGreaterThan(0)
+    const { safe_l2: safe } = await heads(behind)
+    expect(await behind.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`])).toEqual(
+      await node.request('devium_outputAtBlock', [`0x${safe.number.toString(16)}`]),
+    )
+    // What was synced was not derived: safe heads are known from there on only.
+    await expect(behind.request('optimism_safeHeadAtL1Block', ['0x5'])).rejects.toThrow()
+    await expect
+      .poll(
+        async () => {
+          const { current_l1: current } = (await behind.request('optimism_syncStatus', [])) as { current_l1: Head }
+          return behind
+            .request('optimism_safeHeadAtL1Block', [`0x${current.number.toString(16)}`])
+            .then((known) => (known as { safeHead: Head }).safeHead.number)
+        },
+        { timeout: 60_000 },
+      )
+      .toBeGreaterThan(safe.number)
   })
 })

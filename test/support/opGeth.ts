@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
@@ -18,6 +18,7 @@ export interface OpGeth {
  * answers. It syncs from `peer` over devp2p where there is one.
  */
 export async function startOpGeth(binary: string, joinDir: string, directory: string, peer?: OpGeth): Promise<OpGeth> {
+  mkdirSync(directory, { recursive: true })
   const datadir = join(directory, 'geth')
   const jwtPath = join(directory, 'jwt.txt')
   const [engine, http] = [await freePort(), await freePort()]

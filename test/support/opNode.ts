@@ -15,6 +15,8 @@ export async function startOpNode(
   geth: OpGeth,
   testnet: RunningTestnet,
   directory: string,
+  /** Where it reads blobs. */
+  beacon?: string,
 ): Promise<string> {
   const [rpc, p2p] = [await freePort(), await freePort()]
   const rollupPath = join(directory, 'rollup.json')
@@ -26,7 +28,7 @@ export async function startOpNode(
   writeFileSync(rollupPath, JSON.stringify(isOf2026 ? { ...rollup, chain_op_config: chainOpConfig } : rollup))
   startProgram(binary, [
     `--l1=${testnet.l1.rpc}`,
-    '--l1.beacon.ignore',
+    beacon === undefined ? '--l1.beacon.ignore' : `--l1.beacon=${beacon}`,
     '--l1.trustrpc',
     '--l1.http-poll-interval=300ms',
     '--l1.epoch-poll-interval=1s',

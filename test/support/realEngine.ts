@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createCallService } from '../../src/execution/callProcess/callProcesses.ts'
 import { createEngineMethods } from '../../src/execution/engineApi/index.ts'
 import { initChain, openChain } from '../../src/execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS } from '../../src/execution/rpc/index.ts'
@@ -10,6 +11,7 @@ import { toHex } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../src/lib/jsonRpc/server.ts'
+import { JsonRpcError, type JsonValue } from '../../src/lib/jsonRpc/types.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { createEngineClient, type EngineClient } from '../../src/rollup/engine/index.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
@@ -71,8 +73,10 @@ export class RealEngine {
     opened.defer(() => pool.stop())
     const engine = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
     opened.defer(() => engine.close())
+    const calls = createCallService({ chain, ...modules }, DEFAULT_RPC_OPTIONS)
+    opened.defer(() => calls.close())
     const eth = createEthMethods(
-      { chain, pool, ...modules, sequencer: undefined },
+      { chain, pool, ...modules, calls, sequencer: undefined },
       {
         ...DEFAULT_RPC_OPTIONS,
         clientVersion: 'devium-geth/test',
@@ -121,7 +125,17 @@ export class RealEngine {
     return {
       url: 'http://engine',
       request,
-      batch: () => Promise.reject(new Error('the rollup node asks its engine one thing at a time')),
+      async batch(calls) {
+        const answers: (JsonValue | JsonRpcError)[] = []
+        for (const { method, params } of calls) {
+          const answer = await request(method, params).catch((error: unknown) => {
+            if (error instanceof JsonRpcError) return error
+            throw error
+          })
+          answers.push(answer as JsonValue | JsonRpcError)
+        }
+        return answers
+      },
       close: async () => undefined,
     }
   }

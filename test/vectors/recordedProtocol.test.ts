@@ -32,6 +32,7 @@ import {
   l1InfoDepositTx,
   l1InfoOfTransactions,
   nextBaseFee,
+  openChannelBatches,
   orderedTrieRoot,
   parseRollupConfig,
   payloadBlockHash,
@@ -40,7 +41,6 @@ import {
   payloadToJson,
   payloadToL2BlockRef,
   payloadVersionAt,
-  readChannelBatches,
   systemConfigFromPayload,
 } from '../../src/rollup/protocol/index.ts'
 import type { L1BlockInfo, L1Receipt } from '../../src/rollup/protocol/types.ts'
@@ -174,7 +174,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
     }
   })
 
-  it('batches decode to the transactions of the blocks, and encode to the same bytes', () => {
+  it('batches decode to the transactions of the blocks, and encode to the same bytes', async () => {
     const blocks = new Map(l2.map(({ payload }) => [payload.timestamp, payload]))
     const transactionsAt = (timestamp: number) =>
       blocks
@@ -183,7 +183,7 @@ describe.each(RECORDINGS)('recorded chain %s', (name) => {
         .map(toHex)
     let seen = 0
     for (const data of batcherData()) {
-      for (const bytes of readChannelBatches(data, { fjord: true, maxRlpBytes: 100_000_000 })) {
+      for (const bytes of await openChannelBatches(data, { fjord: true, maxRlpBytes: 100_000_000 })) {
         const batch = decodeBatch(bytes, config)
         const encoded = batch.type === 'span' ? encodeDecodedSpanBatch(batch, config) : encodeSingularBatch(batch)
         expect(toHex(encoded)).toBe(toHex(bytes))

@@ -4,15 +4,49 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { initChain } from '../../src/execution/chain/genesis.ts'
 import { openChain } from '../../src/execution/chain/opChain.ts'
-import type { Chain, TraceStep } from '../../src/execution/chain/types.ts'
+import type { Chain, TracedResult, TransactionTracer } from '../../src/execution/chain/types.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { StepReporter, type TraceStep } from '../../src/execution/tracing/steps.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import type { Hex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { loadRecording } from '../support/recording.ts'
 
 const NAME = 'holocene-span-brotli-calldata'
 
-describe('traceTransaction', () => {
+/** All steps of one transaction, and how it ended. */
+async function trace(
+  chain: Chain,
+  hash: Hex,
+): Promise<{ steps: TraceStep[]; result: TracedResult & { logs: number } }> {
+  const located = await chain.transactionByHash(hash)
+  const steps: TraceStep[] = []
+  let reporter: StepReporter | undefined
+  let logs = 0
+  const tracer: TransactionTracer = {
+    begin({ evm }) {
+      const options = { maxSteps: Number.POSITIVE_INFINITY, withMemory: true }
+      reporter = new StepReporter(
+        (step) => steps.push(step),
+        () => evm.substate.refund,
+        options,
+      )
+    },
+    onStep: (frame) => reporter?.begin(frame),
+    onLog() {
+      logs += 1
+    },
+    end(result) {
+      reporter?.finish()
+      return { ...result, logs }
+    },
+  }
+  const index = located?.index ?? 0
+  const [result] = await chain.traceBlock(located?.block.hash ?? '0x', { from: index, to: index + 1 }, () => tracer)
+  return { steps, result: result as TracedResult & { logs: number } }
+}
+
+describe('traceBlock', () => {
   let datadir: string
   let chain: Chain
 
@@ -39,11 +73,11 @@ describe('traceTransaction', () => {
       const block = await chain.blockByNumber(number)
       const receipts = await chain.receipts(block?.header.hash ?? '0x')
       for (const [index, tx] of (block?.transactions ?? []).entries()) {
-        const steps: TraceStep[] = []
-        const result = await chain.traceTransaction(tx.hash, (step) => steps.push(step))
-        expect(result?.gasUsed).toBe(receipts?.[index]?.gasUsed)
-        expect(result?.failure === undefined).toBe(receipts?.[index]?.status === 1)
-        expect(result?.logs.length).toBe(receipts?.[index]?.logs.length)
+        const { steps, result } = await trace(chain, tx.hash)
+        expect(result.gasUsed).toBe(receipts?.[index]?.gasUsed)
+        expect(result.failure === undefined).toBe(receipts?.[index]?.status === 1)
+        // Those of frames that failed are told of, too.
+        if (result.failure === undefined) expect(result.logs).toBe(receipts?.[index]?.logs.length)
         if (steps.length > 0) traced++
         for (const [position, step] of steps.entries()) {
           const next = steps[position + 1]
@@ -62,8 +96,7 @@ describe('traceTransaction', () => {
 
   it('shows the L1-info deposit call by call', async () => {
     const block = await chain.blockByNumber(3)
-    const steps: TraceStep[] = []
-    await chain.traceTransaction(block?.transactions[0]?.hash ?? '0x', (step) => steps.push(step))
+    const { steps } = await trace(chain, block?.transactions[0]?.hash ?? '0x')
     const begin = steps
       .slice(0, 3)
       .map(({ pc, opcode, gasCost, depth, stack }) => ({ pc, opcode, gasCost, depth, stack }))
@@ -78,9 +111,5 @@ describe('traceTransaction', () => {
     expect(new Set(steps.map(({ address }) => address))).toEqual(
       new Set(['0x4200000000000000000000000000000000000015']),
     )
-  })
-
-  it('knows nothing of transactions that are not in the chain', async () => {
-    expect(await chain.traceTransaction(`0x${'12'.repeat(32)}`, () => {})).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { executeDeposit } from '../../src/execution/block/executeTransaction.ts'
 import { parseChainConfig } from '../../src/execution/chain/chainConfig.ts'
 import { EvmPool } from '../../src/execution/evm/evmPool.ts'
-import { slotValue, storageWord } from '../../src/execution/evm/evmState.ts'
+import { slotValue, storageWord } from '../../src/execution/evm/storageWord.ts'
 import {
   type AccountRecord,
   EMPTY_CODE_HASH,
@@ -123,7 +123,7 @@ class AllocSource implements StateSource {
     }
   }
 
-  readSlot(storageRoot: Uint8Array, slot: Hex): Uint8Array {
+  readSlot(_: Hex, storageRoot: Uint8Array, slot: Hex): Uint8Array {
     const word = this.alloc[toHex(storageRoot.subarray(12))]?.storage?.[slot]
     return word === undefined ? EMPTY_BYTES : slotValue(word)
   }

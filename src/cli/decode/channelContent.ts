@@ -1,6 +1,5 @@
-import { createBrotliDecompress } from 'node:zlib'
+import { BROTLI_VERSION, decompress } from '../../rollup/protocol/decompress.ts'
 import { maxRlpBytesPerChannel } from '../../rollup/protocol/index.ts'
-import { inflatePrefix } from '../../rollup/protocol/inflate.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { type Fault, faultOf, MalformedError } from './fault.ts'
 import { readString } from './rlpItem.ts'
@@ -13,10 +12,6 @@ export interface ChannelContent {
   batches: { byte: number; bytes: Uint8Array }[]
   fault: Fault | null
 }
-
-/** Small pieces, so that what stands before a fault of a brotli stream comes out. */
-const BROTLI_STEP_BYTES = 512
-const BROTLI_VERSION = 1
 
 const LOST = 'derivation leaves the channel here: batches before it count, what follows is lost'
 
@@ -35,7 +30,7 @@ export async function readChannel(data: Uint8Array, config: RollupConfig | undef
     return { compression: null, decompressed: new Uint8Array(), batches: [], fault }
   }
   const isBrotli = first === BROTLI_VERSION
-  const { output, fault } = isBrotli ? await brotliPrefix(data.subarray(1), maxBytes) : inflatePrefix(data, maxBytes)
+  const { output, fault } = await decompress(data, { fjord: true, maxRlpBytes: maxBytes })
   const found = splitBatches(output, fault !== undefined)
   return {
     compression: isBrotli ? 'brotli' : 'zlib',
@@ -71,34 +66,4 @@ function splitBatches(output: Uint8Array, isCut: boolean) {
     const ending = isCut ? ('cut' as const) : ('fault' as const)
     return { batches, fault: faultOf(error, { in: 'decompressed channel', effect: LOST }), ending }
   }
-}
-
-/** All that comes out before the limit or a fault. */
-function brotliPrefix(data: Uint8Array, maxBytes: number): Promise<{ output: Uint8Array; fault?: string }> {
-  return new Promise((resolve) => {
-    const stream = createBrotliDecompress()
-    const parts: Buffer[] = []
-    let length = 0
-    const finish = (fault?: string) => {
-      stream.destroy()
-      const output = new Uint8Array(Buffer.concat(parts).subarray(0, maxBytes))
-      resolve(fault === undefined ? { output } : { output, fault })
-    }
-    stream.on('data', (part: Buffer) => {
-      parts.push(part)
-      length += part.length
-      if (length > maxBytes) finish(`more than ${maxBytes} bytes come out`)
-    })
-    stream.on('end', () => finish())
-    stream.on('error', (error: Error) => finish(`brotli: ${error.message}`))
-    let offset = 0
-    const feed = () => {
-      if (stream.destroyed) return
-      const piece = data.subarray(offset, offset + BROTLI_STEP_BYTES)
-      offset += BROTLI_STEP_BYTES
-      if (offset >= data.length) stream.end(piece)
-      else stream.write(piece, feed)
-    }
-    feed()
-  })
 }

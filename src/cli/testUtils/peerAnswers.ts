@@ -1,4 +1,4 @@
-import type { PeerScoreReport } from '../../p2p/api.ts'
+import type { PeerScoreReport } from '../../p2p/base/api.ts'
 
 export const PEER_A = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuHc7RqNtL9'
 export const PEER_B = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2rYUqNnZ7'

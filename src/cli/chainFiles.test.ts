@@ -1,0 +1,104 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadRecording } from '../../test/support/recording.ts'
+import { type Chain, initChain, openChain, readGenesisFile } from '../execution/index.ts'
+import { loadRecordedRpc } from '../execution/testUtils/recordedRpc.ts'
+import { systemClock } from '../lib/clock.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { ZERO_HASH } from '../rollup/protocol/types.ts'
+import { exportChain, importChain } from './chainFiles.ts'
+
+const NAME = 'holocene-span-brotli-calldata'
+const BLOCKS = loadRecording(NAME).l2.slice(1)
+const directory = mkdtempSync(join(tmpdir(), 'devium-files-'))
+const file = (name: string) => join(directory, name)
+const { signal } = new AbortController()
+const logger = silentLogger
+const { genesis } = loadRecordedRpc(NAME)
+
+const chains: Chain[] = []
+async function emptyChain(name: string): Promise<Chain> {
+  await initChain(file(name), genesis)
+  const chain = await openChain(file(name), { logger, clock: systemClock })
+  chains.push(chain)
+  return chain
+}
+
+let full: Chain
+beforeAll(async () => {
+  full = await emptyChain('full')
+  for (const envelope of BLOCKS) {
+    await full.importPayload(envelope)
+    const { blockHash } = envelope.payload
+    await full.setForkchoice({ headBlockHash: blockHash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
+  }
+})
+
+afterAll(async () => {
+  for (const chain of chains) await chain.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('a chain in files', () => {
+  it('comes back the same, compressed or not', async () => {
+    await exportChain({ chain: full, logger, signal }, file('all.rlp'), [])
+    await exportChain({ chain: full, logger, signal }, file('all.rlp.gz'), [])
+    expect(gunzipSync(readFileSync(file('all.rlp.gz'))).equals(readFileSync(file('all.rlp')))).toBe(true)
+    for (const name of ['all.rlp', 'all.rlp.gz']) {
+      const chain = await emptyChain(`from-${name}`)
+      await importChain({ chain, logger, signal }, [file(name)])
+      expect(chain.head().hash).toBe(full.head().hash)
+      // What is there already is passed over.
+      await importChain({ chain, logger, signal }, [file(name)])
+    }
+  })
+
+  it('may be cut: numbers choose, and add to the file', async () => {
+    await exportChain({ chain: full, logger, signal }, file('parts.rlp'), ['1', '7'])
+    await exportChain({ chain: full, logger, signal }, file('parts.rlp'), ['8', '20'])
+    const chain = await emptyChain('parts')
+    await importChain({ chain, logger, signal }, [file('parts.rlp')])
+    expect(chain.head().number).toBe(20)
+    for (const [range, problem] of [
+      [['5', '4'], /first block 5 is after last block 4/],
+      [['1', '999'], /last block 999 is after the head, block 32/],
+      [['1'], /expected a first and a last block number, got "1"/],
+      [['a', 'b'], /expected a first and a last block number/],
+    ] as const) {
+      await expect(exportChain({ chain: full, logger, signal }, file('no.rlp'), range)).rejects.toThrow(problem)
+    }
+  })
+
+  it('is refused by what is wrong with it; among several files the others are read', async () => {
+    const bytes = readFileSync(file('all.rlp'))
+    const chain = await emptyChain('faulty')
+    const importing = (...names: string[]) => importChain({ chain, logger, signal }, names.map(file))
+    writeFileSync(file('short.rlp'), bytes.subarray(0, bytes.length - 5))
+    await expect(importing('short.rlp')).rejects.toThrow(
+      /short\.rlp: .*the file ends within a block that begins at byte/,
+    )
+    // What stood before the fault is kept.
+    expect(chain.head().number).toBe(BLOCKS.length - 1)
+    writeFileSync(file('text.rlp'), 'no blocks at all')
+    await expect(importing('text.rlp')).rejects.toThrow(/byte 0 begins no RLP list/)
+    await expect(importing('nowhere.rlp')).rejects.toThrow(/nowhere\.rlp: .*ENOENT/)
+    await expect(importing()).rejects.toThrow('the path of a file is missing')
+    await importing('text.rlp', 'nowhere.rlp', 'all.rlp')
+    expect(chain.head().hash).toBe(full.head().hash)
+
+    await exportChain({ chain: full, logger, signal }, file('late.rlp'), ['5', '6'])
+    const other = await emptyChain('other')
+    await expect(importChain({ chain: other, logger, signal }, [file('late.rlp')])).rejects.toThrow(
+      /block 5 0x[0-9a-f]{64}: its parent is not known/,
+    )
+  })
+
+  it('can be begun again from its genesis file', async () => {
+    const made = file('genesis')
+    await initChain(made, genesis)
+    expect(JSON.parse(await readGenesisFile(made))).toEqual(genesis)
+  })
+})

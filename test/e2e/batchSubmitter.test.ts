@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { roles } from '../../testnet/accounts.ts'
+import { startAnvilBeacon } from '../support/anvilBeacon.ts'
+import { startDeviumGeth } from '../support/deviumGeth.ts'
+import { expectSameOutput, heads } from '../support/heads.ts'
+import { newestForkKnownTo } from '../support/knownForks.ts'
+import { startOpNode } from '../support/opNode.ts'
+import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
+import { createRpcClients } from '../support/rpcClients.ts'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+// The chain of a testnet is posted by one submitter after the other, each in another way, and derived by our nodes. A few ways
+// by default; all of them with an op-node that derives them too, of 2024 or of 2026: DEVIUM_OP_NODE=/path/to/op-node.
+const opNode = process.env.DEVIUM_OP_NODE
+
+const ALGORITHMS = ['zlib', 'brotli-9', 'brotli-10', 'brotli-11'] as const
+const ALL = (['calldata', 'blobs'] as const).flatMap((da) => [
+  { da, type: 'singular', compressor: 'none', algorithm: 'zlib' },
+  ...(['shadow', 'ratio'] as const).flatMap((compressor) =>
+    ALGORITHMS.map((algorithm) => ({ da, type: 'singular', compressor, algorithm })),
+  ),
+  ...ALGORITHMS.map((algorithm) => ({ da, type: 'span', compressor: 'shadow', algorithm })),
+])
+const SOME = [
+  { da: 'calldata', type: 'singular', compressor: 'none', algorithm: 'zlib' },
+  { da: 'blobs', type: 'singular', compressor: 'ratio', algorithm: 'brotli-9' },
+  { da: 'blobs', type: 'span', compressor: 'shadow', algorithm: 'zlib' },
+]
+const SUBMITTER = fileURLToPath(new URL('../../src/cli/batchSubmitter.ts', import.meta.url))
+const SOON = { timeout: 60_000, interval: 200 }
+/** Made and posted while each submitter runs, at least. */
+const BLOCKS = 3
+
+const directory = mkdtempSync(join(tmpdir(), 'devium-batch-submitter-'))
+const { connectTo, close } = createRpcClients()
+let testnet: RunningTestnet
+let l1: RpcClient
+let sequencer: RpcClient
+let followers: RpcClient[]
+let beacon: Awaited<ReturnType<typeof startAnvilBeacon>> | undefined
+
+beforeAll(async () => {
+  const fork = opNode === undefined ? [] : ['--fork', newestForkKnownTo({ opNode })]
+  testnet = await startTestnet({ nodes: 2, args: fork })
+  l1 = connectTo(testnet.l1.rpc)
+  sequencer = connectTo(testnet.nodes[0]?.rollupRpc)
+  followers = [connectTo(testnet.nodes[1]?.rollupRpc)]
+  if (opNode !== undefined) {
+    beacon = await startAnvilBeacon(testnet.l1.rpc)
+    const geth = await startDeviumGeth(testnet.joinDir, directory)
+    followers.push(connectTo(await startOpNode(opNode, geth, testnet, directory, beacon.url)))
+  }
+  // The testnet's own.
+  await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [], { timeoutMs: 60_000 })
+})
+
+afterAll(async () => {
+  await stopPrograms()
+  await close()
+  await testnet?.stop()
+  await beacon?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-node'}`, () => {
+  it.each(opNode === undefined ? SOME : ALL)(
+    'is derived again: $da, $type, $compressor, $algorithm',
+    async ({ da, type, compressor, algorithm }) => {
+      const { unsafe_l2: before } = await heads(sequencer)
+      const l1From = quantityToNumber(await l1.request('eth_blockNumber', [])) + 1
+      const program = startProgram(process.execPath, [
+        SUBMITTER,
+        `--l1-eth-rpc=${testnet.l1.rpc}`,
+        `--l2-eth-rpc=${testnet.nodes[0]?.ethRpc}`,
+        `--rollup-rpc=${testnet.nodes[0]?.rollupRpc}`,
+        `--private-key=${roles.batcher.privateKey}`,
+        `--data-availability-type=${da}`,
+        `--batch-type=${type === 'span' ? 1 : 0}`,
+        `--compressor=${compressor}`,
+        `--compression-algo=${algorithm}`,
+        '--max-channel-duration=1',
+        '--sub-safety-margin=4',
+        '--poll-interval=500ms',
+        '--num-confirmations=1',
+        '--txmgr.receipt-query-interval=200ms',
+        `--rpc.port=${await freePort()}`,
+      ])
+      const exited = new Promise((resolve) => program.once('exit', resolve))
+      for (const node of [sequencer, ...followers]) {
+        await expect
+          .poll(async () => (await heads(node)).safe_l2.number, SOON)
+          .toBeGreaterThanOrEqual(before.number + BLOCKS)
+      }
+      for (const follower of followers) await expectSameOutput(sequencer, follower)
+      program.kill('SIGINT')
+      await exited
+      expect(await typesOfBatches(l1From)).toEqual([da === 'blobs' ? '0x3' : '0x2'])
+    },
+    90_000,
+  )
+})
+
+/** Types of the batcher's transactions from an L1 block on. */
+async function typesOfBatches(from: number): Promise<string[]> {
+  const head = quantityToNumber(await l1.request('eth_blockNumber', []))
+  const types = new Set<string>()
+  for (let number = from; number <= head; number++) {
+    const block = (await l1.request('eth_getBlockByNumber', [toQuantity(number), true])) as {
+      transactions: { from: string; type: string }[]
+    }
+    for (const { from: sender, type } of block.transactions)
+      if (sender.toLowerCase() === roles.batcher.address) types.add(type)
+  }
+  return [...types]
+}

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { roles } from '../../testnet/accounts.ts'
+import { judgeOrder, SubmitterChain, type SubmitterProcess } from '../support/submitterChain.ts'
+
+const FLAGS = [
+  '--poll-interval=200ms',
+  '--max-channel-duration=1',
+  '--batch-type=1',
+  '--num-confirmations=1',
+  '--sub-safety-margin=4',
+  '--resubmission-timeout=2s',
+  '--txmgr.rebroadcast-interval=1s',
+  '--txmgr.receipt-query-interval=200ms',
+]
+
+describe('a second submitter with the same key', () => {
+  let chain: SubmitterChain
+  beforeAll(async () => {
+    chain = await SubmitterChain.start({ l1BlockTime: 1 })
+    chain.startLoad({ bytesPerSecond: 1_000 })
+  })
+  afterAll(() => chain.stop())
+
+  /** The one that ends, with its last line. */
+  async function loserOf(submitters: readonly SubmitterProcess[]): Promise<SubmitterProcess> {
+    const loser = await Promise.race(submitters.map((submitter) => submitter.exited.then(() => submitter)))
+    expect(await loser.exited).toBe(1)
+    return loser
+  }
+
+  /** Of a batch that the other one posted. */
+  async function expectNamesTransaction(loser: SubmitterProcess): Promise<void> {
+    const hash = /second batch submitter uses this account: transaction (0x[0-9a-f]{64}) /.exec(loser.lines.join('\n'))
+    const tx = await chain.l1.request('eth_getTransactionByHash', [hash?.[1]])
+    expect(tx).toMatchObject({ from: roles.batcher.address, to: chain.config.batchInboxAddress })
+  }
+
+  async function expectGoesOn(submitter: SubmitterProcess): Promise<void> {
+    const { unsafe } = await chain.heads()
+    while ((await chain.heads()).safe.number <= unsafe.number) await delay(200)
+    expect(submitter.isRunning).toBe(true)
+    expect(judgeOrder(await chain.postedChannels()).gaps).toEqual([])
+  }
+
+  it('started beside one that posts: one ends, one goes on', async () => {
+    const first = chain.startSubmitter(FLAGS)
+    await expectGoesOn(first)
+    const second = chain.startSubmitter(FLAGS)
+    const loser = await loserOf([first, second])
+    await expectNamesTransaction(loser)
+    await expectGoesOn(loser === first ? second : first)
+    for (const submitter of [first, second]) await submitter.end('SIGKILL')
+  }, 180_000)
+
+  it('started in the same moment: one ends, one goes on', async () => {
+    const both = [chain.startSubmitter(FLAGS), chain.startSubmitter(FLAGS)]
+    const loser = await loserOf(both)
+    await expectNamesTransaction(loser)
+    const [winner] = both.filter((submitter) => submitter !== loser)
+    if (winner !== undefined) await expectGoesOn(winner)
+    // Longer than a first watch: it does not follow the other one.
+    await delay(5_000)
+    expect(winner?.isRunning).toBe(true)
+  }, 180_000)
+})

@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Chain, initChain, openChain } from '../../src/execution/index.ts'
+import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { readWholeState } from '../../src/execution/testUtils/statesOnDisk.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { describeError } from '../../src/lib/errors.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+
+export interface ExecutionKillReport {
+  kills: number
+  /** Of the chain in the end. */
+  height: number
+  /** Blocks by which it had grown, by kill: 0 where it was killed before its first block. */
+  grown: number[]
+  /** States that were read whole. */
+  states: number
+  problems: string[]
+  seconds: number
+}
+
+const RECORDING = 'holocene-span-brotli-calldata'
+const script = fileURLToPath(new URL('../../src/execution/testUtils/crashChild.ts', import.meta.url))
+const { genesis } = loadRecordedRpc(RECORDING)
+const TOTAL = Object.values(genesis.alloc as Record<string, { balance?: string }>).reduce(
+  (sum, { balance }) => sum + BigInt(balance ?? 0),
+  0n,
+)
+const FINALIZED_BELOW = 12
+const RECENT_STATES = 8
+/** So little that states are written, and old ones deleted, all the time: in turn all that is kept, or the oldest one. */
+const LIMITS = [
+  { recentStates: RECENT_STATES, unwrittenBytes: 300_000 },
+  { recentStates: RECENT_STATES, unwrittenGas: 3_000_000 },
+]
+
+/**
+ * Kills an execution client that builds and imports blocks of transfers, with branches, at random moments; the next one
+ * goes on from what the last one left. After each kill a copy of the data must open with a whole chain.
+ */
+export async function executeUnderKills(
+  kills: number,
+  onKill: (number: number) => void = () => {},
+): Promise<ExecutionKillReport> {
+  const startedAt = performance.now()
+  const root = mkdtempSync(join(tmpdir(), 'devium-killed-'))
+  const datadir = join(root, 'data')
+  const report: ExecutionKillReport = { kills: 0, height: 0, grown: [], states: 0, problems: [], seconds: 0 }
+  try {
+    await initChain(datadir, genesis)
+    for (let kill = 1; kill <= kills; kill++) {
+      const limits = LIMITS[kill % LIMITS.length]
+      // Every fifth one is killed while it starts.
+      const told = await runAndKill(datadir, { limits, isStarting: kill % 5 === 0 })
+      const copy = join(root, `copy-${kill}`)
+      cpSync(datadir, copy, { recursive: true })
+      const before = report.height
+      try {
+        const chain = await openChain(copy, { logger: silentLogger, clock: systemClock }, { limits: limits ?? {} })
+        try {
+          await check(chain, told, report)
+        } finally {
+          await chain.close()
+        }
+      } catch (error) {
+        report.problems.push(`kill ${kill}: ${describeError(error)}`)
+      }
+      report.kills = kill
+      report.grown.push(report.height - before)
+      rmSync(copy, { recursive: true })
+      onKill(kill)
+    }
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+  report.seconds = Math.round((performance.now() - startedAt) / 1000)
+  return report
+}
+
+interface Told {
+  number: number
+  hash: string
+}
+
+/** Returns the last head that the client told of. */
+async function runAndKill(
+  datadir: string,
+  { limits, isStarting }: { limits: object | undefined; isStarting: boolean },
+): Promise<Told | undefined> {
+  const options = JSON.stringify({ limits, finalizedBelow: FINALIZED_BELOW, branchEvery: 17 })
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, datadir, RECORDING, options],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  let output = ''
+  const { promise: began, resolve } = Promise.withResolvers<void>()
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    resolve()
+  })
+  const ended = new Promise<void>((done) => child.on('close', () => done()))
+  if (isStarting) await Promise.race([sleep(300 + Math.random() * 700), began, ended])
+  else await Promise.race([began, ended])
+  if (!isStarting) await Promise.race([sleep(Math.random() * 1500), ended])
+  if (child.exitCode !== null) throw new Error(`the client ended by itself with exit code ${child.exitCode}`)
+  child.kill('SIGKILL')
+  await ended
+  const last = output.split('\n').slice(0, -1).at(-1)?.split(' ')
+  return last === undefined ? undefined : { number: Number(last[0]), hash: last[1] ?? '' }
+}
+
+async function check(chain: Chain, told: Told | undefined, report: ExecutionKillReport): Promise<void> {
+  const head = chain.head()
+  const problem = (text: string) => report.problems.push(`head ${head.number} ${head.hash}: ${text}`)
+  // A head that was being set when it was killed may be a block on, or begin a branch three below.
+  if (
+    told !== undefined &&
+    head.hash !== told.hash &&
+    head.number !== told.number + 1 &&
+    head.number !== told.number - 2
+  ) {
+    problem(`the client had told of ${told.number} ${told.hash}`)
+  }
+  const oldest = Math.max(Math.min(chain.finalized()?.number ?? 0, head.number - RECENT_STATES + 1), 0)
+  let header = head
+  while (header.number > oldest) {
+    if ((await chain.headerByNumber(header.number))?.hash !== header.hash) problem(`${header.number} is not canonical`)
+    if ((await chain.receipts(header.hash)) === undefined) problem(`no receipts of ${header.number}`)
+    if (header === head || header.number === oldest + 1) {
+      const { balances } = readWholeState(chain.chainReads(), header.stateRoot)
+      report.states++
+      if (balances !== TOTAL) problem(`balances of ${header.number} come to ${balances}, not to ${TOTAL}`)
+    } else if ((await chain.stateAt(header.hash)) === undefined) problem(`no state of ${header.number}`)
+    const parent = await chain.headerByHash(header.parentHash)
+    if (parent === undefined) return void problem(`no parent of ${header.number}`)
+    header = parent
+  }
+  report.height = head.number
+}
