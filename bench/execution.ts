@@ -6,9 +6,11 @@ import { initChain, openChain } from '../src/execution/index.ts'
 import { madeUpL1Block } from '../src/execution/testUtils/l1Block.ts'
 import { createMemoryBlock, deposit } from '../src/execution/testUtils/memoryBlock.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
-import { DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
+import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
+import { createAddress } from '../src/execution/tx/decodeTransaction.ts'
+import { bigIntToBytes, concatBytes } from '../src/lib/bytes.ts'
 import { systemClock } from '../src/lib/clock.ts'
-import type { Hex } from '../src/lib/hex.ts'
+import { fromHex, type Hex } from '../src/lib/hex.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import {
   encodeDepositTx,
@@ -17,17 +19,21 @@ import {
   SEQUENCER_FEE_VAULT_ADDRESS,
 } from '../src/rollup/protocol/index.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
+import { startReference } from './opGethEngine.ts'
+import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
 
 // What devium-geth does in a second of processor time: whole blocks, built and imported on a real database (what a
 // sequencer and a verifier do), single EVM programs, beside EthereumJS's own opcode loop, and blocks of nothing but calls
-// of one precompile. Run: node bench/execution.ts [--worst-blocks]; exit code 1 when such a block takes longer than 2 s.
+// of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks]; exit code 1 when such a block takes longer than
+// 2 s. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads them by the Engine API's HTTP, ours are
+// handed over in the process, which the row of empty blocks shows.
+// With --blocks 50000: the memory that so many blocks take, and nothing else.
 
 const EMPTY_BLOCKS = 300
-const TRANSFER_BLOCKS = 8
-const TRANSFERS_PER_BLOCK = 500
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 const rollup = parseRollupConfig(recording.rollup)
+const [DEV_ADDRESS] = DEV_ADDRESSES
 
 /** Processor seconds, which other programs on the machine disturb less than the time on the wall. */
 async function processorSeconds(work: () => Promise<void>): Promise<number> {
@@ -79,55 +85,120 @@ async function adopt(chain: Chain, { envelope }: BuiltBlock): Promise<void> {
   await chain.setForkchoice({ headBlockHash: blockHash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
 }
 
-function transfers(): Uint8Array[][] {
-  return Array.from({ length: TRANSFER_BLOCKS }, (_, block) =>
-    Array.from({ length: TRANSFERS_PER_BLOCK }, (_, index) => {
-      const nonce = block * TRANSFERS_PER_BLOCK + index
-      const to: Hex = `0x${(nonce + 4096).toString(16).padStart(40, '0')}`
-      return signTransaction(DEV_KEYS[0], { nonce, to, value: 1n, maxFeePerGas: 10_000_000_000n }).raw
-    }),
-  )
+/** What fills blocks: its transactions, and how it is counted. */
+interface Work {
+  name: string
+  blocks: Uint8Array[][]
+  unit: 'transfers' | 'Mgas'
+}
+
+/** Signs with nonces that go on from work to work. */
+function signed(): Work[] {
+  let nonce = 0
+  const sign = (fields: { to: Hex | null; gasLimit: bigint; value?: bigint; data?: Uint8Array }) =>
+    signTransaction(DEV_KEYS[0], { ...fields, nonce: nonce++, maxFeePerGas: 10_000_000_000n }).raw
+  const blocks = (count: number, perBlock: number, make: (index: number) => Uint8Array) =>
+    Array.from({ length: count }, (_, block) =>
+      Array.from({ length: perBlock }, (_, at) => make(block * perBlock + at)),
+    )
+  const deploy = (code: string): { to: Hex; raw: Uint8Array } => {
+    const bytes = fromHex(`0x${code.replaceAll(' ', '')}`)
+    // PUSH2 length, DUP1, PUSH1 12, PUSH1 0, CODECOPY, PUSH1 0, RETURN
+    const start = fromHex(`0x61${bytes.length.toString(16).padStart(4, '0')}80600c6000396000f3`)
+    const to = createAddress(fromHex(DEV_ADDRESS), BigInt(nonce))
+    return { to, raw: sign({ to: null, gasLimit: 3_000_000n, data: concatBytes(start, bytes) }) }
+  }
+  const [token, store, compute, callee] = [TOKEN, STORE, COMPUTE, '5b00'].map(deploy)
+  if (token === undefined || store === undefined || compute === undefined || callee === undefined)
+    throw new Error('no code')
+  const calls = deploy(`6103e8 5b 6000600060006000 73${callee.to.slice(2)} 5afa 50 6001 90 03 80 6003 57 00`)
+  const transfer = (index: number) =>
+    sign({ to: `0x${(index + 4096).toString(16).padStart(40, '0')}`, gasLimit: 21_000n, value: 1n })
+  const tokenTransfer = (index: number) =>
+    sign({ to: token.to, gasLimit: 100_000n, data: concatBytes(wordOf(index + 4096), wordOf(1)) })
+  const storing = (index: number) => sign({ to: store.to, gasLimit: 600_000n, data: wordOf(index * 20) })
+  const computing = () => sign({ to: compute.to, gasLimit: 1_000_000n })
+  const calling = () => sign({ to: calls.to, gasLimit: 1_000_000n })
+  const mixed = (index: number) => {
+    const kind = index % 20
+    if (kind < 10) return tokenTransfer(index + 100_000)
+    if (kind < 14) return transfer(index + 100_000)
+    if (kind < 18) return storing(index + 100_000)
+    return kind === 18 ? computing() : calling()
+  }
+  return [
+    { name: 'contracts', blocks: [[token, store, compute, callee, calls].map(({ raw }) => raw)], unit: 'Mgas' },
+    { name: 'transfers', blocks: blocks(8, 500, transfer), unit: 'transfers' },
+    { name: 'ERC-20', blocks: blocks(8, 400, tokenTransfer), unit: 'Mgas' },
+    { name: '20 fresh slots', blocks: blocks(8, 50, storing), unit: 'Mgas' },
+    { name: 'compute', blocks: blocks(8, 50, computing), unit: 'Mgas' },
+    { name: 'calls', blocks: blocks(8, 100, calling), unit: 'Mgas' },
+    { name: 'mix', blocks: blocks(8, 200, mixed), unit: 'Mgas' },
+  ]
+}
+
+const wordOf = (value: number) => bigIntToBytes(BigInt(value), 32)
+/** Moves an amount from the caller's balance, which may go below zero, by mappings as Solidity has them, and logs it. */
+const TOKEN =
+  '33600052 6000602052 60406000 20 80 54 602035 90 03 90 55' +
+  '600035600052 60406000 20 80 54 602035 01 90 55' +
+  '602035600052 600035 33 7fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef 60206000 a3 00'
+/** Writes twenty slots from the one that is named on. */
+const STORE = `6000 35 ${'80 80 55 6001 01'.repeat(20)} 00`
+/** 256-bit arithmetic and hashing, 2,000 times. */
+const COMPUTE = `6107d0 5b 80 7f${'fe'.repeat(32)} 02 7f${'fd'.repeat(32)} 01 600052 60206000 20 50 6001 90 03 80 6003 57 00`
+
+function row(what: string, seconds: number, work: { count: number; unit: string }, beside = ''): void {
+  const rate = work.count / seconds
+  const shown = rate < 1_000 ? rate.toFixed(1) : Math.round(rate).toString()
+  console.log(`${what.padEnd(40)}${shown.padStart(10)} ${`${work.unit}/s`.padEnd(14)}${beside}`)
+}
+
+function amountOf({ unit, blocks }: Work, built: readonly BuiltBlock[]): { count: number; unit: string } {
+  if (unit === 'transfers') return { count: blocks.flat().length, unit }
+  return { count: built.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0) / 1e6, unit }
 }
 
 async function benchBlocks(): Promise<void> {
-  const lists = transfers()
-  const built: BuiltBlock[] = []
-  const row = (what: string, seconds: number, count: number, unit: string) =>
-    console.log(
-      `${what.padEnd(44)}${Math.round(count / seconds)
-        .toString()
-        .padStart(8)} ${unit}`,
-    )
-  const run = async (chain: Chain, work: readonly (readonly Uint8Array[])[]) => {
-    for (const list of work) {
-      const block = await build(chain, list)
-      built.push(block)
-      await adopt(chain, block)
-    }
-  }
-  const head = await withChain(async (chain) => {
-    await run(
-      chain,
-      Array.from({ length: 20 }, () => []),
-    )
-    const empty = Array.from({ length: EMPTY_BLOCKS }, () => [])
-    row('empty blocks, built and made head', await processorSeconds(() => run(chain, empty)), EMPTY_BLOCKS, 'blocks/s')
-    const count = TRANSFER_BLOCKS * TRANSFERS_PER_BLOCK
-    row('transfers, built and made head', await processorSeconds(() => run(chain, lists)), count, 'transfers/s')
-    return chain.head().hash
-  })
+  const works = signed()
+  const built = new Map<Work, BuiltBlock[]>()
+  const idle: Work = { name: 'empty', blocks: Array.from({ length: EMPTY_BLOCKS }, () => []), unit: 'transfers' }
+  const all = [...works, idle]
   await withChain(async (chain) => {
-    const importAll = async (blocks: readonly BuiltBlock[]) => {
-      for (const block of blocks) await adopt(chain, block)
+    for (const work of all) {
+      const list: BuiltBlock[] = []
+      const seconds = await processorSeconds(async () => {
+        for (const transactions of work.blocks) {
+          const block = await build(chain, transactions)
+          if (block.receipts.some(({ status }) => status !== 1)) throw new Error(`${work.name}: a transaction failed`)
+          list.push(block)
+          await adopt(chain, block)
+        }
+      })
+      built.set(work, list)
+      if (work === idle) row('empty, built and made head', seconds, { count: EMPTY_BLOCKS, unit: 'blocks' })
+      else if (work.name !== 'contracts') row(`${work.name}, built and made head`, seconds, amountOf(work, list))
     }
-    await importAll(built.slice(0, 20))
-    const empty = built.slice(20, 20 + EMPTY_BLOCKS)
-    row('empty blocks, imported', await processorSeconds(() => importAll(empty)), EMPTY_BLOCKS, 'blocks/s')
-    const full = built.slice(20 + EMPTY_BLOCKS)
-    const count = TRANSFER_BLOCKS * TRANSFERS_PER_BLOCK
-    row('transfers, imported', await processorSeconds(() => importAll(full)), count, 'transfers/s')
-    if (chain.head().hash !== head) throw new Error('importing gave another head than building')
   })
+  const reference = await startReference(recording.genesis, rollup)
+  try {
+    await withChain(async (chain) => {
+      for (const work of all) {
+        const list = built.get(work) ?? []
+        const seconds = await processorSeconds(async () => {
+          for (const block of list) await adopt(chain, block)
+        })
+        const theirs = await reference?.secondsFor(list)
+        if (work.name === 'contracts') continue
+        const beside = theirs === undefined ? '' : `${(theirs / seconds).toFixed(2)}x of op-geth`
+        const amount = work === idle ? { count: EMPTY_BLOCKS, unit: 'blocks' } : amountOf(work, list)
+        row(`${work.name}, imported`, seconds, amount, beside)
+      }
+    })
+    console.log(`peak memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`)
+  } finally {
+    await reference?.stop()
+  }
 }
 
 const MAIN: Hex = `0x${'aa'.repeat(20)}`
@@ -143,11 +214,10 @@ const PROGRAMS: Record<string, string> = {
   calls: `5b 6000600060006000 73${OTHER.slice(2)} 5afa 50 600056`,
 }
 
-async function millionGasPerSecond(program: string, gasLimit: bigint, usesReferenceLoop: boolean): Promise<number> {
+async function millionGasPerSecond(program: string, gasLimit: bigint, isReference: boolean): Promise<number> {
   const accounts = { [MAIN]: { code: `0x${program.replaceAll(' ', '')}` as Hex }, [OTHER]: { code: '0x5b00' as Hex } }
   const run = async (gas: bigint) => {
-    const { execution } = createMemoryBlock({ accounts, block: { gasLimit: 2n * gasLimit } })
-    execution.env.evm.evm.usesReferenceLoop = usesReferenceLoop
+    const { execution } = createMemoryBlock({ accounts, block: { gasLimit: 2n * gasLimit }, isReference })
     const { gasUsed } = await execution.add(deposit({ to: MAIN, gasLimit: gas }))
     if (gasUsed !== gas) throw new Error(`program ended early, after ${gasUsed} gas`)
   }
@@ -164,8 +234,32 @@ async function benchPrograms(): Promise<void> {
   }
 }
 
+/** Empty blocks as a verifier imports them, and what the process takes at most. */
+async function benchMemory(count: number): Promise<void> {
+  await withChain(async (chain) => {
+    for (let done = 0; done < count; done++) {
+      await adopt(chain, await build(chain, []))
+      if ((done + 1) % 10_000 === 0) {
+        const [now, peak] = [process.memoryUsage.rss() / 1e6, process.resourceUsage().maxRSS / 1e3]
+        console.log(`after ${done + 1} blocks: ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} MB`)
+      }
+    }
+  })
+}
+
+async function benchStateRoot(): Promise<void> {
+  const { median, most } = await stateRootMs()
+  console.log(`state root, 1,000 of 100,000 accounts changed: ${median.toFixed(1)} ms, at most ${most.toFixed(1)} ms`)
+}
+
+const blocks = process.argv.indexOf('--blocks')
+if (blocks > 0) {
+  await benchMemory(Number(process.argv[blocks + 1] ?? 50_000))
+  process.exit()
+}
 console.log('per second of processor time, one process')
 if (!process.argv.includes('--worst-blocks')) {
+  await benchStateRoot()
   await benchBlocks()
   await benchPrograms()
 }

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+
+// A client that costs little: requests over plain sockets, of whose answers only the length is read.
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
+/**
+ * Calls that the server answered, and how many a second once a quarter of the time had passed; each connection asks again
+ * as soon as it has its answer.
+ */
+export async function measureRate(
+  url: string,
+  call: { method: string; params: readonly unknown[] },
+  { connections, seconds }: { connections: number; seconds: number },
+): Promise<{ calls: number; perSecond: number }> {
+  const { hostname, port, host } = new URL(url)
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })
+  const request = Buffer.from(
+    `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  let answered = 0
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect(Number(port), hostname)
+      await once(socket, 'connect')
+      socket.setNoDelay(true)
+      onAnswers(socket, (head) => {
+        if (!head.startsWith('HTTP/1.1 200')) throw new Error(`${call.method}: ${head.split('\r\n')[0]}`)
+        answered += 1
+        socket.write(request)
+      })
+      return socket
+    }),
+  )
+  for (const socket of sockets) socket.write(request)
+  await passSeconds(seconds / 4)
+  const before = answered
+  const startMs = performance.now()
+  await passSeconds(seconds)
+  const perSecond = ((answered - before) * 1000) / (performance.now() - startMs)
+  for (const socket of sockets) socket.destroy()
+  return { calls: answered, perSecond }
+}
+
+/** Calls back with the head of each whole answer. */
+function onAnswers(socket: Socket, onAnswer: (head: string) => void): void {
+  let head: string | undefined
+  let start: Uint8Array[] = []
+  /** Bytes that are missing; undefined: the answer comes in chunks. */
+  let missing: number | undefined
+  socket.on('data', (data: Buffer) => {
+    if (head === undefined) {
+      start.push(data)
+      const begun = Buffer.concat(start)
+      const end = begun.indexOf(HEAD_END)
+      if (end < 0) return
+      head = begun.toString('latin1', 0, end)
+      const length = /^content-length: *(\d+)/im.exec(head)?.[1]
+      missing = length === undefined ? undefined : Number(length)
+      data = begun.subarray(end + HEAD_END.length)
+      start = []
+    }
+    if (missing !== undefined) missing -= data.length
+    const isWhole = missing === undefined ? data.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) : missing <= 0
+    if (!isWhole) return
+    const whole = head
+    head = undefined
+    onAnswer(whole)
+  })
+}
+
+const passSeconds = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000))

@@ -1,0 +1,195 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { startDeviumGeth } from '../../test/support/deviumGeth.ts'
+import { newestForkKnownTo } from '../../test/support/knownForks.ts'
+import { startOpNode } from '../../test/support/opNode.ts'
+import { descendantsOf } from '../../test/support/processes.ts'
+import { startProgram, stopPrograms } from '../../test/support/programs.ts'
+import { startTestnet } from '../../test/support/testnet.ts'
+import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { rollupNode } from '../../testnet/runner/programs.ts'
+import { startChild } from '../p2p/calls.ts'
+import { median } from '../p2p/figures.ts'
+import { measureRate } from './load.ts'
+import type { PeersCalls } from './peersProcess.ts'
+
+// How many calls a second the RPC of a rollup node answers, beside op-node's (DEVIUM_OP_NODE=/path/to/op-node), both on a
+// devium-geth in the same testnet and with the same peers; and what the load leaves behind in memory. On a busy machine
+// look at the processor time of a call: Go runs on all cores. Linux only.
+
+const USAGE = `node bench/rpc/main.ts [--peers 0,30,200] [--seconds 5] [--rounds 3] [--connections 16] [--load 300]
+  --seconds S   of each measurement; ours and op-node's take turns
+  --load S      of syncStatus, before and after which the memory is looked at; 0 leaves it out`
+
+const { values } = parseArgs({
+  options: {
+    peers: { type: 'string', default: '0,30,200' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '16' },
+    load: { type: 'string', default: '300' },
+  },
+})
+const [seconds, rounds, connections, loadSeconds] = [
+  Number(values.seconds),
+  Number(values.rounds),
+  Number(values.connections),
+  Number(values.load),
+]
+const peerCounts = values.peers.split(',').map(Number)
+if ([seconds, rounds, connections, loadSeconds, ...peerCounts].some(Number.isNaN)) throw new Error(USAGE)
+
+interface RpcServer {
+  url: string
+  pid: number
+}
+
+const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
+const HOST = '127.0.0.1'
+/** More than any bench has. */
+const PEERS_HIGH = '1000'
+process.env.DEVIUM_NODE_P2P_PEERS_HI = PEERS_HIGH
+process.env.OP_NODE_P2P_PEERS_HI = PEERS_HIGH
+
+const opNode = process.env.DEVIUM_OP_NODE
+const directory = mkdtempSync(join(tmpdir(), 'devium-rpc-bench-'))
+const folder = (name: string): string => {
+  mkdirSync(join(directory, name))
+  return join(directory, name)
+}
+const testnet = await startTestnet({
+  nodes: 1,
+  ...(opNode === undefined ? {} : { args: ['--fork', newestForkKnownTo({ opNode })] }),
+})
+const peers = startChild<PeersCalls>(new URL('./peersProcess.ts', import.meta.url))
+try {
+  const ours = await startOurs()
+  const theirs =
+    opNode === undefined
+      ? undefined
+      : await startOpNode(opNode, await startDeviumGeth(testnet.joinDir, folder('op-geth')), testnet, folder('op-node'))
+  const servers: RpcServer[] = [ours]
+  if (theirs !== undefined) servers.push({ url: theirs, pid: pidOf(opNode ?? '') })
+  await Promise.all(servers.map(({ url }) => untilItAnswers(url)))
+
+  console.log(`calls a second, ${connections} connections; median of ${rounds}`)
+  await compare(servers, 'optimism_syncStatus', [])
+  await compare(servers, 'optimism_rollupConfig', [])
+  for (const count of peerCounts) {
+    const addresses = await Promise.all(servers.map(({ url }) => p2pAddress(url)))
+    await peers.call('have', { peers: count, addresses })
+    await compare(servers, 'opp2p_peers', [true], ` (${count} peers more)`)
+  }
+  if (loadSeconds > 0) {
+    const before = residentMb(ours.pid)
+    await measureRate(ours.url, { method: 'optimism_syncStatus', params: [] }, { connections, seconds: loadSeconds })
+    const after = residentMb(ours.pid)
+    await delay(30_000)
+    console.log(
+      `memory: ${before.toFixed(0)} MB, after ${loadSeconds} s of syncStatus ${after.toFixed(0)}, 30 s later ${residentMb(ours.pid).toFixed(0)}`,
+    )
+  }
+} finally {
+  await peers.stop()
+  await stopPrograms()
+  await testnet.stop()
+  rmSync(directory, { recursive: true, force: true })
+}
+
+async function startOurs(): Promise<RpcServer> {
+  const ownFolder = folder('devium')
+  const geth = await startDeviumGeth(testnet.joinDir, ownFolder)
+  const [ports] = (await findFreePorts(1, HOST)).nodes
+  if (ports === undefined) throw new RangeError('no ports')
+  const file = (name: string): string => join(ownFolder, name)
+  const files = {
+    gethDataDir: file('geth'),
+    jwt: geth.jwtPath,
+    p2pKey: file('p2p-key.txt'),
+    peerstore: 'memory',
+    genesis: join(testnet.joinDir, 'genesis.json'),
+    rollupConfig: join(testnet.joinDir, 'rollup.json'),
+    l1Config: join(testnet.joinDir, 'l1.json'),
+  }
+  const call = rollupNode({
+    files,
+    ports: { ...ports, engineRpc: Number(new URL(geth.engineUrl).port) },
+    host: HOST,
+    l1Rpc: testnet.l1.rpc,
+    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
+  })
+  const { pid = 0 } = startProgram(process.execPath, [SCRIPT, ...call.args])
+  return { url: `http://${HOST}:${ports.rollupRpc}`, pid }
+}
+
+async function compare(servers: readonly RpcServer[], method: string, params: unknown[], what = ''): Promise<void> {
+  const measured = servers.map((server) => ({ server, rates: [] as number[], microseconds: [] as number[] }))
+  for (let round = 0; round < rounds; round++) {
+    for (const { server, rates, microseconds } of measured) {
+      const before = processorSeconds(server.pid)
+      const { perSecond, calls } = await measureRate(server.url, { method, params }, { connections, seconds })
+      rates.push(perSecond)
+      microseconds.push(((processorSeconds(server.pid) - before) * 1e6) / calls)
+    }
+  }
+  const [own, rival] = measured.map(({ rates, microseconds }) => ({
+    rate: median(rates),
+    cpu: median(microseconds),
+  }))
+  const show = ({ rate, cpu }: { rate: number; cpu: number }): string =>
+    `${rate.toFixed(0)}/s, ${cpu.toFixed(0)} µs of CPU`
+  if (own === undefined) return
+  const times = rival === undefined ? 1 : own.rate / rival.rate
+  const beside =
+    rival === undefined
+      ? ''
+      : `; op-node ${show(rival)}: ${times.toFixed(2)}x, by CPU ${(rival.cpu / own.cpu).toFixed(2)}x`
+  console.log(`${method}${what}: ${show(own)}${beside}`)
+}
+
+async function ask(url: string, method: string, params: unknown[] = []): Promise<unknown> {
+  const client = createRpcClient({ url })
+  try {
+    return await client.request(method, params)
+  } finally {
+    await client.close()
+  }
+}
+
+async function untilItAnswers(url: string): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const status = await ask(url, 'optimism_syncStatus').catch(() => undefined)
+    if (status !== undefined) return
+    await delay(200)
+  }
+  throw new Error(`${url} does not answer`)
+}
+
+async function p2pAddress(url: string): Promise<string> {
+  const { addresses } = (await ask(url, 'opp2p_self')) as { addresses: string[] }
+  const own = addresses.find((address) => address.startsWith(`/ip4/${HOST}/`))
+  if (own === undefined) throw new Error(`${url} has no address on loopback`)
+  return own
+}
+
+/** Of the one program of this path that was started here. */
+function pidOf(binary: string): number {
+  const isIt = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${binary}\0`)
+  return descendantsOf(process.pid).find(isIt) ?? Number.NaN
+}
+
+/** User's and system's, of all threads. */
+function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  // Fields 14 and 15, in hundredths of a second.
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+function residentMb(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
