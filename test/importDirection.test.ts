@@ -112,9 +112,9 @@ describe('import direction', () => {
     expect([...left].map((folder) => `${folder} → ${[...(imports.get(folder) ?? [])]}`)).toEqual([])
   })
 
-  it('keeps viem, a tool for tests and the testnet, out of the programs', () => {
+  it.each(['viem', '@ethereumjs/'])('keeps %s, for tests and the testnet, out of the programs', (library) => {
     const users = files.filter(
-      (file) => file.startsWith('src/') && /from ['"]viem/.test(readFileSync(join(ROOT, file), 'utf8')),
+      (file) => file.startsWith('src/') && readFileSync(join(ROOT, file), 'utf8').includes(`from '${library}`),
     )
     expect(users).toEqual([])
   })
