@@ -365,6 +365,19 @@ describe('holding blocks', () => {
     expect(manager.lastLoaded).toBeUndefined()
   })
 
+  it('tells what a channel cost that was derived before it had its confirmations', async () => {
+    const log = createLogRecorder()
+    const manager = createManager({}, log.logger)
+    addAll(manager, recorded.slice(0, 3))
+    const data = await takeTxData(manager, 0, { force: true })
+    manager.prune(3)
+    expect(manager.channels).toEqual([])
+    manager.txConfirmed(data?.id ?? '', 1, { feeWei: 7_000_000_000n, gasPriceWei: 1n })
+    expect(log.of('Channel is fully submitted')).toEqual([
+      expect.objectContaining({ latest_l2: 3, cost_gwei: 7, compr_ratio: expect.any(Number) }),
+    ])
+  })
+
   it('loses no block that joins an open channel while the blocks before it become safe', async () => {
     const manager = createManager()
     addAll(manager, recorded.slice(0, 3))

@@ -121,7 +121,7 @@ export class ChannelManager {
 
   /** Forgets everything. Durations of new channels count from `l1Origin`, that of the safe head. */
   clear(l1Origin: number): void {
-    this.drop(this.queue)
+    this.drop([...this.queue, ...this.txChannels.values()])
     this.held = []
     this.loaded = undefined
     this.heldBytes = 0
@@ -165,7 +165,8 @@ export class ChannelManager {
     }
     const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
     const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
-    this.drop(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
+    // Their transactions may still wait for confirmations: what they cost is told then.
+    this.leave(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
     this.recordPending()
   }
 
@@ -211,7 +212,7 @@ export class ChannelManager {
     // A channel that was dropped meanwhile: its data may be on L1, which does no harm.
     if (channel === undefined) return
     channel.txConfirmed(id, inclusionBlock, cost)
-    if (channel.isTimedOut) {
+    if (channel.isTimedOut && this.queue.includes(channel)) {
       this.modules.metrics.channel('timed_out')
       this.modules.logger.warn('Channel timed out', { id: channel.id, frames: channel.frameCount })
       this.invalidate(channel)
@@ -368,11 +369,17 @@ export class ChannelManager {
     this.recordPending()
   }
 
+  /** Nothing of them counts any more, whatever becomes of their transactions. */
   private drop(channels: readonly Channel[]): void {
     const dropped = new Set(channels)
-    this.queue = this.queue.filter((channel) => !dropped.has(channel))
     for (const [id, owner] of this.txChannels) if (dropped.has(owner)) this.txChannels.delete(id)
-    for (const channel of dropped) channel.destroy()
+    this.leave(channels)
+  }
+
+  private leave(channels: readonly Channel[]): void {
+    const leaving = new Set(channels)
+    this.queue = this.queue.filter((channel) => !leaving.has(channel))
+    for (const channel of leaving) channel.destroy()
   }
 
   private recordPending(): void {
