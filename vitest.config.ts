@@ -18,8 +18,9 @@ export default defineConfig({
             'test/*.test.ts',
             'test/{vectors,actions,interop}/**/*.test.ts',
           ],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          // For a machine that is busy with other things; most take milliseconds.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -4,8 +4,11 @@ import { batchTransactions } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { until } from './testUtils/until.ts'
 
-// Proofs of blobs take seconds of a busy processor.
-vi.setConfig({ testTimeout: 120_000 })
+// The proofs of blobs, and Anvil's first blob, take seconds of a free processor each.
+vi.setConfig({ testTimeout: 300_000 })
+
+/** The rollup node of the test asks Anvil, which answers nothing while it takes a blob. */
+const networkTimeoutMs = 120_000
 
 describe('posting in blobs', () => {
   it.each([
@@ -15,7 +18,7 @@ describe('posting in blobs', () => {
     const setup = await submitterInTest('holocene-span-brotli-calldata', { hardfork })
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 12
-    setup.create({ dataAvailability: 'blobs', batchType: 'span' }, { cellProofTime }).start()
+    setup.create({ dataAvailability: 'blobs', batchType: 'span', networkTimeoutMs }, { cellProofTime }).start()
     await until(async () => (await node.safeNumber()) === 12)
     node.unsafe = 32
     await until(async () => (await node.safeNumber()) === 32)
@@ -39,7 +42,7 @@ describe('posting wherever it costs less', () => {
       const tx = await l1.request('eth_getTransactionByHash', [frames.at(-1)?.txHash])
       return (tx as { type: string }).type
     }
-    setup.create({ dataAvailability: 'auto', batchType: 'span', maxChannelDuration: 1 }).start()
+    setup.create({ dataAvailability: 'auto', batchType: 'span', maxChannelDuration: 1, networkTimeoutMs }).start()
     expect(await post(8)).toBe('0x3')
     setup.blobBaseFee = 1_000_000_000_000n
     await log.seen('Channel is fully submitted')

@@ -33,7 +33,9 @@ export async function readBlobs(
   const read = async (hash: string) => {
     const known = knownBlobs.get(hash)
     if (known !== undefined) return known
-    const response = await fetch(`${l1Url}/eth/v1/beacon/blobs/${l1Block}?versioned_hashes=${hash}`)
+    const response = await fetch(`${l1Url}/eth/v1/beacon/blobs/${l1Block}?versioned_hashes=${hash}`, {
+      signal: AbortSignal.timeout(120_000),
+    })
     const { data } = (await response.json()) as { data: string[] }
     if (data[0] === undefined) throw new Error(`no blob ${hash} in L1 block ${l1Block}`)
     const blob = fromHex(data[0])

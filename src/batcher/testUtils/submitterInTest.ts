@@ -1,9 +1,21 @@
-import { onTestFinished } from 'vitest'
+import { onTestFailed, onTestFinished } from 'vitest'
 import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
 
-/** Stops when the test is over. */
+/** Of what a failed test logged last. */
+const SHOWN_LINES = 80
+
+/** Stops when the test is over; when it has failed, what the submitters said and where they stand is shown. */
 export async function submitterInTest(...args: Parameters<typeof setUpSubmitter>): Promise<SubmitterSetup> {
   const setup = await setUpSubmitter(...args)
   onTestFinished(() => setup.stop())
+  onTestFailed(() => {
+    const status = setup.submitters.map((submitter) => submitter.status)
+    const shown = [...setup.log.lines.slice(-SHOWN_LINES), ...status].map((line) => JSON.stringify(line, asText))
+    console.error(shown.join('\n'))
+  })
   return setup
+}
+
+function asText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}` : value
 }

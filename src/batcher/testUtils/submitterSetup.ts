@@ -32,6 +32,9 @@ export const DEFAULT_THROTTLE: ThrottleOptions = {
   pid: { kp: 0.33, ki: 0.01, kd: 0.05, integralMax: 1_000, outputMax: 1, sampleTimeMs: 2_000 },
 }
 
+/** Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile. */
+const L1_TIMEOUT_MS = 120_000
+
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   pollIntervalMs: 50,
   maxPendingTx: 1,
@@ -102,7 +105,7 @@ export async function setUpSubmitter(
 ): Promise<SubmitterSetup> {
   const chain = loadRecordedChain(name)
   const anvil = await startAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
-  const l1 = createRpcClient({ url: anvil.url, timeoutMs: 30_000 })
+  const l1 = createRpcClient({ url: anvil.url, timeoutMs: L1_TIMEOUT_MS })
   // The recorded blocks have L1 origins up to here; an L1 head below them would never reach a channel's duration.
   await l1.request('anvil_mine', ['0x28'])
   const signer = createLocalSigner({ privateKey: BATCHER_KEY })
@@ -141,8 +144,7 @@ export async function setUpSubmitter(
             )
           },
         },
-        // Anvil takes seconds for its first blob.
-        30_000,
+        L1_TIMEOUT_MS,
       )
       const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
