@@ -1,6 +1,6 @@
 import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { fromHex } from '../../lib/hex.ts'
-import { decodeRlp, encodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
+import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
 
 /** An account as the state trie stores it. Never changed in place. */
@@ -15,13 +15,33 @@ export const EMPTY_STORAGE_ROOT = fromHex(EMPTY_TRIE_ROOT)
 /** keccak256 of nothing. */
 export const EMPTY_CODE_HASH = fromHex('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
 
-export function encodeAccount(record: AccountRecord): Uint8Array {
-  return encodeRlp([
-    bigIntToMinimalBytes(record.nonce),
-    bigIntToMinimalBytes(record.balance),
-    record.storageRoot,
-    record.codeHash,
-  ])
+export function encodeAccount({ nonce, balance, storageRoot, codeHash }: AccountRecord): Uint8Array {
+  // Two hashes alone are longer than 55 bytes: the list's length takes a byte of its own.
+  let end = writeInteger(writeInteger(2, nonce), balance)
+  end = writeHash(writeHash(end, storageRoot), codeHash)
+  scratch[0] = 0xf8
+  scratch[1] = end - 2
+  return scratch.slice(0, end)
+}
+
+/** Accounts are encoded here first: two bytes before four items of 33 at most. */
+const scratch = new Uint8Array(134)
+
+function writeHash(offset: number, hash: Uint8Array): number {
+  scratch[offset] = 0xa0
+  scratch.set(hash, offset + 1)
+  return offset + 33
+}
+
+function writeInteger(offset: number, value: bigint): number {
+  if (value > 0n && value < 0x80n) {
+    scratch[offset] = Number(value)
+    return offset + 1
+  }
+  const bytes = bigIntToMinimalBytes(value)
+  scratch[offset] = 0x80 + bytes.length
+  scratch.set(bytes, offset + 1)
+  return offset + 1 + bytes.length
 }
 
 /** Throws DecodeError. */

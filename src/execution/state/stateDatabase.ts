@@ -55,7 +55,7 @@ export interface StateDatabaseOptions {
 }
 
 const MEBIBYTE = 1024 * 1024
-/** Memory that a decoded node takes for a byte of its encoding, measured: leaves 9.4, branches 9.6 to 10. */
+/** Memory that a decoded node takes for a byte of its encoding, measured: leaves 9.4, branches, which keep it, less. */
 const NODE_MEMORY = 10
 /** The same of code, whose jump destinations and pushed words are kept beside it (`programOf`): 12 to 14. */
 const CODE_MEMORY = 14

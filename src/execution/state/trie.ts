@@ -134,9 +134,14 @@ export class Trie {
   private hash(node: LoadedNode, sink: NodeSink): Uint8Array {
     if (node.ref !== null) return node.ref
     if (node.kind === 'branch') {
-      for (const child of node.children) if (child !== null && child.kind !== 'hash') this.hash(child, sink)
+      for (let index = 0; index < 16; index++) {
+        if (!node.isChanged(index)) continue
+        const child = node.child(index)
+        if (child !== null && child.kind !== 'hash') this.hash(child, sink)
+      }
     } else if (node.kind === 'extension' && node.child.kind !== 'hash') this.hash(node.child, sink)
     const encoding = encodeNode(node)
+    if (node.kind === 'branch') node.setEncoding(encoding)
     if (encoding.length < 32) {
       node.ref = encoding
       return encoding
@@ -163,7 +168,7 @@ export class Trie {
   }
 
   private childAt(node: BranchNode, index: number): LoadedNode | null {
-    const child = node.children[index] ?? null
+    const child = node.child(index)
     if (child?.kind !== 'hash') return child
     const loaded = this.load(child)
     node.children[index] = loaded
@@ -184,8 +189,8 @@ export class Trie {
 
   private withChild(node: BranchNode, index: number, child: TrieNode | null): BranchNode {
     this.noteReplaced(node)
-    const target = node.ref === null ? node : new BranchNode(node.children.slice())
-    target.children[index] = child
+    const target = node.ref === null ? node : node.copy()
+    target.setChild(index, child)
     return target
   }
 
@@ -213,9 +218,9 @@ export class Trie {
       return new ExtensionNode(node.key, next)
     }
     this.noteReplaced(node)
-    const branch = new BranchNode(new Array<TrieNode | null>(16).fill(null))
-    branch.children[node.key[shared] ?? 0] = shorten(node, shared + 1)
-    branch.children[key[depth + shared] ?? 0] = new LeafNode(key.subarray(depth + shared + 1), value)
+    const branch = BranchNode.empty()
+    branch.setChild(node.key[shared] ?? 0, shorten(node, shared + 1))
+    branch.setChild(key[depth + shared] ?? 0, new LeafNode(key.subarray(depth + shared + 1), value))
     return shared === 0 ? branch : new ExtensionNode(key.subarray(depth, depth + shared), branch)
   }
 
@@ -242,7 +247,7 @@ export class Trie {
     if (next !== null) return this.withChild(node, index, next)
     let last = -1
     for (let i = 0; i < 16; i++) {
-      if (i === index || (node.children[i] ?? null) === null) continue
+      if (i === index || !node.has(i)) continue
       if (last !== -1) return this.withChild(node, index, null)
       last = i
     }

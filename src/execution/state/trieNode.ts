@@ -29,12 +29,67 @@ export class ExtensionNode {
   }
 }
 
+/**
+ * A branch that was read or hashed before keeps its encoding: children are taken out of it when they are asked for, and
+ * encoding it anew copies those that did not change.
+ */
 export class BranchNode {
   readonly kind = 'branch'
-  children: (TrieNode | null)[]
+  /** undefined: as it stands in `encoding`. */
+  readonly children: (TrieNode | null | undefined)[]
   ref: Uint8Array | null = null
-  constructor(children: (TrieNode | null)[]) {
+  /** null for a branch that was never encoded: it has all its children. */
+  encoding: Uint8Array | null
+  /** A bit for each child that is not the one in `encoding`. */
+  private changed: number
+
+  private constructor(children: (TrieNode | null | undefined)[], encoding: Uint8Array | null, changed: number) {
     this.children = children
+    this.encoding = encoding
+    this.changed = changed
+  }
+
+  static empty(): BranchNode {
+    return new BranchNode(new Array(CHILDREN).fill(null), null, 0)
+  }
+
+  static of(encoding: Uint8Array): BranchNode {
+    return new BranchNode(new Array(CHILDREN).fill(undefined), encoding, 0)
+  }
+
+  /** To be changed, while this one stays as it is. */
+  copy(): BranchNode {
+    return new BranchNode(this.children.slice(), this.encoding, this.changed)
+  }
+
+  has(index: number): boolean {
+    const child = this.children[index]
+    if (child !== undefined || this.encoding === null) return child !== null
+    return this.encoding[itemAt(this.encoding, index)] !== EMPTY_ITEM
+  }
+
+  child(index: number): TrieNode | null {
+    const known = this.children[index]
+    if (known !== undefined || this.encoding === null) return known ?? null
+    const position = itemAt(this.encoding, index)
+    const child = this.encoding[position] === EMPTY_ITEM ? null : decodeChild(this.encoding, position)
+    this.children[index] = child
+    return child
+  }
+
+  setChild(index: number, child: TrieNode | null): void {
+    this.children[index] = child
+    this.changed |= 1 << index
+  }
+
+  isChanged(index: number): boolean {
+    return this.encoding === null || (this.changed & (1 << index)) !== 0
+  }
+
+  /** After hashing. */
+  setEncoding(encoding: Uint8Array): void {
+    this.encoding = encoding
+    this.changed = 0
   }
 }
 
@@ -47,20 +102,21 @@ export class HashNode {
   }
 }
 
+const CHILDREN = 16
+/** RLP of the empty string, and what stands before the 32 bytes of a hash. */
+const EMPTY_ITEM = 0x80
+const HASH_ITEM = 0xa0
+const HASH_BYTES = 32
+
 export type TrieNode = LeafNode | ExtensionNode | BranchNode | HashNode
 export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
 /** Nodes are encoded here first; a branch of 16 hashes takes 532 bytes. */
 const scratch = new Uint8Array(1024)
 
-/** RLP of a node whose children all have their `ref`. The result is a copy. */
+/** RLP of a node whose children all have their `ref`. The result is not to be changed. */
 export function encodeNode(node: LoadedNode): Uint8Array {
-  if (node.kind === 'branch') {
-    let end = 3
-    for (const child of node.children) end = child === null ? writeByte(end, 0x80) : writeRef(end, requireRef(child))
-    end = writeByte(end, 0x80)
-    return finishList(end)
-  }
+  if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
   if (node.kind === 'extension') {
     const path = compactKey(node.key, false)
     return finishList(writeRef(writeString(3, path), requireRef(node.child)))
@@ -68,6 +124,35 @@ export function encodeNode(node: LoadedNode): Uint8Array {
   const path = compactKey(node.key, true)
   if (path.length + node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
   return finishList(writeString(writeString(3, path), node.value))
+}
+
+/** What nearly all branches come to: hashes in place of hashes. Undefined when a child of another length comes or goes. */
+function replaceHashes(node: BranchNode): Uint8Array | undefined {
+  const { encoding } = node
+  if (encoding === null) return undefined
+  let result = encoding
+  let position = firstItem(encoding)
+  for (let index = 0; index < CHILDREN; index++) {
+    const isHash = encoding[position] === HASH_ITEM
+    if (node.isChanged(index)) {
+      const ref = node.child(index)?.ref
+      if (!isHash || ref?.length !== HASH_BYTES) return undefined
+      // What LevelDB gives is a Buffer, whose `slice` would copy nothing.
+      if (result === encoding) result = new Uint8Array(encoding)
+      result.set(ref, position + 1)
+    }
+    position += isHash ? 1 + HASH_BYTES : itemBytes(encoding, position)
+  }
+  return result
+}
+
+function encodeBranch(node: BranchNode): Uint8Array {
+  let end = 3
+  for (let index = 0; index < CHILDREN; index++) {
+    const child = node.child(index)
+    end = child === null ? writeByte(end, EMPTY_ITEM) : writeRef(end, requireRef(child))
+  }
+  return finishList(writeByte(end, EMPTY_ITEM))
 }
 
 function requireRef(node: TrieNode): Uint8Array {
@@ -129,45 +214,58 @@ function compactKey(nibbles: Uint8Array, isLeaf: boolean): Uint8Array {
   return out
 }
 
-/** Node of the encoding; `ref` is left for the caller to set. Throws DecodeError. */
+/** Node of the encoding, which it may keep; `ref` is left for the caller to set. Throws DecodeError. */
 export function decodeNode(encoding: Uint8Array): LoadedNode {
   const list = readRlpHeader(encoding, 0)
   if (!list.isList) throw new DecodeError('trie node: not a list')
-  const items: { start: number; end: number; outer: number; isList: boolean }[] = []
-  for (let position = list.start; position < list.end; ) {
-    const item = readRlpHeader(encoding, position)
-    items.push({ start: item.start, end: item.end, outer: position, isList: item.isList })
-    position = item.end
+  let items = 0
+  let second = 0
+  for (let position = list.start; position < list.end; items++) {
+    if (items === 1) second = position
+    position += itemBytes(encoding, position)
   }
-  if (items.length === 17) {
-    const children: (TrieNode | null)[] = []
-    for (const item of items.slice(0, 16)) {
-      children.push(item.end === item.start ? null : decodeChild(encoding, item))
-    }
-    return new BranchNode(children)
-  }
-  const [path, second] = items
-  if (items.length !== 2 || path === undefined || second === undefined) {
-    throw new DecodeError(`trie node: ${items.length} items`)
-  }
+  if (items === CHILDREN + 1) return BranchNode.of(encoding)
+  if (items !== 2) throw new DecodeError(`trie node: ${items} items`)
+  const path = readRlpHeader(encoding, list.start)
   const flags = encoding[path.start] ?? 0
   const nibbles = expandKey(encoding.subarray(path.start, path.end))
-  if ((flags & 0x20) !== 0) return new LeafNode(nibbles, encoding.slice(second.start, second.end))
-  return new ExtensionNode(nibbles, decodeChild(encoding, second))
+  if ((flags & 0x20) === 0) return new ExtensionNode(nibbles, decodeChild(encoding, second))
+  const value = readRlpHeader(encoding, second)
+  return new LeafNode(nibbles, encoding.slice(value.start, value.end))
 }
 
-function decodeChild(
-  encoding: Uint8Array,
-  item: { start: number; end: number; outer: number; isList: boolean },
-): TrieNode {
+function decodeChild(encoding: Uint8Array, position: number): TrieNode {
+  if (encoding[position] === HASH_ITEM) return new HashNode(encoding.slice(position + 1, position + 1 + HASH_BYTES))
+  const item = readRlpHeader(encoding, position)
   if (!item.isList) {
-    if (item.end - item.start !== 32) throw new DecodeError('trie node: child hash is not 32 bytes')
+    if (item.end - item.start !== HASH_BYTES) throw new DecodeError('trie node: child hash is not 32 bytes')
     return new HashNode(encoding.slice(item.start, item.end))
   }
-  const inline = encoding.slice(item.outer, item.end)
+  const inline = encoding.slice(position, item.end)
   const node = decodeNode(inline)
   node.ref = inline
   return node
+}
+
+/** Where the items of a list begin that was read before. */
+function firstItem(encoding: Uint8Array): number {
+  const first = encoding[0] ?? 0
+  return first < 0xf8 ? 1 : first - 0xf6
+}
+
+/** Where a branch's child stands. */
+function itemAt(encoding: Uint8Array, index: number): number {
+  let position = firstItem(encoding)
+  for (let before = 0; before < index; before++) position += itemBytes(encoding, position)
+  return position
+}
+
+/** With its header. Throws DecodeError. */
+function itemBytes(encoding: Uint8Array, position: number): number {
+  const first = encoding[position]
+  if (first === EMPTY_ITEM) return 1
+  if (first === HASH_ITEM && position + HASH_BYTES < encoding.length) return 1 + HASH_BYTES
+  return readRlpHeader(encoding, position).end - position
 }
 
 function expandKey(compact: Uint8Array): Uint8Array {
