@@ -8,5 +8,5 @@ export function serveMetrics(registry: Registry, host: string, port: number): Pr
   app.get('/metrics', async (context) =>
     context.body(await registry.metrics(), 200, { 'content-type': registry.contentType }),
   )
-  return serveApp(app, host, port, '--metrics.port')
+  return serveApp({ routes: app }, host, port, '--metrics.port')
 }

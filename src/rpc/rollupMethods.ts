@@ -5,9 +5,12 @@ import { derivationStatusToJson } from './derivationJson.ts'
 import { deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
+import { writeOnce } from './writeOnce.ts'
 
 /** `devium_*`: the product's own shapes. */
 export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+  const syncStatus = writeOnce(deviumSyncStatus)
+  const rollupConfig = writeOnce(deviumRollupConfig)
   return [
     defineMethod({
       name: 'devium_outputAtBlock',
@@ -31,7 +34,7 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
       params: [],
       result: 'object of L1 and L2 block references',
       description: 'Heads of both layers, and how far derivation has come',
-      handle: () => deviumSyncStatus(node.syncStatus()),
+      handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'devium_derivationStatus',
@@ -45,7 +48,7 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
       params: [],
       result: 'object: the parameters of the rollup up to Canyon',
       description: 'Rollup configuration; later forks are in optimism_rollupConfig',
-      handle: () => deviumRollupConfig(node.rollupConfig),
+      handle: () => rollupConfig(node.rollupConfig),
     }),
     defineMethod({
       name: 'devium_version',
@@ -59,6 +62,8 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
 
 /** `optimism_*`: op-node's shapes, so that its clients work. */
 export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+  const syncStatus = writeOnce(optimismSyncStatus)
+  const rollupConfig = writeOnce(rollupConfigToJson)
   return [
     defineMethod({
       name: 'optimism_outputAtBlock',
@@ -79,14 +84,14 @@ export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod
       params: [],
       result: 'object of L1 and L2 block references',
       description: 'Heads of both layers, and how far derivation has come',
-      handle: () => optimismSyncStatus(node.syncStatus()),
+      handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'optimism_rollupConfig',
       params: [],
       result: 'object: the rollup configuration with all forks',
       description: 'Rollup configuration as in rollup.json',
-      handle: () => rollupConfigToJson(node.rollupConfig),
+      handle: () => rollupConfig(node.rollupConfig),
     }),
     defineMethod({
       name: 'optimism_version',

@@ -1,33 +1,73 @@
-import type { Registry } from 'prom-client'
+import { Counter, Histogram, type Registry } from 'prom-client'
 import { sizeOf } from '../lib/jsonRpc/pieces.ts'
 import type { CallContents } from '../lib/jsonRpc/server.ts'
-import { createMetricMakers } from '../lib/metricMakers.ts'
 import { jsonSize } from './jsonSize.ts'
 
 export interface RpcMetrics {
   observe(method: string, durationMs: number, errorCode: number | undefined, contents: CallContents): void
 }
 
+/** Plain numbers, made into metrics at each scrape: with its labels looked up, each would cost as much as a small call. */
+interface MethodCounts {
+  requests: number
+  /** By what stands for the error. */
+  responses: Map<string, number>
+  paramsBytes: number
+  /** Undefined until there was one. */
+  resultBytes: number | undefined
+}
+
 /** op-node's metrics of its RPC server (label `rpc` is `main`, as since 2026), so that its dashboards work. */
 export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics {
-  const { counter, histogram } = createMetricMakers(registry, `${prefix}_rpc_server_`)
-  const requests = counter('requests_total', 'Total requests to the RPC server', ['rpc', 'method'])
-  const responses = counter('responses_total', 'Total responses of the RPC server, by error code', [
-    'rpc',
-    'method',
-    'error',
-  ])
-  const durations = histogram('request_duration_seconds', 'Duration of calls to the RPC server', {
-    labelNames: ['rpc', 'method'],
+  const methods = new Map<string, MethodCounts>()
+  const name = (metric: string) => `${prefix}_rpc_server_${metric}`
+  const count = (metric: string, help: string, read: (counts: MethodCounts) => number | undefined) =>
+    new Counter({
+      name: name(metric),
+      help,
+      labelNames: ['rpc', 'method'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [method, counts] of methods) {
+          const amount = read(counts)
+          if (amount !== undefined) this.inc({ rpc: 'main', method }, amount)
+        }
+      },
+    })
+  count('requests_total', 'Total requests to the RPC server', ({ requests }) => requests)
+  new Counter({
+    name: name('responses_total'),
+    help: 'Total responses of the RPC server, by error code',
+    labelNames: ['rpc', 'method', 'error'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [method, { responses }] of methods) {
+        for (const [error, amount] of responses) this.inc({ rpc: 'main', method, error }, amount)
+      }
+    },
   })
-  const paramsSize = counter('params_size_total', 'Total bytes of RPC params received', ['rpc', 'method'])
-  const resultsSize = counter('results_size_total', 'Total bytes of RPC results sent back', ['rpc', 'method'])
+  count('params_size_total', 'Total bytes of RPC params received', ({ paramsBytes }) => paramsBytes)
+  count('results_size_total', 'Total bytes of RPC results sent back', ({ resultBytes }) => resultBytes)
+  const durations = new Histogram({
+    name: name('request_duration_seconds'),
+    help: 'Duration of calls to the RPC server',
+    labelNames: ['rpc', 'method'],
+    registers: [registry],
+  })
   return {
     observe(method, durationMs, errorCode, { params, result }) {
-      requests.inc({ rpc: 'main', method })
-      responses.inc({ rpc: 'main', method, error: errorCode === undefined ? '<nil>' : `rpc_${errorCode}` })
-      paramsSize.inc({ rpc: 'main', method }, params === undefined ? 0 : jsonSize(params))
-      if (result !== undefined) resultsSize.inc({ rpc: 'main', method }, sizeOf(result))
+      let counts = methods.get(method)
+      if (counts === undefined) {
+        counts = { requests: 0, responses: new Map(), paramsBytes: 0, resultBytes: undefined }
+        methods.set(method, counts)
+      }
+      const error = errorCode === undefined ? '<nil>' : `rpc_${errorCode}`
+      counts.requests++
+      counts.responses.set(error, (counts.responses.get(error) ?? 0) + 1)
+      if (params !== undefined) counts.paramsBytes += jsonSize(params)
+      if (result !== undefined) counts.resultBytes = (counts.resultBytes ?? 0) + sizeOf(result)
       durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
   }

@@ -41,23 +41,36 @@ export interface CallContext extends RpcContext {
  * Most methods answer at once and never look at the signal. With a timer for each request, which outlives it by a minute, a
  * busy server would hold hundreds of thousands of them: so the clock is read instead, and a timer made where one is needed.
  */
-export function createCallContext({
-  timeoutMs,
-  clientGone,
-  foreignOrigin,
-  subscriber,
-}: CallContextOptions): CallContext {
-  const overAt = performance.now() + timeoutMs
-  let made: { signal: AbortSignal; end(): void } | undefined
-  return {
-    foreignOrigin,
-    subscriber,
-    get signal() {
-      made ??= makeSignal(Math.max(0, overAt - performance.now()), clientGone?.())
-      return made.signal
-    },
-    isOver: () => (made === undefined ? performance.now() >= overAt : made.signal.aborted),
-    end: () => made?.end(),
+export function createCallContext(options: CallContextOptions): CallContext {
+  return new LazyCallContext(options)
+}
+
+/** A class: an object of closures takes several times as long to make. */
+class LazyCallContext implements CallContext {
+  readonly foreignOrigin: string | undefined
+  readonly subscriber: Subscriber | undefined
+  private readonly overAt: number
+  private readonly clientGone: (() => AbortSignal) | undefined
+  private made: { signal: AbortSignal; end(): void } | undefined
+
+  constructor({ timeoutMs, clientGone, foreignOrigin, subscriber }: CallContextOptions) {
+    this.foreignOrigin = foreignOrigin
+    this.subscriber = subscriber
+    this.overAt = performance.now() + timeoutMs
+    this.clientGone = clientGone
+  }
+
+  get signal(): AbortSignal {
+    this.made ??= makeSignal(Math.max(0, this.overAt - performance.now()), this.clientGone?.())
+    return this.made.signal
+  }
+
+  isOver(): boolean {
+    return this.made === undefined ? performance.now() >= this.overAt : this.made.signal.aborted
+  }
+
+  end(): void {
+    this.made?.end()
   }
 }
 

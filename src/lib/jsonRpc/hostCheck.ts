@@ -2,18 +2,23 @@ import { isIP } from 'node:net'
 import type { MiddlewareHandler } from 'hono'
 
 /**
- * Refuses requests addressed to a host name that is not listed: a web page that lets its own name point to this machine
- * (DNS rebinding) gets no answer. Addresses instead of names are let through, as geth does (`node/rpcstack.go`).
+ * Whether a request's Host header names one that is listed: a web page that lets its own name point to this machine (DNS
+ * rebinding) gets no answer. Addresses instead of names are let through, as geth does (`node/rpcstack.go`).
  */
-export function hostCheck(allowed: readonly string[]): MiddlewareHandler {
+export function createHostCheck(allowed: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()))
-  return async (context, next) => {
-    const host = hostName(context.req.header('host') ?? '')
-    if (!names.has('*') && host !== '' && isIP(host) === 0 && !names.has(host)) {
-      return context.text('invalid host specified', 403)
-    }
-    return next()
+  if (names.has('*')) return () => true
+  return (header = '') => {
+    const host = hostName(header)
+    return host === '' || isIP(host) !== 0 || names.has(host)
   }
+}
+
+/** Refuses requests addressed to a host name that is not listed. */
+export function hostCheck(allowed: readonly string[]): MiddlewareHandler {
+  const isAllowed = createHostCheck(allowed)
+  return async (context, next) =>
+    isAllowed(context.req.header('host')) ? next() : context.text('invalid host specified', 403)
 }
 
 /** The name or address in a Host header, without port and brackets. */

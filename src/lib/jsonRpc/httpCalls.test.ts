@@ -1,0 +1,229 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Headers, httpRequest } from '../testUtils/httpRequest.ts'
+import { createRpcApp, type RpcAppOptions, serveApp } from './httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from './server.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const ECHO = '{"id":1,"method":"echo","params":["é"]}'
+const ECHOED = '{"jsonrpc":"2.0","id":1,"result":["é"]}'
+const PLAIN = 'text/plain;charset=UTF-8'
+
+async function serve(options: Partial<RpcAppOptions> = {}, more: [string, RpcHandler][] = []) {
+  const methods = new Map<string, RpcHandler>([['echo', (params) => params], ...more])
+  const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), ...options })
+  app.routes.get('/extra', (context) => context.text('here'))
+  const server = await serveApp(app, '127.0.0.1', 0, 'test')
+  onTestFinished(server.close)
+  const open = (): Connection => {
+    const connection = new Connection(connect(server.port, '127.0.0.1'))
+    onTestFinished(() => void connection.socket.destroy())
+    return connection
+  }
+  const post = (headers: Headers, body = ECHO, path = '/') =>
+    httpRequest(`${server.url}${path}`, 'POST', { ...JSON_TYPE, ...headers }, body)
+  return { ...server, open, post }
+}
+
+/** What a test writes byte by byte. */
+class Connection {
+  readonly socket: Socket
+  private text = ''
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.setEncoding('utf8').on('data', (chunk) => (this.text += chunk))
+    socket.on('error', () => {})
+  }
+
+  head(lines: readonly string[], target = '/'): void {
+    this.socket.write(
+      [`POST ${target} HTTP/1.1`, 'host: a', 'content-type: application/json', ...lines, '', ''].join('\r\n'),
+    )
+  }
+
+  /** All that came until it ends so. */
+  async until(end: string): Promise<string> {
+    while (!this.text.includes(end)) await once(this.socket, 'data')
+    const upTo = this.text.indexOf(end) + end.length
+    const taken = this.text.slice(0, upTo)
+    this.text = this.text.slice(upTo)
+    return taken
+  }
+}
+
+describe('calls over HTTP', () => {
+  it('are answered with their length and type', async () => {
+    const { post } = await serve()
+    const answer = await post({})
+    expect(answer).toMatchObject({ status: 200, text: ECHOED })
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(ECHOED)),
+    })
+  })
+
+  it.each([
+    ['with a query', '/?key=1', 200],
+    ['with the whole URL, as proxies write it', 'http://a/', 200],
+    ['with a URL without a path', 'http://a', 200],
+    ['at another path', '/extra', 404],
+  ])('%s', async (_what, target, status) => {
+    const { open } = await serve()
+    const connection = open()
+    connection.head([`content-length: ${Buffer.byteLength(ECHO)}`], target)
+    connection.socket.write(ECHO)
+    expect(await connection.until('\r\n')).toContain(`HTTP/1.1 ${status}`)
+  })
+
+  it('stand beside the other routes', async () => {
+    const { url } = await serve()
+    expect(await httpRequest(`${url}/extra`, 'GET', {})).toMatchObject({ status: 200, text: 'here' })
+    expect(await httpRequest(url, 'GET', {})).toMatchObject({
+      status: 405,
+      text: 'JSON-RPC: use POST with a JSON body',
+    })
+  })
+
+  it('that want no answer get none', async () => {
+    const { post } = await serve()
+    expect(await post({}, '{"method":"echo"}')).toMatchObject({ status: 204, text: '' })
+  })
+
+  it('may come in parts that cut a character in two, and in chunks', async () => {
+    const { open } = await serve()
+    const bytes = Buffer.from(ECHO)
+    const cut = bytes.indexOf(Buffer.from('é')) + 1
+    const parts = [bytes.subarray(0, cut), bytes.subarray(cut)]
+    const connection = open()
+    connection.head([`content-length: ${bytes.length}`])
+    connection.socket.write(parts[0] ?? '')
+    // Both parts have been read by the time that another connection has its answer.
+    const other = open()
+    other.head(['content-length: 2'])
+    other.socket.write('{}')
+    await other.until('}}')
+    connection.socket.write(parts[1] ?? '')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+    connection.head(['transfer-encoding: chunked'])
+    for (const part of parts) {
+      connection.socket.write(`${part.length.toString(16)}\r\n`)
+      connection.socket.write(part)
+      connection.socket.write('\r\n')
+    }
+    connection.socket.write('0\r\n\r\n')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
+  it('without a body are no JSON', async () => {
+    const { post } = await serve()
+    const { status, text } = await post({}, '')
+    expect([status, JSON.parse(text).error.code]).toEqual([200, -32700])
+  })
+})
+
+describe('refused calls', () => {
+  it.each<[string, Partial<RpcAppOptions>, Headers, number, string]>([
+    [
+      'of another type',
+      {},
+      { 'content-type': 'text/plain' },
+      415,
+      'invalid content type, only application/json is supported',
+    ],
+    ['to another host', { allowedHosts: ['localhost'] }, { host: 'evil.example' }, 403, 'invalid host specified'],
+    ['without a token', { jwtSecret: new Uint8Array(32) }, {}, 401, 'missing token'],
+    ['that are too long', { maxBodyBytes: 10 }, {}, 413, 'request body is larger than 10 bytes'],
+  ])('%s', async (_what, options, headers, status, text) => {
+    const { post } = await serve(options)
+    expect(await post(headers)).toMatchObject({ status, text, headers: { 'content-type': PLAIN } })
+  })
+
+  it.each([
+    ['announced', 'content-length: 1000', ' '.repeat(1000)],
+    ['in chunks', 'transfer-encoding: chunked', `3e8\r\n${' '.repeat(1000)}\r\n0\r\n\r\n`],
+  ])('leave the connection to the next call, once their body has passed (%s)', async (_what, line, body) => {
+    const { open } = await serve({ maxBodyBytes: 100 })
+    const connection = open()
+    connection.socket.cork()
+    connection.head([line])
+    connection.socket.write(body)
+    connection.head([`content-length: ${Buffer.byteLength(ECHO)}`])
+    connection.socket.write(ECHO)
+    connection.socket.uncork()
+    expect(await connection.until('100 bytes')).toContain('HTTP/1.1 413')
+    expect(await connection.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
+  it('whose body never ends have their connection closed', async () => {
+    const { open } = await serve({ maxBodyBytes: 100 })
+    const { socket } = open()
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n ')
+    await once(socket, 'close')
+  })
+})
+
+describe('web pages', () => {
+  it.each<[string, RpcAppOptions['corsOrigin'], string | undefined, string | undefined, string | undefined]>([
+    ['any origin', '*', 'https://a.example', '*', undefined],
+    ['a listed origin', ['https://a.example'], 'https://a.example', 'https://a.example', 'Origin'],
+    ['another origin', ['https://a.example'], 'https://b.example', undefined, 'Origin'],
+    ['no page', 'https://a.example', undefined, undefined, 'Origin'],
+    ['where none are allowed', undefined, 'https://a.example', undefined, undefined],
+  ])('%s', async (_what, corsOrigin, origin, allowed, vary) => {
+    const { post } = await serve(corsOrigin === undefined ? {} : { corsOrigin })
+    for (const type of ['application/json', 'text/plain']) {
+      const { headers } = await post({ ...(origin === undefined ? {} : { origin }), 'content-type': type })
+      expect([headers['access-control-allow-origin'], headers.vary]).toEqual([allowed, vary])
+    }
+  })
+})
+
+describe('large bodies', () => {
+  const body = ECHO.padEnd(300_000)
+  const lines = [`content-length: ${Buffer.byteLength(body)}`, 'expect: 100-continue']
+  const WAIT = ' 100 Continue'
+  const opener = (open: () => Connection) => async () => {
+    const connection = open()
+    connection.head(lines)
+    await connection.until(WAIT)
+    return connection
+  }
+
+  it('are read two at a time, and so many wait', async () => {
+    const { open } = await serve()
+    const begin = opener(open)
+    for (let count = 0; count < 2 + 64; count++) await begin()
+    const refused = await begin()
+    expect(await refused.until('at once')).toContain('HTTP/1.1 503')
+  })
+
+  it('make room when their client goes away', async () => {
+    const { open } = await serve()
+    const begin = opener(open)
+    const reading = [await begin(), await begin()]
+    const waiting = [await begin(), await begin()]
+    const last = await begin()
+    last.socket.write(body)
+    for (const { socket } of [...waiting, ...reading]) socket.destroy()
+    expect(await last.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+})
+
+it('a call ends with its client', async () => {
+  const begun = Promise.withResolvers<AbortSignal>()
+  const waits: RpcHandler = (_, { signal }) => {
+    begun.resolve(signal)
+    return once(signal, 'abort')
+  }
+  const { open } = await serve({}, [['waits', waits]])
+  const connection = open()
+  const call = '{"id":1,"method":"waits"}'
+  connection.head([`content-length: ${call.length}`])
+  connection.socket.write(call)
+  const signal = await begun.promise
+  connection.socket.destroy()
+  if (!signal.aborted) await once(signal, 'abort')
+  expect(signal.reason).toEqual(new Error('the client has gone'))
+})

@@ -1,0 +1,141 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { type Clock, systemClock, unixSeconds } from '../clock.ts'
+import { checkJwt } from '../jwt.ts'
+import { createSlots } from '../slots.ts'
+import { createCallContext } from './callContext.ts'
+import { createHostCheck } from './hostCheck.ts'
+import { foreignOrigin } from './originCheck.ts'
+import { joinPieces } from './pieces.ts'
+import { readBodyText } from './requestBody.ts'
+import type { RpcDispatcher } from './server.ts'
+
+export interface HttpCallOptions {
+  dispatcher: RpcDispatcher
+  /** Demands the Engine API's bearer token. */
+  jwtSecret?: Uint8Array
+  /** Origins that browsers may call from; absent: none. */
+  corsOrigin?: string | string[]
+  /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
+  trustedOrigins?: readonly string[]
+  /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
+  allowedHosts?: readonly string[]
+  maxBodyBytes?: number
+  /** Time a call may take before its context aborts. */
+  timeoutMs?: number
+  clock?: Clock
+}
+
+/** geth's and op-node's limit for a request body. */
+const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
+const DEFAULT_CALL_TIMEOUT_MS = 60_000
+/**
+ * A body of megabytes takes several times as much until it is answered: of strangers' so many are read at once, while the
+ * others wait in their sockets.
+ */
+const LARGE_BODY_BYTES = 256 * 1024
+const MAX_LARGE_BODIES = 2
+const MAX_WAITING_BODIES = 64
+/** For a client to end a body that nobody reads. */
+const UNREAD_BODY_MS = 500
+
+/**
+ * Answers JSON-RPC calls, which come by POST. It stands on node:http alone: the Request and Response of a web framework cost as
+ * much as all the rest of a small call.
+ */
+export function createCallListener(options: HttpCallOptions): RequestListener {
+  const { dispatcher, jwtSecret, corsOrigin, clock = systemClock } = options
+  const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
+  const largeBodies = createSlots(MAX_LARGE_BODIES)
+
+  const answerBody = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
+    const call = createCallContext({
+      timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+      clientGone: () => goneSignal(response),
+      foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? []),
+    })
+    try {
+      const pieces = await dispatcher.handle(body, call)
+      if (pieces === undefined) {
+        response.writeHead(204).end()
+        return
+      }
+      const answer = await joinPieces(pieces)
+      const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': length }).end(answer)
+    } catch {
+      refuse(request, response, 500, 'Internal Server Error')
+    } finally {
+      call.end()
+    }
+  }
+  /** Until the call is answered, or its client gone. */
+  const readAndAnswer = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    new Promise((resolve) => {
+      response.once('close', resolve)
+      readBodyText(request, limit, (body) => {
+        if (body !== 'too-large') return void answerBody(request, response, body).then(resolve)
+        refuse(request, response, 413, `request body is larger than ${limit} bytes`)
+        resolve()
+      })
+    })
+
+  return (request, response) => {
+    const { headers } = request
+    if (!isHostAllowed(headers.host)) return refuse(request, response, 403, 'invalid host specified')
+    const origin = allowedOrigin(corsOrigin, headers.origin)
+    if (origin !== undefined) response.setHeader('access-control-allow-origin', origin)
+    if (corsOrigin !== undefined && corsOrigin !== '*') response.setHeader('vary', 'Origin')
+    // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
+    if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
+      return refuse(request, response, 415, 'invalid content type, only application/json is supported')
+    }
+    // What the headers forbid is not read at all: a body may have many megabytes.
+    if (jwtSecret !== undefined) {
+      const { authorization = '' } = headers
+      const problem = authorization.startsWith('Bearer ')
+        ? checkJwt(jwtSecret, authorization.slice(7), unixSeconds(clock))
+        : 'missing token'
+      if (problem !== undefined) return refuse(request, response, 401, problem)
+    }
+    // Who does not say how long a body is may send a long one.
+    const announced = Number(headers['content-length'] ?? Number.NaN)
+    if (jwtSecret !== undefined || announced <= LARGE_BODY_BYTES) return void readAndAnswer(request, response)
+    if (largeBodies.waiting >= MAX_WAITING_BODIES) {
+      return refuse(request, response, 503, 'too many large requests at once')
+    }
+    void largeBodies.run(async () => {
+      if (!response.closed) await readAndAnswer(request, response)
+    })
+  }
+}
+
+/** Whose pages may read an answer to a page of `origin`. */
+function allowedOrigin(allowed: HttpCallOptions['corsOrigin'], origin: string | undefined): string | undefined {
+  if (allowed === '*') return '*'
+  return origin !== undefined && [allowed].flat().includes(origin) ? origin : undefined
+}
+
+/** Aborts when the connection closes before the answer is sent. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  const leave = () => {
+    if (!response.writableFinished) gone.abort(new Error('the client has gone'))
+  }
+  if (response.closed) leave()
+  else response.once('close', leave)
+  return gone.signal
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
+  if (response.headersSent) return void response.destroy()
+  // What is left of the body has to pass before the next request on this connection.
+  response.once('finish', () => {
+    if (request.readableEnded) return
+    const timer = setTimeout(() => request.socket.destroySoon(), UNREAD_BODY_MS).unref()
+    request.once('close', () => clearTimeout(timer)).resume()
+  })
+  response
+    .writeHead(status, { 'content-type': 'text/plain;charset=UTF-8', 'content-length': Buffer.byteLength(text) })
+    .end(text)
+}
