@@ -103,7 +103,12 @@ export async function runGeth(
     const dispatchApi = (flag: string, api: string[]) =>
       dispatch(selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)))
     const webSockets = values.ws
-      ? { dispatcher: dispatchApi('--ws.api', values.wsApi), allowedOrigins: values.wsOrigins }
+      ? {
+          dispatcher: dispatchApi('--ws.api', values.wsApi),
+          allowedOrigins: values.wsOrigins,
+          notification: 'eth_subscription',
+          onDropped: (reason: string) => rpcLogger.warn('A WebSocket client was dropped', { reason }),
+        }
       : undefined
     const isOnePort = values.http && values.httpPort === values.wsPort && values.httpAddr === values.wsAddr
     const http = values.http

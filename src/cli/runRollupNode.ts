@@ -36,7 +36,7 @@ import {
 } from '../rollup/node/index.ts'
 import type { RollupConfig } from '../rollup/protocol/index.ts'
 import { ConductorClient } from '../rollup/sequencer/index.ts'
-import { createRollupRpc, createRpcMetrics } from '../rpc/index.ts'
+import { createRollupRpc, createRpcMetrics, LIVE_NOTIFICATION } from '../rpc/index.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -212,18 +212,24 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
 
     const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
     const { dispatcher } = createRollupRpc(
-      { node, p2p, logger, metrics: rpcMetrics },
+      { node, p2p, clock, logger, metrics: rpcMetrics },
       { version: VERSION, enableAdmin: values.rpcEnableAdmin },
     )
+    const allowedHosts = values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts
     const rpcApp = createRpcApp({
       dispatcher,
       version: VERSION,
-      allowedHosts: values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts,
+      allowedHosts,
       // Any web page may read, as with op-node.
       corsOrigin: '*',
       trustedOrigins: values.rpcCorsDomain,
     })
-    const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port')
+    const webSockets = {
+      ...{ dispatcher, allowedHosts, notification: LIVE_NOTIFICATION },
+      allowedOrigins: values.rpcCorsDomain,
+      onDropped: (reason: string) => logger.warn('A WebSocket client was dropped', { reason }),
+    }
+    const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port', { webSockets })
     opened.defer(() => rpcServer.close())
     const metricsServer = values.metricsEnabled
       ? await serveMetrics(registry, values.metricsAddr, values.metricsPort)

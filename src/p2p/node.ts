@@ -18,6 +18,7 @@ import { type PeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { checkPatches } from './host/patches.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createP2pMetrics } from './metrics.ts'
+import { tellNews } from './news.ts'
 import { openNodeStorage } from './nodeStorage.ts'
 import { createOperatorApi } from './operatorApi.ts'
 import { createConnectedPeers } from './peers/connectedPeers.ts'
@@ -188,6 +189,7 @@ async function assembleNode(
       }
     },
     onPayload: (listener) => events.on('block', listener),
+    onNews: (listener) => tellNews(events, listener),
     requestRange: sync.requestRange,
     health: health.report,
     headMoved: health.headMoved,

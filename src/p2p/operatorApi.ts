@@ -36,7 +36,7 @@ export interface OperatorApiModules {
 }
 
 /** What is told of scores and their reasons is another part's business. */
-export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health'>
+export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'onNews'>
 
 /** How long `connectPeer` waits for identify after the connection stands. */
 const IDENTIFY_TIMEOUT_MS = 5_000
@@ -90,6 +90,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
 
   return {
     self: selfRecord,
+    connectedScores: () => Object.fromEntries(connections.peers().map((peer) => [peer, router.score(peer)])),
     async peers(connectedOnly) {
       const found: PeerDump['peers'] = {}
       let totalConnected = 0

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
 import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
@@ -22,6 +23,7 @@ beforeEach(() => {
       {
         node: fixture.node,
         p2p: options.p2p === false ? undefined : fixture.p2p,
+        clock: systemClock,
         logger,
         metrics: createRpcMetrics(new Registry(), 'x'),
       },
@@ -307,7 +309,7 @@ describe('metrics', () => {
   it('count bytes of parameters and results as op-node does', async () => {
     const registry = new Registry()
     const { dispatcher } = createRollupRpc(
-      { node: fixture.node, logger, metrics: createRpcMetrics(registry, 'x') },
+      { node: fixture.node, clock: systemClock, logger, metrics: createRpcMetrics(registry, 'x') },
       { version: 'vé', enableAdmin: false },
     )
     const calls = [
@@ -327,7 +329,7 @@ describe('metrics', () => {
   it('do not stand in the way of a call whose parameters are nested deeply', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     const { dispatcher } = createRollupRpc(
-      { node: fixture.node, logger, metrics: createRpcMetrics(new Registry(), 'x') },
+      { node: fixture.node, clock: systemClock, logger, metrics: createRpcMetrics(new Registry(), 'x') },
       { version: 'v', enableAdmin: false },
     )
     const body = `{"jsonrpc":"2.0","id":1,"method":"optimism_version","params":${deep}}`
@@ -371,7 +373,7 @@ describe('parameter checks', () => {
 
   it('answer any JSON with a result or a considered error, never -32603', async () => {
     const { methods } = createRollupRpc(
-      { node: fixture.node, p2p: fixture.p2p, logger },
+      { node: fixture.node, p2p: fixture.p2p, clock: systemClock, logger },
       { version: 'v', enableAdmin: true },
     )
     await fc.assert(

@@ -1,9 +1,11 @@
+import type { Clock } from '../lib/clock.ts'
 import { createRpcDispatcher, type RpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import type { Logger, RootLogger } from '../lib/logger.ts'
 import type { P2pApi } from '../p2p/base/api.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { adminMethods } from './adminMethods.ts'
+import { liveMethods } from './live/liveMethods.ts'
 import { type RpcMethod, toHandlers } from './method.ts'
 import { p2pMethods } from './p2pMethods.ts'
 import { deviumMethods, optimismMethods } from './rollupMethods.ts'
@@ -13,6 +15,7 @@ export interface RollupRpcModules {
   node: RollupNodeApi
   /** Absent with `--p2p.disable`: its methods are then unknown, as in op-node. */
   p2p?: P2pApi | undefined
+  clock: Clock
   logger: Logger & Pick<RootLogger, 'setLevel'>
   metrics?: RpcMetrics | undefined
 }
@@ -27,11 +30,12 @@ export function createRollupRpc(
   modules: RollupRpcModules,
   options: RollupRpcOptions,
 ): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
-  const { node, p2p, logger, metrics } = modules
+  const { node, p2p, clock, logger, metrics } = modules
   const methods = [
     ...deviumMethods(node, options.version),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
+    ...liveMethods({ node, p2p, clock, logger }),
     ...(options.enableAdmin ? adminMethods(node, logger) : []),
   ]
   const known = new Set(methods.map(({ name }) => name))

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { silentLogger } from '../lib/logger.ts'
@@ -14,7 +15,10 @@ const call = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0'
 async function serve(trustedOrigins: readonly string[] = []) {
   const { node, p2p, asked } = recorder()
   const logger = { ...silentLogger, setLevel: () => {} }
-  const { dispatcher, methods } = createRollupRpc({ node, p2p, logger }, { version: 'v1', enableAdmin: true })
+  const { dispatcher, methods } = createRollupRpc(
+    { node, p2p, clock: systemClock, logger },
+    { version: 'v1', enableAdmin: true },
+  )
   const allowedHosts = allowedHostsFor('127.0.0.1')
   const app = createRpcApp({ dispatcher, allowedHosts, corsOrigin: '*', trustedOrigins })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')

@@ -50,6 +50,24 @@ describe('unsafe chain', () => {
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
   })
 
+  it('tells whoever listens that heads have moved, of either layer, until they are heard no more', async () => {
+    const { verifier, blocks } = await startBoth(2)
+    const heads: [number, number][] = []
+    const end = verifier.node.onHeads(() => {
+      const { unsafeL2, headL1 } = verifier.node.syncStatus()
+      heads.push([unsafeL2.number, headL1.number])
+    })
+    const l1Before = verifier.node.syncStatus().headL1.number
+    for (const block of blocks) verifier.p2p.receive(block)
+    await until(() => heads.at(-1)?.[0] === 2)
+    while (heads.at(-1)?.[1] === l1Before) await chain.advance(2)
+    end()
+    const told = heads.length
+    verifier.p2p.receive(at(blocks, 2))
+    await chain.advance(12)
+    expect(heads).toHaveLength(told)
+  })
+
   it('keeps blocks behind a gap, asks peers for it, and connects when it is filled', async () => {
     const { verifier, blocks } = await startBoth(6)
     for (const number of [6, 4, 5]) verifier.p2p.receive(at(blocks, number))

@@ -1,5 +1,5 @@
 import { type Hex, isHex } from '../../lib/hex.ts'
-import type { Subscriber } from '../../lib/jsonRpc/callContext.ts'
+import { requireSubscriber } from '../../lib/jsonRpc/callContext.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../lib/jsonRpc/types.ts'
 import { serverError } from './blockLookup.ts'
 import type { MethodTable, RpcModules } from './context.ts'
@@ -30,8 +30,8 @@ const subscriptionId: Param<Hex> = {
 export function createSubscribeMethods(modules: Pick<RpcModules, 'chain' | 'pool' | 'logger'>): MethodTable {
   const subscriptions = new Subscriptions(modules)
   return {
-    eth_subscribe: method([kind, optional(anyValue, undefined)], ([what, given], { subscriber }) => {
-      const client = present(subscriber)
+    eth_subscribe: method([kind, optional(anyValue, undefined)], ([what, given], context) => {
+      const client = requireSubscriber(context)
       switch (what) {
         case 'newHeads':
           return client.subscribe((notify) => subscriptions.onHead(notify))
@@ -48,14 +48,9 @@ export function createSubscribeMethods(modules: Pick<RpcModules, 'chain' | 'pool
           return client.subscribe(() => () => {})
       }
     }),
-    eth_unsubscribe: method([subscriptionId], ([id], { subscriber }) => {
-      if (!present(subscriber).unsubscribe(id)) throw serverError('subscription not found')
+    eth_unsubscribe: method([subscriptionId], ([id], context) => {
+      if (!requireSubscriber(context).unsubscribe(id)) throw serverError('subscription not found')
       return true
     }),
   }
-}
-
-function present(subscriber: Subscriber | undefined): Subscriber {
-  if (subscriber === undefined) throw new JsonRpcError(RPC_METHOD_NOT_FOUND, 'notifications not supported')
-  return subscriber
 }

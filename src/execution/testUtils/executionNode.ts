@@ -75,7 +75,7 @@ export async function startExecutionNode(
   }
   const ethDispatcher = dispatcher(ethMethods)
   const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher }), '127.0.0.1', 0, 'test', {
-    webSockets: { dispatcher: ethDispatcher, allowedOrigins: [] },
+    webSockets: { dispatcher: ethDispatcher, allowedOrigins: [], notification: 'eth_subscription' },
   })
   opened.defer(() => server.close())
   const authApp = createRpcApp({

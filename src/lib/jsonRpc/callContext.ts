@@ -1,4 +1,5 @@
 import type { Hex } from '../hex.ts'
+import { JsonRpcError, RPC_METHOD_NOT_FOUND } from './types.ts'
 
 /** Where notifications go: a connection that stays open. */
 export interface Subscriber {
@@ -9,6 +10,12 @@ export interface Subscriber {
   subscribe(start: (notify: (content: string) => void) => () => void): Hex
   /** False when there is no such subscription. */
   unsubscribe(id: Hex): boolean
+}
+
+/** For methods that want one; throws geth's error where the client cannot be told of anything later (`rpc/errors.go`). */
+export function requireSubscriber({ subscriber }: Pick<RpcContext, 'subscriber'>): Subscriber {
+  if (subscriber === undefined) throw new JsonRpcError(RPC_METHOD_NOT_FOUND, 'notifications not supported')
+  return subscriber
 }
 
 /** What a handler may see of the request besides its parameters. */

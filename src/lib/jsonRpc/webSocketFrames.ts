@@ -11,6 +11,7 @@ export const CLOSE = {
   protocol: 1002,
   unsupported: 1003,
   invalid: 1007,
+  policy: 1008,
   tooBig: 1009,
 } as const
 

@@ -50,6 +50,7 @@ async function start(options: Partial<WebSocketOptions> = {}): Promise<{ port: n
   const webSockets = {
     dispatcher: createRpcDispatcher({ methods }),
     allowedOrigins: ['https://good.example'],
+    notification: 'eth_subscription',
     ...options,
   }
   const server = await serveApp(createUpgradeApp(), '127.0.0.1', 0, 'test', { webSockets })
@@ -80,7 +81,7 @@ class RawClient {
       ...headers,
     }).map(([name, value]) => `${name}: ${value}`)
     this.socket.write(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
-    await expect.poll(() => this.text.indexOf('\r\n\r\n'), { timeout: 5_000 }).toBeGreaterThan(0)
+    await expect.poll(() => this.text.indexOf('\r\n\r\n'), { timeout: 60_000 }).toBeGreaterThan(0)
     const end = this.text.indexOf('\r\n\r\n') + 4
     const head = this.text.subarray(0, end).toString()
     this.text = this.text.subarray(end)
@@ -102,7 +103,7 @@ class RawClient {
         short === 126 ? this.text.readUInt16BE(2) : short === 127 ? Number(this.text.readBigUInt64BE(2)) : short
       return this.text.length < at + length ? undefined : [at, length]
     }
-    await expect.poll(() => sizes() !== undefined, { timeout: 5_000 }).toBe(true)
+    await expect.poll(() => sizes() !== undefined, { timeout: 60_000 }).toBe(true)
     const [at = 0, length = 0] = sizes() ?? []
     const opcode = (this.text[0] ?? 0) & 0x0f
     const payload = Buffer.from(this.text.subarray(at, at + length))
@@ -111,7 +112,7 @@ class RawClient {
   }
 
   async ended(): Promise<void> {
-    await expect.poll(() => this.socket.destroyed, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => this.socket.destroyed, { timeout: 60_000 }).toBe(true)
   }
 
   async json(): Promise<unknown> {
@@ -158,7 +159,13 @@ describe('the handshake', () => {
     const first = await connected(port)
     expect(await new RawClient(port).shake()).toContain('503')
     first.socket.destroy()
-    await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1], { timeout: 5_000 }).toBe('101')
+    await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1], { timeout: 60_000 }).toBe('101')
+  })
+
+  it('is refused by another host name than the allowed ones', async () => {
+    const { port } = await start({ allowedHosts: ['localhost'] })
+    expect(await new RawClient(port).shake({ Host: 'evil.example' })).toContain('403')
+    expect(await new RawClient(port).shake()).toContain('101')
   })
 
   it('leaves other requests to be answered as such', async () => {
@@ -234,7 +241,7 @@ describe('messages', () => {
     const { port, told } = await start()
     const client = await connected(port)
     client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length, { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(1)
     client.socket.destroy()
     await told.aborted[0]
   })
@@ -243,7 +250,7 @@ describe('messages', () => {
     const { port, told } = await start()
     const client = await connected(port)
     for (let count = 0; count < 20; count++) client.send(OPCODE.text, call('wait'))
-    await expect.poll(() => told.aborted.length, { timeout: 5_000 }).toBe(8)
+    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(8)
     client.send(OPCODE.text, call('echo', 'later'))
     expect(told.aborted).toHaveLength(8)
   })
@@ -274,11 +281,12 @@ describe('subscriptions', () => {
     told.notify[0]?.('{"later":1}')
     expect(await client.json()).toMatchObject({ params: { result: { later: 1 } } })
     client.socket.destroy()
-    await expect.poll(() => told.stopped, { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => told.stopped, { timeout: 60_000 }).toBe(1)
   })
 
   it('drop a client that does not read', async () => {
-    const { port, told } = await start({ maxUnreadBytes: 100_000 })
+    const reasons: string[] = []
+    const { port, told } = await start({ maxUnreadBytes: 100_000, onDropped: (reason) => reasons.push(reason) })
     const client = await connected(port)
     client.send(OPCODE.text, call('listen'))
     await client.json()
@@ -289,6 +297,7 @@ describe('subscriptions', () => {
       told.notify[0]?.(content)
       if (count % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await expect.poll(() => told.stopped, { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => told.stopped, { timeout: 60_000 }).toBe(1)
+    expect(reasons).toEqual(['reads too slowly: more than 100000 bytes wait for it'])
   })
 })

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Hex, toHex } from '../hex.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
+import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
@@ -20,6 +21,12 @@ export interface WebSocketOptions {
   dispatcher: RpcDispatcher
   /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
   allowedOrigins: readonly string[]
+  /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
+  allowedHosts?: readonly string[]
+  /** The method that notifications name, such as `eth_subscription`. */
+  notification: string
+  /** Told of clients that are dropped, with the reason that they were given. */
+  onDropped?: (reason: string) => void
   maxMessageBytes?: number
   maxConnections?: number
   maxSubscriptions?: number
@@ -53,11 +60,13 @@ const CLOSE_MS = 1_000
 export function serveWebSockets(server: Server, options: WebSocketOptions): () => void {
   const connections = new Set<Connection>()
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
+  const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Uint8Array) => {
     socket.on('error', () => socket.destroy())
     const [problem, key] = checkHandshake(request, options)
     if (problem !== undefined) return refuse(socket, problem)
+    if (!isHostAllowed(request.headers.host)) return refuse(socket, '403 Forbidden')
     if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
     const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
@@ -254,7 +263,7 @@ class Connection {
   }
 
   private notify(id: Hex, content: string): void {
-    const head = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+    const head = `{"jsonrpc":"2.0","method":"${this.options.notification}","params":{"subscription":"${id}","result":`
     this.write(OPCODE.text, [head, content, '}}'])
   }
 
@@ -263,13 +272,23 @@ class Connection {
     if (!this.socket.writable) return
     const length = sizeOf(pieces)
     const max = this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES
-    const unread = this.unreadBytes + length
-    if (unread > max || (unread > MEBIBYTE && this.unreadOfAll() + length > max * UNREAD_OF_ALL)) {
-      return void this.socket.destroy()
+    const reason = opcode === OPCODE.close ? undefined : this.reasonToDrop(length, max)
+    if (reason !== undefined) {
+      this.options.onDropped?.(reason)
+      // Should it read on at once, it learns why.
+      this.close(CLOSE.policy, reason)
+      return
     }
     this.socket.cork()
     this.socket.write(frameHead(opcode, length))
     for (const piece of pieces) this.socket.write(piece)
     this.socket.uncork()
+  }
+
+  private reasonToDrop(length: number, max: number): string | undefined {
+    const unread = this.unreadBytes + length
+    if (unread > max) return `reads too slowly: more than ${max} bytes wait for it`
+    if (unread <= MEBIBYTE || this.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
+    return 'reads too slowly, as others do: there is no room left'
   }
 }

@@ -1,4 +1,5 @@
 import type { HealthReport } from './healthReport.ts'
+import type { P2pNews } from './news.ts'
 
 /**
  * What operators see and change: the `deviump2p` and `opp2p` namespaces are thin wrappers of `P2pApi`. All values are
@@ -304,6 +305,11 @@ export interface P2pApi {
   health(): Promise<HealthReport>
   /** Time-limited bans that stand, soonest to end first; the operator's block lists are not among them. */
   bans(): Promise<BanRecord[]>
+
+  /** Tells of peers and bans as it happens; the returned function ends that. */
+  onNews(listener: (news: P2pNews) => void): () => void
+  /** The totals of connected peers, by peer id. */
+  connectedScores(): Record<string, number>
 }
 
 export const ZERO_SCORES: PeerScores = {

@@ -1,5 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { HeadNews } from '../../p2p/index.ts'
+import type { DerivationListener } from '../derive/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 
@@ -11,6 +12,10 @@ export interface RollupNodeApi {
   readonly rollupConfig: RollupConfig
   /** Heads as last known; zero references until first seen, and while a reset is pending. */
   syncStatus(): SyncStatus
+  /** Tells whenever a head of either layer has moved; the returned function ends that. */
+  onHeads(listener: () => void): () => void
+  /** Tells what the derivation stages tell; the returned function ends that. */
+  onDerivation(listener: DerivationListener): () => void
   /** Output root of a canonical L2 block; rejects when the engine does not have it. */
   outputAtBlock(number: number): Promise<OutputAtBlock>
   /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, describeError, type Severity, severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { BatchType, ChannelSnapshot, DerivationEvent } from '../derive/index.ts'
+import type { BatchType, ChannelSnapshot, DerivationEvent, DerivationListener } from '../derive/index.ts'
 
 /** Events of each kind that are kept. */
 const KEPT = 20
@@ -77,14 +77,26 @@ export class DerivationRecorder {
   private failure: DerivationFailure | undefined
   private lastReset: ResetRecord | undefined
   private isIdle = false
+  private readonly listeners = new Set<DerivationListener>()
 
   constructor({ clock }: { clock: Pick<Clock, 'now'> }) {
     this.clock = clock
     this.startedAtMs = clock.now()
   }
 
+  /** Tells of each event once it is remembered; the returned function ends that. */
+  onEvent(listener: DerivationListener): () => void {
+    this.listeners.add(listener)
+    return () => void this.listeners.delete(listener)
+  }
+
   /** For the pipeline. */
   readonly listen = (event: DerivationEvent): void => {
+    this.remember(event)
+    for (const listener of this.listeners) listener(event)
+  }
+
+  private remember(event: DerivationEvent): void {
     const at = { l1Block: 'l1Block' in event ? event.l1Block : 0, atMs: this.clock.now() }
     switch (event.kind) {
       case 'started':

@@ -146,6 +146,10 @@ export function createRollupNode(
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
   let safeMovedAtMs: number | undefined
+  const headListeners = new Set<() => void>()
+  const tellOfHeads = () => {
+    for (const listener of headListeners) listener()
+  }
   const l1Refs = { head: ZERO_L1_REF, safe: ZERO_L1_REF, finalized: ZERO_L1_REF }
   listen()
 
@@ -166,6 +170,11 @@ export function createRollupNode(
       return { l1Block: entry.l1, safeHead: entry.safe }
     },
 
+    onHeads(listener) {
+      headListeners.add(listener)
+      return () => void headListeners.delete(listener)
+    },
+    onDerivation: (listener) => recorder.onEvent(listener),
     derivationStatus: whySafeHead,
     superRootAtTimestamp: (timestamp) =>
       readSuperRoot(
@@ -283,16 +292,19 @@ export function createRollupNode(
       metrics.l1Ref('l1_head', ref)
       sequencing?.origins.onL1Head(ref)
       derivation.onL1Head()
+      tellOfHeads()
     })
     l1Heads.onSafe((ref) => {
       l1Refs.safe = ref
       metrics.l1Ref('l1_safe', ref)
+      tellOfHeads()
     })
     l1Heads.onFinalized((ref) => {
       if (!finality.signal(ref)) return
       l1Refs.finalized = ref
       metrics.l1Ref('l1_finalized', ref)
       void derivation.tryFinalize()
+      tellOfHeads()
     })
     let unsafe = controller.heads.unsafe.hash
     let isSyncing = controller.syncing
@@ -316,6 +328,7 @@ export function createRollupNode(
       metrics.l2Ref('l2_local_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
       metrics.l2Ref('l2_finalized', heads.finalized)
+      tellOfHeads()
     })
   }
 

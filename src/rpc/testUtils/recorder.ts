@@ -2,6 +2,8 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/base/api.ts'
 import { ZERO_SCORES } from '../../p2p/base/api.ts'
+import type { P2pNews } from '../../p2p/base/news.ts'
+import type { DerivationListener } from '../../rollup/derive/index.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { DerivationRecorder } from '../../rollup/node/derivationRecorder.ts'
 import { derivationStatus } from '../../rollup/node/derivationStatus.ts'
@@ -84,6 +86,17 @@ export const RECORD: PeerRecord = {
 
 /** Records what was asked of the node and the host, in place of both: their own behaviour has its own tests. */
 export function recorder() {
+  const told = {
+    heads: new Set<() => void>(),
+    derivation: new Set<DerivationListener>(),
+    news: new Set<(news: P2pNews) => void>(),
+  }
+  const listenTo =
+    <T>(listeners: Set<T>) =>
+    (listener: T) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
   const asked: unknown[][] = []
   const note =
     (name: string, result?: unknown) =>
@@ -113,6 +126,8 @@ export function recorder() {
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
         config: { seqWindowSize: 3600 },
       }),
+    onHeads: listenTo(told.heads),
+    onDerivation: listenTo(told.derivation),
     outputAtBlock: note('outputAtBlock', {
       version: hash('0'),
       outputRoot: hash('b'),
@@ -199,7 +214,9 @@ export function recorder() {
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
+    onNews: listenTo(told.news),
+    connectedScores: () => ({ [RECORD.peerID]: -12 }),
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
-  return { asked, node, p2p }
+  return { asked, told, node, p2p }
 }

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import type { P2pNews } from './base/news.ts'
+import { nodeInTest } from './testUtils/inTest.ts'
+import { until } from './testUtils/testNode.ts'
+
+it('peers that come, join the mesh, are blocked and go are told of, until nobody listens', async () => {
+  const watched = await nodeInTest()
+  const news: P2pNews[] = []
+  const end = watched.node.onNews((one) => news.push(one))
+  const { node: peer } = await nodeInTest({ staticPeers: [watched.address] })
+  const { peerId: peerID } = peer
+  const told = (event: P2pNews['event']) => news.find((one) => one.event === event && one.peerID === peerID)
+  await until('the mesh', () => told('graft') !== undefined)
+  expect(told('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
+  expect(watched.node.connectedScores()).toEqual({ [peerID]: expect.any(Number) })
+  await watched.node.blockPeer(peerID)
+  await until('the end', () => told('disconnected') !== undefined)
+  expect(told('block')).toEqual({ event: 'block', peerID })
+  expect(told('disconnected')).toMatchObject({ by: 'us' })
+  expect(watched.node.connectedScores()).toEqual({})
+  end()
+  const before = news.length
+  await watched.node.unblockPeer(peerID)
+  expect(news).toHaveLength(before)
+})

@@ -1,0 +1,21 @@
+import type { P2pEvents } from './base/events.ts'
+import type { P2pNews } from './base/news.ts'
+
+/** Tells the listener of what happens to peers, until the returned function is called. */
+export function tellNews(events: Pick<P2pEvents, 'on'>, listener: (news: P2pNews) => void): () => void {
+  const ends = [
+    events.on('connected', (peerID, address, direction) =>
+      listener({ event: 'connected', peerID, address, direction }),
+    ),
+    events.on('gone', (peerID, { by, cause }) => listener({ event: 'disconnected', peerID, by, cause })),
+    events.on('mesh', (event, peerID, version, cause) => listener({ event, peerID, version, cause })),
+    events.on('banned', (peerID, { reason, expiryMs }) =>
+      listener({ event: 'ban', peerID, reason, untilMs: expiryMs }),
+    ),
+    events.on('unbanned', (peerID, cause) => listener({ event: 'unban', peerID, cause })),
+    events.on('listed', (event, peerID) => listener({ event, peerID })),
+  ]
+  return () => {
+    for (const end of ends) end()
+  }
+}

@@ -1,0 +1,200 @@
+import { once } from 'node:events'
+import { expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { postJson } from '../../lib/testUtils/httpRequest.ts'
+import type { P2pNews } from '../../p2p/base/news.ts'
+import { createRollupRpc, LIVE_NOTIFICATION } from '../index.ts'
+import { deviumSyncStatus } from '../json.ts'
+import { RECORD, recorder } from '../testUtils/recorder.ts'
+
+/** The rollup node's RPC as it is served, with a clock that stands still. */
+async function serve({ hasPeers = true } = {}) {
+  const { node, p2p, told } = recorder()
+  const clock = new ManualClock()
+  const { dispatcher } = createRollupRpc(
+    { node, p2p: hasPeers ? p2p : undefined, clock, logger: { ...silentLogger, setLevel: () => {} } },
+    { version: 'v1', enableAdmin: false },
+  )
+  const webSockets = { dispatcher, allowedOrigins: [], notification: LIVE_NOTIFICATION }
+  const server = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test', { webSockets })
+  onTestFinished(server.close)
+  const open = async () => {
+    const client = new LiveClient(server.url.replace('http', 'ws'))
+    await client.opened
+    return client
+  }
+  const news = (one: P2pNews) => {
+    for (const listener of told.news) listener(one)
+  }
+  const moveHeads = () => {
+    for (const listener of told.heads) listener()
+  }
+  return { url: server.url, node, p2p, told, clock, open, news, moveHeads }
+}
+
+/** Messages in the order in which they come. */
+class LiveClient {
+  readonly opened: Promise<unknown>
+  private readonly socket: WebSocket
+  private readonly messages: Record<string, unknown>[] = []
+  private readonly arrivals = new EventTarget()
+
+  constructor(url: string) {
+    this.socket = new WebSocket(url)
+    this.opened = once(this.socket, 'open')
+    this.socket.addEventListener('message', ({ data }) => {
+      this.messages.push(JSON.parse(data))
+      this.arrivals.dispatchEvent(new Event('message'))
+    })
+    onTestFinished(() => this.socket.close())
+  }
+
+  async next(): Promise<Record<string, unknown>> {
+    for (;;) {
+      const message = this.messages.shift()
+      if (message !== undefined) return message
+      await once(this.arrivals, 'message')
+    }
+  }
+
+  /** The answer, without what surrounds it. */
+  async call(method: string, ...params: unknown[]): Promise<unknown> {
+    this.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    const { result, error } = await this.next()
+    return error ?? result
+  }
+
+  /** What a notification tells; it has to be one of this subscription. */
+  async told(subscription: unknown): Promise<unknown> {
+    const { method, params } = await this.next()
+    expect(method).toBe('devium_subscription')
+    expect(params).toMatchObject({ subscription })
+    return (params as { result: unknown }).result
+  }
+
+  close(): void {
+    this.socket.close()
+  }
+}
+
+it('heads: as they are, and again when they move, but not ten times a second', async () => {
+  const { open, node, moveHeads, clock } = await serve()
+  const client = await open()
+  const id = await client.call('devium_subscribe', 'heads')
+  expect(id).toMatch(/^0x[0-9a-f]{32}$/)
+  const status = deviumSyncStatus(node.syncStatus())
+  expect(await client.told(id)).toEqual(status)
+  const before = node.syncStatus()
+  node.syncStatus = () => ({ ...before, headL1: { ...before.headL1, number: 77 } })
+  moveHeads()
+  node.syncStatus = () => ({ ...before, headL1: { ...before.headL1, number: 78 } })
+  moveHeads()
+  // What comes at the end of the pause is the last of them, once.
+  await clock.advance(100)
+  expect(await client.told(id)).toMatchObject({ head_l1: { number: 78 } })
+  await clock.advance(1_000)
+  moveHeads()
+  expect(await client.told(id)).toMatchObject({ head_l1: { number: 78 } })
+  expect(await client.call('devium_version')).toBe('v1')
+})
+
+it('heads: a second client is told at once, and nothing is asked any more when both have gone', async () => {
+  const { open, told, clock } = await serve()
+  const [one, two] = [await open(), await open()]
+  const first = await one.call('devium_subscribe', 'heads')
+  await one.told(first)
+  const second = await two.call('devium_subscribe', 'heads')
+  expect(await two.told(second)).toMatchObject({ head_l1: { number: 2 } })
+  expect(told.heads.size).toBe(1)
+  expect(await one.call('devium_unsubscribe', first)).toBe(true)
+  expect(await one.call('devium_unsubscribe', first)).toBe(false)
+  expect(told.heads.size).toBe(1)
+  two.close()
+  await expect.poll(() => told.heads.size, { timeout: 60_000 }).toBe(0)
+  await clock.advance(1_000)
+})
+
+it('peers: who comes and goes, in the mesh too, and scores that moved', async () => {
+  const { open, p2p, news, clock } = await serve()
+  const client = await open()
+  const id = await client.call('devium_subscribe', 'peers')
+  const { peerID } = RECORD
+  expect(await client.told(id)).toEqual({ event: 'scores', scores: { [peerID]: -12 } })
+  const events: P2pNews[] = [
+    { event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' },
+    { event: 'graft', peerID, version: 4, cause: 'by-us' },
+    { event: 'disconnected', peerID, by: 'peer', cause: 'closed' },
+  ]
+  news({ event: 'ban', peerID, reason: 'score', untilMs: 5 })
+  for (const event of events) news(event)
+  for (const event of events) expect(await client.told(id)).toEqual(event)
+  // Small steps are told when together they are a large one.
+  let score = -12
+  p2p.connectedScores = () => ({ [peerID]: score })
+  score = -11.7
+  await clock.advance(2_000)
+  score = -11.4
+  await clock.advance(2_000)
+  expect(await client.told(id)).toEqual({ event: 'scores', scores: { [peerID]: -11.4 } })
+})
+
+it('bans: of both kinds, and their ends', async () => {
+  const { open, news } = await serve()
+  const client = await open()
+  const id = await client.call('devium_subscribe', 'bans')
+  const { peerID } = RECORD
+  news({ event: 'connected', peerID, address: '/ip4/1.2.3.4/tcp/9', direction: 'inbound' })
+  const events: P2pNews[] = [
+    { event: 'ban', peerID, reason: 'invalid blocks', untilMs: 5 },
+    { event: 'unban', peerID, cause: 'expired' },
+    { event: 'block', peerID },
+    { event: 'unblock', peerID },
+  ]
+  for (const event of events) news(event)
+  for (const event of events) expect(await client.told(id)).toEqual(event)
+})
+
+it('derivation: what the stages do', async () => {
+  const { open, told } = await serve()
+  const client = await open()
+  const id = await client.call('devium_subscribe', 'derivation')
+  const event = { kind: 'batch-dropped', l1Block: 5, type: 'span', reason: 'too old', losesChannel: true } as const
+  for (const listener of told.derivation) listener(event)
+  expect(await client.told(id)).toEqual(event)
+})
+
+it('health: as it is, and again when a state changes', async () => {
+  const { open, p2p, clock } = await serve()
+  const client = await open()
+  const id = await client.call('devium_subscribe', 'health')
+  expect(await client.told(id)).toMatchObject({
+    ok: false,
+    derivation: { state: 'up-to-date', ok: true, text: expect.stringMatching(/^Every block/) },
+    gossip: { state: 'no-peers', ok: false },
+  })
+  const before = await p2p.health()
+  await clock.advance(10_000)
+  p2p.health = async () => ({ ...before, state: 'ok', ok: true, text: 'Blocks come by gossip.' })
+  await clock.advance(2_000)
+  expect(await client.told(id)).toMatchObject({ ok: true, gossip: { state: 'ok' } })
+})
+
+it('says which topics there are', async () => {
+  const client = await (await serve()).open()
+  const error = (topics: string) => ({ code: -32602, message: `invalid argument 0: topic should be one of ${topics}` })
+  expect(await client.call('devium_subscribe', 'newHeads')).toEqual(error('heads, derivation, health, peers, bans'))
+  expect(await client.call('devium_unsubscribe', 'x')).toMatchObject({ code: -32602 })
+  const alone = await (await serve({ hasPeers: false })).open()
+  expect(await alone.call('devium_subscribe', 'peers')).toEqual(error('heads, derivation, health'))
+  const id = await alone.call('devium_subscribe', 'health')
+  expect(await alone.told(id)).toMatchObject({ ok: true, gossip: null })
+})
+
+it('is refused where nothing can be told later', async () => {
+  const { url, told } = await serve()
+  const { text } = await postJson(url, {}, { id: 1, method: 'devium_subscribe', params: ['heads'] })
+  expect(JSON.parse(text).error).toEqual({ code: -32601, message: 'notifications not supported' })
+  expect(told.heads.size).toBe(0)
+})

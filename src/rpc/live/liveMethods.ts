@@ -1,0 +1,68 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type Hex, isHex } from '../../lib/hex.ts'
+import { requireSubscriber } from '../../lib/jsonRpc/callContext.ts'
+import { invalidParams } from '../../lib/jsonRpc/types.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { P2pApi } from '../../p2p/base/api.ts'
+import type { RollupNodeApi } from '../../rollup/node/api.ts'
+import { defineMethod, type RpcMethod } from '../method.ts'
+import { objectParam, type Param } from '../params.ts'
+import { type Broadcast, createBroadcast } from './broadcast.ts'
+import { bansSource, derivationSource, headsSource, healthSource, peersSource } from './sources.ts'
+
+/** The method that notifications name. */
+export const LIVE_NOTIFICATION = 'devium_subscription'
+
+export interface LiveModules {
+  node: RollupNodeApi
+  /** Absent with `--p2p.disable`: there is nothing to tell of peers then. */
+  p2p: P2pApi | undefined
+  clock: Clock
+  logger: Logger
+}
+
+/** `devium_subscribe` and `devium_unsubscribe`, on connections that stay open. */
+export function liveMethods(modules: LiveModules): RpcMethod[] {
+  const topics = createTopics(modules)
+  const names = [...topics.keys()]
+  const topic: Param<Broadcast> = objectParam('topic', `one of ${names.join(', ')}`, (value) => {
+    const found = typeof value === 'string' ? topics.get(value) : undefined
+    if (found === undefined) throw invalidParams(`invalid argument 0: topic should be one of ${names.join(', ')}`)
+    return found
+  })
+  return [
+    defineMethod({
+      name: 'devium_subscribe',
+      params: [topic],
+      result: 'subscription id; what happens comes as devium_subscription',
+      description: 'Tell over this WebSocket, from now on, of a topic',
+      handle: ([told], context) => requireSubscriber(context).subscribe((notify) => told.listen(notify)),
+    }),
+    defineMethod({
+      name: 'devium_unsubscribe',
+      params: [SUBSCRIPTION],
+      result: 'boolean: whether there was such a subscription',
+      description: 'End a subscription of this WebSocket',
+      handle: ([id], context) => requireSubscriber(context).unsubscribe(id),
+    }),
+  ]
+}
+
+const SUBSCRIPTION: Param<Hex> = objectParam('subscription id', 'what devium_subscribe returned', (value) => {
+  if (isHex(value, 16)) return value
+  throw invalidParams('invalid argument 0: subscription id should be what devium_subscribe returned')
+})
+
+function createTopics({ node, p2p, clock, logger }: LiveModules): Map<string, Broadcast> {
+  const states = { repeatsLast: true }
+  const events = { repeatsLast: false }
+  const topics = new Map([
+    ['heads', createBroadcast(headsSource({ node, clock }), states)],
+    ['derivation', createBroadcast(derivationSource({ node }), events)],
+    ['health', createBroadcast(healthSource({ node, p2p, clock, logger }), states)],
+  ])
+  if (p2p === undefined) return topics
+  topics.set('peers', createBroadcast(peersSource({ p2p, clock, logger }), events))
+  topics.set('bans', createBroadcast(bansSource({ p2p }), events))
+  return topics
+}

@@ -1,0 +1,114 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import type { P2pApi } from '../../p2p/base/api.ts'
+import type { P2pNews } from '../../p2p/base/news.ts'
+import type { RollupNodeApi } from '../../rollup/node/api.ts'
+import { deviumSyncStatus } from '../json.ts'
+import { type HealthModules, readHealth } from '../nodeHealth.ts'
+import type { Source } from './broadcast.ts'
+
+/** Heads are told at once, but not more often: while a node syncs they move thousands of times a second. */
+const HEADS_MS = 100
+/** Between looks at what nobody tells of: states of health, and scores, which decay. */
+const LOOK_MS = 2_000
+/** A score that moved by less is not worth telling: time in the mesh moves all of them all the time. */
+const SCORE_STEP = 0.5
+
+type Timed = { clock: Clock }
+
+/** devium_syncStatus whenever a head has moved. */
+export function headsSource({ node, clock }: Timed & { node: Pick<RollupNodeApi, 'syncStatus' | 'onHeads'> }): Source {
+  return (tell) => {
+    let cancel: (() => void) | undefined
+    let isNew = false
+    const tellNow = (): void => {
+      isNew = false
+      cancel = clock.setTimeout(() => {
+        cancel = undefined
+        if (isNew) tellNow()
+      }, HEADS_MS)
+      tell(deviumSyncStatus(node.syncStatus()))
+    }
+    const end = node.onHeads(() => {
+      isNew = true
+      if (cancel === undefined) tellNow()
+    })
+    tellNow()
+    return () => {
+      end()
+      cancel?.()
+    }
+  }
+}
+
+/** What the derivation stages do: frames, channels, batches. */
+export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDerivation'> }): Source {
+  return (tell) => node.onDerivation(tell)
+}
+
+/** The node's health, at first and whenever a state has changed. */
+export function healthSource({ clock, logger, ...modules }: Timed & { logger: Logger } & HealthModules): Source {
+  return (tell) => {
+    let told: string | undefined
+    return lookEvery(LOOK_MS, { clock, logger }, async () => {
+      const health = await readHealth(modules)
+      const states = `${health.derivation.state} ${health.gossip?.state}`
+      if (states === told) return
+      told = states
+      tell(health)
+    })
+  }
+}
+
+const BAN_EVENTS: ReadonlySet<P2pNews['event']> = new Set(['ban', 'unban', 'block', 'unblock'])
+
+/** Peers that come and go, in the mesh too, and scores that moved. */
+export function peersSource({
+  p2p,
+  clock,
+  logger,
+}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'connectedScores'> }): Source {
+  return (tell) => {
+    let told: Record<string, number> = {}
+    const end = p2p.onNews((news) => {
+      if (!BAN_EVENTS.has(news.event)) tell(news)
+    })
+    const endLooks = lookEvery(LOOK_MS, { clock, logger }, async () => {
+      const scores = p2p.connectedScores()
+      const moved = Object.entries(scores).filter(([peer, score]) => Math.abs(score - (told[peer] ?? 0)) >= SCORE_STEP)
+      if (moved.length > 0) tell({ event: 'scores', scores: Object.fromEntries(moved) })
+      // What was told, not what is: many small steps are a large one.
+      told = Object.fromEntries(Object.keys(scores).map((peer) => [peer, told[peer] ?? 0]))
+      for (const [peer, score] of moved) told[peer] = score
+    })
+    return () => {
+      end()
+      endLooks()
+    }
+  }
+}
+
+/** Bans for a time and their ends, and what the operator blocks and lets in again. */
+export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): Source {
+  return (tell) =>
+    p2p.onNews((news) => {
+      if (BAN_EVENTS.has(news.event)) tell(news)
+    })
+}
+
+/** Looks at once and then again and again, until the returned function is called. */
+function lookEvery(
+  ms: number,
+  { clock, logger }: { clock: Clock; logger: Logger },
+  look: () => Promise<void>,
+): () => void {
+  const ended = new AbortController()
+  const run = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      await look().catch((err: unknown) => logger.warn('Subscribers could not be told', { err }))
+      await sleep(clock, ms, ended.signal).catch(() => undefined)
+    }
+  }
+  void run()
+  return () => ended.abort()
+}
