@@ -2,8 +2,9 @@ import { UsageError } from '../lib/errors.ts'
 import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
-import { booleanParam, hashParam, objectParam, optionalParam, textParam } from './params.ts'
+import { booleanParam, hashParam, jsonParam, optionalParam, textParam } from './params.ts'
 import { payloadEnvelopeFromJson } from './payloadParam.ts'
+import { booleanResult, NOTHING, textResult } from './results.ts'
 
 /** Names that op-node takes too. */
 const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
@@ -14,7 +15,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_resetDerivationPipeline',
       params: [],
-      result: 'null',
+      result: NOTHING,
       description: 'Rebuild the derivation pipeline from the L2 heads; returns when done',
       admin: true,
       handle: () => node.resetDerivationPipeline(),
@@ -22,7 +23,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_startSequencer',
       params: [optionalParam(hashParam('unsafe head'))],
-      result: 'null',
+      result: NOTHING,
       description: 'Start building blocks on the unsafe head, whose hash may be given as a safeguard',
       admin: true,
       handle: ([unsafeHead]) => node.startSequencer(unsafeHead),
@@ -30,7 +31,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_stopSequencer',
       params: [],
-      result: 'hash of the last unsafe block',
+      result: textResult('hash of the last unsafe block'),
       description: 'Stop building blocks once the last sealed one is the unsafe head',
       admin: true,
       handle: (_, { signal }) => node.stopSequencer(signal),
@@ -38,7 +39,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_sequencerActive',
       params: [],
-      result: 'boolean',
+      result: booleanResult(),
       description: 'Whether this node builds blocks at present',
       admin: true,
       handle: () => node.sequencerActive(),
@@ -46,7 +47,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_overrideLeader',
       params: [],
-      result: 'null',
+      result: NOTHING,
       description: 'Lead without asking the conductor, until the process ends',
       admin: true,
       handle: () => node.overrideLeader(),
@@ -54,7 +55,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_conductorEnabled',
       params: [],
-      result: 'boolean',
+      result: booleanResult(),
       description: 'Whether a conductor decides when this node builds blocks',
       admin: true,
       handle: () => node.conductorEnabled(),
@@ -62,15 +63,15 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_setRecoverMode',
       params: [booleanParam('recover mode')],
-      result: 'null',
+      result: NOTHING,
       description: 'Build blocks with forced transactions only, as verifiers derive them without batches',
       admin: true,
       handle: ([isOn]) => node.setRecoverMode(isOn),
     }),
     defineMethod({
       name: 'admin_postUnsafePayload',
-      params: [objectParam('payload', 'an object with executionPayload', payloadEnvelopeFromJson)],
-      result: 'null',
+      params: [jsonParam('payload', 'an object with executionPayload', { type: 'object' }, payloadEnvelopeFromJson)],
+      result: NOTHING,
       description: 'Queue a block as if it had come by gossip',
       admin: true,
       handle: ([envelope]) => node.postUnsafePayload(envelope),
@@ -78,7 +79,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_setLogLevel',
       params: [textParam('level', `one of ${LOG_LEVELS.join(', ')}`)],
-      result: 'null',
+      result: NOTHING,
       description: 'Least level of log lines written from now on',
       admin: true,
       handle: ([text]) => {

@@ -2,6 +2,7 @@ import { DecodeError, describeError } from '../lib/errors.ts'
 import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidArgument, type Param, type ParamValues, parseParams } from './params.ts'
+import type { Result } from './results.ts'
 
 /** One row of the method table: router, parameter checks and the method list all come from it. */
 export interface RpcMethod {
@@ -9,7 +10,7 @@ export interface RpcMethod {
   name: string
   params: readonly Param<unknown>[]
   /** What `result` holds. */
-  result: string
+  result: Result
   description: string
   /** Served only when admin methods are enabled. */
   admin: boolean
@@ -21,7 +22,7 @@ export interface RpcMethod {
 export interface MethodSpec<P extends readonly Param<unknown>[]> {
   name: string
   params: P
-  result: string
+  result: Result
   description: string
   admin?: boolean
   /** By default what `admin` is. */

@@ -3,7 +3,8 @@ import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
-import { booleanParam, objectParam, optionalParam, type Param, textParam } from './params.ts'
+import { booleanParam, jsonParam, optionalParam, type Param, textParam } from './params.ts'
+import { arrayResult, eitherResult, NOTHING, objectResult, type Result } from './results.ts'
 
 /**
  * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), which
@@ -64,11 +65,17 @@ const ADDRESS = textParam('peer address', 'a multiaddress that ends in /p2p/<pee
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
 /** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
-const SUBNET: Param<string> = objectParam('subnet', 'CIDR text such as "10.1.0.0/16"', (value: JsonValue) => {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DecodeError('invalid CIDR address')
-  return ipNetToCidr(value)
-})
+const SUBNET: Param<string> = jsonParam(
+  'subnet',
+  'CIDR text such as "10.1.0.0/16"',
+  { type: ['string', 'object'] },
+  (value: JsonValue) => {
+    if (typeof value === 'string') return value
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new DecodeError('invalid CIDR address')
+    return ipNetToCidr(value)
+  },
+)
 
 /** What Go reads as nothing, which op-node refuses by itself. */
 function isNothing(value: JsonValue | undefined): boolean {
@@ -94,29 +101,30 @@ function reasonMethods(p2p: P2pApi): RpcMethod[] {
     defineMethod({
       name: 'deviump2p_peerScore',
       params: [peer],
-      result: 'score report; without a peer id an array of those of all connected peers',
+      result: eitherResult('score report; without a peer id an array of those of all connected peers'),
       description: 'What a score is made of, the thresholds it stands against, when that changes, and a standing ban',
       handle: async ([id]) => oneOrAll(id, await p2p.peerScore(id)),
     }),
     defineMethod({
       name: 'deviump2p_peerHistory',
       params: [peer],
-      result: 'object: peerID, events, oldest first; without a peer id an array of those',
+      result: eitherResult('peerID, events, oldest first; without a peer id an array of those'),
       description: 'What a peer did, and what was done to it, that bears on its score',
       handle: async ([id]) => oneOrAll(id, await p2p.peerHistory(id)),
     }),
     defineMethod({
       name: 'deviump2p_health',
       params: [],
-      result:
-        'object: state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
+      result: objectResult(
+        'state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
+      ),
       description: 'Whether blocks come by gossip, and if not, why and what to do about it',
       handle: () => p2p.health(),
     }),
     defineMethod({
       name: 'deviump2p_bans',
       params: [],
-      result: 'array of objects: subject, kind (peer or ip), reason, untilMs, remainingS',
+      result: arrayResult('objects: subject, kind (peer or ip), reason, untilMs, remainingS'),
       description: 'Time-limited bans that stand, soonest to end first',
       handle: () => p2p.bans(),
     }),
@@ -134,12 +142,12 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
     defineMethod({
       name: name(method),
       params: [param],
-      result: 'null',
+      result: NOTHING,
       description,
       changes: true,
       handle: ([value]) => run(value),
     })
-  const list = (method: string, result: string, description: string, run: () => Promise<unknown>) =>
+  const list = (method: string, result: Result, description: string, run: () => Promise<unknown>) =>
     defineMethod({ name: name(method), params: [], result, description, handle: run })
 
   const ip = dialect.unlessNothing(IP, isNothing, 'invalid request')
@@ -151,29 +159,34 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   )
 
   return [
-    list('self', 'peer record', 'This node as its peers see it', () => p2p.self()),
+    list('self', objectResult('peer record'), 'This node as its peers see it', () => p2p.self()),
     defineMethod({
       name: name('peers'),
       params: [booleanParam('connected')],
-      result: 'object: totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets',
+      result: objectResult('totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets'),
       description: 'Peers with addresses, protocols and scores; true: only connected ones',
       handle: async ([connectedOnly]) => dumpToJson(await p2p.peers(connectedOnly), dialect),
     }),
-    list('peerStats', 'object of integers', 'How many peers are known, connected, banned, on each topic', async () =>
-      dialect.stats(await p2p.peerStats()),
+    list(
+      'peerStats',
+      objectResult('integers'),
+      'How many peers are known, connected, banned, on each topic',
+      async () => dialect.stats(await p2p.peerStats()),
     ),
-    list('discoveryTable', 'array of ENR strings', 'Records in the discovery table', () => p2p.discoveryTable()),
+    list('discoveryTable', arrayResult('ENR strings'), 'Records in the discovery table', () => p2p.discoveryTable()),
     action('blockPeer', PEER_ID, 'Refuse a peer from now on and close its connections', (id) => p2p.blockPeer(id)),
     action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
-    list('listBlockedPeers', 'array of peer ids', 'Peers on the block list', () => p2p.listBlockedPeers()),
+    list('listBlockedPeers', arrayResult('peer ids'), 'Peers on the block list', () => p2p.listBlockedPeers()),
     action('blockAddr', ip, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
     action('unblockAddr', ip, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
-    list('listBlockedAddrs', 'array of IP addresses', 'IP addresses on the block list', () => p2p.listBlockedAddrs()),
+    list('listBlockedAddrs', arrayResult('IP addresses'), 'IP addresses on the block list', () =>
+      p2p.listBlockedAddrs(),
+    ),
     action('blockSubnet', subnet, 'Refuse a subnet from now on and close its connections', (cidr) =>
       p2p.blockSubnet(cidr),
     ),
     action('unblockSubnet', subnet, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
-    list('listBlockedSubnets', 'array of subnets', 'Subnets on the block list', async () =>
+    list('listBlockedSubnets', arrayResult('subnets'), 'Subnets on the block list', async () =>
       (await p2p.listBlockedSubnets()).map(dialect.subnet),
     ),
     action('protectPeer', PEER_ID, 'Keep a peer when connections are trimmed', (id) => p2p.protectPeer(id)),

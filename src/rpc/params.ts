@@ -2,11 +2,16 @@ import { describeError } from '../lib/errors.ts'
 import { type Hex, isHex, lowerHex, quantityToNumber } from '../lib/hex.ts'
 import { invalidParams, JsonRpcError, type JsonValue } from '../lib/jsonRpc/types.ts'
 
+/** A JSON Schema, as far as it is known. */
+export type JsonSchema = { [key: string]: JsonValue }
+
 /** One positional parameter: its name and form in the documentation, and the check that makes it a typed value. */
 export interface Param<T> {
   name: string
   /** What is expected, as a noun: shown in errors and in the method list. */
   expects: string
+  /** The same for programs. */
+  schema: JsonSchema
   /** Throws any error whose message says what is wrong. */
   parse(value: JsonValue): T
   optional?: true
@@ -16,34 +21,47 @@ export type ParamValues<P extends readonly Param<unknown>[]> = {
   [K in keyof P]: P[K] extends Param<infer T> ? T : never
 }
 
+const MAX_TEXT_LENGTH = 4096
+
 /** Block number as hex quantity text, the form of op-node and of the product's own document. */
 export function blockNumberParam(name: string): Param<number> {
-  return { name, expects: 'a block number as hex text such as "0x10"', parse: (value) => quantityToNumber(value, name) }
+  return {
+    name,
+    expects: 'a block number as hex text such as "0x10"',
+    schema: { type: 'string', pattern: '^0x(0|[1-9a-fA-F][0-9a-fA-F]*)$' },
+    parse: (value) => quantityToNumber(value, name),
+  }
 }
 
 /** Go's clients write false as null, too. */
 export function booleanParam(name: string): Param<boolean> {
   const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())
-  return { name, expects: 'true or false', parse }
+  return { name, expects: 'true or false', schema: { type: ['boolean', 'null'] }, parse }
 }
 
 export function hashParam(name: string): Param<Hex> {
   const parse = (value: JsonValue) => (isHex(value, 32) ? lowerHex(value) : wrongType())
-  return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', parse }
+  const schema = { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' }
+  return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', schema, parse }
 }
 
 /** Text that the callee checks itself (peer ids, IPs, multiaddresses): here only that there is some, of bounded length. */
 export function textParam(name: string, expects: string): Param<string> {
   const parse = (value: JsonValue) => {
-    if (typeof value !== 'string' || value === '' || value.length > 4096) return wrongType()
+    if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return wrongType()
     return value
   }
-  return { name, expects, parse }
+  return { name, expects, schema: { type: 'string', minLength: 1, maxLength: MAX_TEXT_LENGTH }, parse }
 }
 
-/** Any JSON object; the handler reads its members. */
-export function objectParam<T>(name: string, expects: string, parse: (value: JsonValue) => T): Param<T> {
-  return { name, expects, parse }
+/** Any JSON value, which `parse` reads. */
+export function jsonParam<T>(
+  name: string,
+  expects: string,
+  schema: JsonSchema,
+  parse: (value: JsonValue) => T,
+): Param<T> {
+  return { name, expects, schema, parse }
 }
 
 export function optionalParam<T>(inner: Param<T>): Param<T | undefined> {

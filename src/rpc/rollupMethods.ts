@@ -5,6 +5,7 @@ import { derivationStatusToJson } from './derivationJson.ts'
 import { deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
+import { arrayResult, objectResult, textResult } from './results.ts'
 import { writeOnce } from './writeOnce.ts'
 
 /** `devium_*`: the product's own shapes. */
@@ -15,7 +16,7 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
     defineMethod({
       name: 'devium_outputAtBlock',
       params: [blockNumberParam('block number')],
-      result: 'array of two 32-byte hex strings: output version, output root',
+      result: arrayResult('two 32-byte hex strings: output version, output root'),
       description: 'Output root of an L2 block',
       handle: async ([number]) => {
         const output = await node.outputAtBlock(number)
@@ -25,35 +26,35 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
     defineMethod({
       name: 'devium_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
-      result: 'object: l1Block, safeHead',
+      result: objectResult('l1Block, safeHead'),
       description: 'Safe head as it was after the L1 block; needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'devium_syncStatus',
       params: [],
-      result: 'object of L1 and L2 block references',
+      result: objectResult('L1 and L2 block references'),
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'devium_derivationStatus',
       params: [],
-      result: 'object: state, ok, text (one sentence), and what they are judged from',
+      result: objectResult('state, ok, text (one sentence), and what they are judged from'),
       description: 'Why the safe head stands where it does',
       handle: () => derivationStatusToJson(node.derivationStatus()),
     }),
     defineMethod({
       name: 'devium_rollupConfig',
       params: [],
-      result: 'object: the parameters of the rollup up to Canyon',
+      result: objectResult('the parameters of the rollup up to Canyon'),
       description: 'Rollup configuration; later forks are in optimism_rollupConfig',
       handle: () => rollupConfig(node.rollupConfig),
     }),
     defineMethod({
       name: 'devium_version',
       params: [],
-      result: 'string',
+      result: textResult(),
       description: 'Version of this program',
       handle: () => version,
     }),
@@ -68,49 +69,49 @@ export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod
     defineMethod({
       name: 'optimism_outputAtBlock',
       params: [blockNumberParam('block number')],
-      result: 'object: version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus',
+      result: objectResult('version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus'),
       description: 'Output root of an L2 block with everything that it commits to',
       handle: async ([number]) => optimismOutput(await node.outputAtBlock(number)),
     }),
     defineMethod({
       name: 'optimism_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
-      result: 'object: l1Block, safeHead',
+      result: objectResult('l1Block, safeHead'),
       description: 'Safe head as it was after the L1 block; needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'optimism_syncStatus',
       params: [],
-      result: 'object of L1 and L2 block references',
+      result: objectResult('L1 and L2 block references'),
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'optimism_rollupConfig',
       params: [],
-      result: 'object: the rollup configuration with all forks',
+      result: objectResult('the rollup configuration with all forks'),
       description: 'Rollup configuration as in rollup.json',
       handle: () => rollupConfig(node.rollupConfig),
     }),
     defineMethod({
       name: 'optimism_version',
       params: [],
-      result: 'string',
+      result: textResult(),
       description: 'Version of this program',
       handle: () => version,
     }),
     defineMethod({
       name: 'superroot_atTimestamp',
       params: [blockNumberParam('timestamp')],
-      result: 'object: current_l1, timestamps, optimistic_at_timestamp, chain_ids, data',
+      result: objectResult('current_l1, timestamps, optimistic_at_timestamp, chain_ids, data'),
       description: 'Output of the block at a timestamp, and the L1 block that made it safe; needs --safedb.path',
       handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),
     }),
     defineMethod({
       name: 'health_status',
       params: [],
-      result: 'string',
+      result: textResult(),
       description: 'Version of this program: the answer says that it is alive',
       handle: () => version,
     }),

@@ -6,8 +6,10 @@ import type { P2pApi } from '../p2p/base/api.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { adminMethods } from './adminMethods.ts'
 import { liveMethods } from './live/liveMethods.ts'
-import { type RpcMethod, toHandlers } from './method.ts'
+import { defineMethod, type RpcMethod, toHandlers } from './method.ts'
+import { openRpcDocument } from './openRpc.ts'
 import { p2pMethods } from './p2pMethods.ts'
+import { objectResult } from './results.ts'
 import { deviumMethods, optimismMethods } from './rollupMethods.ts'
 import type { RpcMetrics } from './rpcMetrics.ts'
 
@@ -31,12 +33,19 @@ export function createRollupRpc(
   options: RollupRpcOptions,
 ): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
   const { node, p2p, clock, logger, metrics } = modules
-  const methods = [
+  const methods: RpcMethod[] = [
     ...deviumMethods(node, options.version),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),
     ...(options.enableAdmin ? adminMethods(node, logger) : []),
+    defineMethod({
+      name: 'rpc_discover',
+      params: [],
+      result: objectResult('an OpenRPC document'),
+      description: 'Describe the methods that are served',
+      handle: () => openRpcDocument(methods, options.version),
+    }),
   ]
   const known = new Set(methods.map(({ name }) => name))
   const changing = new Set(methods.filter(({ changes }) => changes).map(({ name }) => name))

@@ -6,7 +6,8 @@ import type { Logger } from '../../lib/logger.ts'
 import type { P2pApi } from '../../p2p/base/api.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { defineMethod, type RpcMethod } from '../method.ts'
-import { objectParam, type Param } from '../params.ts'
+import { jsonParam, type Param } from '../params.ts'
+import { booleanResult, textResult } from '../results.ts'
 import { type Broadcast, createBroadcast } from './broadcast.ts'
 import { bansSource, derivationSource, headsSource, healthSource, peersSource } from './sources.ts'
 
@@ -25,7 +26,7 @@ export interface LiveModules {
 export function liveMethods(modules: LiveModules): RpcMethod[] {
   const topics = createTopics(modules)
   const names = [...topics.keys()]
-  const topic: Param<Broadcast> = objectParam('topic', `one of ${names.join(', ')}`, (value) => {
+  const topic: Param<Broadcast> = jsonParam('topic', `one of ${names.join(', ')}`, { enum: names }, (value) => {
     const found = typeof value === 'string' ? topics.get(value) : undefined
     if (found === undefined) throw invalidParams(`invalid argument 0: topic should be one of ${names.join(', ')}`)
     return found
@@ -34,24 +35,29 @@ export function liveMethods(modules: LiveModules): RpcMethod[] {
     defineMethod({
       name: 'devium_subscribe',
       params: [topic],
-      result: 'subscription id; what happens comes as devium_subscription',
+      result: textResult('subscription id; what happens comes as devium_subscription'),
       description: 'Tell over this WebSocket, from now on, of a topic',
       handle: ([told], context) => requireSubscriber(context).subscribe((notify) => told.listen(notify)),
     }),
     defineMethod({
       name: 'devium_unsubscribe',
       params: [SUBSCRIPTION],
-      result: 'boolean: whether there was such a subscription',
+      result: booleanResult('whether there was such a subscription'),
       description: 'End a subscription of this WebSocket',
       handle: ([id], context) => requireSubscriber(context).unsubscribe(id),
     }),
   ]
 }
 
-const SUBSCRIPTION: Param<Hex> = objectParam('subscription id', 'what devium_subscribe returned', (value) => {
-  if (isHex(value, 16)) return value
-  throw invalidParams('invalid argument 0: subscription id should be what devium_subscribe returned')
-})
+const SUBSCRIPTION: Param<Hex> = jsonParam(
+  'subscription id',
+  'what devium_subscribe returned',
+  { type: 'string' },
+  (value) => {
+    if (isHex(value, 16)) return value
+    throw invalidParams('invalid argument 0: subscription id should be what devium_subscribe returned')
+  },
+)
 
 function createTopics({ node, p2p, clock, logger }: LiveModules): Map<string, Broadcast> {
   const states = { repeatsLast: true }

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
+import { createCallContext } from '../lib/jsonRpc/callContext.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { createRollupRpc } from './index.ts'
+import { rpcDocument } from './rpcDocument.ts'
+import { recorder } from './testUtils/recorder.ts'
+
+function tableWith(enableAdmin: boolean) {
+  const { node, p2p } = recorder()
+  const logger = { ...silentLogger, setLevel: () => {} }
+  return createRollupRpc({ node, p2p, clock: systemClock, logger }, { version: 'v1', enableAdmin })
+}
+
+async function discover(enableAdmin: boolean) {
+  const body = '{"jsonrpc":"2.0","id":1,"method":"rpc_discover","params":[]}'
+  const pieces = await tableWith(enableAdmin).dispatcher.handle(body, createCallContext({ timeoutMs: 600_000 }))
+  return JSON.parse(pieces?.join('') ?? '').result
+}
+
+it('rpc_discover tells of every method that is served, itself included', async () => {
+  for (const enableAdmin of [false, true]) {
+    const { openrpc, info, methods } = await discover(enableAdmin)
+    expect({ openrpc, info }).toEqual({ openrpc: '1.3.2', info: { title: 'devium rollup node', version: 'v1' } })
+    const names = methods.map(({ name }: { name: string }) => name)
+    expect(names).toEqual(tableWith(enableAdmin).methods.map(({ name }) => name))
+    expect(names).toContain('rpc_discover')
+    expect(names.includes('admin_stopSequencer')).toBe(enableAdmin)
+  }
+})
+
+it('rpc_discover describes parameters, results and who may call', async () => {
+  const { methods } = await discover(true)
+  const method = (name: string) => methods.find((one: { name: string }) => one.name === name)
+  expect(method('admin_startSequencer')).toEqual({
+    name: 'admin_startSequencer',
+    summary: 'Start building blocks on the unsafe head, whose hash may be given as a safeguard',
+    paramStructure: 'by-position',
+    params: [
+      {
+        name: 'unsafe head',
+        description: 'a block hash: 32 bytes of hex with 0x prefix',
+        required: false,
+        schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
+      },
+    ],
+    result: { name: 'result', description: 'null', schema: { type: 'null' } },
+    tags: [{ name: 'changes' }, { name: 'admin' }],
+  })
+  expect(method('devium_subscribe').params[0].schema).toEqual({
+    enum: ['heads', 'derivation', 'health', 'peers', 'bans'],
+  })
+  expect(method('opp2p_blockPeer').tags).toEqual([{ name: 'changes' }])
+  expect(method('optimism_outputAtBlock').tags).toEqual([])
+})
+
+it('docs/rpc.md is what the table says (vitest --update writes it)', async () => {
+  await expect(rpcDocument(tableWith(true).methods)).toMatchFileSnapshot('../../docs/rpc.md')
+})

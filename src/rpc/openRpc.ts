@@ -1,0 +1,28 @@
+import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import type { RpcMethod } from './method.ts'
+
+/** The OpenRPC document of a method table (spec.open-rpc.org, 1.3.2): the answer of rpc_discover. */
+export function openRpcDocument(methods: readonly RpcMethod[], version: string): { [key: string]: JsonValue } {
+  return {
+    openrpc: '1.3.2',
+    info: { title: 'devium rollup node', version },
+    methods: methods.map((method) => ({
+      name: method.name,
+      summary: method.description,
+      paramStructure: 'by-position',
+      params: method.params.map(({ name, expects, schema, optional = false }) => ({
+        name,
+        description: expects,
+        required: !optional,
+        schema,
+      })),
+      result: { name: 'result', description: method.result.text, schema: method.result.schema },
+      tags: tagsOf(method).map((name) => ({ name })),
+    })),
+  }
+}
+
+/** `changes`: it does more than tell; `admin`: served with `--rpc.enable-admin` only. */
+function tagsOf({ admin, changes }: RpcMethod): string[] {
+  return [...(changes ? ['changes'] : []), ...(admin ? ['admin'] : [])]
+}

@@ -1,0 +1,31 @@
+import type { RpcMethod } from './method.ts'
+
+/** The method table as Markdown, one section a namespace, for docs/rpc.md. */
+export function rpcDocument(methods: readonly RpcMethod[]): string {
+  const namespaces = Map.groupBy(methods, ({ name }) => name.split('_')[0] ?? '')
+  return `${[INTRODUCTION, ...[...namespaces].map(([name, rows]) => section(name, rows))].join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# RPC of the rollup node
+
+Made from the method table in \`src/rpc\`, which checks parameters and answers \`rpc_discover\` (an OpenRPC document) as well; a test
+keeps this file up to date.
+
+JSON-RPC 2.0 by POST at \`/\` with \`Content-Type: application/json\`, in batches too, or over a WebSocket on the same port.
+Parameters are positional; those in brackets may be left out. A *changing* method does more than tell: web pages of strangers may
+not call it.`
+
+function section(namespace: string, methods: readonly RpcMethod[]): string {
+  const admin = methods.every((method) => method.admin) ? '\n\nServed with `--rpc.enable-admin` only.' : ''
+  const rows = methods.map(row).join('\n')
+  return `## ${namespace}${admin}\n\n| method | parameters | result | what it does |\n|---|---|---|---|\n${rows}`
+}
+
+function row({ name, params, result, description, changes }: RpcMethod): string {
+  const given = params.map(({ name, expects, optional }) => {
+    const text = `${name}: ${expects}`
+    return optional ? `[${text}]` : text
+  })
+  const cells = [`\`${name}\``, given.join('; '), result.text, changes ? `${description} (*changing*)` : description]
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
