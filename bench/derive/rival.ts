@@ -2,214 +2,134 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
-import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
-import { DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
-import { createL1Client } from '../../src/l1/index.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { Hex } from '../../src/lib/hex.ts'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { encodeRlp } from '../../src/lib/rlp.ts'
 import { startTcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
-import { createAttributesBuilder } from '../../src/rollup/derive/index.ts'
 import { createEngineClient } from '../../src/rollup/engine/index.ts'
-import {
-  compressChannel,
-  encodeSpanBatch,
-  isDepositTx,
-  parseRollupConfig,
-  payloadToL2BlockRef,
-  rollupConfigToJson,
-  type SpanBatchBlock,
-  systemConfigFromPayload,
-} from '../../src/rollup/protocol/index.ts'
-import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
+import { rollupConfigToJson } from '../../src/rollup/protocol/index.ts'
+import type { PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
-import { inFrames } from './madeChain.ts'
 import { asker, freePort, until, withOpGeth } from './opGeth.ts'
+import { L1_CHAIN_ID, makeRivalChain, type RivalChain } from './rivalChain.ts'
+import type { Figure } from './speed.ts'
 
 // Beside op-node: both derive one chain from the same Anvil, each on an op-geth of its own, one after the other.
 
-const L1_BLOCK_TIME_S = 12
-const L2_BLOCK_TIME_S = 2
-const L2_BLOCKS = 1_200
-const BLOCKS_PER_SPAN = 120
-const TRANSFERS_PER_BLOCK = 3
-const L1_CHAIN_ID = 900
+const WANTED_RATIO = 2
+/** L1 far away against near. */
+const ALLOWED_SLOWDOWN = 1.3
 
 export interface RivalOptions {
   opGeth: string
   opNode: string
-  /** What L1's answers take longer; 0 = nothing. */
+  /** Rounds, of which the median counts. */
+  runs: number
+  /** What L1's answers take longer in a second pair of runs; 0 = no such pair. */
   l1LatencyMs: number
 }
 
-interface MadeChain {
-  genesis: unknown
-  config: RollupConfig
-  last: L2BlockRef
-  /** Of all blocks, in their order. */
-  attributes: PayloadAttributes[]
+/** Seconds from the start of the process until all is safe. */
+interface Pair {
+  ours: number
+  theirs: number
 }
 
-/**
- * Seconds from the start of the process until all is safe, for both, and what op-geth takes by itself for the calls of the Engine API that
- * make these blocks, one after the other: nobody who has it execute them is faster.
- */
-export async function besideOpNode({ opGeth, opNode, l1LatencyMs }: RivalOptions): Promise<void> {
-  const startedAt = Math.floor(Date.now() / 1000) - (L2_BLOCKS * L2_BLOCK_TIME_S + 400)
-  const anvil = await startAnvilAt(startedAt)
+interface Round extends Pair {
+  /**
+   * What op-geth takes by itself for the calls of the Engine API that make these blocks, one after the other: nobody who has it
+   * execute them is faster.
+   */
+  alone: number
+  away?: Pair
+}
+
+export async function besideOpNode({ opGeth, opNode, runs, l1LatencyMs }: RivalOptions): Promise<Figure[]> {
+  const { anvil, chain } = await makeRivalChain()
   const directory = mkdtempSync(join(tmpdir(), 'devium-rival-'))
+  const proxy = l1LatencyMs > 0 ? await startTcpProxy(Number(new URL(anvil.url).port)) : undefined
+  proxy?.set({ delayMs: l1LatencyMs / 2 })
   try {
-    const chain = await makeChain(anvil, startedAt)
     writeFileSync(join(directory, 'genesis.json'), JSON.stringify(chain.genesis))
     writeFileSync(join(directory, 'rollup.json'), JSON.stringify(rollupConfigToJson(chain.config)))
     writeFileSync(join(directory, 'l1.json'), JSON.stringify(l1ChainConfig(L1_CHAIN_ID)))
-    const near = anvil.url
-    const rounds: [string, string][] = [['near', near]]
-    const proxy = l1LatencyMs > 0 ? await startTcpProxy(Number(new URL(near).port)) : undefined
-    if (proxy !== undefined) {
-      proxy.set({ delayMs: l1LatencyMs / 2 })
-      rounds.push([`${l1LatencyMs} ms away`, `http://127.0.0.1:${proxy.port}`])
+    const timePair = async (l1: string): Promise<Pair> => ({
+      ours: await timeOf(chain, { directory, opGeth, l1, node: 'ours', binary: process.execPath }),
+      theirs: await timeOf(chain, { directory, opGeth, l1, node: 'op-node', binary: opNode }),
+    })
+    const rounds: Round[] = []
+    printHeading(chain, l1LatencyMs)
+    for (let run = 1; run <= runs; run++) {
+      const alone = await timeAlone(chain, { directory, opGeth })
+      const near = await timePair(anvil.url)
+      const away = proxy === undefined ? {} : { away: await timePair(`http://127.0.0.1:${proxy.port}`) }
+      const round = { alone, ...near, ...away }
+      rounds.push(round)
+      printRow(String(run), columnsOf(round))
     }
-    const alone = await timeAlone(chain, { directory, opGeth })
-    console.log(`     ${chain.last.number} blocks on op-geth: the calls alone ${alone.toFixed(2)} s`)
-    for (const [where, l1] of rounds) {
-      const ours = await timeOf(chain, { directory, opGeth, l1, node: 'ours', binary: process.execPath })
-      const theirs = await timeOf(chain, { directory, opGeth, l1, node: 'op-node', binary: opNode })
-      const ratio = theirs / ours
-      console.log(
-        `     ${chain.last.number} blocks on op-geth, L1 ${where}: ours ${ours.toFixed(2)} s, op-node ${theirs.toFixed(2)} s, ` +
-          `${ratio.toFixed(2)} times as fast`,
-      )
-    }
-    await proxy?.close()
+    const columns = rounds.map(columnsOf)
+    printRow(
+      'median',
+      (columns[0] ?? []).map((_, index) => medianOf(columns.map((row) => row[index] ?? 0))),
+    )
+    return figuresOf(rounds, l1LatencyMs)
   } finally {
+    await proxy?.close()
     rmSync(directory, { recursive: true, force: true })
     await anvil.stop()
   }
 }
 
-async function startAnvilAt(timestamp: number) {
-  const { startAnvil } = await import('../../test/support/anvil.ts')
-  const args = ['--no-mining', '--timestamp', String(timestamp), '--chain-id', String(L1_CHAIN_ID)]
-  return startAnvil({ hardfork: 'cancun', args })
-}
-
-/** L1 blocks with span batches, and the L2 blocks that they hold. */
-async function makeChain(anvil: { url: string }, startedAt: number): Promise<MadeChain> {
-  const recorded = loadRecordedRpc('holocene-span-brotli-calldata')
-  const genesis = { ...recorded.genesis, timestamp: toQuantity(startedAt) }
-  const execution = await startExecutionNode(genesis)
-  const rpc = createRpcClient({ url: anvil.url })
-  try {
-    const l1 = createL1Client({ rpc, logger: silentLogger, clock: systemClock })
-    const base = parseRollupConfig(recorded.rollup)
-    const l1Genesis = await l1.blockInfoByNumber(0)
-    const { chain } = execution
-    if (l1Genesis === undefined) throw new Error('Anvil has no genesis block')
-    const l2Genesis = { hash: chain.head().hash, number: 0 }
-    const config: RollupConfig = {
-      ...base,
-      // Those of the recorded genesis; op-node of 2026 asks for them.
-      chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-      genesis: { ...base.genesis, l1: { hash: l1Genesis.hash, number: 0 }, l2: l2Genesis, l2Time: startedAt },
-    }
-    const head: L2BlockRef = {
-      ...l2Genesis,
-      parentHash: chain.head().parentHash,
-      timestamp: startedAt,
-      l1Origin: config.genesis.l1,
-      sequenceNumber: 0,
-    }
-    const made = await sequence({ rpc, l1, execution, config, head })
-    return { genesis, config, ...made }
-  } finally {
-    await rpc.close()
-    await execution.close()
-  }
-}
-
-interface Sequencing {
-  rpc: RpcClient
-  l1: ReturnType<typeof createL1Client>
-  execution: Awaited<ReturnType<typeof startExecutionNode>>
-  config: RollupConfig
-  head: L2BlockRef
-}
-
-async function sequence({
-  rpc,
-  l1,
-  execution,
-  config,
-  head,
-}: Sequencing): Promise<Pick<MadeChain, 'last' | 'attributes'>> {
-  const all: PayloadAttributes[] = []
-  const built = new Map<string, PayloadEnvelope>()
-  const builder = createAttributesBuilder(
+function figuresOf(rounds: readonly Round[], l1LatencyMs: number): Figure[] {
+  const ratio = medianOf(rounds.map(ratioOf))
+  const figures: Figure[] = [
     {
-      l1,
-      l2: {
-        async systemConfigByL2Hash(hash) {
-          const envelope = built.get(hash)
-          return envelope === undefined
-            ? config.genesis.systemConfig
-            : systemConfigFromPayload(envelope.payload, config)
-        },
-      },
+      name: `times as fast as op-node, median of ${rounds.length}`,
+      value: ratio,
+      unit: 'x',
+      wanted: `>= ${WANTED_RATIO}`,
+      isMet: ratio >= WANTED_RATIO,
     },
-    config,
-  )
-  let parent = head
-  let waiting: SpanBatchBlock[] = []
-  let nonce = 0
-  for (let l1Number = 0; parent.number < L2_BLOCKS || waiting.length > 0; ) {
-    const full = waiting.length >= BLOCKS_PER_SPAN || parent.number >= L2_BLOCKS
-    if (full) {
-      const channel = compressChannel(encodeRlp(encodeSpanBatch(waiting, config)), 'brotli-9')
-      for (const data of inFrames(channel)) await post(rpc, config, data)
-      waiting = []
-    }
-    await rpc.request('evm_setNextBlockTimestamp', [config.genesis.l2Time + (l1Number + 1) * L1_BLOCK_TIME_S])
-    await rpc.request('evm_mine', [])
-    l1Number++
-    const origin = await l1.blockInfoByNumber(l1Number)
-    if (origin === undefined) throw new Error(`Anvil has no block ${l1Number}`)
-    while (parent.number < L2_BLOCKS && parent.timestamp + L2_BLOCK_TIME_S < origin.timestamp + L1_BLOCK_TIME_S) {
-      const epoch = parent.timestamp + L2_BLOCK_TIME_S >= origin.timestamp ? origin : parent.l1Origin
-      const attributes = await builder.prepare(parent, epoch)
-      const [key] = DEV_KEYS
-      for (let i = 0; i < TRANSFERS_PER_BLOCK; i++) {
-        attributes.transactions.push(signTransaction(key, { chainId: config.l2ChainId, nonce: nonce++, value: 1n }).raw)
-      }
-      all.push(attributes)
-      const job = await execution.chain.startBuild({ parentHash: parent.hash, attributes, version: 3 })
-      const { envelope } = await job.seal()
-      const status = await execution.chain.importPayload(envelope)
-      if (status.status !== 'VALID') throw new Error(`block ${parent.number + 1} is ${status.status}`)
-      built.set(envelope.payload.blockHash, envelope)
-      parent = payloadToL2BlockRef(envelope.payload, config)
-      waiting.push({
-        parentHash: parent.parentHash,
-        timestamp: parent.timestamp,
-        epochNumber: parent.l1Origin.number,
-        epochHash: parent.l1Origin.hash,
-        sequenceNumber: parent.sequenceNumber,
-        transactions: envelope.payload.transactions.filter((transaction) => !isDepositTx(transaction)),
-      })
-    }
+  ]
+  if (l1LatencyMs > 0) {
+    const slowdown = medianOf(rounds.map(({ ours, away }) => (away?.ours ?? Number.NaN) / ours))
+    figures.push({
+      name: `L1 ${l1LatencyMs} ms away against near, median of ${rounds.length}`,
+      value: slowdown,
+      unit: 'x',
+      wanted: `<= ${ALLOWED_SLOWDOWN}`,
+      isMet: slowdown <= ALLOWED_SLOWDOWN,
+    })
   }
-  // Some more, so that the last batches are no news of this moment.
-  for (let more = 0; more < 3; more++) await rpc.request('evm_mine', [])
-  return { last: parent, attributes: all }
+  return figures
 }
 
-async function post(rpc: RpcClient, { genesis, batchInboxAddress }: RollupConfig, data: Uint8Array): Promise<void> {
-  const transaction = { from: genesis.systemConfig.batcherAddress, to: batchInboxAddress, data: toHex(data) }
-  await rpc.request('eth_sendTransaction', [{ ...transaction, gas: toQuantity(8_000_000) }])
+const ratioOf = ({ ours, theirs }: Pair): number => theirs / ours
+
+const COLUMN = 13
+
+function printHeading({ last }: RivalChain, l1LatencyMs: number): void {
+  console.log(`     ${last.number} blocks on op-geth, seconds (ratio: op-node to ours)`)
+  const away = l1LatencyMs > 0 ? ['ours away', 'op-node away', 'ratio away'] : []
+  printCells(['run', 'calls alone', 'ours', 'op-node', 'ratio', ...away])
+}
+
+const columnsOf = ({ alone, away, ...near }: Round): number[] => [
+  alone,
+  ...[near, ...(away === undefined ? [] : [away])].flatMap((pair) => [pair.ours, pair.theirs, ratioOf(pair)]),
+]
+
+const printRow = (name: string, values: readonly number[]): void =>
+  printCells([name, ...values.map((value) => value.toFixed(2))])
+
+const printCells = (cells: readonly string[]): void =>
+  console.log(`     ${cells.map((cell) => cell.padStart(COLUMN)).join('')}`)
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
+  return (low + high) / 2
 }
 
 interface Run {
@@ -220,7 +140,7 @@ interface Run {
   binary: string
 }
 
-function timeOf({ last }: MadeChain, { directory, opGeth, l1, node, binary }: Run): Promise<number> {
+function timeOf({ last }: RivalChain, { directory, opGeth, l1, node, binary }: Run): Promise<number> {
   return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath, start }) => {
     const rpcPort = await freePort()
     const flags = [
@@ -256,7 +176,7 @@ function timeOf({ last }: MadeChain, { directory, opGeth, l1, node, binary }: Ru
 }
 
 /** The blocks made by nothing but the calls that make them. */
-function timeAlone({ config, last, attributes }: MadeChain, { directory, opGeth }: Pick<Run, 'directory' | 'opGeth'>) {
+function timeAlone({ config, last, attributes }: RivalChain, { directory, opGeth }: Pick<Run, 'directory' | 'opGeth'>) {
   return withOpGeth(opGeth, directory, async ({ engineUrl, jwtPath }) => {
     const rpc = createRpcClient({ url: engineUrl, jwtSecret: loadJwtSecret(jwtPath, { create: false }) })
     const engine = createEngineClient({ rpc }, config)
@@ -264,12 +184,16 @@ function timeAlone({ config, last, attributes }: MadeChain, { directory, opGeth 
     const stateAt = (hash: Hex) => ({ headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash })
     const startedMs = performance.now()
     let head = finalizedBlockHash
+    let built: PayloadEnvelope | undefined
     for (const next of attributes) {
-      const { payloadId = '0x' } = await engine.forkchoiceUpdated(stateAt(head), next)
-      const envelope = await engine.getPayload(payloadId, next.timestamp)
-      await engine.newPayload(envelope)
-      head = envelope.payload.blockHash
+      const started =
+        built === undefined
+          ? await engine.forkchoiceUpdated(stateAt(head), next)
+          : (await engine.insertAndStart(built, stateAt(head), next)).started
+      built = await engine.getPayload(started?.payloadId ?? '0x', next.timestamp)
+      head = built.payload.blockHash
     }
+    if (built !== undefined) await engine.newPayload(built)
     await engine.forkchoiceUpdated(stateAt(head))
     const seconds = (performance.now() - startedMs) / 1000
     await rpc.close()
