@@ -35,7 +35,7 @@ async function addMember(isLeader: boolean): Promise<TestNode & { conductor: Fak
   opened.defer(() => conductor.close())
   const rpc = createRpcClient({ url: conductor.url })
   opened.defer(() => rpc.close())
-  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 1000 })
+  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: 10_000 })
   const node = await chain.addNode({ sequencing: STOPPED, conductor: client })
   return { ...node, conductor, rpc }
 }
