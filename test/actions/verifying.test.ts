@@ -513,14 +513,20 @@ describe('invalid blocks', () => {
   it('replaces one by its deposits from Holocene on, and reads on', async () => {
     const { verifier, sequencer, blocks } = await startBoth(3)
     const bad = variantOf(sequencer.engine, at(blocks, 1), at(blocks, 2))
-    verifier.engine.faults.newPayload = ({ payload }) =>
-      payload.transactions.some((transaction) => transaction[1] === 77) ? { status: 'INVALID' } : undefined
+    const refused: number[] = []
+    verifier.engine.faults.newPayload = ({ payload }) => {
+      if (!payload.transactions.some((transaction) => transaction[1] === 77)) return undefined
+      refused.push(payload.blockNumber)
+      return { status: 'INVALID' }
+    }
     chain.l1.mine([chain.batchOf([at(blocks, 1), bad, at(blocks, 3)])])
     await until(() => verifier.node.syncStatus().safeL2.number === 2)
     expect((await verifier.engine.payloadByNumber(2))?.payload.transactions).toHaveLength(1)
     await settle()
     // The rest of the channel was built on the refused block: it is gone with it.
     expect(verifier.node.syncStatus().safeL2.number).toBe(2)
+    // Once when derivation had gone on from it already, and once when it came there again.
+    expect(refused).toEqual([2, 2])
     expect(verifier.failure).toBeUndefined()
   })
 
@@ -538,11 +544,16 @@ describe('invalid blocks', () => {
       gasLimit: 30_000_000n,
       withdrawals: [],
     })
-    verifier.engine.faults.newPayload = ({ payload }) =>
-      payload.transactions.some((transaction) => transaction[1] === 77) ? { status: 'INVALID' } : undefined
-    chain.l1.mine([chain.batchOf([bad])])
+    const refused: number[] = []
+    verifier.engine.faults.newPayload = ({ payload }) => {
+      if (!payload.transactions.some((transaction) => transaction[1] === 77)) return undefined
+      refused.push(payload.blockNumber)
+      return { status: 'INVALID' }
+    }
+    chain.l1.mine([chain.batchOf([bad, at(blocks, 2)])])
     await settle()
     expect(verifier.node.syncStatus().safeL2.number).toBe(0)
+    expect(refused).toEqual([1, 1])
     chain.l1.mine([chain.batchOf(blocks)])
     await until(() => verifier.node.syncStatus().safeL2.number === 2)
     expect(verifier.node.syncStatus().safeL2.hash).toBe(at(blocks, 2).payload.blockHash)

@@ -21,7 +21,10 @@ export type AttributesOutcome =
 
 /** Whoever hands attributes over goes on with the next ones while the engine still works on their block. */
 export interface AttributesFlow {
-  /** Attributes on a block that is about to become safe, if they are at hand: it must not wait for anything. */
+  /**
+   * Attributes on a block that the engine has built, if they are at hand: it must not wait for anything. Should the engine refuse the
+   * block after all, a reset is asked for.
+   */
   next(block: L2BlockRef): Promise<DerivedAttributes | undefined>
   /** The heads have moved as the outcome says; what `next` returned last is processed now. */
   settled(outcome: AttributesOutcome): void
@@ -49,6 +52,10 @@ export class DerivedBlocks {
   private readonly config: RollupConfig
   /** The unsafe head before L1 data replaced part of its chain (pre-Holocene: restored if the span proves invalid). */
   private backupUnsafe: L2BlockRef | undefined
+  /** Of the block that the flow was asked to go on from, while it is not the head. */
+  private aheadOf: number | undefined
+  /** Up to this number the flow goes on from no block before the engine has it: it has refused that one. */
+  private cautiousUpTo = 0
 
   constructor({ calls, owner, logger }: DerivedBlocksModules, config: RollupConfig) {
     this.calls = calls
@@ -60,6 +67,7 @@ export class DerivedBlocks {
   /** The heads have been found anew. */
   reset(): void {
     this.backupUnsafe = undefined
+    this.aheadOf = undefined
   }
 
   /** The unsafe chain already has the block. */
@@ -96,10 +104,12 @@ export class DerivedBlocks {
   ): Promise<{ outcome: AttributesOutcome; following?: { derived: DerivedAttributes; job: BuildJob } }> {
     try {
       const job = started ?? (await this.startOnParent(derived, derived.attributes))
-      const block = await this.calls.finishBlock(job)
+      const built = await this.calls.finishBlock(job)
+      const { block } = built
       const heads = { ...safeHeadsAfter(this.owner.heads, block, derived.isLastInSpan), unsafe: block }
-      const next = this.owner.isWaitedFor ? undefined : await flow?.next(block)
-      const nextJob = next && (await this.tryStart(block, heads, next.attributes))
+      const next = await this.goAhead(block, flow)
+      const nextJob = next && (await this.calls.insertAndStart(built, heads, next.attributes))
+      if (next === undefined) await this.calls.insert(built)
       if (nextJob === undefined) await this.calls.sendForkchoice(heads)
       this.moveSafe(heads, derived.isLastInSpan)
       const outcome: AttributesOutcome = { kind: 'built', block, reorged }
@@ -112,8 +122,21 @@ export class DerivedBlocks {
     }
   }
 
+  /** The flow's next attributes, asked for before the engine is given the block, so that one request can do both. */
+  private async goAhead(block: L2BlockRef, flow: AttributesFlow | undefined): Promise<DerivedAttributes | undefined> {
+    if (flow === undefined || this.owner.isWaitedFor || block.number <= this.cautiousUpTo) return undefined
+    this.aheadOf = block.number
+    return flow.next(block)
+  }
+
   private async replaceInvalid(derived: DerivedAttributes, error: EngineError): Promise<AttributesOutcome> {
     const { parent, derivedFrom, attributes } = derived
+    if (this.aheadOf === parent.number + 1) {
+      // What was read on the block must be forgotten, and with it what the rules would keep: derivation comes here again, more slowly.
+      this.cautiousUpTo = this.aheadOf
+      const message = `engine refuses block ${this.aheadOf} that it built, and on which derivation has gone on`
+      throw new EngineError('engine-state', message, { cause: error, severity: 'reset' })
+    }
     const fields = { parent: parent.hash, number: parent.number + 1, derivedFrom: derivedFrom.number, err: error }
     if (isDepositsOnly(attributes)) {
       throw new EngineError(
@@ -136,7 +159,9 @@ export class DerivedBlocks {
   private async buildDepositsOnly(derived: DerivedAttributes): Promise<L2BlockRef> {
     try {
       const job = await this.startOnParent(derived, withDepositsOnly(derived.attributes))
-      const block = await this.calls.finishBlock(job)
+      const built = await this.calls.finishBlock(job)
+      const { block } = built
+      await this.calls.insert(built)
       const heads = { ...safeHeadsAfter(this.owner.heads, block, derived.isLastInSpan), unsafe: block }
       await this.calls.sendForkchoice(heads)
       this.moveSafe(heads, derived.isLastInSpan)
@@ -158,22 +183,9 @@ export class DerivedBlocks {
     return job
   }
 
-  /** Undefined when it did not work, for whatever reason: the attributes are then processed by themselves. */
-  private async tryStart(
-    parent: L2BlockRef,
-    heads: EngineHeads,
-    attributes: PayloadAttributes,
-  ): Promise<BuildJob | undefined> {
-    try {
-      return await this.calls.startBlock(parent, heads, attributes)
-    } catch (error) {
-      this.logger.debug('Could not start the next block with the head', { number: parent.number + 1, err: error })
-      return undefined
-    }
-  }
-
   private moveSafe(heads: EngineHeads, isLastInSpan: boolean): void {
     this.owner.move(heads)
+    this.aheadOf = undefined
     if (isLastInSpan) this.backupUnsafe = undefined
   }
 

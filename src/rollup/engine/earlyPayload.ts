@@ -10,10 +10,12 @@ export interface BuildCalls {
   expectedId: Hex
 }
 
+type Answer = JsonValue | JsonRpcError
+
 /**
- * A block without transactions of the pool is complete as soon as it is started: it is fetched in the request that starts it. Only an
- * engine that confirms the expected id is believed. One that gives others, or works on the calls of a batch side by side, is asked
- * call by call from then on.
+ * A block without transactions of the pool is complete as soon as it is started: it is fetched in the request that starts it,
+ * which may also be the one that gives the engine the block before. Only an engine that confirms the expected id is
+ * believed. One that gives others, or works on the calls of a batch side by side, is asked call by call from then on.
  */
 export class EarlyPayload {
   /** False once the engine has shown that it does not go this way. */
@@ -27,24 +29,27 @@ export class EarlyPayload {
 
   /** The answer to the forkchoice update. */
   async start({ forkchoice, payload, expectedId }: BuildCalls, options: RequestOptions): Promise<unknown> {
-    this.fetched = undefined
-    let answers: (JsonValue | JsonRpcError)[]
-    try {
-      answers = await this.rpc.batch([forkchoice, payload], options)
-    } catch (error) {
-      if (!isBatchRefusal(error)) throw error
-      this.isPossible = false
-      return this.rpc.request(forkchoice.method, forkchoice.params, options)
-    }
+    const answers = await this.batch([forkchoice, payload], options)
+    if (answers === undefined) return this.rpc.request(forkchoice.method, forkchoice.params, options)
     const [started, answer] = answers
     if (started instanceof JsonRpcError) throw started
-    if (idIn(started) === undefined) return started
-    if (idIn(started) === expectedId && answer !== undefined && !(answer instanceof JsonRpcError)) {
-      this.fetched = { id: expectedId, answer }
-    } else {
-      this.isPossible = false
-    }
+    if (idIn(started) !== undefined) this.keep(started, answer, expectedId)
     return started
+  }
+
+  /** The answers to the block before and to the forkchoice update; undefined: nothing was done, the engine takes no batches. */
+  async startOn(
+    insert: RpcCall,
+    { forkchoice, payload, expectedId }: BuildCalls,
+    options: RequestOptions,
+  ): Promise<{ inserted: Answer | undefined; started: Answer | undefined } | undefined> {
+    const answers = await this.batch([insert, forkchoice, payload], options)
+    if (answers === undefined) return undefined
+    const [inserted, started, answer] = answers
+    // An engine that took the block but did not know it as a head has not waited for the one before the other.
+    const isStarted = memberOf(inserted, 'status') === 'VALID' && !(started instanceof JsonRpcError)
+    if (isStarted) this.keep(started, answer, expectedId)
+    return { inserted, started }
   }
 
   /** What `engine_getPayload` answered, when the block was fetched with its start. Given out once. */
@@ -53,9 +58,32 @@ export class EarlyPayload {
     this.fetched = undefined
     return fetched?.id === id ? fetched.answer : undefined
   }
+
+  private async batch(calls: readonly RpcCall[], options: RequestOptions): Promise<Answer[] | undefined> {
+    this.fetched = undefined
+    try {
+      return await this.rpc.batch(calls, options)
+    } catch (error) {
+      if (!isBatchRefusal(error)) throw error
+      this.isPossible = false
+      return undefined
+    }
+  }
+
+  private keep(started: JsonValue | undefined, answer: Answer | undefined, expectedId: Hex): void {
+    if (idIn(started) === expectedId && answer !== undefined && !(answer instanceof JsonRpcError)) {
+      this.fetched = { id: expectedId, answer }
+    } else {
+      this.isPossible = false
+    }
+  }
 }
 
-function idIn(started: JsonValue | undefined): JsonValue | undefined {
-  if (typeof started !== 'object' || started === null || Array.isArray(started)) return undefined
-  return started.payloadId ?? undefined
+const idIn = (started: JsonValue | undefined): JsonValue | undefined => memberOf(started, 'payloadId') ?? undefined
+
+function memberOf(answer: Answer | undefined, name: string): JsonValue | undefined {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer) || answer instanceof JsonRpcError) {
+    return undefined
+  }
+  return answer[name]
 }

@@ -16,6 +16,12 @@ import type { Engine, EngineHeads, ForkchoiceState, PayloadStatus } from './type
 /** Built by the engine itself, a child of its head that came in, or a block whose parent it may not have. */
 export type BlockKind = 'own' | 'child' | 'distant'
 
+/** As it came from the engine. */
+export interface BuiltBlock {
+  envelope: PayloadEnvelope
+  block: L2BlockRef
+}
+
 /** Calls of the Engine API with what their answers mean; remembers which heads the engine took last. */
 export class EngineCalls {
   private readonly engine: Engine
@@ -44,18 +50,17 @@ export class EngineCalls {
 
   /** False when the engine finds the block invalid. */
   async executePayload(envelope: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
-    const { blockHash: block, blockNumber: number, parentHash, transactions } = envelope.payload
+    const { blockHash: block, blockNumber: number, transactions } = envelope.payload
     const problem = checkTransactionOrder(transactions)
     if (problem !== undefined) {
       this.logger.warn('Refused block', { block, number, problem })
       return false
     }
-    let status: PayloadStatus
-    try {
-      status = await this.engine.newPayload(envelope)
-    } catch (cause) {
-      throw new EngineError('engine-call', 'inserting a block failed', { cause, severity: 'temporary' })
-    }
+    return this.isTaken(await inserting(this.engine.newPayload(envelope)), envelope, kind)
+  }
+
+  private async isTaken(status: PayloadStatus, { payload }: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
+    const { blockHash: block, blockNumber: number, parentHash } = payload
     if (status.status === 'INVALID' || status.status === 'INVALID_BLOCK_HASH') {
       this.logger.warn('Engine refuses block', { block, number, problem: status.validationError ?? status.status })
       return false
@@ -81,11 +86,35 @@ export class EngineCalls {
     }
   }
 
-  /** The finished block of a job, executed. Throws `invalid-payload` when the engine refuses what it built. */
-  async finishBlock(job: BuildJob): Promise<L2BlockRef> {
+  /** The finished block of a job, which the engine does not have before it is given it. */
+  async finishBlock(job: BuildJob): Promise<BuiltBlock> {
     const envelope = await fetchBlock(this.engine, job)
-    if (await this.executePayload(envelope, 'own')) return payloadToL2BlockRef(envelope.payload, this.config)
-    throw new EngineError('invalid-payload', `engine refuses the block ${envelope.payload.blockHash} that it built`)
+    return { envelope, block: payloadToL2BlockRef(envelope.payload, this.config) }
+  }
+
+  /** Throws `invalid-payload` when the engine refuses what it built. */
+  async insert({ envelope }: BuiltBlock): Promise<void> {
+    if (!(await this.executePayload(envelope, 'own'))) throw refusal(envelope)
+  }
+
+  /**
+   * As `insert`, and makes these heads, of which the block is the unsafe one, the engine's and starts a block on it. Undefined when only
+   * the block was taken, for whatever reason.
+   */
+  async insertAndStart(
+    { envelope, block }: BuiltBlock,
+    heads: EngineHeads,
+    attributes: PayloadAttributes,
+  ): Promise<BuildJob | undefined> {
+    const state = this.stateOf(heads)
+    const { status, started, startError } = await inserting(this.engine.insertAndStart(envelope, state, attributes))
+    if (!(await this.isTaken(status, envelope, 'own'))) throw refusal(envelope)
+    if (started?.payloadStatus.status !== 'VALID' || started.payloadId === undefined) {
+      this.logger.debug('Could not start the next block with the head', { number: block.number + 1, err: startError })
+      return undefined
+    }
+    this.accepted = keyOf(state)
+    return { payloadId: started.payloadId, parent: block, timestamp: attributes.timestamp, attributes }
   }
 
   /**
@@ -143,6 +172,17 @@ export class EngineCalls {
     }
   }
 }
+
+async function inserting<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw new EngineError('engine-call', 'inserting a block failed', { cause, severity: 'temporary' })
+  }
+}
+
+const refusal = ({ payload }: PayloadEnvelope): EngineError =>
+  new EngineError('invalid-payload', `engine refuses the block ${payload.blockHash} that it built`)
 
 function keyOf(state: ForkchoiceState): string {
   return `${state.headBlockHash} ${state.safeBlockHash} ${state.finalizedBlockHash}`

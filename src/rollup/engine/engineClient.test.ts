@@ -152,6 +152,78 @@ describe('a block without transactions of the pool', () => {
     expect(await careful.getPayload(expectedId, 200)).toEqual(block)
   })
 
+  describe('on a block that the engine is given', () => {
+    const parent = fakeGenesis(200, 20_000_000n)
+    const state = { ...STATE, headBlockHash: parent.payload.blockHash }
+    const id = payloadId(state.headBlockHash, attributes, 3)
+    const insertAndStart = () => client.insertAndStart(parent, state, attributes)
+    let requests: number
+
+    beforeEach(() => {
+      startsAs(id)
+      answers.engine_newPayload = () => ({ status: 'VALID', latestValidHash: HASH })
+      requests = 0
+      const counted = <T extends unknown[], R>(call: (...args: T) => R) => {
+        return (...args: T): R => {
+          requests++
+          return call(...args)
+        }
+      }
+      const counting = { ...rpc, request: counted(rpc.request), batch: counted(rpc.batch) }
+      client = createEngineClient({ rpc: counting }, CONFIG)
+    })
+
+    it('is started and fetched in the same request', async () => {
+      expect(await insertAndStart()).toMatchObject({ status: { status: 'VALID' }, started: { payloadId: id } })
+      expect(await client.getPayload(id, 200)).toEqual(block)
+      expect(methods()).toEqual(['newPayloadV3', 'forkchoiceUpdatedV3', 'getPayloadV3'])
+      expect(requests).toBe(1)
+    })
+
+    it.each(['INVALID', 'SYNCING'])('counts for nothing when the engine answers %s to that one', async (status) => {
+      await client.newPayload(parent)
+      answers.engine_newPayload = () => ({ status })
+      expect(await insertAndStart()).toEqual({ status: { status } })
+      answers.eth_getBlockByHash = () => null
+      expect(await client.payloadByHash(parent.payload.blockHash)).toBeUndefined()
+    })
+
+    it('may be refused, which leaves that one where it is', async () => {
+      answers.engine_forkchoiceUpdated = () => {
+        throw new JsonRpcError(-38003, 'Invalid payload attributes')
+      }
+      const { status, started, startError } = await insertAndStart()
+      expect(status.status).toBe('VALID')
+      expect(started).toBeUndefined()
+      expect(startError).toMatchObject({ rpcCode: -38003 })
+    })
+
+    it('has an error where the engine answers nothing of that one', async () => {
+      answers.engine_newPayload = () => {
+        throw new JsonRpcError(-32000, 'database is broken')
+      }
+      await expect(insertAndStart()).rejects.toThrow('database is broken')
+    })
+
+    it('is asked for call by call where the calls of a batch do not wait for each other', async () => {
+      answers.engine_forkchoiceUpdated = () => ({ payloadStatus: { status: 'SYNCING' }, payloadId: null })
+      expect((await insertAndStart()).started?.payloadStatus.status).toBe('SYNCING')
+      startsAs(id)
+      requests = 0
+      expect((await insertAndStart()).started?.payloadId).toBe(id)
+      expect(await client.getPayload(id, 200)).toEqual(block)
+      expect(requests).toBe(3)
+    })
+
+    it('is asked for call by call where batches are refused', async () => {
+      const batch = () => Promise.reject(new JsonRpcError(-32600, 'batches are not taken here'))
+      client = createEngineClient({ rpc: { ...rpc, batch } }, CONFIG)
+      expect((await insertAndStart()).started?.payloadId).toBe(id)
+      expect(await client.getPayload(id, 200)).toEqual(block)
+      expect(methods().map((method) => method.slice(0, -2))).toEqual(['newPayload', 'forkchoiceUpdated', 'getPayload'])
+    })
+  })
+
   it('with transactions of the pool is fetched when it is asked for', async () => {
     startsAs(expectedId)
     await client.forkchoiceUpdated(STATE, { ...attributes, noTxPool: false })

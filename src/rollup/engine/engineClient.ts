@@ -1,7 +1,7 @@
 import type { CacheWatch } from '../../lib/cacheMetrics.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../../lib/hex.ts'
-import type { RpcClient } from '../../lib/jsonRpc/client.ts'
+import type { RpcCall, RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import {
@@ -16,14 +16,21 @@ import {
   systemConfigFromPayload,
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
-import { EarlyPayload } from './earlyPayload.ts'
+import { type BuildCalls, EarlyPayload } from './earlyPayload.ts'
 import { asObject } from './rawTransaction.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
-import type { Engine, ForkchoiceResult, L2BlockLabel, PayloadStatus, PayloadStatusKind } from './types.ts'
+import type {
+  Engine,
+  ForkchoiceResult,
+  ForkchoiceState,
+  L2BlockLabel,
+  PayloadStatus,
+  PayloadStatusKind,
+} from './types.ts'
 
 export interface EngineClient extends Engine {
   payloadByHash(hash: Hex): Promise<PayloadEnvelope | undefined>
-  /** SystemConfig as the block left it. Rejects when the engine does not have the block. */
+  /** SystemConfig as the block left it. Rejects when the engine neither has the block nor has built it. */
   systemConfigByL2Hash(hash: Hex): Promise<SystemConfig>
   /** eth_getProof, not yet verified. */
   proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
@@ -86,30 +93,66 @@ export function createEngineClient(
   const payloadByHash = async (hash: Hex) => payloads.get(hash) ?? readBlock('eth_getBlockByHash', hash)
   const payloadByNumber = (number: number) => readBlock('eth_getBlockByNumber', toQuantity(number))
 
-  return {
-    async forkchoiceUpdated(state, attributes) {
-      const version = forkchoiceVersion(attributes)
-      const attributesJson = attributes === undefined ? null : attributesToJson(attributes)
-      const forkchoice = { method: `engine_forkchoiceUpdatedV${version}`, params: [state, attributesJson] }
-      if (!attributes?.noTxPool || !early.isPossible) {
-        return forkchoiceResultFromJson(await request(forkchoice.method, forkchoice.params))
-      }
-      const expectedId = payloadId(state.headBlockHash, attributes, version)
-      const payload = { method: getPayloadMethod(attributes.timestamp), params: [expectedId] }
-      return forkchoiceResultFromJson(await early.start({ forkchoice, payload, expectedId }, { timeoutMs }))
-    },
+  const forkchoiceCall = (state: ForkchoiceState, attributes: PayloadAttributes | undefined): RpcCall => ({
+    method: `engine_forkchoiceUpdatedV${forkchoiceVersion(attributes)}`,
+    params: [state, attributes === undefined ? null : attributesToJson(attributes)],
+  })
+  const buildCalls = (state: ForkchoiceState, attributes: PayloadAttributes): BuildCalls => {
+    const expectedId = payloadId(state.headBlockHash, attributes, forkchoiceVersion(attributes))
+    const payload = { method: getPayloadMethod(attributes.timestamp), params: [expectedId] }
+    return { forkchoice: forkchoiceCall(state, attributes), payload, expectedId }
+  }
+  const forkchoiceUpdated = async (
+    state: ForkchoiceState,
+    attributes?: PayloadAttributes,
+  ): Promise<ForkchoiceResult> => {
+    if (attributes?.noTxPool && early.isPossible) {
+      return forkchoiceResultFromJson(await early.start(buildCalls(state, attributes), { timeoutMs }))
+    }
+    const { method, params } = forkchoiceCall(state, attributes)
+    return forkchoiceResultFromJson(await request(method, params))
+  }
 
-    async newPayload(envelope) {
-      const { payload, parentBeaconBlockRoot } = envelope
-      const json = payloadToJson(payload)
-      const result = isIsthmus(payload.timestamp)
-        ? await request('engine_newPayloadV4', [json, [], parentBeaconBlockRoot, []])
-        : isEcotone(payload.timestamp)
-          ? await request('engine_newPayloadV3', [json, [], parentBeaconBlockRoot])
-          : await request('engine_newPayloadV2', [json])
-      const status = payloadStatusFromJson(result)
-      if (status.status === 'VALID') remember(envelope)
-      return status
+  const newPayloadCall = ({ payload, parentBeaconBlockRoot }: PayloadEnvelope): RpcCall => {
+    const json = payloadToJson(payload)
+    if (isIsthmus(payload.timestamp)) {
+      return { method: 'engine_newPayloadV4', params: [json, [], parentBeaconBlockRoot, []] }
+    }
+    return isEcotone(payload.timestamp)
+      ? { method: 'engine_newPayloadV3', params: [json, [], parentBeaconBlockRoot] }
+      : { method: 'engine_newPayloadV2', params: [json] }
+  }
+  const readStatus = (answer: unknown, envelope: PayloadEnvelope): PayloadStatus => {
+    const status = payloadStatusFromJson(answer)
+    if (status.status === 'VALID') remember(envelope)
+    else payloads.delete(envelope.payload.blockHash)
+    return status
+  }
+  const newPayload = async (envelope: PayloadEnvelope): Promise<PayloadStatus> => {
+    const { method, params } = newPayloadCall(envelope)
+    return readStatus(await request(method, params), envelope)
+  }
+
+  return {
+    forkchoiceUpdated,
+    newPayload,
+
+    async insertAndStart(envelope, state, attributes) {
+      const answers =
+        attributes.noTxPool && early.isPossible
+          ? await early.startOn(newPayloadCall(envelope), buildCalls(state, attributes), { timeoutMs: 2 * timeoutMs })
+          : undefined
+      if (answers?.inserted instanceof JsonRpcError) throw answers.inserted
+      const status = answers === undefined ? await newPayload(envelope) : readStatus(answers.inserted, envelope)
+      if (status.status !== 'VALID') return { status }
+      try {
+        if (answers?.started instanceof JsonRpcError) throw answers.started
+        const started =
+          answers === undefined ? await forkchoiceUpdated(state, attributes) : forkchoiceResultFromJson(answers.started)
+        return { status, started }
+      } catch (startError) {
+        return { status, startError }
+      }
     },
 
     async getPayload(id, timestamp) {
@@ -119,7 +162,8 @@ export function createEngineClient(
       if (result.parentBeaconBlockRoot !== undefined && result.parentBeaconBlockRoot !== null) {
         envelope.parentBeaconBlockRoot = normalizeHex(result.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
       }
-      return envelope
+      // What is derived next may need to read it while the engine is given it.
+      return remember(envelope)
     },
 
     payloadByHash,

@@ -11,7 +11,7 @@ import {
   ZERO_HASH,
 } from '../../protocol/types.ts'
 import type { EngineClient } from '../engineClient.ts'
-import type { ForkchoiceResult, ForkchoiceState, L2BlockLabel, PayloadStatus } from '../types.ts'
+import type { ForkchoiceResult, ForkchoiceState, InsertedAndStarted, L2BlockLabel, PayloadStatus } from '../types.ts'
 
 const EMPTY_BLOOM: Hex = `0x${'00'.repeat(256)}`
 const UNKNOWN_PAYLOAD = -38001
@@ -36,6 +36,8 @@ export class FakeEngine implements EngineClient {
   pool: Uint8Array[] = []
   private readonly blocks = new Map<Hex, PayloadEnvelope>()
   private readonly jobs = new Map<Hex, PayloadEnvelope>()
+  /** What a client knows of blocks that it has not given back yet. */
+  private readonly givenOut = new Map<Hex, PayloadEnvelope>()
   private labels: Record<L2BlockLabel, Hex | undefined>
   private nextJob = 1
 
@@ -106,11 +108,26 @@ export class FakeEngine implements EngineClient {
     return { status: 'VALID' }
   }
 
+  async insertAndStart(
+    envelope: PayloadEnvelope,
+    state: ForkchoiceState,
+    attributes: PayloadAttributes,
+  ): Promise<InsertedAndStarted> {
+    const status = await this.newPayload(envelope)
+    if (status.status !== 'VALID') return { status }
+    try {
+      return { status, started: await this.forkchoiceUpdated(state, attributes) }
+    } catch (startError) {
+      return { status, startError }
+    }
+  }
+
   async getPayload(payloadId: Hex): Promise<PayloadEnvelope> {
     this.calls.push('getPayload')
     this.faults.getPayload?.(payloadId)
     const built = this.jobs.get(payloadId)
     if (built === undefined) throw new JsonRpcError(UNKNOWN_PAYLOAD, 'Unknown payload')
+    this.givenOut.set(built.payload.blockHash, built)
     return built
   }
 
@@ -136,7 +153,7 @@ export class FakeEngine implements EngineClient {
   }
 
   async systemConfigByL2Hash(hash: Hex): Promise<SystemConfig> {
-    const block = this.blocks.get(hash)
+    const block = this.blocks.get(hash) ?? this.givenOut.get(hash)
     if (block === undefined) throw new DecodeError(`engine does not have L2 block ${hash}`, { severity: 'reset' })
     return systemConfigFromPayload(block.payload, this.config)
   }
