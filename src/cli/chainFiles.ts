@@ -8,13 +8,16 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
-import { ZERO_HASH } from '../rollup/protocol/types.ts'
+import { type PayloadEnvelope, ZERO_HASH } from '../rollup/protocol/types.ts'
 
 // `devium-geth export` and `import`: blocks in files, as geth has them.
 
 const REPORT_MS = 8_000
 /** Blocks from one move of the head to the next. */
 const BLOCKS_PER_HEAD = 100
+/** Blocks that are read before they are imported, so that their senders are recovered meanwhile, and their transactions' bytes. */
+const BLOCKS_AHEAD = 128
+const BYTES_AHEAD = 8 * 1024 * 1024
 
 interface Modules {
   chain: Chain
@@ -103,11 +106,9 @@ async function importFile({ chain, logger, signal, clock = systemClock }: Module
     })
   }
   try {
-    for await (const encoding of rlpLists(path.endsWith('.gz') ? file.pipe(createGunzip()) : file)) {
+    for await (const envelope of readAhead(chain, path.endsWith('.gz') ? file.pipe(createGunzip()) : file)) {
       signal.throwIfAborted()
-      const envelope = envelopeOfBlock(encoding)
       const { blockHash, blockNumber, gasUsed, transactions } = envelope.payload
-      if (blockNumber === 0) continue
       const result = await chain.importPayload(envelope)
       if (result.status !== 'VALID') {
         const why = result.status === 'INVALID' ? result.validationError : 'its parent is not known'
@@ -127,6 +128,36 @@ async function importFile({ chain, logger, signal, clock = systemClock }: Module
     await adopt()
   }
   report('Imported blocks')
+}
+
+/** The blocks of a file but the genesis block. What is wrong with the file is thrown behind the blocks before it. */
+async function* readAhead(
+  chain: Pick<Chain, 'expectPayload'>,
+  file: AsyncIterable<Uint8Array>,
+): AsyncGenerator<PayloadEnvelope> {
+  const ahead: { envelope: PayloadEnvelope; bytes: number }[] = []
+  let bytesAhead = 0
+  function* take(isFull: () => boolean): Generator<PayloadEnvelope> {
+    for (let [next] = ahead; next !== undefined && isFull(); [next] = ahead) {
+      ahead.shift()
+      bytesAhead -= next.bytes
+      yield next.envelope
+    }
+  }
+  try {
+    for await (const encoding of rlpLists(file)) {
+      const envelope = envelopeOfBlock(encoding)
+      if (envelope.payload.blockNumber === 0) continue
+      chain.expectPayload(envelope)
+      ahead.push({ envelope, bytes: encoding.length })
+      bytesAhead += encoding.length
+      yield* take(() => ahead.length > BLOCKS_AHEAD || bytesAhead > BYTES_AHEAD)
+    }
+  } catch (error) {
+    yield* take(() => true)
+    throw error
+  }
+  yield* take(() => true)
 }
 
 function isFileError(error: unknown): boolean {

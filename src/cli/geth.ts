@@ -110,13 +110,13 @@ function createDumpGenesisCommand(program: Command): Command {
 }
 
 async function withChain(datadir: string, logger: RootLogger, use: (chain: Chain) => Promise<void>): Promise<void> {
-  const { openChain } = await import('../execution/index.ts')
-  const chain = await openChain(datadir, { logger, clock: systemClock })
-  try {
-    await use(chain)
-  } finally {
-    await chain.close()
-  }
+  const { createSenderRecovery, openChain } = await import('../execution/index.ts')
+  await using opened = new AsyncDisposableStack()
+  const senders = createSenderRecovery({ clock: systemClock, logger })
+  opened.defer(() => senders.close())
+  const chain = await openChain(datadir, { logger, clock: systemClock, senders })
+  opened.defer(() => chain.close())
+  await use(chain)
 }
 
 function createExecuteCommand(): Command {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { createCallService } from '../execution/callProcess/callProcesses.ts'
 import type { Chain } from '../execution/chain/types.ts'
 import { createEngineMethods } from '../execution/engineApi/index.ts'
-import { openChain } from '../execution/index.ts'
+import { createSenderRecovery, openChain } from '../execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../execution/rpc/index.ts'
 import { PoolJournal, TxPool } from '../execution/txPool/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -44,9 +44,11 @@ export async function runGeth(
 
   const opened = new AsyncDisposableStack()
   try {
+    const senders = createSenderRecovery({ clock, logger: logger.child({ module: 'chain' }) })
+    opened.defer(() => senders.close())
     const chain = await openChain(
       values.datadir,
-      { logger: logger.child({ module: 'chain' }), clock },
+      { logger: logger.child({ module: 'chain' }), clock, senders },
       { gcMode: values.gcMode },
     )
     opened.defer(() => chain.close())

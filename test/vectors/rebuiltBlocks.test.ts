@@ -104,7 +104,7 @@ describe.each(NAMES)('%s', (name) => {
     for (const envelope of l2.slice(1)) {
       const { transactions } = envelope.payload
       const deposits = transactions.filter(isDepositTx)
-      const txSource = new ListedPool(transactions.slice(deposits.length).map(decodeSignedTransaction))
+      const txSource = new ListedPool(transactions.slice(deposits.length).map((raw) => decodeSignedTransaction(raw)))
       const attributes = { ...attributesOf(envelope), transactions: deposits, noTxPool: false }
       const job = await chain.startBuild({ ...derived(envelope), attributes, txSource })
       // Asked for at once: what the pool had when building began is in the block all the same.

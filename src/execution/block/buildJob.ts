@@ -18,6 +18,8 @@ import type { BuildJob, BuiltBlock, ChainConfig, DaSizeLimits, TxSource } from '
 import { ChainError } from '../errors.ts'
 import type { EvmPool, Lease } from '../evm/evmPool.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
+import type { SenderRecovery } from '../senders/senderRecovery.ts'
+import { nextTransaction } from '../senders/sendersAhead.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
@@ -31,6 +33,8 @@ export interface BuildModules {
   world: WorldState
   clock: Pick<Clock, 'setTimeout' | 'now'>
   slow: SlowTransactions
+  /** Absent: senders are recovered as transactions are decoded. */
+  senders?: Pick<SenderRecovery, 'beginNow'> | undefined
   logger: Logger
   /** Absent: forced transactions only. */
   txSource: TxSource | undefined
@@ -140,11 +144,12 @@ export class OpBuildJob implements BuildJob {
       parentTimestamp: parent.timestamp,
       parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
     })
+    using ahead = this.modules.senders?.beginNow(attributes.transactions)
     for (const [index, raw] of attributes.transactions.entries()) {
-      await takeTurn()
+      await nextTransaction(ahead, index)
       let tx: Transaction
       try {
-        tx = decodeTransaction(raw)
+        tx = decodeTransaction(raw, ahead?.senderOf(index))
         await this.execution.add(tx)
       } catch (error) {
         if (error instanceof DecodeError) {

@@ -8,6 +8,8 @@ import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts
 import { checkExecution, checkHeader } from '../block/headerRules.ts'
 import { ChainError } from '../errors.ts'
 import { contextOf, type EvmPool } from '../evm/evmPool.ts'
+import type { SenderRecovery } from '../senders/senderRecovery.ts'
+import { nextTransaction, type SendersAhead } from '../senders/sendersAhead.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import type { Block, BlockHeader, Transaction } from './block.ts'
@@ -21,6 +23,8 @@ import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
 const KEPT_BUILDS = 4
 /** Refused blocks that are remembered (geth: invalidTipsets). */
 const KEPT_INVALID = 512
+/** Blocks whose senders are being recovered before they are imported. */
+const MAX_EXPECTED = 256
 
 export interface BlockImporterModules {
   blocks: BlockStore
@@ -30,6 +34,8 @@ export interface BlockImporterModules {
   keeper: StateKeeper
   /** Whether the state after the block is there, if need be after executing blocks again. */
   ensureState: (header: BlockHeader) => Promise<boolean>
+  /** Absent: senders are recovered as transactions are decoded. */
+  senders?: SenderRecovery | undefined
   logger: Logger
 }
 
@@ -41,6 +47,7 @@ export class BlockImporter {
 
   /** Hashes of refused blocks and of those on them, with the last valid one before. */
   private readonly invalid = new Map<Hex, Hex>()
+  private readonly expected = new Map<Hex, SendersAhead & Disposable>()
 
   constructor(modules: BlockImporterModules, config: ChainConfig) {
     this.modules = modules
@@ -73,14 +80,23 @@ export class BlockImporter {
     }
   }
 
+  /** See Chain.expectPayload. */
+  expectPayload({ payload: { blockHash, transactions } }: PayloadEnvelope): void {
+    const { senders } = this.modules
+    if (senders === undefined || this.expected.size >= MAX_EXPECTED || this.expected.has(blockHash)) return
+    this.expected.set(blockHash, senders.begin(transactions))
+  }
+
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
     const { blocks, keeper, logger } = this.modules
     const { payload } = envelope
+    using expected = this.expected.get(payload.blockHash)
+    this.expected.delete(payload.blockHash)
     if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
     let block: Block
     try {
-      block = await this.blockOf(envelope)
+      block = await this.blockOf(envelope, expected)
     } catch (error) {
       if (error instanceof DecodeError || error instanceof ChainError) return invalidPayload(error.message, null)
       throw error
@@ -109,11 +125,15 @@ export class BlockImporter {
   }
 
   /** Throws DecodeError or ChainError for a payload that cannot be a block. */
-  private async blockOf(envelope: PayloadEnvelope): Promise<Block> {
+  private async blockOf(envelope: PayloadEnvelope, expected: SendersAhead | undefined): Promise<Block> {
     const header = headerOfPayload(envelope)
     // The hash stands for the transactions too: a block that was built here need not be decoded again.
     const known = this.built.get(header.hash)
-    return known?.block ?? toBlock(header, await decodeTransactions(envelope.payload.transactions))
+    if (known !== undefined) return known.block
+    const { transactions } = envelope.payload
+    if (expected !== undefined) return toBlock(header, await decodeTransactions(transactions, expected))
+    using ahead = this.modules.senders?.beginNow(transactions)
+    return toBlock(header, await decodeTransactions(transactions, ahead))
   }
 
   /** Throws ChainError when the block does not follow from its parent. */
@@ -170,12 +190,15 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
 }
 
 /** Recovering senders is what takes long: the event loop gets its turns. */
-async function decodeTransactions(encodings: readonly Uint8Array[]): Promise<Transaction[]> {
+async function decodeTransactions(
+  encodings: readonly Uint8Array[],
+  ahead: SendersAhead | undefined,
+): Promise<Transaction[]> {
   const transactions: Transaction[] = []
   for (const [index, raw] of encodings.entries()) {
-    await takeTurn()
+    await nextTransaction(ahead, index)
     try {
-      transactions.push(decodeTransaction(raw))
+      transactions.push(decodeTransaction(raw, ahead?.senderOf(index)))
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       const type = toHex(raw.subarray(0, 1))

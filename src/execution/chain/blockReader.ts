@@ -1,11 +1,12 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { decodeRlp, encodeRlp, rlpBytes, rlpList } from '../../lib/rlp.ts'
+import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
 import { l1FeeFields } from '../block/feeSchedule.ts'
-import { createAddress, decodeTransaction, effectiveTip } from '../tx/decodeTransaction.ts'
+import { createAddress, effectiveTip } from '../tx/decodeTransaction.ts'
 import { decodeStoredReceipts, type ExecutionReceipt } from '../tx/receiptCodec.ts'
 import type { Block, BlockHeader, Receipt, Transaction } from './block.ts'
+import { decodeBody } from './bodyCodec.ts'
 import type { ChainReads } from './chainReads.ts'
 import { decodeHeader, encodeHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
@@ -15,7 +16,7 @@ const CACHED_BLOCKS = 64
 /** Of the cached blocks, encoded; decoded they take some four times as much. */
 const CACHED_BLOCK_BYTES = 16 * 1024 * 1024
 
-/** Reads blocks, and keeps the latest ones decoded (recovering senders is what costs). */
+/** Reads blocks, and keeps the latest ones decoded. */
 export class BlockReader {
   private readonly reads: ChainReads
   private readonly config: ChainConfig
@@ -51,8 +52,7 @@ export class BlockReader {
     const header = this.header(hash)
     const body = this.reads.body(hash)
     if (header === undefined || body === undefined) return undefined
-    const transactions = rlpList(decodeRlp(body), 'body').map((raw) => decodeTransaction(rlpBytes(raw, 'transaction')))
-    return this.rememberBlock(toBlock(header, transactions))
+    return this.rememberBlock(toBlock(header, decodeBody(body)))
   }
 
   isCached(hash: Hex): boolean {

@@ -1,9 +1,9 @@
 import { fromHex } from '../../lib/hex.ts'
-import { encodeRlp } from '../../lib/rlp.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import { type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.ts'
 import type { Block } from './block.ts'
 import { BlockReader } from './blockReader.ts'
+import { encodeBody } from './bodyCodec.ts'
 import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
 import { encodeHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
@@ -25,7 +25,7 @@ export class BlockStore extends BlockReader {
     for (const { hash, code } of state.codes) batch.put('code', hash, code)
     const hash = fromHex(header.hash)
     batch.put('header', hash, encodeHeader(header))
-    batch.put('body', hash, encodeRlp(transactions.map(({ raw }) => raw)))
+    batch.put('body', hash, encodeBody(transactions))
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
     await this.database.write(batch, { sync: false })
     this.keep(block)

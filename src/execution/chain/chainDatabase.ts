@@ -28,7 +28,7 @@ const TABLE = {
   delta: 'd',
   code: 'c',
   header: 'h',
-  /** RLP list of EIP-2718 encodings. */
+  /** Transactions and their senders; see bodyCodec. */
   body: 'b',
   receipts: 'r',
   /** u64 number → hash of the canonical block. */

@@ -8,6 +8,7 @@ import { OpBuildJob } from '../block/buildJob.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import { ChainError } from '../errors.ts'
+import type { SenderRecovery } from '../senders/senderRecovery.ts'
 import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
 import { BlockStore } from './blockStore.ts'
@@ -33,6 +34,8 @@ import type {
 export interface OpenChainModules {
   logger: Logger
   clock: Clock
+  /** Recovers senders on another core. */
+  senders?: SenderRecovery
 }
 
 export interface OpenChainOptions {
@@ -88,6 +91,7 @@ class OpChain extends ChainView implements Chain {
   private readonly keeper: StateKeeper
   private readonly recovery: StateRecovery
   private readonly logger: Logger
+  private readonly senders: SenderRecovery | undefined
   private readonly slow = new SlowTransactions()
   private writesStates = false
   private closed = false
@@ -103,9 +107,11 @@ class OpChain extends ChainView implements Chain {
     this.canonical = canonical
     this.keeper = keeper
     const { evms, logger } = this
+    const { senders } = modules
+    this.senders = senders
     const worldAt = (header: BlockHeader) => this.worldAt(header)
     const ensureState = (header: BlockHeader) => this.recovery.ensure(header)
-    this.importer = new BlockImporter({ blocks, evms, worldAt, keeper, ensureState, logger }, this.config)
+    this.importer = new BlockImporter({ blocks, evms, worldAt, keeper, ensureState, senders, logger }, this.config)
     this.recovery = new StateRecovery({
       blocks,
       hasState: (header) => this.hasState(header),
@@ -133,6 +139,10 @@ class OpChain extends ChainView implements Chain {
       const text = 'The database was not closed: the chain goes on from the last whole block that was written'
       this.logger.warn(text, { number, hash })
     }
+  }
+
+  expectPayload(envelope: PayloadEnvelope): void {
+    this.importer.expectPayload(envelope)
   }
 
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
@@ -167,6 +177,7 @@ class OpChain extends ChainView implements Chain {
         world: this.worldAt(parent),
         clock: this.clock,
         slow: this.slow,
+        senders: this.senders,
         logger: this.logger,
         txSource,
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),

@@ -286,6 +286,8 @@ export interface ReadableChain extends ChainLabels {
 }
 
 export interface Chain extends ReadableChain {
+  /** The block will be imported soon: its senders are recovered meanwhile, where there is a core for it. */
+  expectPayload(envelope: PayloadEnvelope): void
   /** Executes and stores the block; never moves the head. Serialised with setForkchoice. */
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus>
   /**

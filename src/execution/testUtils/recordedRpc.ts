@@ -62,7 +62,7 @@ export function recordedBlock(recording: RecordedRpc, number: number): Block {
   const json = recording.blocks[number]
   if (json === undefined) throw new Error(`block ${number} is not in the recording`)
   const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(json)
-  const transactions: Transaction[] = recordedTransactions(recording, number).map(decodeTransaction)
+  const transactions: Transaction[] = recordedTransactions(recording, number).map((raw) => decodeTransaction(raw))
   return {
     header: { hash: json.hash, ...header, sha3Uncles: unclesHash, miner: coinbase, baseFeePerGas },
     transactions,

@@ -31,7 +31,7 @@ describe('decodeTransaction', () => {
     const recording = loadRecordedRpc(name)
     let types = 0
     for (const [number, block] of recording.blocks.entries()) {
-      const decoded = recordedTransactions(recording, number).map(decodeTransaction)
+      const decoded = recordedTransactions(recording, number).map((raw) => decodeTransaction(raw))
       for (const tx of decoded) types |= 1 << (tx.type === 0x7e ? 7 : tx.type)
       expect(decoded.map(({ hash, from }) => ({ hash, from }))).toEqual(
         block.transactions.map(({ hash, from }) => ({ hash, from })),

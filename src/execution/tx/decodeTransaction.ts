@@ -18,11 +18,11 @@ const MAX_LOW_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /**
- * Decodes an EIP-2718 encoding and recovers the sender. Deposits (0x7e) are accepted. Throws DecodeError for anything
- * malformed, for a bad signature and for blob transactions, which OP chains do not have.
+ * Decodes an EIP-2718 encoding and recovers the sender, unless it was recovered before. Deposits (0x7e) are accepted. Throws
+ * DecodeError for anything malformed, for a bad signature and for blob transactions, which OP chains do not have.
  */
-export function decodeTransaction(raw: Uint8Array): Transaction {
-  return raw[0] === DEPOSIT_TX_TYPE ? decodeDeposit(raw) : decodeSignedTransaction(raw)
+export function decodeTransaction(raw: Uint8Array, sender?: Hex): Transaction {
+  return raw[0] === DEPOSIT_TX_TYPE ? decodeDeposit(raw) : decodeSignedTransaction(raw, sender)
 }
 
 export function decodeDeposit(raw: Uint8Array): DepositTransaction {
@@ -31,10 +31,10 @@ export function decodeDeposit(raw: Uint8Array): DepositTransaction {
 }
 
 /** As decodeTransaction, without deposits. */
-export function decodeSignedTransaction(raw: Uint8Array): SignedTransaction {
+export function decodeSignedTransaction(raw: Uint8Array, sender?: Hex): SignedTransaction {
   const type = raw[0]
   if (type === undefined) throw new DecodeError('transaction: empty')
-  if (type >= 0xc0) return decodeLegacy(raw)
+  if (type >= 0xc0) return decodeLegacy(raw, sender)
   if (type !== 1 && type !== 2 && type !== 4) throw new DecodeError('transaction type not supported')
   const fields = rlpList(decodeRlp(raw.subarray(1)), 'transaction', FIELD_COUNT[type])
   // Type 1 has one fee field, the others two.
@@ -50,7 +50,7 @@ export function decodeSignedTransaction(raw: Uint8Array): SignedTransaction {
   return {
     type,
     hash: keccak256Hex(raw),
-    from: recoverSender(signingHash(type, fields), signature),
+    from: sender ?? recoverSender(signingHash(type, fields), signature),
     to,
     nonce: rlpNumber(fields[1], 'transaction nonce'),
     gasLimit: rlpBigInt(fields[body], 'transaction gas limit', 8),
@@ -71,7 +71,7 @@ export function decodeSignedTransaction(raw: Uint8Array): SignedTransaction {
 
 const FIELD_COUNT = { 1: 11, 2: 12, 4: 13 } as const
 
-function decodeLegacy(raw: Uint8Array): SignedTransaction {
+function decodeLegacy(raw: Uint8Array, sender?: Hex): SignedTransaction {
   const fields = rlpList(decodeRlp(raw), 'transaction', 9)
   const v = rlpBigInt(fields[6], 'transaction v')
   const isProtected = v >= 35n
@@ -79,13 +79,11 @@ function decodeLegacy(raw: Uint8Array): SignedTransaction {
   const chainId = isProtected ? (v - 35n) / 2n : undefined
   const parity = isProtected ? (v - 35n) % 2n : v - 27n
   const signature = decodeSignature(fields[7], fields[8], parity)
-  const signed = fields.slice(0, 6)
-  const hash = keccak256(encodeRlp(chainId === undefined ? signed : [...signed, chainId, 0, 0]))
   const gasPrice = rlpBigInt(fields[1], 'transaction gas price')
   return {
     type: 0,
     hash: keccak256Hex(raw),
-    from: recoverSender(hash, signature),
+    from: sender ?? recoverSender(legacySigningHash(fields, chainId), signature),
     to: decodeRecipient(fields[3]),
     nonce: rlpNumber(fields[0], 'transaction nonce'),
     gasLimit: rlpBigInt(fields[2], 'transaction gas limit', 8),
@@ -126,6 +124,11 @@ function recoverSender(hash: Uint8Array, { rBytes, sBytes, yParity }: Signature)
 
 function signingHash(type: number, fields: RlpItem[]): Uint8Array {
   return keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields.slice(0, -3))))
+}
+
+function legacySigningHash(fields: RlpItem[], chainId: bigint | undefined): Uint8Array {
+  const signed = fields.slice(0, 6)
+  return keccak256(encodeRlp(chainId === undefined ? signed : [...signed, chainId, 0, 0]))
 }
 
 function decodeRecipient(item: RlpItem | undefined): Hex | null {
