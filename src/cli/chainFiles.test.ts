@@ -4,10 +4,19 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadRecording } from '../../test/support/recording.ts'
-import { type Chain, initChain, type OpenChainModules, openChain, readGenesisFile } from '../execution/index.ts'
+import type { Block } from '../execution/chain/block.ts'
+import {
+  type Chain,
+  encodeBlock,
+  initChain,
+  type OpenChainModules,
+  openChain,
+  readGenesisFile,
+} from '../execution/index.ts'
 import { loadRecordedRpc } from '../execution/testUtils/recordedRpc.ts'
 import { systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
+import { decodeRlp, encodeRlp, rlpList } from '../lib/rlp.ts'
 import { ZERO_HASH } from '../rollup/protocol/types.ts'
 import { exportChain, importChain } from './chainFiles.ts'
 
@@ -25,6 +34,12 @@ async function emptyChain(name: string, modules: Pick<OpenChainModules, 'senders
   const chain = await openChain(file(name), { logger, clock: systemClock, ...modules })
   chains.push(chain)
   return chain
+}
+
+async function headOf(chain: Chain): Promise<Block> {
+  const block = await chain.blockByHash(chain.head().hash)
+  if (block === undefined) throw new Error('the head is not there')
+  return block
 }
 
 let full: Chain
@@ -82,6 +97,9 @@ describe('a chain in files', () => {
     )
     // What stood before the fault is kept.
     expect(chain.head().number).toBe(BLOCKS.length - 1)
+    const [header, transactions, uncles] = rlpList(decodeRlp(encodeBlock(await headOf(full))), 'block')
+    writeFileSync(file('bare.rlp'), encodeRlp([header ?? [], transactions ?? [], uncles ?? []]))
+    await expect(importing('bare.rlp')).rejects.toThrow(/block: lacks a list of withdrawals against its header/)
     writeFileSync(file('text.rlp'), 'no blocks at all')
     await expect(importing('text.rlp')).rejects.toThrow(/byte 0 begins no RLP list/)
     await expect(importing('nowhere.rlp')).rejects.toThrow(/nowhere\.rlp: .*ENOENT/)

@@ -1,40 +1,50 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { runStateTestFile, type StateTestResult } from './stateTests.ts'
+import { runBlockchainTestFile } from './blockchainTests.ts'
+import type { EthereumTestResult } from './ethereumTests.ts'
+import { runStateTestFile } from './stateTests.ts'
 
-// Ethereum's own tests of the state transition, which no package ships: DEVIUM_ETHEREUM_TESTS names a folder with them
-// (ethereum/tests, execution-spec-tests), DEVIUM_ETHEREUM_TESTS_ONLY a part of the ids of those that are to run.
+// Ethereum's own tests, which no package ships: DEVIUM_ETHEREUM_TESTS names a folder with them (ethereum/tests,
+// execution-spec-tests), DEVIUM_ETHEREUM_TESTS_ONLY a part of the ids of those that are to run.
 
 const FOLDER = process.env.DEVIUM_ETHEREUM_TESTS ?? ''
 const ONLY = process.env.DEVIUM_ETHEREUM_TESTS_ONLY ?? ''
 
-const files = FOLDER !== '' && existsSync(FOLDER) ? stateTestFiles(FOLDER) : []
+const files = FOLDER !== '' && existsSync(FOLDER) ? testFiles(FOLDER) : []
+const isBlockchainTest = (path: string) => /BlockchainTests|blockchain_tests(?!_)/.test(path)
 
-function stateTestFiles(folder: string): string[] {
+function testFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.json') && /GeneralStateTests|StateTests|state_tests/.test(path))
-    .filter((path) => !path.includes('BlockchainTests') && !path.includes('.meta'))
+    .filter((path) => path.endsWith('.json') && !path.includes('.meta'))
     .sort()
     .map((path) => join(folder, path))
 }
 
-describe('state tests of Ethereum', () => {
-  it.skipIf(files.length === 0)(
-    'end with the state and the logs they should',
-    async () => {
-      const results: StateTestResult[] = []
-      for (const file of files) results.push(...(await runStateTestFile(file, relative(FOLDER, file), ONLY)))
-      const skipped = new Map<string, number>()
-      for (const { skipped: reason } of results) {
-        if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
-      }
-      const failed = results.filter(({ mismatch }) => mismatch !== undefined)
-      const run = results.length - [...skipped.values()].reduce((sum, count) => sum + count, 0)
-      console.log(`${run} run, ${failed.length} failed`)
-      for (const [reason, count] of skipped) console.log(`${count} skipped: ${reason}`)
-      expect(failed).toEqual([])
-    },
-    3_600_000,
-  )
+async function expectNoMismatch(
+  paths: readonly string[],
+  runFile: (path: string, name: string, only: string) => Promise<EthereumTestResult[]>,
+): Promise<void> {
+  const results: EthereumTestResult[] = []
+  for (const path of paths) results.push(...(await runFile(path, relative(FOLDER, path), ONLY)))
+  const skipped = new Map<string, number>()
+  for (const { skipped: reason } of results) {
+    if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
+  }
+  const failed = results.filter(({ mismatch }) => mismatch !== undefined)
+  const run = results.length - [...skipped.values()].reduce((sum, count) => sum + count, 0)
+  console.log(`${run} run, ${failed.length} failed`)
+  for (const [reason, count] of skipped) console.log(`${count} skipped: ${reason}`)
+  expect(failed).toEqual([])
+}
+
+describe.skipIf(files.length === 0)("Ethereum's tests", { timeout: 7_200_000 }, () => {
+  it('of states end with the state and the logs they should', async () => {
+    const paths = files.filter((path) => /StateTests|state_tests/.test(path) && !isBlockchainTest(path))
+    await expectNoMismatch(paths, runStateTestFile)
+  })
+
+  it('of blockchains take the blocks they should, and no others', async () => {
+    await expectNoMismatch(files.filter(isBlockchainTest), runBlockchainTestFile)
+  })
 })

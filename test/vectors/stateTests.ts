@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { executeSigned } from '../../src/execution/block/executeTransaction.ts'
 import type { SignedTransaction } from '../../src/execution/chain/block.ts'
 import { ChainError } from '../../src/execution/errors.ts'
-import { createMemoryBlock, type MemoryAccount } from '../../src/execution/testUtils/memoryBlock.ts'
+import { createMemoryBlock } from '../../src/execution/testUtils/memoryBlock.ts'
 import { decodeSignedTransaction } from '../../src/execution/tx/decodeTransaction.ts'
 import { DecodeError, describeError } from '../../src/lib/errors.ts'
 import { keccak256Hex } from '../../src/lib/hash.ts'
@@ -11,22 +11,16 @@ import { encodeRlp } from '../../src/lib/rlp.ts'
 import { BASE_FEE_VAULT_ADDRESS } from '../../src/rollup/protocol/constants.ts'
 import { L1_BLOCK_ADDRESS } from '../../src/rollup/protocol/index.ts'
 import type { Fork } from '../../src/rollup/protocol/types.ts'
+import { type EthereumAccount, type EthereumTestResult, toMemoryAccount } from './ethereumTests.ts'
 
 // State tests in the form of ethereum/tests and execution-spec-tests: one transaction on a state, the state's root and the
 // logs' hash after it.
 
 interface StateTest {
   env: Record<string, Hex>
-  pre: Record<Hex, { balance: Hex; nonce: Hex; code: Hex; storage: Record<Hex, Hex> }>
+  pre: Record<Hex, EthereumAccount>
   post: Record<string, { hash: Hex; logs: Hex; txbytes?: Hex; expectException?: string }[]>
   config?: { chainid?: Hex }
-}
-
-export interface StateTestResult {
-  id: string
-  /** Absent: it passed. */
-  mismatch?: string
-  skipped?: string
 }
 
 /** The OP fork whose EVM is that of Ethereum's fork. Older ones no OP chain of today has. */
@@ -51,8 +45,8 @@ const MAX_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 const NO_FEES = { l1DataFee: () => 0n, operatorFee: () => 0n }
 
 /** Runs all tests of a file; those of `only`, if given, have it in their id. */
-export async function runStateTestFile(path: string, name: string, only = ''): Promise<StateTestResult[]> {
-  const results: StateTestResult[] = []
+export async function runStateTestFile(path: string, name: string, only = ''): Promise<EthereumTestResult[]> {
+  const results: EthereumTestResult[] = []
   const file = JSON.parse(readFileSync(path, 'utf8')) as Record<string, StateTest>
   for (const [test, content] of Object.entries(file)) {
     for (const [fork, posts] of Object.entries(content.post ?? {})) {
@@ -71,7 +65,7 @@ async function runOne(
   test: StateTest,
   ethereumFork: string,
   { hash, logs, txbytes, expectException }: StateTest['post'][string][number],
-): Promise<Omit<StateTestResult, 'id'>> {
+): Promise<Omit<EthereumTestResult, 'id'>> {
   const fork = FORKS[ethereumFork]
   if (fork === undefined) return { skipped: `${ethereumFork}: no OP chain has its EVM` }
   if (txbytes === undefined) return { skipped: 'no signed transaction' }
@@ -83,7 +77,9 @@ async function runOne(
   const { execution, world } = createMemoryBlock({
     fork,
     chainId: BigInt(test.config?.chainid ?? 1),
-    accounts: Object.fromEntries(Object.entries(test.pre).map(([address, account]) => [address, toAccount(account)])),
+    accounts: Object.fromEntries(
+      Object.entries(test.pre).map(([address, account]) => [address, toMemoryAccount(account)]),
+    ),
     block: blockOf(test.env),
   })
   if (test.pre[L1_BLOCK_ADDRESS] === undefined) world.deleteAccount(L1_BLOCK_ADDRESS)
@@ -125,15 +121,6 @@ function decode(raw: Uint8Array): SignedTransaction | string {
   } catch (error) {
     if (error instanceof DecodeError) return error.message
     throw error
-  }
-}
-
-function toAccount({ balance, nonce, code, storage }: StateTest['pre'][Hex]): MemoryAccount {
-  return {
-    balance: BigInt(balance),
-    nonce: BigInt(nonce),
-    ...(code === '0x' ? {} : { code }),
-    storage: Object.fromEntries(Object.entries(storage).map(([slot, value]) => [slot, BigInt(value)])),
   }
 }
 

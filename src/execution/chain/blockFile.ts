@@ -64,6 +64,11 @@ export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
     throw new DecodeError('block: has withdrawals')
   }
   const header = decodeHeader(encodeRlp(rlpList(headerItem, 'block header')))
+  if ((withdrawals === undefined) !== (header.withdrawalsRoot === undefined)) {
+    throw new DecodeError(
+      `block: ${withdrawals === undefined ? 'lacks' : 'has'} a list of withdrawals against its header`,
+    )
+  }
   // Legacy transactions stand as lists, others as byte strings.
   const raw = rlpList(transactions, 'block transactions').map((item) =>
     item instanceof Uint8Array ? item : encodeRlp(item),

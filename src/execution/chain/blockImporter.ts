@@ -27,11 +27,11 @@ const KEPT_INVALID = 512
 const MAX_EXPECTED = 256
 
 export interface BlockImporterModules {
-  blocks: BlockStore
+  blocks: Pick<BlockStore, 'header' | 'write'>
   evms: EvmPool
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
-  keeper: StateKeeper
+  keeper: Pick<StateKeeper, 'toWrite' | 'add'>
   /** Whether the state after the block is there, if need be after executing blocks again. */
   ensureState: (header: BlockHeader) => Promise<boolean>
   /** Absent: senders are recovered as transactions are decoded. */

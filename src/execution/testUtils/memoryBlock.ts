@@ -99,7 +99,7 @@ export function createMemoryBlock({
   return { execution: new BlockExecution(env, config), world, config }
 }
 
-function allocate(
+export function allocate(
   world: WorldState,
   address: Hex,
   { balance = 0n, nonce = 0n, code, storage = {} }: MemoryAccount,

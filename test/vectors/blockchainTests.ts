@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs'
+import type { BlockHeader } from '../../src/execution/chain/block.ts'
+import { envelopeOfBlock } from '../../src/execution/chain/blockFile.ts'
+import { BlockImporter } from '../../src/execution/chain/blockImporter.ts'
+import { decodeHeader } from '../../src/execution/chain/headerCodec.ts'
+import type { ChainConfig } from '../../src/execution/chain/types.ts'
+import { EvmPool } from '../../src/execution/evm/evmPool.ts'
+import { nodeKey, StateDatabase } from '../../src/execution/state/stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from '../../src/execution/state/trie.ts'
+import { WorldState } from '../../src/execution/state/worldState.ts'
+import { allocate } from '../../src/execution/testUtils/memoryBlock.ts'
+import { DecodeError, describeError } from '../../src/lib/errors.ts'
+import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { decodeRlp, encodeRlp, rlpList } from '../../src/lib/rlp.ts'
+import { BASE_FEE_VAULT_ADDRESS } from '../../src/rollup/protocol/constants.ts'
+import { type EthereumAccount, type EthereumTestResult, toMemoryAccount } from './ethereumTests.ts'
+
+// Blockchain tests in the form of ethereum/tests and execution-spec-tests: blocks that are imported one after the other, of
+// which those that say so must be refused.
+
+interface BlockchainTest {
+  network: string
+  pre: Record<Hex, EthereumAccount>
+  genesisRLP: Hex
+  genesisBlockHeader: TestHeader
+  blocks: {
+    rlp: Hex
+    expectException?: string
+    blockHeader?: TestHeader
+    transactions?: { gasLimit?: Hex }[]
+    withdrawals?: unknown[]
+  }[]
+  lastblockhash: Hex
+}
+
+interface TestHeader {
+  timestamp: Hex
+  blobGasUsed?: Hex
+  excessBlobGas?: Hex
+}
+
+/** The OP forks whose rules for blocks are those of Ethereum's. Later ones have fees' parameters in a block's extraData. */
+const FORKS: Record<string, ChainConfig['forks']> = {
+  Paris: { regolith: 0 },
+  Shanghai: { canyon: 0 },
+  Cancun: { ecotone: 0 },
+  ShanghaiToCancunAtTime15k: { canyon: 0, ecotone: 15_000 },
+}
+
+/** Ethereum's, EIP-1559. */
+const FEES = { eip1559Elasticity: 2n, eip1559Denominator: 8n, eip1559DenominatorCanyon: 8n }
+
+/** Runs all tests of a file; those of `only`, if given, have it in their id. */
+export async function runBlockchainTestFile(path: string, name: string, only = ''): Promise<EthereumTestResult[]> {
+  const results: EthereumTestResult[] = []
+  const file = JSON.parse(readFileSync(path, 'utf8')) as Record<string, BlockchainTest>
+  for (const [test, content] of Object.entries(file)) {
+    const id = `${name} ${test}`
+    if (id.includes(only)) results.push({ id, ...(await runOne(content)) })
+  }
+  return results
+}
+
+async function runOne(test: BlockchainTest): Promise<Omit<EthereumTestResult, 'id'>> {
+  const forks = FORKS[test.network]
+  if (forks === undefined) return { skipped: `${test.network}: no OP chain has its rules for blocks` }
+  const reason = whySkipped(test)
+  if (reason !== undefined) return { skipped: reason }
+  const chain = new TestChain({ chainId: 1n, forks, ...FEES, json: {} }, test)
+  if (chain.genesisRoot !== chain.genesis.stateRoot)
+    return { mismatch: `state root of the genesis: ${chain.genesisRoot}` }
+  for (const [index, { rlp, expectException }] of test.blocks.entries()) {
+    const refusal = await chain.import(fromHex(rlp))
+    if ((refusal === undefined) !== (expectException === undefined)) {
+      return { mismatch: `block ${index} refused: ${refusal ?? 'no'}, expected: ${expectException ?? 'no'}` }
+    }
+  }
+  return chain.has(test.lastblockhash) ? {} : { mismatch: `${test.lastblockhash} is not among the blocks` }
+}
+
+/** What an Ethereum block may have or must not, and an OP block is free of. */
+function whySkipped({ blocks, genesisBlockHeader }: BlockchainTest): string | undefined {
+  if (hasBlobs(genesisBlockHeader)) return BLOBS
+  for (const { expectException, blockHeader, transactions = [], withdrawals = [] } of blocks) {
+    if (expectException === 'BlockException.INVALID_GASLIMIT')
+      return 'the gas limit of OP blocks follows L1, not its parent'
+    if (expectException !== undefined) continue
+    if (withdrawals.length > 0) return 'withdrawals: none on OP chains'
+    if (blockHeader !== undefined && hasBlobs(blockHeader)) return BLOBS
+    if (blockHeader !== undefined && isHuge(blockHeader.timestamp)) return 'a time past 2^53: no OP block has it'
+    if (transactions.some(({ gasLimit = '0x0' }) => isHuge(gasLimit)))
+      return 'more gas than 2^53: no OP block has as much'
+  }
+  return undefined
+}
+
+const BLOBS = 'blobs: none on OP chains'
+
+function hasBlobs({ blobGasUsed = '0x0', excessBlobGas = '0x0' }: TestHeader): boolean {
+  return BigInt(blobGasUsed) + BigInt(excessBlobGas) > 0n
+}
+
+function isHuge(value: Hex): boolean {
+  return BigInt(value) > Number.MAX_SAFE_INTEGER
+}
+
+/** On Ethereum the base fee is burnt. */
+class BurningWorld extends WorldState {
+  override addBalance(address: Hex, amount: bigint): void {
+    if (address !== BASE_FEE_VAULT_ADDRESS) super.addBalance(address, amount)
+  }
+}
+
+/** Blocks and states in memory behind the importer of payloads. */
+class TestChain {
+  readonly genesis: BlockHeader
+  readonly genesisRoot: Hex
+  private readonly headers = new Map<Hex, BlockHeader>()
+  private readonly nodes = new Map<Hex, Uint8Array>()
+  private readonly codes = new Map<Hex, Uint8Array>()
+  private readonly database: StateDatabase
+  private readonly importer: BlockImporter
+
+  constructor(config: ChainConfig, { pre, genesisRLP }: BlockchainTest) {
+    this.database = new StateDatabase({
+      store: {
+        node: (hash, owner) => this.nodes.get(toHex(nodeKey(hash, owner))),
+        code: (hash) => this.codes.get(toHex(hash)),
+      },
+    })
+    const [header] = rlpList(decodeRlp(fromHex(genesisRLP)), 'genesis block')
+    this.genesis = decodeHeader(encodeRlp(rlpList(header, 'genesis header')))
+    this.headers.set(this.genesis.hash, this.genesis)
+    const world = new BurningWorld(this.database, EMPTY_TRIE_ROOT)
+    for (const [address, account] of Object.entries(pre)) allocate(world, address as Hex, toMemoryAccount(account))
+    world.endTransaction()
+    this.genesisRoot = this.keep(world.commit())
+    // Without a canonical chain ancestors are found by their children.
+    const ancestry = {
+      header: (hash: Hex) => this.headers.get(hash),
+      canonicalHeader: () => undefined,
+      isCanonical: () => false,
+    }
+    this.importer = new BlockImporter(
+      {
+        blocks: {
+          header: (hash) => this.headers.get(hash),
+          write: async ({ header }) => void this.headers.set(header.hash, header),
+        },
+        keeper: { toWrite: (changes) => changes, add: (_, changes) => void this.keep(changes) },
+        evms: new EvmPool({ ancestry }, config),
+        worldAt: ({ stateRoot }) => new BurningWorld(this.database, stateRoot),
+        ensureState: async () => true,
+        logger: silentLogger,
+      },
+      config,
+    )
+  }
+
+  has(hash: Hex): boolean {
+    return this.headers.has(hash)
+  }
+
+  /** Why the block was refused, if it was. */
+  async import(rlp: Uint8Array): Promise<string | undefined> {
+    try {
+      const result = await this.importer.importPayload(envelopeOfBlock(rlp))
+      return result.status === 'INVALID'
+        ? result.validationError
+        : result.status === 'VALID'
+          ? undefined
+          : result.status
+    } catch (error) {
+      if (error instanceof DecodeError) return describeError(error)
+      throw error
+    }
+  }
+
+  private keep({ root, nodes, codes }: ReturnType<WorldState['commit']>): Hex {
+    for (const { key, encoding } of nodes) this.nodes.set(toHex(key), encoding)
+    for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
+    return root
+  }
+}
