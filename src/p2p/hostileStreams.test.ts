@@ -6,11 +6,9 @@ import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PUSH_PROTOCOL } from './host/identifyPushes.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
-import { STUCK_MS, TIME_LIMIT_MS } from './inspection/inspectionProcess.ts'
 import { BUDGETS } from './quotas/quotas.ts'
 import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
-import { steppedTimers } from './testUtils/clocks.ts'
 import { MESHSUB, muxerOf, socketOf } from './testUtils/hostileHost.ts'
 import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
@@ -33,10 +31,8 @@ const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBe
     asked += 1
     return { ...large, payload: { ...large.payload, blockNumber: number } }
   }
-  // However long large blocks take here.
-  const { clock } = steppedTimers(TIME_LIMIT_MS, STUCK_MS)
   const liveness = { ...DEFAULT_P2P_OPTIONS.liveness, closeMs: 600_000 }
-  return startVictims({ liveness }, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }), clock })
+  return startVictims({ liveness }, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
 })
 
 describe('a hundred streams', () => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import { blocksTopic } from '../base/topics.ts'
@@ -96,10 +96,16 @@ describe('a peer outside the mesh', () => {
     expect(node.node.meshSize()).toBe(1)
     expect(new Set(got).size).toBe(3)
 
-    // Longer than either side waits for what it was promised.
-    await sleep(3_600)
-    const record = (await node.node.peers(true)).peers[raw.peerId]
-    expect(record?.scores.gossip.behavioralPenalty).toBe(0)
+    // Whoever breaks a promise that was made after all these is blamed: theirs have been looked at by then.
+    const liar = await rawPeerInTest([TOPIC])
+    await liar.connect(node.address)
+    const ihave = [{ topicID: TOPIC, messageIDs: [new Uint8Array(randomBytes(20))] }]
+    const control = { ihave, iwant: [], graft: [], prune: [], idontwant: [] }
+    gossipInternals(liar.host.services.pubsub).sendRpc(node.node.peerId, { subscriptions: [], messages: [], control })
+    const blames = async (peerId: string) =>
+      (await node.node.peerHistory(peerId))[0]?.events.filter(({ reason }) => reason === 'broken-promise') ?? []
+    await until('the blame', async () => (await blames(liar.peerId)).length > 0)
+    expect(await blames(raw.peerId)).toEqual([])
     expect(raw.behaviourPenaltyOf(node.node.peerId)).toBe(0)
   })
 })

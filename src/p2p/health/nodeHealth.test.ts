@@ -8,7 +8,7 @@ import { type TestNode, until } from '../testUtils/testNode.ts'
 
 const config = testConfig()
 /** The real ones are half a minute and more. */
-const health: NonNullable<P2pOptions['health']> = { silentMs: 1_500, graceMs: 1_500, confirmMs: 500, intervalMs: 50 }
+const health: NonNullable<P2pOptions['health']> = { silentMs: 4_000, graceMs: 4_000, confirmMs: 1_000, intervalMs: 50 }
 
 interface Follower extends TestNode {
   warnings: LogFields[]
@@ -60,7 +60,7 @@ async function startSequencer(): Promise<TestNode> {
 }
 
 const reaches = (follower: Follower, state: HealthState) =>
-  until(state, async () => (await follower.node.health()).state === state, 20_000)
+  until(state, async () => (await follower.node.health()).state === state)
 
 it('of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
   const sequencer = await startSequencer()
@@ -96,10 +96,12 @@ it('of a follower that knows another signer names the reason, with counts', asyn
   const follower = await follow(sequencer, { signer: `0x${'11'.repeat(20)}` })
   makeBlocks(sequencer, follower)
   await reaches(follower, 'blocks-rejected')
-  const { recent, lastRefused, mesh } = await follower.node.health()
+  const { recent, lastRefused, mesh, text } = await follower.node.health()
   expect(mesh).toBe(1)
   expect(recent.refused['wrong-signer']).toBeGreaterThanOrEqual(2)
   expect(lastRefused).toMatchObject({ reason: 'wrong-signer', peerID: sequencer.node.peerId })
+  expect(text).toMatch(/\(wrong-signer: \d+\).*compare the rollup config with the peers'/)
+  expect(follower.warnings.at(-1)).toMatchObject({ state: 'blocks-rejected' })
 })
 
 it('of a node of another chain names the chain that its peers follow', async () => {

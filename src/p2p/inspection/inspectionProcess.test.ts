@@ -5,12 +5,12 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
 import { concatBytes } from '../../lib/bytes.ts'
-import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { signHash } from '../../lib/secp256k1.ts'
-import { startWorkProcess } from '../../lib/workProcess/workProcess.ts'
+import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
@@ -20,12 +20,12 @@ import { createBlockValidator, createValidationContexts } from '../gossip/blockV
 import { MIN_MESSAGE_BYTES } from '../gossip/params.ts'
 import { createSeenBlocks } from '../gossip/seenBlocks.ts'
 import { createSigners } from '../gossip/signers.ts'
-import { steppedTimers } from '../testUtils/clocks.ts'
+import { unhurriedClock } from '../testUtils/clocks.ts'
 import { loadGossipRecording } from '../testUtils/gossipRecording.ts'
 import { signedMessage } from '../testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
-import { createInspectionProcess, type InspectionProcess, STUCK_MS, TIME_LIMIT_MS } from './inspectionProcess.ts'
+import { createInspectionProcess, type InspectionProcess } from './inspectionProcess.ts'
 import type { Answer, Task } from './inspectionTask.ts'
 import { identifyMessage, unpackMessage } from './messageId.ts'
 
@@ -36,14 +36,13 @@ const startFaulty = (onAnswer: (answer: Answer, bytes: Uint8Array) => void) =>
   startWorkProcess<Task, Answer>(FAULTY, onAnswer)
 const faulty = { startChild: startFaulty }
 
-/** No limit runs out, however slow this machine is. */
-const unhurried = steppedTimers(TIME_LIMIT_MS, STUCK_MS).clock
+const unhurried = unhurriedClock()
 
 /** For all tests that nothing happens to it in. */
-const lasting = createInspectionProcess({ clock: systemClock, logger: silentLogger })
+const lasting = createInspectionProcess({ clock: unhurried, logger: silentLogger })
 afterAll(() => lasting.close())
 
-function startProcess(clock = systemClock, options: Parameters<typeof createInspectionProcess>[1] = {}) {
+function startProcess(clock: Clock = unhurried, options: Parameters<typeof createInspectionProcess>[1] = {}) {
   const inspector = createInspectionProcess({ clock, logger: silentLogger }, options)
   onTestFinished(inspector.close)
   return inspector
@@ -289,7 +288,7 @@ describe('createInspectionProcess', () => {
   })
 
   it('fails what waits when it is closed, and what comes later', async () => {
-    const inspector = startProcess(systemClock, faulty)
+    const inspector = startProcess(unhurried, faulty)
     const settled = Promise.allSettled([ask(inspector, 'hang'), ask(inspector)])
     await inspector.close()
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -324,28 +323,40 @@ describe('createInspectionProcess', () => {
     await expect(unpack('late')).rejects.toMatchObject({ reason: 'worker-failed' })
   })
 
-  it('can be closed while the process starts, and while it works', async () => {
-    for (const work of [0, 5, 20, 60, 150]) {
-      const inspector = startProcess()
-      const unanswered = Promise.allSettled([ask(inspector), ask(inspector)])
-      await new Promise((resolve) => setTimeout(resolve, work))
-      await inspector.close()
-      await unanswered
+  it.each<[string, (child: WorkProcess<Task>, asked: Promise<unknown>[]) => unknown]>([
+    ['at once', () => {}],
+    ['while it starts', nextTurn],
+    ['as soon as it has loaded', ({ ready }) => ready],
+    ['while it works', (_, asked) => Promise.race(asked)],
+  ])('can be closed %s', async (_when, moment) => {
+    const started = Promise.withResolvers<WorkProcess<Task>>()
+    const startChild = (onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> => {
+      const child = startFaulty(onAnswer)
+      started.resolve(child)
+      return child
     }
+    const inspector = startProcess(unhurried, { startChild })
+    const asked = [ask(inspector), ask(inspector)]
+    const settled = Promise.allSettled(asked)
+    const child = await started.promise
+    await moment(child, asked)
+    await inspector.close()
+    await child.ended
+    await settled
   })
 
   it('knows nothing of the environment, where secrets may be', async () => {
     vi.stubEnv('DEVIUM_P2P_SEQUENCER_KEY', 'secret')
     vi.stubEnv('NODE_OPTIONS', '--inspect')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { environment } = await tell(startProcess(systemClock, faulty))
+    const { environment } = await tell(startProcess(unhurried, faulty))
     expect(environment).toContain('PATH')
     expect(environment).not.toContain('DEVIUM_P2P_SEQUENCER_KEY')
     expect(environment).not.toContain('NODE_OPTIONS')
   })
 
   it('leaves it to the node what Ctrl-C means', async () => {
-    const inspector = startProcess(systemClock, faulty)
+    const inspector = startProcess(unhurried, faulty)
     const { pid } = await tell(inspector)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
     expect((await tell(inspector)).pid).toBe(pid)
@@ -357,7 +368,8 @@ describe('createInspectionProcess', () => {
     import { systemClock } from '${new URL('../../lib/clock.ts', import.meta.url).href}'
     import { silentLogger } from '${new URL('../../lib/logger.ts', import.meta.url).href}'
     import { startWorkProcess } from '${new URL('../../lib/workProcess/workProcess.ts', import.meta.url).href}'
-    const options = { startChild: startWorkProcess.bind(undefined, new URL('${FAULTY.href}')) }
+    const limits = { timeLimitMs: 600_000, stuckMs: 600_000 }
+    const options = { ...limits, startChild: startWorkProcess.bind(undefined, new URL('${FAULTY.href}')) }
     const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger }, options)
     const context = { version: 3, chainId: 901n, signers: [], earliest: 0, latest: 0 }
     const compressed = Uint8Array.from(Buffer.from('${Buffer.from(large).toString('base64')}', 'base64'))

@@ -53,7 +53,7 @@ export const TIME_LIMIT_MS = 3_000
 /** For one message, which takes 0.1 s at most: then the process is taken for stuck. */
 export const STUCK_MS = 3_000
 /** For a process to load what it needs: 0.3 s, on a machine that is overloaded many times that. */
-const LOADING_MS = 30_000
+export const LOADING_MS = 30_000
 /** For the process to end by itself when the node stops: a message and some more. */
 const END_MS = 500
 /**

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
-import { systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -13,6 +12,7 @@ import { snappyFramePieces } from '../base/snappyFrames.ts'
 import { createInspectionProcess, InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { LARGE_BYTES } from '../inspection/largeMessages.ts'
 import { readBlock, unpackBlock } from '../inspection/unpackBlock.ts'
+import { unhurriedClock } from '../testUtils/clocks.ts'
 import { encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createAnswerReader } from './answerReader.ts'
@@ -22,7 +22,7 @@ import { openResponse } from './payloadByNumber.ts'
 const NUMBER = 7
 const config = testConfig('isthmus')
 const timestamp = l2BlockTime(config, NUMBER)
-const inspector = createInspectionProcess({ clock: systemClock, logger: silentLogger })
+const inspector = createInspectionProcess({ clock: unhurriedClock(), logger: silentLogger })
 afterAll(() => inspector.close())
 
 const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length))

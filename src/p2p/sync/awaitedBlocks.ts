@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 
 /** From the request on. op-node waits 10 s for an answer, and asks nothing else of us meanwhile. */
-const HELD_MS = 5_000
+export const HELD_MS = 5_000
 /** Of all peers together; the server works on few of one at once. */
 const MAX_HELD = 64
 

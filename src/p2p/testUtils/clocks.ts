@@ -1,4 +1,8 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { LOADING_MS, STUCK_MS, TIME_LIMIT_MS } from '../inspection/inspectionProcess.ts'
+
+/** The system's clock, but for the limits of large messages and answers: these never run out, however slow this machine. */
+export const unhurriedClock = (): Clock => steppedTimers(TIME_LIMIT_MS, STUCK_MS, LOADING_MS).clock
 
 /** The system's clock, but for timers of these lengths: they are due when the test says so, if ever. */
 export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; due(): void } {

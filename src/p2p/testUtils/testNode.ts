@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
-import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { createP2pNode } from '../node.ts'
 import type { P2pModules, P2pNode } from '../types.ts'
+import { unhurriedClock } from './clocks.ts'
 import { testChain, testConfig } from './testChain.ts'
 
 export interface TestNode {
@@ -25,7 +25,7 @@ export async function startTestNode(
 ): Promise<TestNode> {
   const registry = new Registry()
   const node = await createP2pNode(
-    { logger: silentLogger, clock: systemClock, registry, chain: testChain(testConfig()), ...modules },
+    { logger: silentLogger, clock: unhurriedClock(), registry, chain: testChain(testConfig()), ...modules },
     {
       ...DEFAULT_P2P_OPTIONS,
       ...(options.privateKeyPath === undefined ? { privateKey: new Uint8Array(randomBytes(32)) } : {}),
@@ -56,8 +56,11 @@ export async function startTestNode(
   }
 }
 
-/** Looks again every 10 ms until the condition holds; the error names what was waited for. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) {
+/**
+ * Looks again every 10 ms until the condition holds; the error names what was waited for. The limit is for what never
+ * comes: it says nothing of how long things may take.
+ */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 60_000) {
   const deadline = Date.now() + timeoutMs
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`timed out waiting for: ${what}`)
