@@ -1,22 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { type GossipSub, gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
 import { noise } from '@chainsafe/libp2p-noise'
-import { generateKeyPair } from '@libp2p/crypto/keys'
 import { identify } from '@libp2p/identify'
-import type { ConnectionGater } from '@libp2p/interface'
+import type { ConnectionGater, Libp2p } from '@libp2p/interface'
 import { plaintext } from '@libp2p/plaintext'
-import { tcp } from '@libp2p/tcp'
 import { tls } from '@libp2p/tls'
 import { yamux } from '@libp2p/yamux'
-import { createLibp2p, type Libp2p } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { identityFromRawKey } from '../host/identity.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
+import { startBareHost } from '../testUtils/bareHost.ts'
 import { check, outcomes, step } from '../testUtils/checking.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { startRawServer } from '../testUtils/rawServer.ts'
@@ -53,14 +50,10 @@ async function strangeHost(settings: HostSettings = {}): Promise<string> {
     protocol: '/odd/1.0.0',
     createStreamMuxer: (stream: Parameters<typeof muxer.createStreamMuxer>[0]) => muxer.createStreamMuxer(stream),
   }
-  const host: Libp2p<{ pubsub?: GossipSub }> = await createLibp2p({
-    privateKey: await generateKeyPair('secp256k1'),
-    logger: silentComponentLogger,
+  const host: Libp2p<{ pubsub?: GossipSub }> = await startBareHost({
     addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
-    transports: [tcp()],
     connectionEncrypters: [security()],
     streamMuxers: [() => (oddMuxer ? odd : muxer)],
-    connectionMonitor: { enabled: false },
     ...(gater === undefined ? {} : { connectionGater: gater }),
     services: {
       ...(isAnonymous ? {} : { identify: identify() }),
@@ -185,7 +178,7 @@ describe('a node with a record', () => {
   it('may be silent on UDP, and reachable all the same', async () => {
     const { address, node } = await ourNode()
     const [, port = ''] = /tcp\/(\d+)/.exec(address) ?? []
-    const report = await check(`enode://${enodeKey(node.peerId)}@127.0.0.1:${port}?discport=1`, { timeoutMs: 1_500 })
+    const report = await check(`enode://${enodeKey(node.peerId)}@127.0.0.1:${port}?discport=1`, { timeoutMs: 5_000 })
     expect(report.ok).toBe(true)
     expect(step(report, 'udp')).toMatchObject({
       outcome: 'warning',
@@ -273,7 +266,7 @@ describe('a libp2p node', () => {
   it('that has no gossip, or other topics', async () => {
     const silent = await check(await strangeHost())
     expect(silent).toMatchObject({ ok: false, failedAt: 'gossip' })
-    const without = await check(await strangeHost({ topics: [] }), { timeoutMs: 1_000 })
+    const without = await check(await strangeHost({ topics: [] }), { timeoutMs: 10_000 })
     expect(step(without, 'topics')).toMatchObject({ outcome: 'failed', text: 'it announces no topic' })
     const other = await check(await strangeHost({ topics: ['weather\u001b[2J'] }))
     expect(step(other, 'topics')).toMatchObject({ outcome: 'failed', text: 'no topic of blocks, but weather?[2J' })

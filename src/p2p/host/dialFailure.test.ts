@@ -1,30 +1,18 @@
 import { createServer as createHttpServer } from 'node:http'
-import { noise } from '@chainsafe/libp2p-noise'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { ConnectionGater } from '@libp2p/interface'
 import { mplex } from '@libp2p/mplex'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import { tcp } from '@libp2p/tcp'
 import { tls } from '@libp2p/tls'
-import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
-import { createLibp2p, type Libp2p, type Libp2pOptions } from 'libp2p'
+import type { Libp2p, Libp2pOptions } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startBareHost } from '../testUtils/bareHost.ts'
 import { closedPort, listenInTest, startRawServer } from '../testUtils/rawServer.ts'
 import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
-import { silentComponentLogger } from './libp2pLogger.ts'
 
 async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
-  const started = await createLibp2p({
-    privateKey: await generateKeyPair('secp256k1'),
-    logger: silentComponentLogger,
-    addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
-    transports: [tcp()],
-    connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
-    connectionMonitor: { enabled: false },
-    ...options,
-  })
+  const started = await startBareHost({ addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] }, ...options })
   onTestFinished(() => started.stop())
   return started
 }
@@ -84,17 +72,6 @@ describe('classifyDialFailure', () => {
     expect((await failureOf([addressOf(tlsOnly)])).reason).toBe('no-security')
     const mplexOnly = await host({ streamMuxers: [mplex()] })
     expect((await failureOf([addressOf(mplexOnly)])).reason).toBe('no-muxer')
-  })
-
-  it('names the peer that is there instead', async () => {
-    const other = await host()
-    const expected = await someId()
-    const failure = await failureOf([addressOf(other).replace(/\/p2p\/.*/, `/p2p/${expected}`)])
-    expect(failure).toEqual({
-      reason: 'other-peer',
-      text: `another peer answers there: ${other.peerId} instead of ${expected}`,
-      foundPeerId: other.peerId.toString(),
-    })
   })
 
   it('tells our own refusals apart', async () => {

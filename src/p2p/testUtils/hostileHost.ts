@@ -1,18 +1,16 @@
 import type { Socket } from 'node:net'
 import { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import { noise } from '@chainsafe/libp2p-noise'
-import { generateKeyPair } from '@libp2p/crypto/keys'
 import { type Identify, identify } from '@libp2p/identify'
 import type { Connection, Libp2p, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { mplex } from '@libp2p/mplex'
 import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
-import { createLibp2p } from 'libp2p'
 import { concatBytes } from '../../lib/bytes.ts'
 import { createFrameAssembler } from '../base/frameAssembler.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { socketOf as socketUnder } from '../host/socketOf.ts'
+import { startBareHost } from './bareHost.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
 import { until } from './testNode.ts'
 
@@ -60,14 +58,11 @@ export interface HostileHostOptions {
 export async function startHostileHost(options: HostileHostOptions = {}): Promise<HostileHost> {
   // net.connect's option, which the transport hands on though its types do not say so.
   const dialOpts: object = options.localIp === undefined ? {} : { localAddress: options.localIp }
-  const host = await createLibp2p({
-    privateKey: await generateKeyPair('secp256k1'),
-    logger: silentComponentLogger,
+  const host = await startBareHost({
     addresses: { listen: options.listen === true ? ['/ip4/127.0.0.1/tcp/0'] : [] },
     transports: [tcp({ dialOpts: { ...dialOpts } })],
     connectionEncrypters: [noiseThat(options.first)],
     streamMuxers: [options.muxer === 'mplex' ? mplex() : yamux({ maxOutboundStreams: 100_000 })],
-    connectionMonitor: { enabled: false },
     services: { identify: identify() },
   })
   const heard: RPC[] = []

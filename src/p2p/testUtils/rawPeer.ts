@@ -1,15 +1,10 @@
 import { type GossipSub, gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
-import { noise } from '@chainsafe/libp2p-noise'
-import { generateKeyPair } from '@libp2p/crypto/keys'
 import { type Identify, identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
-import { tcp } from '@libp2p/tcp'
-import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
-import { createLibp2p } from 'libp2p'
 import { gossipInternals } from '../gossip/adapter.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { type IdDialect, messageId, unpackMessage } from '../inspection/messageId.ts'
+import { startBareHost } from './bareHost.ts'
 import { until } from './testNode.ts'
 
 /** A peer that obeys no rule of ours: bare libp2p and gossipsub, publishing whatever bytes it is given. */
@@ -30,14 +25,7 @@ export interface RawPeer {
 export async function startRawPeer(topics: readonly string[], options: { dialect?: IdDialect } = {}): Promise<RawPeer> {
   const { dialect } = options
   let serial = 0
-  const host = await createLibp2p({
-    privateKey: await generateKeyPair('secp256k1'),
-    logger: silentComponentLogger,
-    addresses: { listen: [] },
-    transports: [tcp()],
-    connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
-    connectionMonitor: { enabled: false },
+  const host = await startBareHost({
     services: {
       identify: identify(),
       pubsub: gossipsub({
