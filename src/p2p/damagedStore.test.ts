@@ -1,26 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { ClassicLevel } from 'classic-level'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { nodeInTest } from './testUtils/inTest.ts'
-import type { TestNode } from './testUtils/testNode.ts'
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'devium-damaged-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
-}
+import { describe, expect, it } from 'vitest'
+import { folderInTest, nodeInTest } from './testUtils/inTest.ts'
 
 describe('a peer store that was damaged', () => {
   it.each(['store', 'store/'])('costs neither the start nor the block lists (%s)', async (name) => {
-    const peerStorePath = `${await newFolder()}/${name}`
-    const start = async (): Promise<TestNode> => {
-      return nodeInTest({ peerStorePath })
-    }
+    const peerStorePath = `${await folderInTest()}/${name}`
     const stranger = await nodeInTest()
-    const first = await start()
+    const first = await nodeInTest({ peerStorePath })
     await first.node.blockPeer(stranger.node.peerId)
     await first.node.blockAddr('192.0.2.7')
     await first.node.blockSubnet('2001:db8::/32')
@@ -28,7 +17,7 @@ describe('a peer store that was damaged', () => {
     await first.node.stop()
     await writeFile(join(peerStorePath, 'CURRENT'), 'garbage')
 
-    const { node } = await start()
+    const { node } = await nodeInTest({ peerStorePath })
     expect(await node.listBlockedPeers()).toEqual([stranger.node.peerId])
     expect(await node.listBlockedAddrs()).toEqual(['192.0.2.7'])
     expect(await node.listBlockedSubnets()).toEqual(['2001:db8::/32'])
@@ -36,7 +25,7 @@ describe('a peer store that was damaged', () => {
   })
 
   it('loses the records of peers when one cannot be read, not the list of peers for ever', async () => {
-    const peerStorePath = join(await newFolder(), 'store')
+    const peerStorePath = join(await folderInTest(), 'store')
     const stranger = await nodeInTest()
     const level = new ClassicLevel<string, Uint8Array>(peerStorePath, { valueEncoding: 'view' })
     const key = `/peers/${peerIdFromString(stranger.node.peerId).toCID().toString()}`

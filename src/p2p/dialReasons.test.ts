@@ -1,33 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createLogger, type Logger } from '../lib/logger.ts'
 import type { P2pOptions } from './base/options.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 import { closedPort } from './testUtils/rawServer.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import { recordedLog } from './testUtils/recordedLog.ts'
+import { until } from './testUtils/testNode.ts'
 
 // What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
 
-async function start(options: Partial<P2pOptions> = {}, logger?: Logger): Promise<TestNode> {
-  return nodeInTest(options, logger === undefined ? {} : { logger })
-}
-
-interface Line {
-  msg: string
-  reason?: string
-  err?: string
-}
-
 /** A node with this static peer, and what it says first of not reaching it. */
-async function firstComplaint(staticPeer: string, options: Partial<P2pOptions> = {}): Promise<Line> {
-  const lines: Line[] = []
-  const write = (text: string): void => void lines.push(JSON.parse(text))
-  const logger = createLogger({ level: 'info', format: 'json', color: false, write })
-  await start({ staticPeers: [staticPeer], ...options }, logger)
-  const complaint = () => lines.find(({ msg }) => msg === 'Static peer is not reachable yet, trying again')
+async function firstComplaint(
+  staticPeer: string,
+  options: Partial<P2pOptions> = {},
+): Promise<{ reason: string; err: string }> {
+  const { logger, lines } = recordedLog('info', 'json')
+  await nodeInTest({ staticPeers: [staticPeer], ...options }, { logger })
+  const complaint = () => lines.find((line) => line.includes('Static peer is not reachable yet, trying again'))
   await until('the complaint', () => complaint() !== undefined)
-  return complaint() ?? { msg: '' }
+  return JSON.parse(complaint() ?? '')
 }
 
 const REFUSED = expect.stringMatching(/^(closed-early|closed|reset)$/)
@@ -44,7 +35,7 @@ describe('a static peer', () => {
   })
 
   it('in whose place another answers', async () => {
-    const other = await start()
+    const other = await nodeInTest()
     const id = someId()
     expect(await firstComplaint(other.address.replace(other.node.peerId, id))).toMatchObject({
       reason: 'other-peer',
@@ -53,7 +44,7 @@ describe('a static peer', () => {
   })
 
   it('that has blocked us', async () => {
-    const other = await start()
+    const other = await nodeInTest()
     const privateKey = new Uint8Array(randomBytes(32))
     await other.node.blockPeer(idOf(privateKey))
     const { reason, err } = await firstComplaint(other.address, { privateKey })
@@ -65,7 +56,7 @@ describe('a static peer', () => {
 
 describe('connectPeer', () => {
   it('says why', async () => {
-    const { node } = await start()
+    const { node } = await nodeInTest()
     const id = someId()
     await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${await closedPort()}/p2p/${id}`)).rejects.toMatchObject({
       code: 'dial-failed',
@@ -76,7 +67,7 @@ describe('connectPeer', () => {
   })
 
   it('does not call a peer connected that refuses us right after the handshake, known to us or not', async () => {
-    const [{ node }, other] = [await start(), await start()]
+    const [{ node }, other] = [await nodeInTest(), await nodeInTest()]
     await other.node.blockPeer(node.peerId)
     const refused = async () => {
       for (let dials = 0; dials < 5; dials++) {

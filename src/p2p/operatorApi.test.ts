@@ -34,17 +34,17 @@ describe('block lists', () => {
     expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
     expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])
     // The other side keeps dialling: a few of its tries must have been turned away.
-    await until('refused tries', async () => refusals(await second.registry.metrics()) >= 1, 15_000)
+    await until('refused tries', async () => refusals(await second.registry.metrics()) >= 1)
     expect(second.node.connectedPeers()).toEqual([])
 
     await second.node.unblockPeer(otherId)
-    await until('the return', () => second.node.connectedPeers().length === 1, 20_000)
+    await until('the return', () => second.node.connectedPeers().length === 1)
     expect(await second.node.listBlockedPeers()).toEqual([])
 
     function refusals(metrics: string): number {
       return Number(/p2p_accepts\{allow="true"\} (\d+)/.exec(metrics)?.[1] ?? 0)
     }
-  }, 60_000)
+  })
 
   it.each([
     ['address', '127.0.0.1'],
@@ -60,7 +60,7 @@ describe('block lists', () => {
     expect([...dump.bannedIPS, ...dump.bannedSubnets]).toEqual([text])
     if (kind === 'address') await a.node.unblockAddr(text)
     else await a.node.unblockSubnet(text)
-    await until('the return', () => b.node.connectedPeers().length === 1, 20_000)
+    await until('the return', () => b.node.connectedPeers().length === 1)
   })
 
   it('refuse what is no peer id, IP or subnet', async () => {
@@ -109,11 +109,9 @@ describe('connecting by hand', () => {
     expect(String(error)).toContain(message)
   })
 
-  it('does not dial itself, and reports a closed port', async () => {
+  it('does not dial itself', async () => {
     const { node, address } = await nodeInTest()
     await expect(node.connectPeer(address)).rejects.toThrow('failed to dial: dial to self attempted')
-    const away = `/ip4/127.0.0.1/tcp/${await closedPort()}/p2p/16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc`
-    await expect(node.connectPeer(away)).rejects.toThrow('failed to dial: failed to dial 16Uiu2HAm7y9o')
   })
 })
 
@@ -151,6 +149,7 @@ describe("op-node's shapes", () => {
     expect(Object.keys(all.peers).sort()).toEqual([a.node.peerId, b?.node.peerId].sort())
     expect(JSON.parse(JSON.stringify(all))).toEqual(all)
     await expect(a.node.discoveryTable()).rejects.toThrow('discovery disabled')
+    expect((await a.node.self()).ENR).toBe('')
   })
 })
 

@@ -1,3 +1,4 @@
+import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import type { PeerEvent } from './base/api.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
@@ -47,34 +48,6 @@ describe('the history of a peer', () => {
 
     await raw.stop()
     await until('the end', () => has(node, raw.peerId, 'disconnected', 'by-peer'))
-  })
-
-  it('has the penalties for grafting too soon', async () => {
-    const node = await nodeInTest()
-    const raw = await startRaw()
-    await raw.connect(node.address)
-    await until('the mesh', () => node.node.meshSize() === 1)
-    const pubsub = gossipInternals(raw.host.services.pubsub)
-    const control = (change: 'graft' | 'prune') => ({
-      subscriptions: [],
-      messages: [],
-      control: {
-        ihave: [],
-        iwant: [],
-        graft: [],
-        prune: [],
-        idontwant: [],
-        [change]: [{ topicID: TOPIC, peers: [], backoff: 60 }],
-      },
-    })
-    pubsub.sendRpc(node.node.peerId, control('prune'))
-    await until('the prune', () => has(node, raw.peerId, 'prune', 'by-peer'))
-    pubsub.sendRpc(node.node.peerId, control('graft'))
-    await until('the penalty', () => has(node, raw.peerId, 'behaviour', 'graft-too-soon'))
-    expect(await has(node, raw.peerId, 'graft', 'refused')).toBe(true)
-    const [report] = await node.node.peerScore(raw.peerId)
-    expect(report?.behaviour.penalties).toBeGreaterThan(1)
-    expect(report?.total).toBeGreaterThanOrEqual(0)
   })
 
   it('has what became of requests, and survives a restart', async () => {
@@ -147,7 +120,7 @@ describe('the score of a peer', () => {
     if (firstOf === undefined) throw new Error('no peer')
     await Promise.all(crowd.slice(0, 10).map((raw) => raw.connect(node.address)))
     expect((await node.node.peerScore(firstOf.peerId))[0]?.total).toBeGreaterThanOrEqual(0)
-    await crowd[10]?.host.dial((await import('@multiformats/multiaddr')).multiaddr(node.address))
+    await crowd[10]?.host.dial(multiaddr(node.address))
     await until('a ban', async () => (await node.node.bans()).length > 0)
     const [ban] = await node.node.bans()
     expect(ban).toMatchObject({
@@ -170,22 +143,6 @@ describe('the score of a peer', () => {
     expect(await has(node, banned, 'unban', 'lifted')).toBe(true)
   })
 
-  it('names the garbage that cost it, and ends in a ban', async () => {
-    const node = await nodeInTest()
-    const raw = await startRaw()
-    await raw.connect(node.address)
-    await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 2))
-    await until('the verdict', () => has(node, raw.peerId, 'reject', 'snappy-damaged'))
-    await until('its price', async () => ((await node.node.peerScore(raw.peerId))[0]?.total ?? 0) < 0)
-    const [first] = await node.node.peerScore(raw.peerId)
-    const part = first?.topics.parts.find(({ topic }) => topic === TOPIC)
-    expect(part?.invalidMessages.score).toBeLessThan(-3)
-    expect(first?.thresholds.find(({ name }) => name === 'mesh')).toMatchObject({ below: true })
-    expect(first?.thresholds.find(({ name }) => name === 'mesh')?.changesInS).toBeGreaterThan(10)
-    for (let n = 0; n < 8; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, 3 + n))
-    await until('the ban', async () => (await node.node.bans()).some(({ subject }) => subject === raw.peerId))
-  })
-
   it('goes by the topic that carries blocks, when a fork moves them to another', async () => {
     const isthmus = Math.floor(Date.now() / 1000) + 2
     const forking = testConfig('holocene', { forks: { ...config.forks, isthmus } })
@@ -200,23 +157,6 @@ describe('the score of a peer', () => {
     await until('time in the mesh of the fork', async () => (await scored()).join() === '4')
     const total = (await node.node.peers(true)).peers[raw.peerId]?.scores.gossip.total
     expect(total).toBeGreaterThan(0)
-  })
-
-  it('stays when it passes on blocks that are too old for us, or of a signer that we do not know', async () => {
-    const node = await nodeInTest()
-    const raw = await startRaw()
-    await raw.connect(node.address)
-    const old = testBlock(config, { timestamp: Math.floor(Date.now() / 1000) - 100 })
-    for (let n = 1; n <= 3; n++) {
-      await raw.publish(TOPIC, compressSnappy(signedMessage(old, 3, CHAIN_ID, SEQUENCER_KEY)))
-      const foreign = testBlock(config, { blockNumber: n })
-      await raw.publish(TOPIC, compressSnappy(signedMessage(foreign, 3, CHAIN_ID, new Uint8Array(32).fill(n))))
-    }
-    await until('the verdicts', async () => {
-      const events = await eventsOf(node, raw.peerId)
-      return events.some(({ reason, count }) => reason === 'wrong-signer' && count === 3)
-    })
-    expect((await node.node.peerScore(raw.peerId))[0]?.total).toBeGreaterThanOrEqual(0)
   })
 
   it('refuses what is no peer id, and knows nothing bad of strangers', async () => {

@@ -29,6 +29,8 @@ describe('a restart', () => {
     await raw.connect(first.address)
     for (let n = 0; n < 4; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
     await until('its price', async () => (await totalOf(first, raw.peerId)) < -40)
+    const thresholds = (await first.node.peerScore(raw.peerId))[0]?.thresholds
+    expect(thresholds?.find(({ name }) => name === 'mesh')?.changesInS).toBeGreaterThan(10)
     await first.node.stop()
 
     const second = await startAt(kept)

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
@@ -7,13 +6,14 @@ import { silentLogger } from '../lib/logger.ts'
 import { ZERO_SCORES } from './base/api.ts'
 import { openAccessListFile } from './peers/accessListStore.ts'
 import { createAppScores } from './reputation/appScores.ts'
+import { folderInTest } from './testUtils/inTest.ts'
 import { createUpkeep } from './upkeep.ts'
 
 const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 
 describe('what is due once a slot', () => {
   it('writes the bans that a full disk did not take, once it does', async () => {
-    const path = join(await mkdtemp(join(tmpdir(), 'devium-upkeep-')), 'lists.json')
+    const path = join(await folderInTest(), 'lists.json')
     const clock = new ManualClock(1_000)
     const saved = Promise.withResolvers<void>()
     const logger = { ...silentLogger, info: () => saved.resolve() }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { frameRpc } from '../testUtils/rpcCodec.ts'
+import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { createFrameAssembler, FrameError } from './frameAssembler.ts'
 
 const LIMITS = { maxFrameBytes: 1_000_000, maxBacklogBytes: 2_000_000 }
@@ -42,14 +43,12 @@ describe('frames', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 10 }), (pieces) => {
         const assembler = createFrameAssembler({ maxFrameBytes: 100, maxBacklogBytes: 150 })
-        try {
+        throwsOnly([FrameError], () => {
           for (const piece of pieces) {
             assembler.push(piece)
             all(assembler)
           }
-        } catch (error) {
-          expect(error).toBeInstanceOf(FrameError)
-        }
+        })
       }),
       { numRuns: 1_000 },
     )

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
+import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { decodeSnappyFrames, snappyFramePieces } from './snappyFrames.ts'
 
 const LIMIT = 1_000_000
@@ -91,11 +92,7 @@ describe('snappy frames', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, identified) => {
         const input = identified ? Buffer.concat([Buffer.from('ff060000734e61507059', 'hex'), bytes]) : bytes
-        try {
-          decodeSnappyFrames(input, LIMIT)
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
+        throwsOnly([DecodeError], () => decodeSnappyFrames(input, LIMIT))
       }),
       { numRuns: 500 },
     )

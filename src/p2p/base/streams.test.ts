@@ -11,15 +11,6 @@ function setUp() {
 }
 
 describe('readAll', () => {
-  it('gives all that came until the end', async () => {
-    const { stream, signal } = setUp()
-    const reading = readAll(stream, 100, signal)
-    stream.receive(Uint8Array.of(1, 2))
-    stream.receive(Uint8Array.of(3))
-    stream.end()
-    expect([...(await reading)]).toEqual([1, 2, 3])
-  })
-
   it('gives what was put back after the end was announced', async () => {
     const { stream, signal } = setUp()
     stream.end()

@@ -4,6 +4,7 @@ import { DecodeError } from '../../lib/errors.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
+import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { decodeAnswer } from './blockProbe.ts'
 
 const answerOf = (fork: Fork, blockNumber: number) => {
@@ -35,13 +36,9 @@ describe('decodeAnswer', () => {
       .tuple(fc.integer({ min: 0, max: bytes.length - 1 }), fc.integer({ min: 0, max: 255 }))
       .map(([at, value]) => bytes.with(at, value))
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array({ maxLength: 64 }), damaged), (input) => {
-        try {
-          decodeAnswer(input, 7)
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
-      }),
+      fc.property(fc.oneof(fc.uint8Array({ maxLength: 64 }), damaged), (input) =>
+        throwsOnly([DecodeError], () => decodeAnswer(input, 7)),
+      ),
     )
   })
 })

@@ -2,60 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
-import { createLogger, type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
+import { type StartedDiscovery as Started, startDiscovery as start } from '../testUtils/discovery.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { signedRecord } from '../testUtils/signedRecord.ts'
 import { until } from '../testUtils/testNode.ts'
 import { FAST_INTERVAL_MS } from './connector.ts'
-import { createDiscovery, type Discovery, type DiscoverySetup } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS } from './nodeStore.ts'
 import { encodeOpstackEntry } from './opstackEntry.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
-
-interface Started {
-  discovery: Discovery
-  record: NodeRecord
-  found: NodeRecord[]
-  lookups(): number
-}
-
-async function start(
-  bootnodes: string[],
-  options: Partial<Pick<DiscoverySetup, 'chainId' | 'listenIp' | 'requestTimeoutMs'>> & {
-    privateKey?: Uint8Array
-    logger?: Logger
-    clock?: Clock
-  } = {},
-): Promise<Started> {
-  const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
-  const found: NodeRecord[] = []
-  let lookups = 0
-  const discovery = createDiscovery(
-    {
-      clock,
-      logger,
-      privateKey,
-      onPeer: (peer) => found.push(peer),
-      isSatisfied: () => false,
-      metrics: { onLookup: () => (lookups += 1), onRecord: () => {} },
-    },
-    {
-      chainId: options.chainId ?? 901n,
-      listenIp: options.listenIp ?? '127.0.0.1',
-      listenUdpPort: 0,
-      advertiseUdpPort: 0,
-      bootnodes,
-      storePath: 'memory',
-      netrestrict: [],
-      requestTimeoutMs: options.requestTimeoutMs,
-    },
-  )
-  await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
-  onTestFinished(() => discovery.stop())
-  return { discovery, found, lookups: () => lookups, record: parseRecord(discovery.localEnr()) }
-}
 
 async function socket(): Promise<UdpSocket> {
   const opened = await openUdpSocket({ clock: systemClock }, { ip: '127.0.0.1', port: 0, isAllowed: () => true })
@@ -147,9 +104,7 @@ describe('discovery', () => {
     const first = await start([], { privateKey })
     const texts = [first.discovery.localEnr(), enodeOf(first.record)]
     await first.discovery.stop()
-    const lines: string[] = []
-    const write = (line: string): number => lines.push(line)
-    const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
+    const { logger, lines } = recordedLog('info')
     const again = await start(texts, { privateKey, logger })
     expect(lines.filter((line) => line.includes('contains this node itself'))).toHaveLength(2)
     expect(again.discovery.table()).toEqual([])
@@ -177,9 +132,7 @@ describe('discovery', () => {
   })
 
   it('goes on without a bootnode whose address names an interface', async () => {
-    const lines: string[] = []
-    const write = (line: string): number => lines.push(line)
-    const logger = createLogger({ level: 'debug', format: 'logfmt', color: false, write })
+    const { logger, lines } = recordedLog('debug')
     const key = Buffer.from(decompressPublicKey(publicKeyOf(randomBytes(32))).subarray(1)).toString('hex')
     await start([`enode://${key}@[fe80::1%eth0]:30303`], { logger })
     await until('the first round', () => lines.some((line) => line.includes('Bootnode cannot be asked')))
@@ -187,9 +140,7 @@ describe('discovery', () => {
 
   it('warns when no bootnode answers', async () => {
     const gone = await start([])
-    const lines: string[] = []
-    const write = (line: string): number => lines.push(line)
-    const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write })
+    const { logger, lines } = recordedLog('warn')
     const text = gone.discovery.localEnr()
     await gone.discovery.stop()
     const clock = new ManualClock(Date.now())
@@ -203,9 +154,7 @@ describe('discovery', () => {
 
   it('does not say so when one did and is gone', async () => {
     const boot = await start([])
-    const lines: string[] = []
-    const write = (line: string): number => lines.push(line)
-    const logger = createLogger({ level: 'warn', format: 'logfmt', color: false, write })
+    const { logger, lines } = recordedLog('warn')
     const clock = new ManualClock(Date.now())
     const node = await start([boot.record.text], { clock, logger })
     await clock.advance(0)

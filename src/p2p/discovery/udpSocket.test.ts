@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { UsageError } from '../../lib/errors.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 const clock = new ManualClock(1)
@@ -113,11 +112,5 @@ describe('openUdpSocket', () => {
       sender.close()
     }
     expect([read, taken]).toEqual([1_200, 1_000])
-  })
-
-  it('says which flags a taken port belongs to', async () => {
-    const { port } = await bound()
-    await expect(bound(port)).rejects.toThrow(UsageError)
-    await expect(bound(port)).rejects.toThrow('--p2p.listen.udp')
   })
 })

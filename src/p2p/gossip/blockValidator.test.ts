@@ -221,11 +221,6 @@ describe('createBlockValidator', () => {
     expect(reasonOf(judge(block({ timestamp })))).toBe(expected)
   })
 
-  it('rejects a block whose hash is not that of its content', () => {
-    const { judge, block } = setUp()
-    expect(reasonOf(judge(block({ blockHash: `0x${'ab'.repeat(32)}` })))).toBe('reject wrong-hash')
-  })
-
   it('rejects a container of another version', () => {
     const { judge, block } = setUp('holocene')
     const verdict = judge({ payload: { ...block().payload } }, SEQUENCER_KEY, 2)

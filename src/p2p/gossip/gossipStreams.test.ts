@@ -2,23 +2,18 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import type { P2pOptions } from '../base/options.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { type TestNode, until } from '../testUtils/testNode.ts'
+import { until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 import type { Naming } from './naming.ts'
 
-async function start(options: Partial<P2pOptions> = {}): Promise<TestNode> {
-  return nodeInTest(options)
-}
-
 describe('a newcomer', () => {
   it('gets the blocks of the last seconds, also one that it missed while it was away', async () => {
-    const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const first = testBlock(testConfig(), { blockNumber: 1 })
     await sequencer.node.publish(first)
-    const follower = await start()
+    const follower = await nodeInTest()
     await follower.node.connectPeer(sequencer.address)
     expect(await follower.block(first.payload.blockHash)).toEqual(first)
 
@@ -33,8 +28,8 @@ describe('a newcomer', () => {
   })
 
   it('gets them from whoever was passed them, but for those that it would not accept', async () => {
-    const sequencer = await start({ sequencerKey: SEQUENCER_KEY })
-    const other = await start()
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
+    const other = await nodeInTest()
     await other.node.connectPeer(sequencer.address)
     await until('the mesh', () => sequencer.node.meshSize() === 1)
     const nowS = Math.floor(Date.now() / 1000)
@@ -42,7 +37,7 @@ describe('a newcomer', () => {
     for (const block of blocks) await sequencer.node.publish(block)
     await until('the blocks', () => other.received.length === 3)
     await sequencer.node.stop()
-    const newcomer = await start()
+    const newcomer = await nodeInTest()
     await newcomer.node.connectPeer(other.address)
     await until('the blocks', () => newcomer.received.length === 2)
     expect(newcomer.received.map(({ payload }) => payload.blockNumber).sort()).toEqual([2, 3])

@@ -154,25 +154,6 @@ describe('control messages', () => {
 })
 
 describe('messages', () => {
-  it.each(['from', 'seqno', 'signature', 'key'])(
-    'with a %s are taken out, and told of on our topics',
-    async (field) => {
-      const { join, judged, told } = await setUp()
-      const signed = { [field]: Uint8Array.of(1) }
-      join('a').send({
-        messages: [{ topic: TOPIC, ...signed }, { topic: '/other', ...signed }, message(Uint8Array.of(7))],
-      })
-      expect(judged()).toBe(1)
-      expect(told).toEqual(['author a'])
-    },
-  )
-
-  it('on topics of others are left alone', async () => {
-    const { join, judged } = await setUp()
-    join('a').send({ messages: [{ topic: '/other', data: Uint8Array.of(1) }] })
-    expect(judged()).toBe(0)
-  })
-
   it('are judged once: a copy is counted, and its promise kept', async () => {
     const { join, gossip, judged, traced, told } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }

@@ -1,21 +1,15 @@
-import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { describe, expect, it } from 'vitest'
 import { blocksTopic } from '../base/topics.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { scoreKeeper } from '../testUtils/scoreKeeper.ts'
 import { CHAIN_ID } from '../testUtils/testChain.ts'
 import { replace } from './adapter.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
-import { gossipScoring } from './scoreParams.ts'
 
-/** Gossipsub's own score keeper under our parameters, with eleven peers. */
+/** Of eleven peers. */
 function scoresOf(addresses: (n: number) => string, ipColocationExempt: string[] = []): Set<number> {
-  const { params } = gossipScoring(
-    { scoring: 'light', scoreBlocks: 'none', ipColocationExempt },
-    { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
-  )
-  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 0 })
-  replace(score, 'addIP', countIpv6Networks(params.IPColocationFactorWhitelist))
+  const { score, scoring } = scoreKeeper({ scoreBlocks: 'none', ipColocationExempt })
+  replace(score, 'addIP', countIpv6Networks(scoring.params.IPColocationFactorWhitelist))
   const peers = Array.from({ length: 11 }, (_, n) => `peer${n}`)
   for (const [n, peer] of peers.entries()) {
     score.addPeer(peer)

@@ -1,26 +1,17 @@
 import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
-import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
+import { scoreKeeper, TOPICS } from '../testUtils/scoreKeeper.ts'
 import { replace } from './adapter.ts'
 import { MAX_GONE, retainScores, savedCounters } from './retainedScores.ts'
-import { gossipScoring } from './scoreParams.ts'
 
-const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
-const TOPIC = topics.get(3) ?? ''
+const TOPIC = TOPICS.get(3) ?? ''
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
 
-/** Gossipsub's own score keeper under our parameters. */
 function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheValidityMs = 0) {
-  const { params } = gossipScoring(
-    { scoring: 'light', scoreBlocks, ipColocationExempt: [] },
-    { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
-  )
-  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs })
+  const { score, scoring } = scoreKeeper({ scoreBlocks }, scoreCacheValidityMs)
   const left: [string, number | undefined, number | undefined][] = []
   const penaltyOf = (peerId: string) => score.peerStats.get(peerId)?.behaviourPenalty
   let before: number | undefined
@@ -31,7 +22,7 @@ function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheV
   replace(score, 'addPeer', retained.replacements.addPeer)
   replace(score, 'removePeer', retained.replacements.removePeer)
   replace(score, 'graft', retained.replacements.graft)
-  return { score, retained, left, topics: Object.keys(params.topics) }
+  return { score, retained, left, topics: Object.keys(scoring.params.topics) }
 }
 
 describe('retainScores', () => {

@@ -12,16 +12,6 @@ describe('createSeenBlocks', () => {
     expect(seen.check(1, hash(2))).toBe('new')
     expect(seen.check(2, hash(1))).toBe('new')
   })
-  it('is full after the sixth block of a height', () => {
-    const seen = createSeenBlocks()
-    for (let n = 1; n <= 6; n++) {
-      expect(seen.check(1, hash(n))).toBe('new')
-      seen.record(1, hash(n))
-    }
-    expect(seen.check(1, hash(7))).toBe('too-many')
-    expect(seen.check(1, hash(1))).toBe('too-many')
-    expect(seen.check(2, hash(7))).toBe('new')
-  })
   it('forgets the height used longest ago when there are more than a thousand', () => {
     const seen = createSeenBlocks()
     for (let n = 1; n <= 1_000; n++) seen.record(n, hash(n))

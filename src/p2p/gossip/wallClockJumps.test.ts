@@ -1,23 +1,15 @@
 import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
-import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
-import { silentComponentLogger } from '../host/libp2pLogger.ts'
-import { gossipScoring } from './scoreParams.ts'
+import { scoreKeeper, TOPICS } from '../testUtils/scoreKeeper.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
 const START_MS = 1_700_000_000_000
-const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
-const TOPIC = topics.get(3) ?? ''
+const TOPIC = TOPICS.get(3) ?? ''
 
 /** Gossipsub's own score keeper, with the other moments that it keeps, and the two clocks. */
 function gossipAtStart() {
   let steadyMs = 0
-  const { params } = gossipScoring(
-    { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [] },
-    { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
-  )
-  const score = new PeerScore(params, null, silentComponentLogger, { scoreCacheValidityMs: 500 })
+  const { score } = scoreKeeper({}, 500)
   const internals = {
     score,
     gossipTracer: { promises: new Map([['id', new Map([['peer', START_MS + 3_000]])]]) },

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
-import type { RejectReason } from '../base/verdict.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
 import { createHealthRecord, type HealthRecord } from './healthRecord.ts'
@@ -78,11 +77,6 @@ const byGossip = (): void => {
   record.onHead({ number, hash, movedBy: 'payload' })
 }
 const byL1 = (): void => record.onHead({ number: ++height, hash: `l1 ${height}`, movedBy: 'derivation' })
-const rejected = (reason: RejectReason) => (): void => {
-  const block = { number: ++height, hash: `0x${'ab'.repeat(32)}` as const }
-  record.onVerdict(PEER, { result: 'reject', reason, detail: 'so', block })
-}
-
 /** Up for long, and following. */
 async function followFor(count: number): Promise<void> {
   connect()
@@ -272,35 +266,6 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     await seconds(60)
     expect(why).toContain(`the static peer is not connected (${PEER}: our own block list forbids it)`)
     expect(why).toContain('devium p2p unblock lifts a block')
-  })
-
-  it('peers of another chain', async () => {
-    net = { connected: [PEER], subscribers: 0, mesh: 0, chains: ['10'] }
-    await seconds(80)
-    expect(lines).toEqual(['warn Gossip brings no blocks: starting → no-subscriber'])
-    expect(why).toContain('1 peer connected, but none takes part in /optimism/901/2/blocks (they follow chain 10)')
-    expect((await monitor.report()).otherChains).toEqual([{ peerID: PEER, chainIDs: ['10'] }])
-  })
-
-  it('no mesh while the head moves through L1', async () => {
-    await followFor(100)
-    net.mesh = 0
-    await seconds(60, byL1)
-    expect(lines).toEqual(['warn Gossip brings no blocks: ok → no-mesh'])
-  })
-
-  it('every block rejected, with counts by reason and the last one', async () => {
-    await followFor(100)
-    await seconds(60, () => {
-      rejected('wrong-signer')()
-      record.onVerdict(PEER, { result: 'ignore', reason: 'already-seen' })
-    })
-    expect(lines).toEqual(['warn Gossip brings no blocks: ok → blocks-rejected'])
-    expect(why).toContain('(wrong-signer: 40)')
-    expect(why).toContain("compare the rollup config with the peers'")
-    const report = await monitor.report()
-    expect(report.recent.refused).toEqual({ 'wrong-signer': 60 })
-    expect(report.lastRefused).toMatchObject({ reason: 'wrong-signer', detail: 'so', number: height, peerID: PEER })
   })
 
   it('silence in a standing mesh while the head moves through L1; it ends with the chain standing still', async () => {

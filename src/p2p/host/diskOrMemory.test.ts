@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
@@ -10,15 +8,14 @@ import { createLibp2p } from 'libp2p'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { nodeInTest } from '../testUtils/inTest.ts'
+import { folderInTest, nodeInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
 import { openPeerDatastore } from './peerStore.ts'
 
 const [a, b, c, d] = [new Key('/peers/ba'), new Key('/peers/bb'), new Key('/peers/bc'), new Key('/peers/bd')]
 
 async function openStore(given?: string) {
-  const path = given ?? join(await mkdtemp(join(tmpdir(), 'devium-store-')), 'store')
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  const path = given ?? join(await folderInTest(), 'store')
   const lines: string[] = []
   const logger = { ...silentLogger, error: (text: string) => lines.push(text) }
   const { datastore, close } = await openPeerDatastore(path, { clock: systemClock, logger })
@@ -93,7 +90,7 @@ it('what is known of a peer is kept when something more is noted, and given up',
 })
 
 it('peers come into the mesh while the disk is full', async () => {
-  const first = await nodeInTest({ peerStorePath: join((await openStore()).path, '..', 'other') })
+  const first = await nodeInTest({ peerStorePath: join(await folderInTest(), 'store') })
   fillDisk()
   await nodeInTest({ staticPeers: [first.address] })
   await until('a peer in the mesh', () => first.node.meshSize() === 1)

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
-import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { folderInTest } from '../testUtils/inTest.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { identityFromRawKey, loadIdentity } from './identity.ts'
 import { parsePeerId } from './multiaddrs.ts'
 import { nodeIdOf } from './nodeId.ts'
@@ -13,7 +14,7 @@ import { parsePrivateKeyHex } from './privateKey.ts'
 const quiet = { logger: silentLogger }
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'devium-identity-'))
+  folder = await folderInTest()
 })
 
 async function failureOf(promise: Promise<unknown>): Promise<UsageError> {
@@ -54,8 +55,7 @@ describe('loadIdentity', () => {
     const path = join(folder, 'key.txt')
     await writeFile(path, '46'.repeat(32))
     await chmod(path, mode)
-    const lines: string[] = []
-    const logger = createLogger({ level: 'info', format: 'text', color: false, write: (line) => lines.push(line) })
+    const { logger, lines } = recordedLog('info', 'text')
     await loadIdentity({ logger }, { path })
     expect(lines).toHaveLength(warnings)
     for (const line of lines) {

@@ -2,43 +2,27 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { Key } from 'interface-datastore'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { folderInTest } from '../testUtils/inTest.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { openPeerDatastore } from './peerStore.ts'
 
 const modules = { logger: silentLogger, clock: new ManualClock(1_000) }
 let folder: string
+let path: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'devium-peerstore-'))
+  folder = await folderInTest()
+  path = join(folder, 'store')
 })
 
 describe('openPeerDatastore', () => {
-  it('keeps what is stored', async () => {
-    const path = join(folder, 'store')
-    const first = await openPeerDatastore(path, modules)
-    await first.datastore?.put(new Key('/a'), Uint8Array.of(1))
-    await first.close()
-    const second = await openPeerDatastore(path, modules)
-    expect([...((await second.datastore?.get(new Key('/a'))) ?? [])]).toEqual([1])
-    await second.close()
-  })
-
-  it('refuses a store that is open already, and leaves it alone', async () => {
-    const path = join(folder, 'store')
-    const first = await openPeerDatastore(path, modules)
-    await expect(openPeerDatastore(path, modules)).rejects.toThrow('in use by another process')
-    await expect(openPeerDatastore(path, modules)).rejects.toBeInstanceOf(UsageError)
-    expect(await readdir(folder)).toEqual(['store'])
-    await first.close()
-  })
-
   /** A child that has the store open until its input ends. */
   const HOLDER = `
     const { ClassicLevel } = await import('classic-level')
@@ -47,7 +31,6 @@ describe('openPeerDatastore', () => {
     process.stdin.resume().on('end', () => process.exit())`
 
   it('refuses a store that another process holds, in one line that names it', async () => {
-    const path = join(folder, 'store')
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { cwd: import.meta.dirname })
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
@@ -80,13 +63,11 @@ describe('openPeerDatastore', () => {
     ['no CURRENT', (path) => rm(join(path, 'CURRENT'))],
     ["op-node's entries", (path) => putOne(path, '/peers/addrs/AASQQCECCDQXUWC5J7XHUZ2YHUZQ7KHF7C6ZOGYYWVZIQ')],
   ])('sets a store with %s aside, says so and starts an empty one', async (_damage, damage) => {
-    const path = join(folder, 'store')
     const whole = await openPeerDatastore(path, modules)
     await whole.datastore?.put(new Key('/a'), Uint8Array.of(1))
     await whole.close()
     await damage(path)
-    const lines: string[] = []
-    const logger = createLogger({ level: 'error', format: 'text', color: false, write: (line) => lines.push(line) })
+    const { logger, lines } = recordedLog('error', 'text')
     const store = await openPeerDatastore(path, { ...modules, logger })
     expect((await readdir(folder)).sort()).toEqual(['store', 'store.corrupt-1000'])
     expect(lines).toHaveLength(1)
@@ -96,7 +77,6 @@ describe('openPeerDatastore', () => {
   })
 
   it('sets the files of a store that cannot be moved aside below itself, and no others', async () => {
-    const path = join(folder, 'store')
     await putOne(path, '/a')
     await writeFile(join(path, 'CURRENT'), 'garbage')
     await writeFile(join(path, 'key.txt'), '')
@@ -109,7 +89,6 @@ describe('openPeerDatastore', () => {
   })
 
   it.skipIf(!existsSync('/dev/full'))('does not take a full disk for damage', async () => {
-    const path = join(folder, 'store')
     await putOne(path, '/a')
     // The table that the entry goes to when the store is opened again.
     await symlink('/dev/full', join(path, '000005.ldb'))
@@ -119,7 +98,6 @@ describe('openPeerDatastore', () => {
   })
 
   it('finds damage that only reading shows', async () => {
-    const path = join(folder, 'store')
     const level = new ClassicLevel(path)
     for (let n = 0; n < 500; n++) await level.put(`/key/${n}`, randomBytes(60).toString('hex'))
     await level.compactRange('/', '~')
@@ -128,15 +106,10 @@ describe('openPeerDatastore', () => {
       const bytes = await readFile(join(path, name))
       await writeFile(join(path, name), bytes.fill(0xff, 2_000, 2_400))
     }
-    const lines: string[] = []
-    const logger = createLogger({ level: 'error', format: 'text', color: false, write: (line) => lines.push(line) })
+    const { logger, lines } = recordedLog('error', 'text')
     const store = await openPeerDatastore(path, { ...modules, logger })
     expect((await readdir(folder)).sort()).toEqual(['store', 'store.corrupt-1000'])
     expect(lines).toHaveLength(1)
     await store.close()
-  })
-
-  it('wants a path', async () => {
-    await expect(openPeerDatastore('', modules)).rejects.toThrow("use 'memory'")
   })
 })

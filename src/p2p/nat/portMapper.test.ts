@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { createLogger } from '../../lib/logger.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import type { Gateway, MappingRequest } from './gateway.ts'
 import { GatewayError } from './gatewayError.ts'
 import { createPortMapper, type ExternalAddress } from './portMapper.ts'
@@ -46,9 +46,7 @@ function setUp() {
   const { state, findGateway } = router()
   const clock = new ManualClock(0)
   const heard: (ExternalAddress | undefined)[] = []
-  const lines: string[] = []
-  const write = (line: string): number => lines.push(line)
-  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
+  const { logger, lines } = recordedLog()
   const mapper = createPortMapper({ findGateway, clock, logger, onChange: (address) => heard.push(address) })
   const warnings = (): string[] => lines.filter((line) => line.includes('lvl=warn'))
   return { state, clock, heard, mapper, warnings }
@@ -167,16 +165,17 @@ describe('port mapper', () => {
   )
 
   it('stops at once while it looks for the router', async () => {
+    const { logger, lines } = recordedLog()
     const heard: unknown[] = []
     const mapper = createPortMapper({
       findGateway: (signal) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
       clock: new ManualClock(0),
-      logger: createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => heard.push(line) }),
+      logger,
       onChange: (address) => heard.push(address),
     })
     mapper.start({ tcp: 9222, udp: undefined })
     await mapper.stop()
-    expect(heard).toEqual([])
+    expect([heard, lines]).toEqual([[], []])
   })
 })

@@ -3,23 +3,32 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { createLatencyTracker } from './latency.ts'
 
+function setUp(peers: readonly string[], rttOf: (peer: string) => number) {
+  const clock = new ManualClock(0)
+  const connected = new Set(peers)
+  const pings: string[] = []
+  const tracker = createLatencyTracker({
+    clock,
+    logger: silentLogger,
+    connected: () => [...connected],
+    isConnected: (peer) => connected.has(peer),
+    async ping(peer) {
+      pings.push(peer)
+      return rttOf(peer)
+    },
+  })
+  tracker.start()
+  return { clock, connected, pings, tracker }
+}
+const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `peer${n}`)
+
 describe('createLatencyTracker', () => {
   it('pings everybody each three minutes, and smooths', async () => {
-    const clock = new ManualClock(0)
-    const pings: string[] = []
     let rttMs = 10
-    const tracker = createLatencyTracker({
-      clock,
-      logger: silentLogger,
-      connected: () => ['a', 'b'],
-      isConnected: () => true,
-      async ping(peer) {
-        pings.push(peer)
-        if (peer === 'b') throw new Error('no answer')
-        return rttMs
-      },
+    const { clock, pings, tracker } = setUp(['a', 'b'], (peer) => {
+      if (peer === 'b') throw new Error('no answer')
+      return rttMs
     })
-    tracker.start()
     await clock.advance(179_000)
     expect(pings).toEqual([])
     await clock.advance(1_000)
@@ -37,47 +46,24 @@ describe('createLatencyTracker', () => {
   })
 
   it('sends ten at once and then one a second', async () => {
-    const clock = new ManualClock(0)
-    let pings = 0
-    const tracker = createLatencyTracker({
-      clock,
-      logger: silentLogger,
-      connected: () => Array.from({ length: 13 }, (_, n) => `peer${n}`),
-      isConnected: () => true,
-      ping: async () => {
-        pings += 1
-        return 1
-      },
-    })
-    tracker.start()
+    const { clock, pings, tracker } = setUp(many(13), () => 1)
     await clock.advance(180_000)
-    expect(pings).toBe(11)
+    expect(pings).toHaveLength(11)
     await clock.advance(1_000)
-    expect(pings).toBe(12)
+    expect(pings).toHaveLength(12)
     await clock.advance(60_000)
-    expect(pings).toBe(13)
+    expect(pings).toHaveLength(13)
     tracker.stop()
   })
 
   it('neither dials nor remembers who has gone', async () => {
-    const clock = new ManualClock(0)
-    const connected = new Set(Array.from({ length: 12 }, (_, n) => `peer${n}`))
-    const pings: string[] = []
-    const tracker = createLatencyTracker({
-      clock,
-      logger: silentLogger,
-      connected: () => [...connected],
-      isConnected: (peer) => connected.has(peer),
-      async ping(peer) {
-        pings.push(peer)
-        if (peer === 'peer10') {
-          connected.delete(peer)
-          tracker.forget(peer)
-        }
-        return 1
-      },
+    const { clock, connected, pings, tracker } = setUp(many(12), (peer) => {
+      if (peer === 'peer10') {
+        connected.delete(peer)
+        tracker.forget(peer)
+      }
+      return 1
     })
-    tracker.start()
     await clock.advance(180_000)
     expect(tracker.latencyMs('peer10')).toBeUndefined()
     connected.delete('peer11')

@@ -13,11 +13,12 @@ class FakeConnection implements WatchedConnection {
   readonly maConn: { socket: Socket }
   status = 'open'
   bytesRead = 0
-  answers = true
+  answers: boolean
   pings = 0
 
-  constructor(peer: string) {
+  constructor(peer: string, { answers = true } = {}) {
     this.remotePeer = peer
+    this.answers = answers
     const socket = new Socket()
     Object.defineProperty(socket, 'bytesRead', { get: () => this.bytesRead })
     this.maConn = { socket }
@@ -84,8 +85,7 @@ describe('createLivenessMonitor', () => {
   })
 
   it('suspects one that does not answer after three seconds, and closes it after eight', async () => {
-    const connection = new FakeConnection('a')
-    connection.answers = false
+    const connection = new FakeConnection('a', { answers: false })
     const { pass, suspected } = setUp(connection)
     await pass(2_900)
     expect([...suspected]).toEqual([])
@@ -98,8 +98,7 @@ describe('createLivenessMonitor', () => {
   })
 
   it('takes any byte for a sign of life, as on a slow link that carries a large block', async () => {
-    const connection = new FakeConnection('a')
-    connection.answers = false
+    const connection = new FakeConnection('a', { answers: false })
     const { pass, suspected } = setUp(connection)
     await pass(30_000, () => {
       connection.bytesRead += 1
@@ -113,8 +112,7 @@ describe('createLivenessMonitor', () => {
   })
 
   it('does not take its own sleep for the silence of others', async () => {
-    const connection = new FakeConnection('a')
-    connection.answers = false
+    const connection = new FakeConnection('a', { answers: false })
     const { pass, sleep, suspected } = setUp(connection)
     await pass(1_000)
     sleep(60_000)
@@ -141,8 +139,7 @@ describe('createLivenessMonitor', () => {
   })
 
   it('notices a dead link as soon when the clock has been set back', async () => {
-    const connection = new FakeConnection('a')
-    connection.answers = false
+    const connection = new FakeConnection('a', { answers: false })
     const { pass, sleep } = setUp(connection)
     await pass(1_000)
     sleep(-600_000)
@@ -151,8 +148,7 @@ describe('createLivenessMonitor', () => {
   })
 
   it('does not suspect a peer of whose connections one lives', async () => {
-    const [dead, living] = [new FakeConnection('a'), new FakeConnection('a')]
-    dead.answers = false
+    const [dead, living] = [new FakeConnection('a', { answers: false }), new FakeConnection('a')]
     const { pass, suspected } = setUp(dead, living)
     await pass(10_000)
     expect([...suspected]).toEqual([])

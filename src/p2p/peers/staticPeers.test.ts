@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { createLogger } from '../../lib/logger.ts'
 import { parsePeerAddress } from '../host/multiaddrs.ts'
 import { createStaticPeers } from './staticPeers.ts'
 
@@ -12,6 +12,10 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const reasons: unknown[] = []
   /** As told. */
   const away: unknown[] = []
+  /** Peers. */
+  const dialled: string[] = []
+  /** Connected, beside the first one. */
+  const others = new Set<string>()
   const state = {
     connected: false,
     reachable: false,
@@ -36,8 +40,9 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
       clock,
       logger,
       dialer: {
-        isConnected: () => state.connected,
+        isConnected: (id) => (id === ID && state.connected) || others.has(id),
         async dial(addresses, signal, { beside }) {
+          dialled.push(addresses[0]?.toString().split('/').at(-1) ?? '')
           state.dials.push({ atMs: clock.now(), addresses: addresses.length, ...(beside ? { beside } : {}) })
           if (state.silent) await new Promise((_, reject) => signal.addEventListener('abort', reject))
           if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
@@ -66,7 +71,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     staticPeers.start()
     await clock.advance(10_000)
   }
-  return { away, clock, lines, reasons, state, staticPeers, fall, pass, stand }
+  return { away, clock, dialled, lines, others, reasons, state, staticPeers, fall, pass, stand }
 }
 
 describe('createStaticPeers', () => {
@@ -205,39 +210,21 @@ describe('createStaticPeers', () => {
       '16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p',
       '16Uiu2HAm7rz6iBaY5tPSKYxAGSaEuMjLVsCFXuKBGPKLBGKgGa7i',
     ]
-    const clock = new ManualClock(0)
-    const connected = new Set<string>()
-    const dials: string[] = []
-    const staticPeers = createStaticPeers(
-      {
-        clock,
-        logger: silentLogger,
-        dialer: {
-          isConnected: (id) => connected.has(id),
-          async dial([address]) {
-            dials.push(address?.toString().split('/').at(-1) ?? '')
-            throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
-          },
-          closeOlder() {},
-        },
-        onDialFailed: () => {},
-      },
-      ids.map((id, n) => parsePeerAddress(`/ip4/1.2.3.${n}/tcp/1/p2p/${id}`)),
-    )
+    const { clock, dialled, others, staticPeers, pass } = setUp(ids.map((id, n) => `/ip4/1.2.3.${n}/tcp/1/p2p/${id}`))
     staticPeers.start()
-    for (let n = 0; n < 60; n++) await clock.advance(1_000)
+    await pass(60, 1_000)
     const [a, b, c] = ids
     if (a === undefined || b === undefined || c === undefined) throw new Error('no ids')
     const dialledWhenBack = async (id: string): Promise<string[]> => {
-      dials.length = 0
-      connected.add(id)
+      dialled.length = 0
+      others.add(id)
       staticPeers.onConnected(id)
       await clock.advance(0)
-      return [...dials].sort()
+      return [...dialled].sort()
     }
     expect(await dialledWhenBack(a)).toEqual([b, c].sort())
     expect(await dialledWhenBack(b)).toEqual([])
-    connected.delete(b)
+    others.delete(b)
     await clock.advance(1_000)
     expect(await dialledWhenBack(b)).toEqual([c])
     staticPeers.stop()

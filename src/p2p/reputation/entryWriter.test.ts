@@ -1,17 +1,8 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { LevelDatastore } from 'datastore-level'
+import type { LevelDatastore } from 'datastore-level'
 import { Key } from 'interface-datastore'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { datastoreInTest } from '../testUtils/inTest.ts'
 import { createEntryWriter } from './entryWriter.ts'
-
-async function openStore(): Promise<LevelDatastore> {
-  const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'entries-')))
-  await datastore.open()
-  onTestFinished(() => datastore.close())
-  return datastore
-}
 
 function writerOver(datastore: LevelDatastore, entries: Map<string, unknown>) {
   return createEntryWriter({ datastore, entry: (name) => entries.get(name) }, { prefix: '/entries/' })
@@ -27,7 +18,7 @@ async function stored(datastore: LevelDatastore): Promise<Record<string, unknown
 
 describe('createEntryWriter', () => {
   it('writes what changed as it is then, and removes what is gone', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     await datastore.put(new Key('/entries/old'), Buffer.from('1'))
     const entries = new Map<string, unknown>([
       ['a', { n: 1 }],
@@ -42,7 +33,7 @@ describe('createEntryWriter', () => {
   })
 
   it('writes the later state last, however slow the disk', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const batch = datastore.batch.bind(datastore)
     let slow = Promise.withResolvers<void>()
     datastore.batch = () => {
@@ -73,7 +64,7 @@ describe('createEntryWriter', () => {
   })
 
   it('keeps what could not be written for the next time', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const entries = new Map<string, unknown>([['a', 1]])
     const writer = writerOver(datastore, entries)
     writer.changed('a')

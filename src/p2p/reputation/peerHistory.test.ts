@@ -1,22 +1,12 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { datastoreInTest } from '../testUtils/inTest.ts'
 import { openPeerHistories } from './peerHistory.ts'
 
 const DAY_MS = 24 * 3_600_000
 let score = 0
 const open = (clock: ManualClock, datastore?: Datastore) => openPeerHistories({ clock, score: () => score }, datastore)
-
-async function openStore(): Promise<Datastore> {
-  const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'peer-history-')))
-  await datastore.open()
-  onTestFinished(() => datastore.close())
-  return datastore
-}
 
 describe('openPeerHistories', () => {
   it('writes down what happened, and when, and at which score', async () => {
@@ -116,7 +106,7 @@ describe('openPeerHistories', () => {
     expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(48)
   })
   it('survives a restart, for a week', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     const histories = await open(clock, datastore)
     histories.record('old', { kind: 'ban', reason: 'score' })
@@ -132,7 +122,7 @@ describe('openPeerHistories', () => {
     expect((await open(clock, datastore)).peers()).toEqual(['new'])
   })
   it('drops from the store what it forgets, and what it cannot read', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     for (const text of ['no json', '[1]', '[{"kind":"ban"}]', '{}']) {
       await datastore.put(new Key('/devium/peer-history/x'), Buffer.from(text))

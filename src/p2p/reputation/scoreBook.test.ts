@@ -1,23 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { silentLogger } from '../../lib/logger.ts'
 import { ZERO_SCORES } from '../base/api.ts'
+import { datastoreInTest } from '../testUtils/inTest.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { openScoreBook, type ScoreRecord } from './scoreBook.ts'
 
 const RETAIN_MS = 1_200_000
-async function openStore(): Promise<Datastore> {
-  const path = await mkdtemp(join(tmpdir(), 'score-book-'))
-  const datastore = new LevelDatastore(path)
-  await datastore.open()
-  onTestFinished(() => rm(path, { recursive: true }))
-  onTestFinished(async () => datastore.close())
-  return datastore
-}
 const open = (clock: ManualClock, datastore?: Datastore) =>
   openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: RETAIN_MS })
 
@@ -35,7 +25,7 @@ function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): Score
 
 describe('openScoreBook', () => {
   it('survives a restart, for the retain time', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(1_000_000)
     const book = await open(clock, datastore)
     book.put('a', recordAt(1_000))
@@ -54,7 +44,7 @@ describe('openScoreBook', () => {
   })
 
   it('keeps a bounded number of peers, the latest', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     const book = await open(clock, datastore)
     for (let n = 0; n < 1_200; n++) book.put(`peer${n}`, recordAt(0))
@@ -68,7 +58,7 @@ describe('openScoreBook', () => {
   })
 
   it('drops what it cannot understand, with one warning, and keeps the rest', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(0)
     const book = await open(clock, datastore)
     book.put('good', recordAt(0))
@@ -100,14 +90,7 @@ describe('openScoreBook', () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       await datastore.put(new Key(`/devium/peer-scores/bad${n}`), Buffer.from(text))
     }
-    const lines: string[] = []
-    const logger = createLogger({
-      level: 'warn',
-      format: 'text',
-      color: false,
-      pid: false,
-      write: (line) => lines.push(line),
-    })
+    const { logger, lines } = recordedLog('warn', 'text')
     const again = await openScoreBook({ clock, logger }, datastore, { retainMs: RETAIN_MS })
     expect(again.entries()).toEqual([['good', good]])
     expect(lines).toHaveLength(1)
@@ -117,7 +100,7 @@ describe('openScoreBook', () => {
   })
 
   it('does not make a record immortal that was written while the clock was ahead', async () => {
-    const datastore = await openStore()
+    const datastore = await datastoreInTest()
     const clock = new ManualClock(9_000_000_000)
     const ahead = await open(clock, datastore)
     ahead.put('a', recordAt(9_000_000))

@@ -74,14 +74,15 @@ function run(clock: ManualClock, book: ScoreBook) {
     },
   }
 }
-const openBook = (clock: ManualClock) =>
-  openScoreBook({ clock, logger: silentLogger }, undefined, { retainMs: params.retainScore })
+async function firstRun() {
+  const clock = new ManualClock(1_700_000_000_000)
+  const book = await openScoreBook({ clock, logger: silentLogger }, undefined, { retainMs: params.retainScore })
+  return { clock, book, ...run(clock, book) }
+}
 
 describe('createScoreKeeping', () => {
   it('gives a peer back what it had, decayed as in a running node', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const before = run(clock, book)
+    const { clock, book, ...before } = await firstRun()
     before.join('peer', 4, 9)
     before.appScores.record('peer', 'rejectedPayloads')
     await before.keeping.close()
@@ -100,9 +101,7 @@ describe('createScoreKeeping', () => {
   })
 
   it('lets a score of one who had left stand still, as gossipsub does', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const before = run(clock, book)
+    const { clock, book, ...before } = await firstRun()
     before.join('peer', 4, 9)
     const after = before.keeping.onLeave('peer')
     before.connected.delete('peer')
@@ -113,9 +112,7 @@ describe('createScoreKeeping', () => {
   })
 
   it('shows how a peer stood when it left, and forgets it in the end', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const { keeping, gossip, connected, join, appScores } = run(clock, book)
+    const { clock, keeping, gossip, connected, join, appScores } = await firstRun()
     join('good', 0, 0)
     appScores.record('good', 'validResponses')
     const after = keeping.onLeave('good')
@@ -138,9 +135,7 @@ describe('createScoreKeeping', () => {
   })
 
   it('writes down what comes out about a peer that is gone', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const { keeping, appScores } = run(clock, book)
+    const { clock, book, keeping, appScores } = await firstRun()
     appScores.record('gone', 'rejectedPayloads')
     await keeping.save()
     appScores.record('gone', 'rejectedPayloads')
@@ -149,9 +144,7 @@ describe('createScoreKeeping', () => {
   })
 
   it('takes who leaves while the node stops for connected', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const { keeping, gossip, join } = run(clock, book)
+    const { book, keeping, gossip, join } = await firstRun()
     join('peer', 4, 9)
     await keeping.close()
     const after = keeping.onLeave('peer')
@@ -162,9 +155,7 @@ describe('createScoreKeeping', () => {
   })
 
   it('has nothing to keep of a peer of whom nothing is counted', async () => {
-    const clock = new ManualClock(1_700_000_000_000)
-    const book = await openBook(clock)
-    const { keeping, gossip, connected } = run(clock, book)
+    const { book, keeping, gossip, connected } = await firstRun()
     connected.add('stranger')
     const nothing = { connected: true, expire: 0, knownIPs: new Set<string>(), behaviourPenalty: 3, topics: {} }
     gossip.set('stranger', nothing)

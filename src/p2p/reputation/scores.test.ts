@@ -59,13 +59,8 @@ describe('gossipScoring', () => {
 describe('IpRangeSet', () => {
   it('has the addresses of its ranges', () => {
     const set = new IpRangeSet(['127.0.0.0/8', '::1/128'])
-    expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map((ip) => set.has(ip))).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ])
-    expect(['128.0.0.1', '::2', 'example.org', ''].map((ip) => set.has(ip))).toEqual([false, false, false, false])
+    const within = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']
+    expect([...within, '128.0.0.1', '::2', 'example.org', ''].filter((ip) => set.has(ip))).toEqual(within)
   })
 })
 

@@ -1,11 +1,13 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
-import { createLogger } from '../../lib/logger.ts'
+import { silentLogger } from '../../lib/logger.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 import { startTestSigner, TEST_SIGNER_KEY } from '../testUtils/testSigner.ts'
+import { createRemoteSigner } from './remoteSigner.ts'
 
 async function publishingErrors({ registry }: TestNode): Promise<number> {
   const metric = await registry.getSingleMetric('op_node_default_publishing_errors_total')?.get()
@@ -13,6 +15,15 @@ async function publishingErrors({ registry }: TestNode): Promise<number> {
 }
 
 const config = testConfig()
+
+// What is loaded with the first request of all is not to count as the time that a signer takes.
+beforeAll(async () => {
+  const { url, close } = await startTestSigner(SEQUENCER_KEY)
+  const options = { endpoint: url, address: SEQUENCER_ADDRESS, headers: {} }
+  const signer = await createRemoteSigner({ logger: silentLogger, timeoutMs: 60_000 }, 901n, options)
+  await signer.stop()
+  await close()
+})
 
 describe('publishing with a remote signer', () => {
   it('brings its blocks to peers, and goes on after a block that it did not sign', async () => {
@@ -41,12 +52,11 @@ describe('publishing with a remote signer', () => {
     const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
     const started = nodeInTest({ remoteSigner })
     await expect(started).rejects.toThrow(UsageError)
-    await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used')
+    await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
   })
 
   it('warns once when L1 names another signer', async () => {
-    const lines: string[] = []
-    const logger = createLogger({ level: 'warn', format: 'text', color: false, write: (line) => lines.push(line) })
+    const { logger, lines } = recordedLog('warn', 'text')
     const { node } = await nodeInTest({ sequencerKey: TEST_SIGNER_KEY }, { logger })
     for (const blockNumber of [1, 2]) await node.publish(testBlock(config, { blockNumber }))
     expect(lines).toHaveLength(1)

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeError, UsageError } from '../../lib/errors.ts'
@@ -8,6 +7,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import type { RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
 import { P2pError } from '../base/errors.ts'
+import { folderInTest } from '../testUtils/inTest.ts'
 import certificates from '../testUtils/signerCertificates.json' with { type: 'json' }
 import { startTestSigner, TEST_SIGNER_KEY, type TestSigner } from '../testUtils/testSigner.ts'
 import { type BlockSigner, signPayloadHash } from './blockSigner.ts'
@@ -22,12 +22,13 @@ async function serve(options: { tls?: boolean } = {}): Promise<TestSigner> {
   return server
 }
 
-async function client(options: Partial<RemoteSignerOptions>, timeoutMs?: number): Promise<BlockSigner> {
-  const signer = await createRemoteSigner(
-    { logger: silentLogger, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
-    901n,
-    { endpoint: 'http://127.0.0.1:1', address: ADDRESS, headers: {}, ...options },
-  )
+async function client(options: Partial<RemoteSignerOptions>, timeoutMs = 60_000): Promise<BlockSigner> {
+  const signer = await createRemoteSigner({ logger: silentLogger, timeoutMs }, 901n, {
+    endpoint: 'http://127.0.0.1:1',
+    address: ADDRESS,
+    headers: {},
+    ...options,
+  })
   onTestFinished(signer.stop)
   return signer
 }
@@ -62,11 +63,7 @@ describe('remote signer', () => {
     for (const { headers } of server.requests) expect(headers['x-api-key']).toBe('secret')
   })
 
-  it('does not start with a service that is not there, ill or silent', async () => {
-    const away = await failureOf(client({}))
-    expect(away.error).toBeInstanceOf(UsageError)
-    expect(away.text).toContain('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
-
+  it('does not start with a service that is ill', async () => {
     const server = await serve()
     server.isIll = true
     const ill = await failureOf(client({ endpoint: server.url }))
@@ -103,9 +100,9 @@ describe('remote signer', () => {
 
   it('waits no longer than its limit', async () => {
     const server = await serve()
-    const signer = await client({ endpoint: server.url }, 200)
+    const signer = await client({ endpoint: server.url }, 2_000)
     server.next.push('hang')
-    expect((await failureOf(signer.sign(HASH))).text).toContain('no answer within 200 ms')
+    expect((await failureOf(signer.sign(HASH))).text).toContain('no answer within 2000 ms')
   })
 
   it('tries once more when the connection falls', async () => {
@@ -119,8 +116,7 @@ describe('remote signer', () => {
 
   it('shows its certificate, checks the other one, and reads renewed files', async () => {
     const server = await serve({ tls: true })
-    const folder = await mkdtemp(join(tmpdir(), 'signer-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
+    const folder = await folderInTest()
     const tls = { caPath: join(folder, 'ca.crt'), certPath: join(folder, 'tls.crt'), keyPath: join(folder, 'tls.key') }
     const write = async (who: { cert: string; key: string }, authority = certificates.ca.cert): Promise<void> => {
       await writeFile(tls.caPath, authority)

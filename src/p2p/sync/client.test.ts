@@ -64,24 +64,25 @@ function setUp(peers: string[]) {
     return found
   }
   const give = (one: Asked) => one.answer({ code: RESULT.ok, envelope: blockOf(one.number) })
+  /** Those that are asked for meanwhile, too. */
+  const giveAll = async (): Promise<void> => {
+    for (let index = 0; index < asked.length; index++) await give(asked[index] ?? last())
+  }
   const setClock = (byMs: number): void => {
     setByMs += byMs
   }
-  return { clock, setClock, client, asked, blocks, results, codes, ask, last, give }
+  return { clock, setClock, client, asked, blocks, results, codes, ask, last, give, giveAll }
 }
 
 describe('createBlockClient', () => {
   it('asks for the highest first, of each peer one at a time', async () => {
-    const { asked, ask, give, blocks } = setUp(['a', 'b'])
+    const { asked, ask, giveAll, blocks } = setUp(['a', 'b'])
     await ask(1, 2, 3)
     expect(asked.map(({ peer, number }) => [peer, number])).toEqual([
       ['a', 3],
       ['b', 2],
     ])
-    for (let index = 0; index < 3; index++) {
-      const next = asked[index]
-      if (next !== undefined) await give(next)
-    }
+    await giveAll()
     expect(blocks.map(([number]) => number)).toEqual([3, 2, 1])
     expect(asked).toHaveLength(3)
   })
@@ -290,20 +291,14 @@ describe('createBlockClient', () => {
   })
 
   it('asks for the gap of a minute at once, and then sixteen a second', async () => {
-    const { clock, asked, ask, give } = setUp(['a'])
+    const { clock, asked, ask, giveAll } = setUp(['a'])
     await ask(...Array.from({ length: 100 }, (_, index) => index))
-    const answerAll = async () => {
-      for (let index = 0; index < asked.length; index++) {
-        const one = asked[index]
-        if (one !== undefined) await give(one)
-      }
-    }
-    await answerAll()
+    await giveAll()
     expect(asked).toHaveLength(64)
     for (let count = 0; count < 8; count++) {
       await clock.advance(62)
       await clock.advance(1)
-      await answerAll()
+      await giveAll()
     }
     expect(asked).toHaveLength(72)
   })
@@ -347,13 +342,10 @@ describe('createBlockClient', () => {
   })
 
   it('forgets what is not wanted any more', async () => {
-    const { client, asked, ask, give } = setUp(['a'])
+    const { client, asked, ask, giveAll } = setUp(['a'])
     await ask(1, 2, 3, 4)
     client.dropBelow(3)
-    for (let index = 0; index < asked.length; index++) {
-      const one = asked[index]
-      if (one !== undefined) await give(one)
-    }
+    await giveAll()
     expect(asked.map(({ number }) => number)).toEqual([4, 3])
   })
 

@@ -13,6 +13,21 @@ import { createPayloadServer, MAX_REQUEST_BYTES } from './server.ts'
 const config = testConfig()
 const remotePeer = parsePeerId('16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc')
 
+function setUp(changes: Partial<Parameters<typeof createPayloadServer>[0]> = {}) {
+  const clock = new ManualClock(Date.now())
+  const serve = createPayloadServer({
+    chain: testChain(config),
+    recent: () => undefined,
+    awaited: async () => undefined,
+    clock,
+    logger: silentLogger,
+    onOversized: () => {},
+    metrics: { onRequest: () => {} },
+    ...changes,
+  })
+  return { clock, serve: (stream: FakeStream) => serve(stream, { remotePeer }) }
+}
+
 /** Sends the request, by default for the block of this number; resolves when the server has done with it. */
 async function ask(
   stream: FakeStream,
@@ -21,18 +36,13 @@ async function ask(
 ): Promise<{ oversized: number }> {
   let oversized = 0
   const block = testBlock(config, { blockNumber: 7 })
-  const serve = createPayloadServer({
+  const { serve } = setUp({
     chain: testChain(config, { payloadByNumber: async (asked) => (asked === 7 ? block : undefined) }),
-    recent: () => undefined,
-    awaited: async () => undefined,
-    clock: new ManualClock(Date.now()),
-    logger: silentLogger,
     onOversized: () => {
       oversized += 1
     },
-    metrics: { onRequest: () => {} },
   })
-  const served = serve(stream, { remotePeer })
+  const served = serve(stream)
   stream.receive(request)
   await served
   return { oversized }
@@ -49,10 +59,7 @@ describe('createPayloadServer', () => {
   it('answers with a block that was waited for, and waits no longer than the stream stands', async () => {
     const block = testBlock(config, { blockNumber: 8 })
     const asked: { askedAtMs: number; peer: string }[] = []
-    const clock = new ManualClock(Date.now())
-    const serve = createPayloadServer({
-      chain: testChain(config),
-      recent: () => undefined,
+    const { clock, serve } = setUp({
       awaited: (_number, { signal, ...request }) => {
         asked.push(request)
         return new Promise((resolve) => {
@@ -60,13 +67,9 @@ describe('createPayloadServer', () => {
           signal.addEventListener('abort', () => resolve(undefined))
         })
       },
-      clock,
-      logger: silentLogger,
-      onOversized: () => {},
-      metrics: { onRequest: () => {} },
     })
     const [first, second] = [new FakeStream(), new FakeStream()]
-    const served = [first, second].map((stream) => serve(stream, { remotePeer }))
+    const served = [first, second].map(serve)
     for (const stream of [first, second]) stream.receive(encodeRequest(8))
     await served[0]
     expect(first.sent[0]?.[0]).toBe(RESULT.ok)
@@ -111,21 +114,12 @@ describe('createPayloadServer', () => {
     { bytes: 1024 * 1024, atOnce: 13, thenEachMs: 5_000 / 16 },
   ])('gives a peer $atOnce blocks of $bytes bytes at once, then one each $thenEachMs ms', async (limit) => {
     const { bytes, atOnce, thenEachMs } = limit
-    const clock = new ManualClock(Date.now())
     const block = testBlock(config, { blockNumber: 7, transactions: [new Uint8Array(bytes)] })
-    const serve = createPayloadServer({
-      chain: testChain(config, { payloadByNumber: async () => block }),
-      recent: () => undefined,
-      awaited: async () => undefined,
-      clock,
-      logger: silentLogger,
-      onOversized: () => {},
-      metrics: { onRequest: () => {} },
-    })
+    const { clock, serve } = setUp({ chain: testChain(config, { payloadByNumber: async () => block }) })
     const request = (): Promise<void> => {
       const stream = new FakeStream()
       stream.receive(encodeRequest(7))
-      return serve(stream, { remotePeer })
+      return serve(stream)
     }
     for (let count = 0; count < atOnce; count++) await request()
     const startMs = clock.now()
@@ -147,19 +141,16 @@ describe('createPayloadServer', () => {
   function serverOf(payloadByNumber: P2pChain['payloadByNumber'], recent?: PayloadEnvelope) {
     const clock = new ManualClock(NOW_S * 1000)
     const results: number[] = []
-    const serve = createPayloadServer({
+    const { serve } = setUp({
       chain: testChain(younger, { payloadByNumber }),
-      awaited: async () => undefined,
       recent: () => recent,
       clock,
-      logger: silentLogger,
-      onOversized: () => {},
       metrics: { onRequest: (_role, _number, result) => results.push(result) },
     })
     const request = async (number: number): Promise<number | undefined> => {
       const stream = new FakeStream()
       stream.receive(encodeRequest(number))
-      await serve(stream, { remotePeer })
+      await serve(stream)
       expect(stream.sent[0]?.[0]).toBe(results.at(-1))
       return results.at(-1)
     }
@@ -212,7 +203,7 @@ describe('createPayloadServer', () => {
     const streams = Array.from({ length: 4 }, () => new FakeStream())
     const served = streams.map((stream) => {
       stream.receive(encodeRequest(125))
-      return serve(stream, { remotePeer })
+      return serve(stream)
     })
     const turn = () => new Promise((resolve) => setImmediate(resolve))
     await turn()

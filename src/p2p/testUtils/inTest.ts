@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LevelDatastore } from 'datastore-level'
 import { onTestFinished } from 'vitest'
 import type { P2pOptions } from '../base/options.ts'
 import { type RawPeer, startRawPeer } from './rawPeer.ts'
@@ -20,9 +21,23 @@ export async function rawPeerInTest(...args: Parameters<typeof startRawPeer>): P
   return raw
 }
 
-/** Where a node keeps itself over a restart; gone when the test is over. */
-export async function keptInTest(): Promise<Required<Pick<P2pOptions, 'privateKeyPath' | 'peerStorePath'>>> {
+/** An empty folder, gone when the test is over. */
+export async function folderInTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'devium-p2p-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An empty store on disk. */
+export async function datastoreInTest(): Promise<LevelDatastore> {
+  const datastore = new LevelDatastore(await folderInTest())
+  await datastore.open()
+  onTestFinished(() => datastore.close())
+  return datastore
+}
+
+/** Where a node keeps itself over a restart. */
+export async function keptInTest(): Promise<Required<Pick<P2pOptions, 'privateKeyPath' | 'peerStorePath'>>> {
+  const folder = await folderInTest()
   return { privateKeyPath: join(folder, 'key.txt'), peerStorePath: join(folder, 'store') }
 }

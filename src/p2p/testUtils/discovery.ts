@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type Logger, silentLogger } from '../../lib/logger.ts'
+import { createDiscovery, type Discovery, type DiscoverySetup } from '../discovery/discovery.ts'
+import { parseRecord } from '../discovery/discv5.ts'
+import type { NodeRecord } from '../discovery/nodeRecord.ts'
+
+/** Discovery of a node on loopback, until the test is over. */
+export interface StartedDiscovery {
+  discovery: Discovery
+  record: NodeRecord
+  /** As it tells of them. */
+  found: NodeRecord[]
+  lookups(): number
+}
+
+export async function startDiscovery(
+  bootnodes: string[],
+  options: Partial<Pick<DiscoverySetup, 'chainId' | 'listenIp' | 'requestTimeoutMs'>> & {
+    privateKey?: Uint8Array
+    logger?: Logger
+    clock?: Clock
+  } = {},
+): Promise<StartedDiscovery> {
+  const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
+  const found: NodeRecord[] = []
+  let lookups = 0
+  const discovery = createDiscovery(
+    {
+      clock,
+      logger,
+      privateKey,
+      onPeer: (peer) => found.push(peer),
+      isSatisfied: () => false,
+      metrics: { onLookup: () => (lookups += 1), onRecord: () => {} },
+    },
+    {
+      chainId: options.chainId ?? 901n,
+      listenIp: options.listenIp ?? '127.0.0.1',
+      listenUdpPort: 0,
+      advertiseUdpPort: 0,
+      bootnodes,
+      storePath: 'memory',
+      netrestrict: [],
+      requestTimeoutMs: options.requestTimeoutMs,
+    },
+  )
+  await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
+  onTestFinished(() => discovery.stop())
+  return { discovery, found, lookups: () => lookups, record: parseRecord(discovery.localEnr()) }
+}

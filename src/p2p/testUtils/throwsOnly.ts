@@ -1,0 +1,10 @@
+type ErrorClass = abstract new (...args: never[]) => Error
+
+/** Neither a TypeError nor a RangeError nor anything else that nobody meant. */
+export function throwsOnly(classes: readonly ErrorClass[], work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!classes.some((known) => error instanceof known)) throw error
+  }
+}
