@@ -219,6 +219,13 @@ export const rollupNodeFlags = {
     'rpc.vhosts',
     'Host names that requests may be addressed to; * = any (default: localhost where --rpc.addr is a loopback address, any otherwise)',
   ),
+  rpcReadyBlocks: flag.integer(
+    RPC,
+    'rpc.ready-blocks',
+    30,
+    'Blocks that the unsafe head may be behind the clock for /readyz to say that the node is ready',
+    { min: 1 },
+  ),
   rpcAdminState: flag.optional(RPC, 'rpc.admin-state', 'File that remembers whether the sequencer was started', {
     placeholder: '<file>',
   }),

@@ -36,7 +36,7 @@ import {
 } from '../rollup/node/index.ts'
 import type { RollupConfig } from '../rollup/protocol/index.ts'
 import { ConductorClient } from '../rollup/sequencer/index.ts'
-import { createRollupRpc, createRpcMetrics, LIVE_NOTIFICATION } from '../rpc/index.ts'
+import { addReadyPath, createRollupRpc, createRpcMetrics, LIVE_NOTIFICATION } from '../rpc/index.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -224,6 +224,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       corsOrigin: '*',
       trustedOrigins: values.rpcCorsDomain,
     })
+    addReadyPath(rpcApp.routes, { node, p2p, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
       ...{ dispatcher, allowedHosts, notification: LIVE_NOTIFICATION },
       allowedOrigins: values.rpcCorsDomain,

@@ -1,4 +1,5 @@
 export { LIVE_NOTIFICATION } from './live/liveMethods.ts'
 export type { RpcMethod } from './method.ts'
+export { addReadyPath } from './readiness.ts'
 export { createRollupRpc, type RollupRpcModules, type RollupRpcOptions } from './rollupRpc.ts'
 export { createRpcMetrics, type RpcMetrics } from './rpcMetrics.ts'
