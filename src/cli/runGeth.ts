@@ -8,11 +8,13 @@ import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces }
 import { PoolJournal, TxPool } from '../execution/txPool/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
+import { limitGarbage } from '../lib/garbageLimit.ts'
 import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
 import { createRpcApp, createUpgradeApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
 import type { Logger, LogLevel } from '../lib/logger.ts'
+import type { Work } from '../lib/turns.ts'
 import type { FlagValues } from './flags.ts'
 import { checkCompatFlags } from './gethCompatFlags.ts'
 import type { gethFlags } from './gethFlags.ts'
@@ -36,6 +38,7 @@ export async function runGeth(
   compatValues: Readonly<Record<string, unknown>>,
   { signal, warnings }: RunContext,
 ): Promise<void> {
+  limitGarbage()
   const clock = systemClock
   const logger = createProgramLogger(
     values.verbosity === undefined ? values : { ...values, logLevel: LEVELS[Number(values.verbosity)] ?? 'info' },
@@ -92,9 +95,10 @@ export async function runGeth(
     opened.defer(() => calls.close())
     const methods = createEthMethods({ chain, pool, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
     const metrics = values.metrics ? await createMetrics({ chain, pool, calls, clock }, values.datadir) : undefined
-    const dispatch = (table: Map<string, RpcHandler>) =>
+    const dispatch = (table: Map<string, RpcHandler>, work: Work) =>
       createRpcDispatcher({
         methods: table,
+        work,
         maxBatchSize: values.rpcBatchLimit,
         ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
         onUnexpectedError: (method, error) => {
@@ -103,7 +107,7 @@ export async function runGeth(
       })
 
     const dispatchApi = (flag: string, api: string[]) =>
-      dispatch(selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)))
+      dispatch(selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)), 'answer')
     const webSockets = values.ws
       ? {
           dispatcher: dispatchApi('--ws.api', values.wsApi),
@@ -135,7 +139,7 @@ export async function runGeth(
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
     const auth = await serveApp(
       createRpcApp({
-        dispatcher: dispatch(engineMethods),
+        dispatcher: dispatch(engineMethods, 'block'),
         allowedHosts: values.authVhosts,
         jwtSecret,
         maxBodyBytes: ENGINE_BODY_BYTES,

@@ -1,4 +1,5 @@
 import { setPriority } from 'node:os'
+import { limitGarbage } from '../../lib/garbageLimit.ts'
 import { readFromProgram } from '../../lib/workProcess/syncReads.ts'
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { readOverChannel } from '../chain/chainReads.ts'
@@ -7,6 +8,7 @@ import type { CallAnswer, CallTask } from './callTask.ts'
 
 // The process in which calls run that would hold up the chain.
 
+limitGarbage()
 // What `ps` and `top` show.
 process.title = 'devium-calls'
 // Blocks go first, also where there is one core.

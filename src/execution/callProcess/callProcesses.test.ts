@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { joinPieces, type WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import type { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { textOf } from '../../lib/testUtils/textOf.ts'
 import { DEFAULT_RPC_OPTIONS } from '../rpc/index.ts'
 import { offload } from '../rpc/offload.ts'
 import { HURRIED } from '../rpc/pace.ts'
@@ -44,7 +45,7 @@ function start(options: Partial<CallServiceOptions> = {}): CallService & AsyncDi
 }
 
 const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: () => false })
-const written = async (result: WrittenJson) => JSON.parse(String(Buffer.from(await joinPieces(result.pieces))))
+const written = (result: WrittenJson) => JSON.parse(textOf(result.pieces))
 const endless = (code: Hex = ENDLESS, gas = '0xffffffffffff') => [{ to: NOBODY, gas }, 'latest', { [NOBODY]: { code } }]
 
 describe('calls in another process', () => {
@@ -63,7 +64,7 @@ describe('calls in another process', () => {
       ['debug_traceTransaction', mined],
     ]
     for (const [method, ...params] of asked) {
-      const theirs = await written(await calls.run(method, params, contextOf()))
+      const theirs = written(await calls.run(method, params, contextOf()))
       const mine = JSON.parse(JSON.stringify(await here[method]?.(params, contextOf())))
       expect(theirs, method).toEqual(mine)
     }
@@ -122,11 +123,11 @@ describe('calls in another process', () => {
 
   it('a process that hangs is ended and replaced, and the calls beside the one that hung it run again', async () => {
     await using calls = start({ file: FAULTY, graceMs: 100 })
-    const first = await written(await calls.run('eth_getLogs', [], contextOf()))
+    const first = written(await calls.run('eth_getLogs', [], contextOf()))
     const hanging = calls.run('eth_call', [], contextOf(), 100)
     const beside = calls.run('eth_getLogs', [], contextOf())
     await expect(hanging).rejects.toThrow('execution aborted (timeout = 0.1s)')
-    expect(await written(await beside)).not.toBe(first)
+    expect(written(await beside)).not.toBe(first)
     expect(calls.stats().broken).toBe(1)
   })
 
@@ -134,6 +135,6 @@ describe('calls in another process', () => {
     await using calls = start({ file: FAULTY })
     await expect(calls.run('eth_estimateGas', [], contextOf())).rejects.toThrow(/could not be run to its end: .*code 3/)
     expect(calls.stats().broken).toBe(2)
-    expect(typeof (await written(await calls.run('eth_getLogs', [], contextOf())))).toBe('number')
+    expect(typeof written(await calls.run('eth_getLogs', [], contextOf()))).toBe('number')
   })
 })

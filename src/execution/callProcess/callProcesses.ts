@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
-import { JsonRpcError, type JsonValue, RPC_INTERNAL_ERROR, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/chainReads.ts'
@@ -16,8 +16,11 @@ const MAX_RUNNING = 4
 /** Waiting calls, and the bytes of their parameters: more are refused. */
 const MAX_WAITING = 256
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
-/** For a call to notice that its time is over; then its process ends. */
-const GRACE_MS = 2_000
+/**
+ * For a call to notice that its time is over; then its process ends, with all that it keeps. Beside busy programs it may
+ * have a fiftieth of the processor, since it stands back for them.
+ */
+const GRACE_MS = 10_000
 /** For a process to load, on a machine that is overloaded. */
 const LOADING_MS = 30_000
 /** A process that had nothing to do for so long ends: it holds a hundred megabytes. */
@@ -157,7 +160,7 @@ export function createCallService(
     if (job === undefined) return
     runner.jobs.delete(id)
     if (error === undefined) job.resolve(new WrittenJson([bytes]))
-    else if (error.rpcCode === RPC_INTERNAL_ERROR) job.reject(new Error(error.message))
+    else if (error.isUnexpected) job.reject(new Error(error.message))
     else
       job.reject(new JsonRpcError(error.rpcCode, error.message, error.data === undefined ? {} : { data: error.data }))
     if (runner.jobs.size === 0) rest(runner)

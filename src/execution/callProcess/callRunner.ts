@@ -71,10 +71,11 @@ export class CallRunner {
 }
 
 function toAnswer(thrown: unknown): NonNullable<CallAnswer['error']> {
-  const { rpcCode, message, data } = toRpcError(thrown)
-  // Nobody meant to throw it: the program's log is to say what it was.
-  const isUnexpected = rpcCode === RPC_INTERNAL_ERROR && thrown instanceof Error
-  return { rpcCode, message: isUnexpected ? (thrown.stack ?? thrown.message) : message, data }
+  const error = toRpcError(thrown)
+  const { rpcCode, message, data } = error
+  const isUnexpected = rpcCode === RPC_INTERNAL_ERROR && error !== thrown
+  const text = isUnexpected && thrown instanceof Error ? (thrown.stack ?? thrown.message) : message
+  return { rpcCode, message: text, data, isUnexpected }
 }
 
 function bytesOf(pieces: Pieces): Uint8Array {

@@ -25,5 +25,11 @@ export type CallTask =
 export interface CallAnswer {
   id: number
   /** Absent: the bytes are the result. */
-  error?: { rpcCode: number; message: string; data: JsonValue | undefined }
+  error?: {
+    rpcCode: number
+    message: string
+    data: JsonValue | undefined
+    /** Nobody meant to throw it: the message is for the program's log. */
+    isUnexpected: boolean
+  }
 }

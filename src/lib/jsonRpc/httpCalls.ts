@@ -5,7 +5,7 @@ import { createSlots } from '../slots.ts'
 import { createCallContext } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
-import { joinPieces } from './pieces.ts'
+import { type Pieces, sizeOf } from './pieces.ts'
 import { readBodyText } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
@@ -48,26 +48,15 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const largeBodies = createSlots(MAX_LARGE_BODIES)
 
-  const answerBody = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
+  const answerBody = (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
     const call = createCallContext({
       timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => goneSignal(response),
       foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? []),
     })
-    try {
-      const pieces = await dispatcher.handle(body, call)
-      if (pieces === undefined) {
-        response.writeHead(204).end()
-        return
-      }
-      const answer = await joinPieces(pieces)
-      const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': length }).end(answer)
-    } catch {
-      refuse(request, response, 500, 'Internal Server Error')
-    } finally {
-      call.end()
-    }
+    // What waits for the answer does not have the body.
+    const answer = dispatcher.handle(body, call)
+    return send(answer, request, response).finally(() => call.end())
   }
   /** Until the call is answered, or its client gone. */
   const readAndAnswer = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
@@ -107,6 +96,27 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
     void largeBodies.run(async () => {
       if (!response.closed) await readAndAnswer(request, response)
     })
+  }
+}
+
+async function send(
+  answer: Promise<Pieces | undefined>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const pieces = await answer
+    if (pieces === undefined) {
+      response.writeHead(204).end()
+      return
+    }
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': sizeOf(pieces) })
+    // As they are: put together, an answer of 25 MB would be in memory twice.
+    const [first, ...others] = pieces
+    for (const piece of others.length === 0 ? [] : pieces) response.write(piece)
+    response.end(others.length === 0 ? first : undefined)
+  } catch {
+    refuse(request, response, 500, 'Internal Server Error')
   }
 }
 

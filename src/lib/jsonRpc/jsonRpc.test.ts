@@ -7,9 +7,12 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { DecodeError, DeviumError } from '../errors.ts'
 import { createJwt } from '../jwt.ts'
 import { nextTurn } from '../nextTurn.ts'
+import { textOf } from '../testUtils/textOf.ts'
+import type { Work } from '../turns.ts'
 import { createCallContext } from './callContext.ts'
 import { createRpcClient, RpcTransportError, redact } from './client.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
+import type { Pieces } from './pieces.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 import { invalidParams, JsonRpcError, type JsonValue } from './types.ts'
 
@@ -42,7 +45,11 @@ function busy(ms: number): void {
 async function handle(body: unknown, maxBatchSize = 3): Promise<JsonValue> {
   const dispatcher = createRpcDispatcher({ methods, maxBatchSize })
   const answer = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context)
-  return answer === undefined ? 'no answer' : JSON.parse(answer.join(''))
+  return answer === undefined ? 'no answer' : parse(answer)
+}
+
+function parse(answer: Pieces | undefined) {
+  return JSON.parse(textOf(answer ?? []))
 }
 
 describe('createRpcDispatcher', () => {
@@ -108,10 +115,8 @@ describe('createRpcDispatcher', () => {
     }
     const batch = JSON.stringify(Array.from({ length: 1000 }, (_, id) => ({ id, method: 'count' })))
     const dispatcher = createRpcDispatcher({ methods: new Map([['count', count]]) })
-    const answers = JSON.parse(
-      (
-        await dispatcher.handle(batch, createCallContext({ timeoutMs: 10_000, clientGone: () => controller.signal }))
-      )?.join('') ?? '',
+    const answers = parse(
+      await dispatcher.handle(batch, createCallContext({ timeoutMs: 10_000, clientGone: () => controller.signal })),
     )
     expect([most, made, answers.length]).toEqual([1, 3, 1000])
     expect(answers[2]).toMatchObject({ id: 2, result: 3 })
@@ -126,7 +131,7 @@ describe('createRpcDispatcher', () => {
     }
     const dispatcher = createRpcDispatcher({ methods: new Map([['large', large]]) })
     const batch = JSON.stringify([...[1, 2, 3, 4].map((id) => ({ id, method: 'large' })), { method: 'large' }, 5])
-    const answers = JSON.parse((await dispatcher.handle(batch, context))?.join('') ?? '')
+    const answers = parse(await dispatcher.handle(batch, context))
     expect(made).toBe(3)
     expect(answers.slice(3)).toEqual([
       error(-32003, 'response too large', 4),
@@ -164,13 +169,27 @@ describe('createRpcDispatcher', () => {
     )
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
-    expect(JSON.parse(answer?.join('') ?? '').result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
+    expect(parse(answer).result).toEqual(Array.from({ length: 100 }, () => 'x'.repeat(300_000)))
     const ended = await dispatcher.handle(
       '{"id":1,"method":"list"}',
       createCallContext({ timeoutMs: 10_000, clientGone: () => end.signal }),
     )
-    expect(JSON.parse(ended?.join('') ?? '')).toEqual(error(-32002, 'request timed out'))
+    expect(parse(ended)).toEqual(error(-32002, 'request timed out'))
     expect(written).toBe(150)
+  })
+
+  it('makes calls that blocks wait for before others that came earlier', async () => {
+    const order: string[] = []
+    const call = (work: Work) => {
+      const note: RpcHandler = () => void order.push(work)
+      return createRpcDispatcher({ work, methods: new Map([['note', note]]) }).handle(
+        '{"id":1,"method":"note"}',
+        context,
+      )
+    }
+    busy(10)
+    await Promise.all([call('answer'), call('answer'), call('block')])
+    expect(order).toEqual(['block', 'answer', 'answer'])
   })
 
   it('does not read millions of arrays', async () => {
@@ -228,12 +247,29 @@ describe('client and server over a real socket', async () => {
     })
   })
 
-  it('passes long lists', async () => {
-    expect(await client.request('long', [])).toEqual(LONG_LIST)
-    expect(await client.batch(Array.from({ length: 2 }, () => ({ method: 'long', params: [] })))).toEqual([
+  it('passes long lists, with all headers of an answer', async () => {
+    const openApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), corsOrigin: ['http://a.example'] })
+    const open = await serveApp(openApp, '127.0.0.1', 0, '--rpc.port')
+    const patient = createRpcClient({ url: open.url, timeoutMs: 150_000 })
+    expect(await patient.batch(Array.from({ length: 2 }, () => ({ method: 'long', params: [] })))).toEqual([
       LONG_LIST,
       LONG_LIST,
     ])
+    const answer = await fetch(open.url, {
+      method: 'POST',
+      body: '{"id":1,"method":"long"}',
+      headers: { 'content-type': 'application/json', origin: 'http://a.example' },
+    })
+    const text = await answer.text()
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'access-control-allow-origin': 'http://a.example',
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(text)),
+      vary: 'Origin',
+    })
+    expect(JSON.parse(text).result).toEqual(LONG_LIST)
+    await patient.close()
+    await open.close()
   })
 
   it('answers batches in order', async () => {

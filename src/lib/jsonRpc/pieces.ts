@@ -19,29 +19,57 @@ export class WrittenJson {
  * Characters of a list that are written at once, in a millisecond or two. V8 moves smaller texts about while they are young.
  */
 const PIECE_LENGTH = 262_144
-/** So many are sent as one text. */
-const FEW = 16
+/** Puts short texts together, and keeps a long answer as bytes: as they are sent, and no burden to the heap. */
+export class PieceWriter {
+  private readonly pieces: Uint8Array[] = []
+  private texts: string[] = []
+  private length = 0
+
+  add(piece: string | Uint8Array): void {
+    if (typeof piece !== 'string') {
+      this.flush()
+      this.pieces.push(piece)
+      return
+    }
+    this.texts.push(piece)
+    this.length += piece.length
+    if (this.length >= PIECE_LENGTH) this.flush()
+  }
+
+  /** One text where the answer is short. */
+  end(): Pieces {
+    if (this.pieces.length === 0) return [this.texts.join('')]
+    this.flush()
+    return this.pieces
+  }
+
+  private flush(): void {
+    if (this.texts.length > 0) this.pieces.push(Buffer.from(this.texts.join('')))
+    this.texts = []
+    this.length = 0
+  }
+}
 
 /** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */
 export async function writeInPieces(value: unknown, call: Pick<RpcContext, 'signal'>): Promise<Pieces> {
   if (value instanceof WrittenJson) return value.pieces
   if (!Array.isArray(value) || value.length === 0) return [serialize(value)]
-  const pieces: string[] = []
-  let members: string[] = []
+  const writer = new PieceWriter()
+  let separator = '['
   let length = 0
   for (const member of value) {
     const text = serialize(member ?? null)
-    members.push(text)
+    writer.add(separator)
+    writer.add(text)
+    separator = ','
     length += text.length
     if (length < PIECE_LENGTH) continue
-    pieces.push(members.join(), ',')
-    members = []
     length = 0
     await takeTurn('answer')
     call.signal.throwIfAborted()
   }
-  if (members.length === 0) pieces.pop()
-  return ['[', ...pieces, members.join(), ']']
+  writer.add(']')
+  return writer.end()
 }
 
 /** Chain quantities beyond 2^53 that a document defines as JSON integers leave as exact integers. */
@@ -57,20 +85,4 @@ export function serialize(value: unknown): string {
 /** As UTF-8. */
 export function sizeOf(pieces: Pieces): number {
   return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0)
-}
-
-/** For sending. */
-export async function joinPieces(pieces: Pieces): Promise<string | Uint8Array<ArrayBuffer>> {
-  if (pieces.length <= FEW && pieces.every((piece) => typeof piece === 'string')) return pieces.join('')
-  const bytes = Buffer.allocUnsafeSlow(sizeOf(pieces))
-  let end = 0
-  for (const piece of pieces) {
-    if (typeof piece === 'string') end += bytes.write(piece, end)
-    else {
-      bytes.set(piece, end)
-      end += piece.length
-    }
-    await takeTurn('answer')
-  }
-  return bytes
 }

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { concatBytes } from '../bytes.ts'
 
 const decoder = new TextDecoder()
+/** Of a longer body each piece is copied as it comes, and forgotten: kept, thousands of them would outlive it. */
+const SHORT_BYTES = 65_536
 
 /**
  * Hands the body of a request as text to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
@@ -19,10 +21,16 @@ export function readBodyText(
     onEnd('too-large')
     return
   }
+  let collected = announced > SHORT_BYTES ? Buffer.allocUnsafeSlow(announced) : undefined
   let chunks: Uint8Array[] = []
   let length = 0
   const onData = (chunk: Uint8Array) => {
     length += chunk.length
+    if (collected !== undefined) {
+      // Its parser lets no more come than was announced.
+      collected.set(chunk, length - chunk.length)
+      return
+    }
     if (length <= maxBytes) {
       chunks.push(chunk)
       return
@@ -33,7 +41,8 @@ export function readBodyText(
   }
   const onWhole = () => {
     const [first] = chunks
-    const bytes = first !== undefined && chunks.length === 1 ? first : concatBytes(...chunks)
+    const bytes = collected ?? (first !== undefined && chunks.length === 1 ? first : concatBytes(...chunks))
+    collected = undefined
     chunks = []
     onEnd(decoder.decode(bytes))
   }

@@ -1,7 +1,7 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
-import { takeTurn } from '../turns.ts'
+import { takeTurn, type Work } from '../turns.ts'
 import type { RpcContext } from './callContext.ts'
-import { type Pieces, serialize, writeInPieces } from './pieces.ts'
+import { type Pieces, PieceWriter, serialize, writeInPieces } from './pieces.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -45,6 +45,8 @@ export interface RpcDispatcherOptions {
   isGuarded?: (method: string) => boolean
   /** Elements allowed in one batch. */
   maxBatchSize?: number
+  /** Whether blocks wait for the answers; default: they do not, and go first. */
+  work?: Work
   /** Called once for each answered call: for metrics and debug logs. */
   onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
   /** Called for errors nobody meant to throw (answered with -32603 and no detail of the inside). */
@@ -64,7 +66,7 @@ const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
-  const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE } = options
+  const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
 
   const call = async (request: unknown, context: RpcContext): Promise<Pieces | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
@@ -89,7 +91,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       result = await writeInPieces((await handler(positional(params), context)) ?? null, context)
     } catch (thrown) {
       error = context.isOver() ? timedOut() : toRpcError(thrown)
-      if (error.rpcCode === RPC_INTERNAL_ERROR) options.onUnexpectedError?.(method, thrown)
+      if (error.rpcCode === RPC_INTERNAL_ERROR && error !== thrown) options.onUnexpectedError?.(method, thrown)
     }
     const durationMs = performance.now() - startedAt
     options.onCall?.(method, durationMs, error, { params, result })
@@ -108,48 +110,63 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return call(request, context)
   }
 
+  /** What the body holds, or what is wrong with it. */
+  const read = async (body: string): Promise<{ requests: unknown } | { problem: Pieces }> => {
+    // Of a flood of small calls as much as fits goes into one turn of the event loop, not all that has come by then.
+    await takeTurn(work)
+    if (hasTooManyParts(body)) {
+      const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
+      return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
+    }
+    // A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then.
+    const isLarge = body.length > LARGE_BODY_LENGTH
+    if (isLarge) await takeTurn(work)
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(body)
+    } catch {
+      return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
+    }
+    if (isLarge) await takeTurn(work)
+    return { requests: withExactIds(parsed, body) }
+  }
+
+  const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<Pieces | undefined> => {
+    if (requests.length === 0) {
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
+    }
+    if (requests.length > maxBatchSize) {
+      const message = `invalid request: batch of ${requests.length} calls, at most ${maxBatchSize} are allowed`
+      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
+    }
+    const answers = new PieceWriter()
+    let separator = '['
+    let answerLength = 0
+    // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
+    for (const request of requests) {
+      await takeTurn(work)
+      const answer = await callOfBatch(request, context, answerLength)
+      if (answer === undefined) continue
+      answers.add(separator)
+      separator = ','
+      for (const piece of answer) {
+        answerLength += piece.length
+        answers.add(piece)
+      }
+    }
+    if (separator === '[') return undefined
+    answers.add(']')
+    return answers.end()
+  }
+
   return {
-    async handle(body, context) {
-      if (hasTooManyParts(body)) {
-        const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
-        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
-      }
-      // A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then.
-      const isLarge = body.length > LARGE_BODY_LENGTH
-      if (isLarge) await takeTurn('answer')
-      let parsed: unknown
-      try {
-        parsed = JSON.parse(body)
-      } catch {
-        return failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON'))
-      }
-      if (isLarge) await takeTurn('answer')
-      parsed = withExactIds(parsed, body)
-      if (!Array.isArray(parsed)) {
-        return call(parsed, context)
-      }
-      if (parsed.length === 0) {
-        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: empty batch'))
-      }
-      if (parsed.length > maxBatchSize) {
-        const message = `invalid request: batch of ${parsed.length} calls, at most ${maxBatchSize} are allowed`
-        return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
-      }
-      const answers: (string | Uint8Array)[] = []
-      let answerLength = 0
-      // One after the other, as in geth: a thousand costly calls at once would leave nothing else any time.
-      for (const request of parsed) {
-        await takeTurn('answer')
-        const answer = await callOfBatch(request, context, answerLength)
-        if (answer === undefined) continue
-        answers.push(answers.length === 0 ? '[' : ',')
-        for (const piece of answer) {
-          answerLength += piece.length
-          answers.push(piece)
-        }
-      }
-      return answers.length === 0 ? undefined : [...answers, ']']
-    },
+    // No function that waits for answers has the body, which may have megabytes.
+    handle: (body, context) =>
+      read(body).then((content) => {
+        if ('problem' in content) return content.problem
+        const { requests } = content
+        return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context)
+      }),
   }
 }
 

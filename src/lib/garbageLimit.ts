@@ -1,0 +1,15 @@
+import { setFlagsFromString } from 'node:v8'
+
+/** What heap and buffers may grow by after a full collection, in per cent of what was left. */
+const GROW_PERCENT = 50
+
+/**
+ * Less garbage in a process that strangers send megabytes to, which are gone as soon as they are answered. V8 by itself
+ * lets a small heap grow fourfold, and 64 MB of buffers lie beside it whatever its size. For programs, at their start; the
+ * flags are those of V8 13 (Node 24), and another V8 is left to its own rules.
+ */
+export function limitGarbage(): void {
+  if (!process.versions.v8.startsWith('13.')) return
+  setFlagsFromString('--external-memory-accounted-in-global-limit')
+  setFlagsFromString(`--heap-growing-percent=${GROW_PERCENT}`)
+}
