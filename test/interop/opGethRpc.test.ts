@@ -1,11 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BlockDriver, forkchoice } from '../../src/execution/testUtils/blockDriver.ts'
-import { type ExecutionNode, startExecutionNode, TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
+import { type ExecutionNode, startExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import {
   DEV_ADDRESSES,
@@ -14,10 +12,8 @@ import {
   signTransaction,
 } from '../../src/execution/testUtils/signTransaction.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
-import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { createWebSocketRpcClient } from '../../src/lib/jsonRpc/webSocketClient.ts'
-import { freePort } from '../support/programs.ts'
+import { type Call, type ComparedGeth, expectSameAnswers, startComparedGeth } from '../support/opGethAnswers.ts'
 
 // The same chain in op-geth and in devium-geth: every call must be answered alike. Needs a binary of op-geth (1.14 or
 // newer): DEVIUM_OP_GETH=/path/to/geth.
@@ -33,9 +29,7 @@ const ZERO: Hex = `0x${'00'.repeat(32)}`
 /** Emits one log whose topic is the first word of the call's data. */
 const EMITTER = fromHex('0x6009600c60003960096000f360003560006000a100')
 
-type Call = readonly [method: string, ...params: unknown[]]
-
-let geth: { process: ChildProcess; eth: RpcClient; engine: RpcClient; wsUrl: string }
+let geth: ComparedGeth
 let ours: ExecutionNode
 let emitter: Hex
 let head: Hex
@@ -72,39 +66,6 @@ async function mineTraced(build: () => Promise<unknown>): Promise<Hex[]> {
   return hashes
 }
 
-async function startOpGeth(path: string): Promise<typeof geth> {
-  const files = { genesis: join(directory, 'genesis.json'), jwt: join(directory, 'jwt'), data: join(directory, 'data') }
-  writeFileSync(files.genesis, JSON.stringify(recording.genesis))
-  writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
-  execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
-  const [http, auth, ws] = [await freePort(), await freePort(), await freePort()]
-  const flags = [
-    `--http.port=${http}`,
-    `--authrpc.port=${auth}`,
-    '--ws',
-    `--ws.port=${ws}`,
-    `--authrpc.jwtsecret=${files.jwt}`,
-    '--datadir',
-    files.data,
-  ]
-  const rest = ['--http', '--http.api=eth,net,web3,debug,txpool', '--nodiscover', '--maxpeers=0', '--port=0']
-  const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
-    stdio: 'ignore',
-  })
-  const eth = createRpcClient({ url: `http://127.0.0.1:${http}` })
-  for (let tries = 0; ; tries++) {
-    const answered = await eth.request('eth_chainId', []).then(
-      () => true,
-      () => false,
-    )
-    if (answered) break
-    if (tries === 100 || child.exitCode !== null) throw new Error('op-geth did not start')
-    await delay(100)
-  }
-  const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, jwtSecret: TEST_JWT_SECRET })
-  return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
-}
-
 /** Listens to all that there is to subscribe to. */
 async function listen(url: string): Promise<Listener> {
   const client = createWebSocketRpcClient({ url })
@@ -130,39 +91,8 @@ async function listen(url: string): Promise<Listener> {
   }
 }
 
-/** What a caller sees; the wording after "invalid argument N" is each client's own. */
-function visible(answer: unknown): unknown {
-  if (!(answer instanceof JsonRpcError)) return answer
-  const { rpcCode, message, data } = answer
-  // devium-geth repeats the detail in the message, op-geth has it in data alone.
-  if (typeof data === 'object' && data !== null && 'err' in data) return { rpcCode, detail: data }
-  if (rpcCode === -32602 && message.startsWith('invalid argument')) return { rpcCode, message: message.slice(0, 18) }
-  return { rpcCode, message, data }
-}
-
-async function expectSame(calls: readonly Call[], port: 'eth' | 'engine' = 'eth'): Promise<void> {
-  const answers: { call: Call; mine: unknown; theirs: unknown }[] = []
-  for (const call of calls) {
-    const [method, ...params] = call
-    const [[theirs], [mine]] = await Promise.all([
-      geth[port].batch([{ method, params }]),
-      ours[port].batch([{ method, params }]),
-    ])
-    answers.push({ call, mine: visible(mine), theirs: withoutWitness(visible(theirs)) })
-  }
-  const shown = (side: 'mine' | 'theirs') => answers.map(({ call, [side]: answer }) => ({ call, answer }))
-  expect(shown('mine')).toEqual(shown('theirs'))
-}
-
-/** Without the members that this op-geth has and the Engine API has dropped again. */
-function withoutWitness(answer: unknown): unknown {
-  if (Array.isArray(answer)) return answer.map(withoutWitness)
-  if (typeof answer !== 'object' || answer === null) return answer
-  const dropped = ['witness', 'depositRequests']
-  // In traces the reason of a failed inner call.
-  if ('op' in answer && 'depth' in answer && answer.depth !== 1) dropped.push('error')
-  const entries = Object.entries(answer).filter(([name]) => !dropped.includes(name))
-  return Object.fromEntries(entries.map(([name, value]) => [name, withoutWitness(value)]))
+function expectSame(calls: readonly Call[], port: 'eth' | 'engine' = 'eth'): Promise<void> {
+  return expectSameAnswers(ours[port], geth[port], calls)
 }
 
 const withCode = (code: string) => [{ to: NOBODY }, 'latest', { [NOBODY]: { code } }] as const
@@ -174,7 +104,7 @@ const callAndEstimate = (...params: unknown[]): Call[] => [
 describe.skipIf(binary === undefined)(title, () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'devium-op-geth-rpc-'))
-    geth = await startOpGeth(binary ?? '')
+    geth = await startComparedGeth(binary ?? '', directory, recording.genesis)
     ours = await startExecutionNode(recording.genesis)
     const driver = new BlockDriver(ours.engine, recording.rollup)
     const theirs = new BlockDriver(geth.engine, recording.rollup)

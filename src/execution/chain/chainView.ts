@@ -12,6 +12,7 @@ import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.t
 import type { BlockReader } from './blockReader.ts'
 import type { ChainReads } from './chainReads.ts'
 import { estimateGas } from './estimateGas.ts'
+import { simulateBlocks } from './simulateBlocks.ts'
 import { type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
 import { createStateReader } from './stateReader.ts'
 import { traceBlock } from './traceBlock.ts'
@@ -22,6 +23,8 @@ import type {
   ChainConfig,
   ChainLabels,
   ReadableChain,
+  SimulatedBlock,
+  SimulationRequest,
   StateReader,
   TransactionTracer,
 } from './types.ts'
@@ -133,6 +136,15 @@ export class ChainView implements ReadableChain {
 
   estimateGas(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<bigint> {
     return this.simulate(client, () => estimateGas(this.simulation, request, this.placeOf(at), client))
+  }
+
+  simulateBlocks(request: SimulationRequest, blockHash: Hex, client = NO_CLIENT): Promise<SimulatedBlock[]> {
+    return this.simulate(client, async () => {
+      const base = this.blockReader.block(blockHash)
+      if (base === undefined) throw new ChainError('unknownBlock', `block ${blockHash} is not known`)
+      const modules = { config: this.config, ancestry: this.blockReader, worldAt: this.simulation.worldAt }
+      return simulateBlocks(modules, request, base, client)
+    })
   }
 
   traceCall(request: CallRequest, at: CallPlace, tracer: TransactionTracer, client = NO_CLIENT): Promise<unknown> {

@@ -162,6 +162,8 @@ export interface AccountOverride {
   state?: Record<Hex, Hex>
   /** Changes single slots. */
   stateDiff?: Record<Hex, Hex>
+  /** Of a precompile: where it is then. */
+  movePrecompileTo?: Hex
 }
 export type StateOverrides = Record<Hex, AccountOverride>
 
@@ -215,6 +217,37 @@ export interface BlockOverrides {
   baseFee?: bigint
 }
 
+/** A block of calls that is to be simulated (eth_simulateV1). */
+export interface SimulationBlock {
+  block: BlockOverrides & { parentBeaconBlockRoot?: Hex }
+  overrides: StateOverrides
+  calls: CallRequest[]
+}
+
+export interface SimulationRequest {
+  blocks: SimulationBlock[]
+  /** Nonces and fees are checked, and the base fee is the chain's. */
+  isValidated: boolean
+  /** Transfers of ether show as logs. */
+  showsTransfers: boolean
+  /** That all calls may use together; undefined = no limit. */
+  gasCap: bigint | undefined
+}
+
+export interface SimulatedCall {
+  gasUsed: bigint
+  returnData: Uint8Array
+  /** `logIndex` counts what was undone, too. */
+  logs: Log[]
+  failure?: CallResult['failure']
+}
+
+/** Its transactions are not signed. */
+export interface SimulatedBlock {
+  block: Block
+  calls: SimulatedCall[]
+}
+
 export interface HeadChange {
   head: BlockHeader
   /** Canonical blocks that left, highest first. Empty when the chain only grew. */
@@ -266,6 +299,11 @@ export interface ReadableChain extends ChainLabels {
    * and the two below leave blocks their time, wait while others run, and throw the reason of `client` when it aborts.
    */
   call(request: CallRequest, at: CallPlace, client?: Patience): Promise<CallResult>
+  /**
+   * Runs blocks of calls on top of a block, each on what the one before left. Throws ChainError for an unknown block, and
+   * `executionFailed` with details.problem (`CallProblem`, `SimulationProblem`).
+   */
+  simulateBlocks(request: SimulationRequest, blockHash: Hex, client?: Patience): Promise<SimulatedBlock[]>
   /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
   estimateGas(request: CallRequest, at: CallPlace, client?: Patience): Promise<bigint>
   /**

@@ -11,6 +11,7 @@ import type { Tracer } from './interpreter/tracer.ts'
 import { bytesToWord, toWord, type Word } from './interpreter/word.ts'
 import type { Patience } from './patience.ts'
 import { precompilesUnder } from './precompiles/index.ts'
+import type { Precompile } from './precompiles/precompile.ts'
 import type { BlockContext, Message } from './runMessage.ts'
 
 /** Hash of an ancestor of the block being executed; undefined when there is none of that number. */
@@ -23,7 +24,10 @@ const MAX_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** The EVM under one set of rules. It works on the state it is bound to; one message at a time. */
 export class OpEvm {
+  /** Of the rules: warm in each transaction. */
   readonly precompiles
+  /** Those that a simulation has left in place. */
+  callable: ReadonlyMap<Hex, Precompile> | undefined
   /** What the transaction under way has gathered. */
   substate = new Substate()
   /** Told of what runs from now on. */
@@ -53,12 +57,18 @@ export class OpEvm {
   unbind(): void {
     this.bound = undefined
     this.tracer = undefined
+    this.callable = undefined
     this.client = undefined
   }
 
   /** Runs a call, or a creation of the contract that `nonce` gives; what it did to state and substate is there, or undone. */
   async run(message: Message & { nonce: bigint }, block: BlockContext): Promise<Execution> {
-    const messages = new Messages(this.hostOf(message, block), this.precompiles, () => this.takeTurn(), this.stacks)
+    const messages = new Messages(
+      this.hostOf(message, block),
+      this.callable ?? this.precompiles,
+      () => this.takeTurn(),
+      this.stacks,
+    )
     const { from, to, data } = message
     const gas = Number(message.gas < MAX_GAS ? message.gas : MAX_GAS)
     const value = toWord(message.value)

@@ -43,15 +43,13 @@ export const stateOverrides: Param<StateOverrides | undefined> = {
       if (json.state !== undefined && json.stateDiff !== undefined) {
         throw new TypeError(`account ${address} has both 'state' and 'stateDiff'`)
       }
-      if (json.movePrecompileToAddress !== undefined && json.movePrecompileToAddress !== null) {
-        throw new TypeError('movePrecompileToAddress is not supported')
-      }
       const override: AccountOverride = defined({
         nonce: bigint(json, 'nonce'),
         balance: bigint(json, 'balance'),
         code: maybe(json.code, (code) => readData(code, 'code')),
         state: maybe(json.state, readSlots),
         stateDiff: maybe(json.stateDiff, readSlots),
+        movePrecompileTo: maybe(json.movePrecompileToAddress, (to) => normalizeHex(to, 20, 'movePrecompileToAddress')),
       })
       overrides[normalizeHex(address, 20, 'address')] = override
     }
@@ -68,22 +66,33 @@ export const blockOverrides: Param<BlockOverrides | undefined> = {
       if (json[name] === undefined || json[name] === null) continue
       throw serverError(`block override "${name}" is not supported for this RPC method`)
     }
-    // Difficulty and the price of blobs are what the rules of an OP chain say.
-    return defined({
-      number: maybe(json.number, (given) => quantityToNumber(given, 'number')),
-      timestamp: maybe(json.time, (given) => quantityToNumber(given, 'time')),
-      gasLimit: bigint(json, 'gasLimit'),
-      coinbase: maybe(json.feeRecipient, (given) => normalizeHex(given, 20, 'feeRecipient')),
-      prevRandao: maybe(json.prevRandao, (given) => normalizeHex(given, 32, 'prevRandao')),
-      baseFee: bigint(json, 'baseFeePerGas'),
-    })
+    return readBlockOverrides(json)
   },
   fallback: () => undefined,
 }
 
+/** The members that eth_simulateV1 has in common with eth_call. */
+export function readBlockOverrides(json: JsonObject): BlockOverrides {
+  // Difficulty and the price of blobs are what the rules of an OP chain say.
+  return defined({
+    number: maybe(json.number, (given) => quantityToNumber(given, 'number')),
+    timestamp: maybe(json.time, (given) => quantityToNumber(given, 'time')),
+    gasLimit: bigint(json, 'gasLimit'),
+    coinbase: maybe(json.feeRecipient, (given) => normalizeHex(given, 20, 'feeRecipient')),
+    prevRandao: maybe(json.prevRandao, (given) => normalizeHex(given, 32, 'prevRandao')),
+    baseFee: bigint(json, 'baseFeePerGas'),
+  })
+}
+
 /** The request with geth's limits applied. */
 export function limitCall(args: CallArguments, chainId: bigint, gasCap: bigint): CallRequest {
-  const { chainId: given, ...request } = args
+  const request = checkCall(args, chainId)
+  if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
+  return { ...request, gas: gasCap }
+}
+
+/** Throws JsonRpcError for what contradicts itself, or is meant for another chain. */
+export function checkCall({ chainId: given, ...request }: CallArguments, chainId: bigint): CallRequest {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw serverError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
@@ -91,8 +100,7 @@ export function limitCall(args: CallArguments, chainId: bigint, gasCap: bigint):
   if (given !== undefined && given !== chainId) {
     throw serverError(`chainId does not match node's (have=${given}, want=${chainId})`)
   }
-  if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
-  return { ...request, gas: gasCap }
+  return request
 }
 
 function readAccessList(value: unknown): AccessListEntry[] {

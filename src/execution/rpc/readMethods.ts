@@ -9,6 +9,7 @@ import { createMinedMethods } from './minedMethods.ts'
 import { type Pace, UNHURRIED } from './pace.ts'
 import { createProofMethods } from './proofMethods.ts'
 import { createRawMethods } from './rawMethods.ts'
+import { createSimulateMethods } from './simulateMethods.ts'
 import { createTraceMethods } from './traceMethods.ts'
 
 /** What needs nothing but a chain to read: it may run in another process. */
@@ -21,6 +22,7 @@ export function createReadMethods(chain: ReadableChain, options: CallOptions, pa
     ...createMinedMethods(chain, pace),
     ...createProofMethods(chain, pace),
     ...createRawMethods(chain, pace),
+    ...createSimulateMethods(chain, options, pace),
     ...createTraceMethods(chain, options, pace),
   }
 }

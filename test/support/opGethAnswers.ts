@@ -1,0 +1,91 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
+import { toHex } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { freePort } from './programs.ts'
+
+export type Call = readonly [method: string, ...params: unknown[]]
+
+export interface ComparedGeth {
+  process: ChildProcess
+  eth: RpcClient
+  engine: RpcClient
+  wsUrl: string
+}
+
+/** Starts the binary on a chain of its own; its files are in `directory`. */
+export async function startComparedGeth(path: string, directory: string, genesis: unknown): Promise<ComparedGeth> {
+  const files = { genesis: join(directory, 'genesis.json'), jwt: join(directory, 'jwt'), data: join(directory, 'data') }
+  writeFileSync(files.genesis, JSON.stringify(genesis))
+  writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
+  execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
+  const [http, auth, ws] = [await freePort(), await freePort(), await freePort()]
+  const flags = [
+    `--http.port=${http}`,
+    `--authrpc.port=${auth}`,
+    '--ws',
+    `--ws.port=${ws}`,
+    `--authrpc.jwtsecret=${files.jwt}`,
+    '--datadir',
+    files.data,
+  ]
+  const rest = ['--http', '--http.api=eth,net,web3,debug,txpool', '--nodiscover', '--maxpeers=0', '--port=0']
+  const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
+    stdio: 'ignore',
+  })
+  const timeoutMs = 150_000
+  const eth = createRpcClient({ url: `http://127.0.0.1:${http}`, timeoutMs })
+  for (let tries = 0; ; tries++) {
+    const answered = await eth.request('eth_chainId', []).then(
+      () => true,
+      () => false,
+    )
+    if (answered) break
+    if (tries === 100 || child.exitCode !== null) throw new Error('op-geth did not start')
+    await delay(100)
+  }
+  const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, timeoutMs, jwtSecret: TEST_JWT_SECRET })
+  return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
+}
+
+/** What a caller sees; the wording after "invalid argument N" is each client's own. */
+function visible(answer: unknown): unknown {
+  if (!(answer instanceof JsonRpcError)) return answer
+  const { rpcCode, message, data } = answer
+  // devium-geth repeats the detail in the message, op-geth has it in data alone.
+  if (typeof data === 'object' && data !== null && 'err' in data) return { rpcCode, detail: data }
+  if (rpcCode === -32602 && message.startsWith('invalid argument')) return { rpcCode, message: message.slice(0, 18) }
+  return { rpcCode, message, data }
+}
+
+/** Both answer each call alike. */
+export async function expectSameAnswers(
+  ours: Pick<RpcClient, 'batch'>,
+  geth: Pick<RpcClient, 'batch'>,
+  calls: readonly Call[],
+): Promise<void> {
+  const answers: { call: Call; mine: unknown; theirs: unknown }[] = []
+  for (const call of calls) {
+    const [method, ...params] = call
+    const [[theirs], [mine]] = await Promise.all([geth.batch([{ method, params }]), ours.batch([{ method, params }])])
+    answers.push({ call, mine: visible(mine), theirs: withoutWitness(visible(theirs)) })
+  }
+  const shown = (side: 'mine' | 'theirs') => answers.map(({ call, [side]: answer }) => ({ call, answer }))
+  expect(shown('mine')).toEqual(shown('theirs'))
+}
+
+/** Without the members that this op-geth has and the Engine API has dropped again. */
+function withoutWitness(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(withoutWitness)
+  if (typeof answer !== 'object' || answer === null) return answer
+  const dropped = ['witness', 'depositRequests']
+  // In traces the reason of a failed inner call.
+  if ('op' in answer && 'depth' in answer && answer.depth !== 1) dropped.push('error')
+  const entries = Object.entries(answer).filter(([name]) => !dropped.includes(name))
+  return Object.fromEntries(entries.map(([name, value]) => [name, withoutWitness(value)]))
+}
