@@ -21,6 +21,7 @@ export default defineConfig({
           // For a machine that is busy with other things; most take milliseconds.
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
           sequence: { groupOrder: 0 },
         },
       },

@@ -38,7 +38,7 @@ export async function startComparedGeth(path: string, directory: string, genesis
   const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
     stdio: 'ignore',
   })
-  const timeoutMs = 150_000
+  const timeoutMs = 100_000
   const eth = createRpcClient({ url: `http://127.0.0.1:${http}`, timeoutMs })
   for (let tries = 0; ; tries++) {
     const answered = await eth.request('eth_chainId', []).then(

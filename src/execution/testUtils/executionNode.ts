@@ -13,6 +13,9 @@ import { initChain, openChain } from '../index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, type RpcModules } from '../rpc/index.ts'
 import { TxPool } from '../txPool/index.ts'
 
+/** A busy machine takes many seconds to start a process. */
+const PATIENCE_MS = 100_000
+
 export const TEST_JWT_SECRET = new Uint8Array(32).fill(7)
 
 export interface ExecutionNode {
@@ -53,8 +56,7 @@ export async function startExecutionNode(
     { chain, pool, ...modules, calls, sequencer: options.sequencer },
     {
       ...DEFAULT_RPC_OPTIONS,
-      // A busy machine takes seconds to start a process.
-      evmTimeoutMs: options.evmTimeoutMs ?? 60_000,
+      evmTimeoutMs: options.evmTimeoutMs ?? PATIENCE_MS,
       conditionalLookupsPerSecond: options.conditionalLookupsPerSecond,
       clientVersion: 'devium-geth/test',
       networkId: chain.config.chainId,
@@ -69,7 +71,7 @@ export async function startExecutionNode(
       onUnexpectedError: (_, error) => unexpected.push(error),
     })
   const open = (url: string, jwtSecret?: Uint8Array) => {
-    const client = createRpcClient({ url, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
+    const client = createRpcClient({ url, timeoutMs: PATIENCE_MS, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
     opened.defer(() => client.close())
     return client
   }
