@@ -100,19 +100,21 @@ export interface PeerStats {
 }
 
 /** What can change a peer's score or standing. */
-export type PeerEventKind =
-  | 'connected'
-  | 'disconnected'
-  | 'graft'
-  | 'prune'
-  | 'reject'
-  | 'ignore'
-  | 'behaviour'
-  | 'response'
-  | 'ban'
-  | 'unban'
-  | 'block'
-  | 'unblock'
+export const PEER_EVENT_KINDS = [
+  'connected',
+  'disconnected',
+  'graft',
+  'prune',
+  'reject',
+  'ignore',
+  'behaviour',
+  'response',
+  'ban',
+  'unban',
+  'block',
+  'unblock',
+] as const
+export type PeerEventKind = (typeof PEER_EVENT_KINDS)[number]
 
 /** One thing that happened, or several like it within a minute of each other. */
 export interface PeerEvent {

@@ -5,7 +5,7 @@ import { TokenBucket } from './tokenBucket.ts'
 describe('TokenBucket', () => {
   it('lets a burst through and then keeps the rate', async () => {
     const clock = new ManualClock(0)
-    const bucket = new TokenBucket(clock, 4, 15)
+    const bucket = new TokenBucket(clock, { perSecond: 4, burst: 15 })
     for (let n = 0; n < 15; n++) expect(bucket.take()).toBe(0)
     expect(bucket.take()).toBe(250)
     expect(bucket.take()).toBe(500)
@@ -16,7 +16,7 @@ describe('TokenBucket', () => {
   })
   it('takes what it is asked for if one is there, and nothing if not', async () => {
     const clock = new ManualClock(0)
-    const bucket = new TokenBucket(clock, 1, 2)
+    const bucket = new TokenBucket(clock, { perSecond: 1, burst: 2 })
     expect(bucket.tryTake()).toBe(true)
     expect(bucket.tryTake(3)).toBe(true)
     expect(bucket.tryTake()).toBe(false)
@@ -27,7 +27,7 @@ describe('TokenBucket', () => {
   })
   it('holds no more than the burst, and takes back', async () => {
     const clock = new ManualClock(0)
-    const bucket = new TokenBucket(clock, 1, 2)
+    const bucket = new TokenBucket(clock, { perSecond: 1, burst: 2 })
     await clock.advance(60_000)
     expect(bucket.take(2)).toBe(0)
     expect(bucket.take()).toBe(1_000)

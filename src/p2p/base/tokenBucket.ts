@@ -1,4 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
+import { LruMap } from '../../lib/lruMap.ts'
+
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
 
 /** A rate limit with a burst, on the injected clock; tokens may be owed. */
 export class TokenBucket {
@@ -8,7 +14,7 @@ export class TokenBucket {
   private tokens: number
   private updatedMs: number
 
-  constructor(clock: Clock, perSecond: number, burst: number) {
+  constructor(clock: Clock, { perSecond, burst }: Rate) {
     this.clock = clock
     this.perSecond = perSecond
     this.burst = burst
@@ -52,5 +58,17 @@ export class TokenBucket {
     const gained = (Math.max(0, nowMs - this.updatedMs) / 1000) * this.perSecond
     this.tokens = Math.min(this.burst, this.tokens + gained)
     this.updatedMs = nowMs
+  }
+}
+
+/** A bucket of the same rate for each name; of as many names as are remembered. */
+export function createTokenBuckets(clock: Clock, rate: Rate, remembered: number): (name: string) => TokenBucket {
+  const buckets = new LruMap<string, TokenBucket>(remembered)
+  return (name) => {
+    const known = buckets.get(name)
+    if (known !== undefined) return known
+    const bucket = new TokenBucket(clock, rate)
+    buckets.set(name, bucket)
+    return bucket
   }
 }

@@ -88,7 +88,8 @@ export function createConnector(
     const found = (await host.candidates()).filter(
       (id) => !host.isConnected(id) && !dialling.has(id) && (failures.get(id)?.retryAtMs ?? 0) <= nowMs,
     )
-    queue = shuffled(found, random).slice(0, DIAL_QUEUE)
+    const drawn = found.map((id) => ({ id, lot: random() })).sort((a, b) => a.lot - b.lot)
+    queue = drawn.slice(0, DIAL_QUEUE).map(({ id }) => id)
   }
   const work = (): void => {
     while (dialling.size < DIAL_WORKERS && host.connectedCount() + dialling.size < options.goal && isRunning) {
@@ -135,18 +136,4 @@ export function createConnector(
       if (wanted() && !host.isConnected(peerId)) schedule(0)
     },
   }
-}
-
-/** Fisher and Yates. */
-function shuffled<T>(items: readonly T[], random: () => number): T[] {
-  const result = [...items]
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1))
-    const [a, b] = [result[i], result[j]]
-    if (a !== undefined && b !== undefined) {
-      result[i] = b
-      result[j] = a
-    }
-  }
-  return result
 }

@@ -16,7 +16,6 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { formatIp, parseIp } from '../../lib/ipNet.ts'
 import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
-import { unknownInternals } from '../base/libraryMembers.ts'
 import type { Endpoint } from './bootnodes.ts'
 import { forgetSessions, hasOpenRequests, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
@@ -241,7 +240,7 @@ export function createDiscv5(
 /** The library's types lose its base class. */
 function eventsOf(service: unknown): EventEmitter {
   if (service instanceof EventEmitter) return service
-  throw unknownInternals({ library: 'discv5', code: 'discv5-library' }, 'emitter')
+  throw new TypeError('discv5: not an emitter of events')
 }
 
 /** As the library's session reports them. */

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { z } from 'zod'
+import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
+import { DEFAULT_DISCOVERY_OPTIONS } from '../base/options.ts'
 
 /** Records of known nodes across restarts, and our own, whose sequence must never fall. */
 export interface NodeStore {
@@ -12,7 +14,7 @@ export interface NodeStore {
 
 export const MAX_STORED_RECORDS = 512
 const FILE = 'nodes.json'
-const VERSION = 1
+const STORED = z.object({ version: z.literal(1), records: z.array(z.string()) })
 const DAMAGED = 'Discovery store was damaged: set aside, starting with an empty one'
 
 /**
@@ -21,24 +23,17 @@ const DAMAGED = 'Discovery store was damaged: set aside, starting with an empty 
  */
 export function openNodeStore(folder: string, modules: { logger: Logger; clock: { now(): number } }): NodeStore {
   if (folder === 'memory') return { load: async () => [], save: async () => {} }
-  const path = join(folder === '' ? DEFAULT_FOLDER : folder, FILE)
+  const path = join(folder || DEFAULT_DISCOVERY_OPTIONS.path, FILE)
   return {
     async load() {
       try {
-        return (await readWholeJson(path, parse, { ...modules, complaint: DAMAGED })) ?? []
+        return (
+          (await readWholeJson(path, (json) => STORED.parse(json).records, { ...modules, complaint: DAMAGED })) ?? []
+        )
       } catch (cause) {
         throw new UsageError(`cannot read the discovery store ${path} (--p2p.discovery.path)`, { cause })
       }
     },
-    save: (records) => writeWhole(path, JSON.stringify({ version: VERSION, records }, null, 1)),
+    save: (records) => writeWhole(path, JSON.stringify({ version: 1, records }, null, 1)),
   }
-}
-
-const DEFAULT_FOLDER = 'opnode_discovery_db'
-
-function parse(json: unknown): string[] {
-  if (typeof json !== 'object' || json === null) throw new DecodeError('not an object')
-  if (!('version' in json) || json.version !== VERSION) throw new DecodeError('unknown version')
-  if (!('records' in json) || !Array.isArray(json.records)) throw new DecodeError('no list of records')
-  return json.records.filter((record): record is string => typeof record === 'string').slice(0, MAX_STORED_RECORDS)
 }

@@ -2,8 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
-import { LruMap } from '../../lib/lruMap.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { createTokenBuckets, TokenBucket } from '../base/tokenBucket.ts'
 
 export interface UdpSocket {
   /** The bound port, the same for both families. */
@@ -30,10 +29,8 @@ const MAX_PACKET_BYTES = 1280
  * Packets a second, from one IP and in all. Every second packet may ask for a handshake, which takes some 5 ms: a flood
  * takes at most half a core. A lookup brings some 60 packets, and several nodes may stand behind one IP: hence the bursts.
  */
-const PER_IP_PER_SECOND = 50
-const PER_IP_BURST = 300
-const TOTAL_PER_SECOND = 200
-const TOTAL_BURST = 1000
+const PER_IP_RATE = { perSecond: 50, burst: 300 }
+const TOTAL_RATE = { perSecond: 200, burst: 1000 }
 const REMEMBERED_IPS = 1024
 const RECEIVE_BUFFER_BYTES = 256 * 1024
 
@@ -45,22 +42,14 @@ const RECEIVE_BUFFER_BYTES = 256 * 1024
 export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocketOptions): Promise<UdpSocket> {
   const { clock } = modules
   let onPacket: ((packet: Uint8Array, ip: string, port: number) => void) | undefined
-  const total = new TokenBucket(clock, TOTAL_PER_SECOND, TOTAL_BURST)
-  const byIp = new LruMap<string, TokenBucket>(REMEMBERED_IPS)
+  const total = new TokenBucket(clock, TOTAL_RATE)
+  const bucketOf = createTokenBuckets(clock, PER_IP_RATE, REMEMBERED_IPS)
 
-  const isWithinLimits = (ip: string): boolean => {
-    let bucket = byIp.get(ip)
-    if (bucket === undefined) {
-      bucket = new TokenBucket(clock, PER_IP_PER_SECOND, PER_IP_BURST)
-      byIp.set(ip, bucket)
-    }
-    return bucket.tryTake() && total.tryTake()
-  }
   const receive = (packet: Uint8Array, from: RemoteInfo): void => {
     if (packet.length > MAX_PACKET_BYTES || from.port === 0) return
     // `fe80::1%eth0`, of a neighbour on the link: no record can name such an address, nor can it be parsed.
     if (from.address.includes('%')) return
-    if (!options.isAllowed(from.address) || !isWithinLimits(from.address)) return
+    if (!options.isAllowed(from.address) || !bucketOf(from.address).tryTake() || !total.tryTake()) return
     onPacket?.(packet, from.address, from.port)
   }
 

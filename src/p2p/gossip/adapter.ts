@@ -1,62 +1,30 @@
+import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
+import type { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import type { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
-import { checkMembers } from '../base/libraryMembers.ts'
-import type { TopicParams } from './topicScores.ts'
 
 // Release 17.1 of gossipsub publishes neither its class nor most of its members. This file alone knows what it is made
 // of: what is used, what is replaced, in which order and why. `adapter.test.ts` holds the list to the real library.
 
-/** Counters of one peer on one scored topic, as the library keeps them. */
-export interface TopicCounters {
-  inMesh: boolean
-  /** Unix milliseconds of the last time that it came into the mesh. */
-  graftTime: number
-  /** Milliseconds. */
-  meshTime: number
-  firstMessageDeliveries: number
-  meshMessageDeliveries: number
-  /** The delivery rate counts: it has been in the mesh for long enough. */
-  meshMessageDeliveriesActive: boolean
-  /** Squared shortfalls of the times that it left the mesh. */
-  meshFailurePenalty: number
-  invalidMessageDeliveries: number
-}
-
-export interface PeerCounters {
-  connected: boolean
-  /** Unix milliseconds: of a peer that is gone, until when its counters are kept. */
-  expire: number
-  topics: Record<string, TopicCounters>
-  knownIPs: Set<string>
-  behaviourPenalty: number
-}
+/** Counters of one peer. Of one that is gone `expire` tells, in Unix milliseconds, until when they are kept. */
+export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
+/** Those of one scored topic. */
+export type TopicCounters = PeerCounters['topics'][string]
 
 /** One IHAVE, IWANT or IDONTWANT, as far as all have the same members. */
-export interface MessageIdList {
-  messageIDs: Uint8Array[]
-}
-
-/** A message on the wire. Under StrictNoSign the last four are forbidden (libp2p specs: pubsub, "Signature policy"). */
-export interface RpcMessage {
-  topic: string
-  data?: Uint8Array
-  from?: Uint8Array
-  seqno?: Uint8Array
-  signature?: Uint8Array
-  key?: Uint8Array
-}
+export type MessageIdList = Pick<RPC.ControlIWant, 'messageIDs'>
 
 /** An RPC as the library decodes it, as far as it is looked into here. */
 export interface DecodedRpc {
-  subscriptions: unknown[]
-  messages: RpcMessage[]
+  subscriptions: RPC.SubOpts[]
+  messages: RPC.Message[]
   control?: { ihave: MessageIdList[]; idontwant: MessageIdList[]; prune: { backoff?: number }[] }
 }
 
 /** An RPC as the library builds it, as far as it is looked into here. */
 export interface OutgoingRpc {
-  subscriptions?: unknown[]
-  messages?: RpcMessage[]
+  subscriptions?: RPC.SubOpts[]
+  messages?: RPC.Message[]
   control?: { idontwant?: MessageIdList[] }
 }
 
@@ -79,28 +47,27 @@ interface InboundStream {
   close(): Promise<void>
 }
 
-export interface ScoreInternals {
-  readonly peerStats: Map<string, PeerCounters>
+type ScoreMethod =
+  | 'score'
+  | 'addPeer'
+  | 'removePeer'
+  | 'addIP'
+  | 'removeIP'
+  | 'graft'
+  | 'validateMessage'
+  | 'deliverMessage'
+  | 'duplicateMessage'
+  | 'rejectMessage'
+  | 'rejectInvalidMessage'
+
+export interface ScoreInternals extends Pick<PeerScore, 'peerStats' | ScoreMethod> {
+  readonly params: Pick<PeerScore['params'], 'topics' | 'retainScore'>
   readonly peerIPs: Map<string, Set<string>>
-  readonly params: { topics: Record<string, TopicParams>; retainScore: number }
   /** Its answers of the last half a second. */
   readonly scoreCache: Map<string, unknown>
   /** `peers`: who has sent the message, unless it was found invalid. */
   readonly deliveryRecords: { getRecord(id: string): { peers: Set<string> } | undefined }
-  score(peerId: string): number
-  addPeer(peerId: string): void
-  removePeer(peerId: string): void
-  addIP(peerId: string, ip: string): void
-  removeIP(peerId: string, ip: string): void
-  graft(peerId: string, topic: string): void
   addPenalty(peerId: string, penalty: number, label: string): void
-  /** The message has come, and is being judged. */
-  validateMessage(id: string): void
-  deliverMessage(from: string, id: string, topic: string): void
-  duplicateMessage(from: string, id: string, topic: string): void
-  rejectMessage(from: string, id: string, topic: string, cause: RejectReason): void
-  /** An invalid message, of which nothing more is known. */
-  rejectInvalidMessage(peerId: string, topic: string): void
 }
 
 /** The members of the library's gossipsub class that its published type leaves out. */
@@ -159,64 +126,8 @@ export interface GossipInternals {
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
 }
 
-/** Throws a critical DeviumError that names the member which this release does not have. */
-export function gossipInternals(instance: object): GossipInternals {
-  checkMembers(
-    instance,
-    {
-      map: [
-        'mesh',
-        'topics',
-        'peers',
-        'streamsInbound',
-        'streamsOutbound',
-        'score.peerStats',
-        'score.peerIPs',
-        'score.scoreCache',
-        'gossipTracer.promises',
-        'idontwants',
-        'backoff',
-        'mcache.msgs',
-      ],
-      array: ['mcache.history'],
-      object: ['score.params.topics', 'floodsubPeers'],
-      number: ['heartbeatTicks', 'score.params.retainScore'],
-      function: [
-        'score.score',
-        'score.addPeer',
-        'score.removePeer',
-        'score.addIP',
-        'score.removeIP',
-        'score.graft',
-        'score.addPenalty',
-        'score.validateMessage',
-        'score.deliverMessage',
-        'score.duplicateMessage',
-        'score.rejectMessage',
-        'score.rejectInvalidMessage',
-        'score.deliveryRecords.getRecord',
-        'seenCache.has',
-        'seenCache.put',
-        'mcache.put',
-        'gossipTracer.deliverMessage',
-        'gossipTracer.rejectMessage',
-        'createInboundStream',
-        'createOutboundStream',
-        'handlePeerReadStreamError',
-        'removePeer',
-        'decodeRpc',
-        'handleReceivedRpc',
-        'heartbeat',
-        'pushGossip',
-        'sendIDontWants',
-        'sendRpc',
-        'sendRpcInBatch',
-        'publish',
-      ],
-    },
-    { library: 'gossipsub', code: 'gossip-library' },
-  )
-  return instance as GossipInternals
+export function gossipInternals(gossip: object): GossipInternals {
+  return gossip as GossipInternals
 }
 
 /** What takes a member's place, made of what it was. */

@@ -1,4 +1,5 @@
-import type { GossipInternals, RpcMessage } from './adapter.ts'
+import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
+import type { GossipInternals } from './adapter.ts'
 
 type Forwarding = Pick<GossipInternals, 'mesh' | 'topics' | 'floodsubPeers' | 'idontwants' | 'sendRpc'> & {
   score: Pick<GossipInternals['score'], 'score' | 'deliveryRecords'>
@@ -9,7 +10,7 @@ export interface Forwarder {
   /** The mesh is below its low mark: everybody on the topic gets each block. */
   isSmall(topic: string): boolean
   /** To all that need it but its sender. `id`: as inside. */
-  forward(id: string, message: RpcMessage, from: string): void
+  forward(id: string, message: RPC.Message, from: string): void
 }
 
 const NOBODY: ReadonlySet<string> = new Set()

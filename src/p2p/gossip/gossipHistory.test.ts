@@ -10,7 +10,7 @@ const nowS = unixSeconds(clock)
 
 function setUp(options = { maxAgeS: 60 }) {
   const cache: MessageHistory = {
-    history: Array.from({ length: GOSSIP_PARAMS.historyLength }, () => []),
+    history: Array.from({ length: GOSSIP_PARAMS.mcacheLength }, () => []),
     msgs: new Map(),
   }
   const blocks = createGossipHistory(cache, { clock }, options)
@@ -71,7 +71,7 @@ describe('createGossipHistory', () => {
     const moveOn = async (heartbeats: number) => {
       for (let n = 0; n < heartbeats; n++) await gossip.heartbeat()
     }
-    await moveOn(45_000 / GOSSIP_PARAMS.heartbeatMs)
+    await moveOn(45_000 / GOSSIP_PARAMS.heartbeatInterval)
     expect(msgs.size).toBe(1)
     await moveOn(2)
     expect(msgs.size).toBe(0)

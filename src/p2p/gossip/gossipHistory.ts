@@ -34,14 +34,14 @@ export function createGossipHistory(
   options: { maxAgeS: number },
 ): GossipHistory {
   const toldAgeS = Math.min(MAX_TOLD_AGE_S, Math.floor(options.maxAgeS * TOLD_SHARE_OF_LIFE))
-  const heartbeats = Math.ceil((toldAgeS * 1000) / GOSSIP_PARAMS.heartbeatMs) + ANSWER_HEARTBEATS
+  const heartbeats = Math.ceil((toldAgeS * 1000) / GOSSIP_PARAMS.heartbeatInterval) + ANSWER_HEARTBEATS
   while (cache.history.length < heartbeats) cache.history.push([])
   const times = new LruMap<string, number>(MAX_TIMES)
 
   const makeRoom = (): void => {
     let count = 0
     let bytes = 0
-    for (const { msgIdStr } of cache.history.slice(GOSSIP_PARAMS.historyLength).flat()) {
+    for (const { msgIdStr } of cache.history.slice(GOSSIP_PARAMS.mcacheLength).flat()) {
       count += 1
       bytes += cache.msgs.get(msgIdStr)?.message.data?.length ?? 0
       if (count > MAX_OLDER || bytes > MAX_OLDER_BYTES) cache.msgs.delete(msgIdStr)

@@ -1,7 +1,8 @@
+import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
-import type { DecodedRpc, GossipInternals, RpcMessage } from './adapter.ts'
+import type { DecodedRpc, GossipInternals } from './adapter.ts'
 import { checkRpcShape } from './rpcShape.ts'
 
 export interface GuardModules {
@@ -88,6 +89,6 @@ function limitIds(rpc: DecodedRpc): void {
   }
 }
 
-function hasAuthor({ from, seqno, signature, key }: RpcMessage): boolean {
+function hasAuthor({ from, seqno, signature, key }: RPC.Message): boolean {
   return from !== undefined || seqno !== undefined || signature !== undefined || key !== undefined
 }

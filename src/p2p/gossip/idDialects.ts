@@ -79,7 +79,7 @@ function createGenerations<V>(now: () => number) {
     get: (key: string): V | undefined => young.get(key) ?? old.get(key),
     has: (key: string): boolean => young.has(key) || old.has(key),
     set(key: string, value: V): void {
-      if (young.size >= MAX_MESSAGES || now() - bornMs > GOSSIP_PARAMS.seenTtlMs) {
+      if (young.size >= MAX_MESSAGES || now() - bornMs > GOSSIP_PARAMS.seenTTL) {
         old = young
         young = new Map()
         bornMs = now()

@@ -4,27 +4,29 @@ import { MAX_CONTROL_MESSAGES } from './rpcShape.ts'
 export const MIN_MESSAGE_BYTES = 66
 
 /**
- * As op-node sets them (its gossip.go); what is not named has go-libp2p's default in both libraries: heartbeat's
- * initial delay 100 ms, Dscore 4, Dout 2, gossip factor 0.25, retransmission 3, 5000 ids in at most 10 IHAVE a heartbeat.
+ * As op-node sets them (its gossip.go), by the library's names, times in milliseconds. What is not named has go-libp2p's
+ * default in both libraries: heartbeat's initial delay 100 ms, Dscore 4, Dout 2, gossip factor 0.25, retransmission 3, 5000
+ * ids in at most 10 IHAVE a heartbeat.
  */
 export const GOSSIP_PARAMS = {
-  heartbeatMs: 500,
-  fanoutTtlMs: 24_000,
-  historyLength: 12,
-  historyGossip: 3,
+  heartbeatInterval: 500,
+  fanoutTTL: 24_000,
+  mcacheLength: 12,
+  mcacheGossip: 3,
   /** 130 heartbeats. */
-  seenTtlMs: 65_000,
+  seenTTL: 65_000,
   prunePeers: 16,
-  pruneBackoffMs: 60_000,
-  unsubscribeBackoffMs: 10_000,
+  pruneBackoff: 60_000,
+  unsubcribeBackoff: 10_000,
   directConnectTicks: 300,
   opportunisticGraftTicks: 60,
   opportunisticGraftPeers: 2,
-  graftFloodThresholdMs: 10_000,
-  iwantFollowupMs: 3_000,
+  graftFloodThreshold: 10_000,
+  gossipsubIWantFollowupMs: 3_000,
   idontwantMaxMessages: 1000,
-  idontwantMinBytes: 1024,
 } as const
+/** Compressed bytes from which on op-node says that it does not want a message again. */
+export const IDONTWANT_MIN_BYTES = 1024
 
 /** A peer that reads slowly may leave this much unsent before its stream is closed: room for one large block and more. */
 export const MAX_OUTBOUND_BUFFER_BYTES = 16 * 1024 * 1024

@@ -20,7 +20,7 @@ import { createInbound } from './inbound.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
 import type { MessageIds } from './knownMessages.ts'
 import { namingOf } from './naming.ts'
-import { GOSSIP_PARAMS } from './params.ts'
+import { IDONTWANT_MIN_BYTES } from './params.ts'
 import { type RetainedScores, retainScores } from './retainedScores.ts'
 import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
@@ -56,8 +56,7 @@ export function gossipService(
   return { create, dialects, ownIds }
 }
 
-const idontwantMinBytes = (options: P2pOptions['gossip']): number =>
-  options.idontwantMinBytes ?? GOSSIP_PARAMS.idontwantMinBytes
+const idontwantMinBytes = (options: P2pOptions['gossip']): number => options.idontwantMinBytes ?? IDONTWANT_MIN_BYTES
 
 export interface GossipRouterModules {
   clock: Clock

@@ -1,47 +1,21 @@
+import type { PeerScoreParams, PeerScoreThresholds, TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { P2pOptions } from '../base/options.ts'
 import type { PayloadVersion } from '../base/topics.ts'
-import {
-  blockTopicParams,
-  isBlamed,
-  opNode2024Params,
-  scoreDecay,
-  TOPIC_SCORE_CAP,
-  type TopicParams,
-} from './topicScores.ts'
+import { blockTopicParams, isBlamed, opNode2024Params, scoreDecay, TOPIC_SCORE_CAP } from './topicScores.ts'
 
 const SLOTS_PER_EPOCH = 6
 /** Block time that op-node takes when the chain has none. */
 const DEFAULT_SLOT_S = 2
 
 export interface GossipScoring {
-  params: {
-    topicScoreCap: number
-    appSpecificScore: (peerId: string) => number
-    appSpecificWeight: number
-    IPColocationFactorWeight: number
-    IPColocationFactorThreshold: number
-    IPColocationFactorWhitelist: IpRangeSet
-    behaviourPenaltyWeight: number
-    behaviourPenaltyThreshold: number
-    behaviourPenaltyDecay: number
-    decayInterval: number
-    decayToZero: number
-    retainScore: number
-    topics: Record<string, TopicParams>
-  }
-  thresholds: {
-    gossipThreshold: number
-    publishThreshold: number
-    graylistThreshold: number
-    acceptPXThreshold: number
-    opportunisticGraftThreshold: number
-  }
+  params: PeerScoreParams & { IPColocationFactorWhitelist: IpRangeSet }
+  thresholds: PeerScoreThresholds
   /** Whether a rejected message counts against its sender. */
   blames(reason: string): boolean
   /** The parameters of each topic when this one carries the chain's blocks; undefined when they never change. */
-  topicsFor(carrying: PayloadVersion): Record<string, TopicParams> | undefined
+  topicsFor(carrying: PayloadVersion): Record<string, TopicScoreParams> | undefined
 }
 
 /** op-node's global parameters (peer_params.go), with the topics that `scoreBlocks` chooses. */
@@ -59,7 +33,7 @@ export function gossipScoring(
   const slotMs = slotMilliseconds(chain.blockTimeS)
   const epochMs = SLOTS_PER_EPOCH * slotMs
   const scored = light ? options.scoreBlocks : 'none'
-  const topicsFor = (carrying: PayloadVersion): Record<string, TopicParams> =>
+  const topicsFor = (carrying: PayloadVersion): Record<string, TopicScoreParams> =>
     Object.fromEntries([...chain.topics].map(([v, topic]) => [topic, blockTopicParams(slotMs, v === carrying)]))
   const oldest = chain.topics.get(1)
   const topics =

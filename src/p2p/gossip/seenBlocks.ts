@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 
 /** op-node: heights remembered, and different blocks of one height after which further ones are rejected. */
 const MAX_HEIGHTS = 1000
@@ -12,27 +13,13 @@ export interface SeenBlocks {
 }
 
 export function createSeenBlocks(): SeenBlocks {
-  /** In order of last use. */
-  const heights = new Map<number, Hex[]>()
-  const touch = (number: number): Hex[] => {
-    const hashes = heights.get(number) ?? []
-    heights.delete(number)
-    heights.set(number, hashes)
-    return hashes
-  }
+  const heights = new LruMap<number, Hex[]>(MAX_HEIGHTS)
   return {
     check(number, hash) {
-      if (!heights.has(number)) return 'new'
-      const hashes = touch(number)
+      const hashes = heights.get(number) ?? []
       if (hashes.length > MAX_BLOCKS_PER_HEIGHT) return 'too-many'
       return hashes.includes(hash) ? 'seen' : 'new'
     },
-    record(number, hash) {
-      touch(number).push(hash)
-      if (heights.size > MAX_HEIGHTS) {
-        const [oldest] = heights.keys()
-        if (oldest !== undefined) heights.delete(oldest)
-      }
-    },
+    record: (number, hash) => heights.set(number, [...(heights.get(number) ?? []), hash]),
   }
 }

@@ -1,27 +1,6 @@
+import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { BlockScoring } from '../base/options.ts'
 import type { RejectReason } from '../base/verdict.ts'
-
-/** Gossipsub's parameters of one topic. Times in milliseconds. */
-export interface TopicParams {
-  topicWeight: number
-  timeInMeshWeight: number
-  timeInMeshQuantum: number
-  /** In quanta. */
-  timeInMeshCap: number
-  firstMessageDeliveriesWeight: number
-  firstMessageDeliveriesDecay: number
-  firstMessageDeliveriesCap: number
-  meshMessageDeliveriesWeight: number
-  meshMessageDeliveriesDecay: number
-  meshMessageDeliveriesCap: number
-  meshMessageDeliveriesThreshold: number
-  meshMessageDeliveriesWindow: number
-  meshMessageDeliveriesActivation: number
-  meshFailurePenaltyWeight: number
-  meshFailurePenaltyDecay: number
-  invalidMessageDeliveriesWeight: number
-  invalidMessageDeliveriesDecay: number
-}
 
 /** op-node's TopicScoreCap of 2024: what all topics together can earn. */
 export const TOPIC_SCORE_CAP = 34
@@ -39,7 +18,7 @@ export function scoreDecay(slots: number): number {
 }
 
 /** op-node's of 2024 (its peer_params.go), which it gave to the pre-Canyon topic only. */
-export function opNode2024Params(slotMs: number): TopicParams {
+export function opNode2024Params(slotMs: number): TopicScoreParams {
   const timeInMeshCap = (TIME_IN_MESH_MAX_S * 1000) / slotMs
   return {
     topicWeight: 0.8,
@@ -68,7 +47,7 @@ export function opNode2024Params(slotMs: number): TopicParams {
  * keeps its mesh failures, and messages that are no blocks, whatever the topic. Time in the mesh and first deliveries
  * count on the topic that carries blocks.
  */
-export function blockTopicParams(slotMs: number, carriesBlocks: boolean): TopicParams {
+export function blockTopicParams(slotMs: number, carriesBlocks: boolean): TopicScoreParams {
   const params = opNode2024Params(slotMs)
   return {
     ...params,

@@ -1,7 +1,6 @@
 import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import { checkMembers } from '../base/libraryMembers.ts'
 import { TokenBucket } from '../base/tokenBucket.ts'
 
 /** A peer broke the rules of the multiplexer; its connection is closed with this. */
@@ -89,12 +88,12 @@ export interface MuxerGuardModules {
 
 /** Gives yamux the limits that the library has not: a stranger's frames cost memory, or are answered by frames. */
 export function guardYamux<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
-  return guarded(create, (muxer) => guardYamuxMuxer(yamuxInternals(muxer), modules))
+  return guarded(create, (muxer) => guardYamuxMuxer(muxer as YamuxInternals, modules))
 }
 
 /** The same for mplex, which has nothing to hold a sender back with: what yamux refuses ends the connection here. */
 export function guardMplex<Components>(create: Create<Components>, modules: MuxerGuardModules): Create<Components> {
-  return guarded(create, (muxer) => guardMplexMuxer(mplexInternals(muxer), modules))
+  return guarded(create, (muxer) => guardMplexMuxer(muxer as MplexInternals, modules))
 }
 
 type Create<Components> = (components: Components) => StreamMuxerFactory
@@ -134,10 +133,9 @@ function watchPackets(
 }
 
 function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardModules): void {
-  const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
-  const pings = new TokenBucket(clock, PING_RATE.perSecond, PING_RATE.burst)
-
-  const crumbs = new TokenBucket(clock, CRUMB_RATE.perSecond, CRUMB_RATE.burst)
+  const streams = new TokenBucket(clock, STREAM_RATE)
+  const pings = new TokenBucket(clock, PING_RATE)
+  const crumbs = new TokenBucket(clock, CRUMB_RATE)
 
   const handleFrame = muxer.handleFrame.bind(muxer)
   muxer.handleFrame = (frame) => {
@@ -174,8 +172,8 @@ function guardYamuxMuxer(muxer: YamuxInternals, { clock, onAbuse }: MuxerGuardMo
 }
 
 function guardMplexMuxer(muxer: MplexInternals, { clock, onAbuse }: MuxerGuardModules): void {
-  const streams = new TokenBucket(clock, STREAM_RATE.perSecond, STREAM_RATE.burst)
-  const crumbs = new TokenBucket(clock, CRUMB_RATE.perSecond, CRUMB_RATE.burst)
+  const streams = new TokenBucket(clock, STREAM_RATE)
+  const crumbs = new TokenBucket(clock, CRUMB_RATE)
 
   const handleMessage = muxer.handleMessage.bind(muxer)
   muxer.handleMessage = (message) => {
@@ -229,42 +227,4 @@ function checkLength(muxer: YamuxInternals, header: Uint8Array): void {
   const stream = muxer.streams.find((open) => open.streamId === streamId)
   const allowed = stream?.recvWindowCapacity ?? MAX_FRAME_BYTES
   if (length > allowed) throw new MuxerAbuseError(`yamux: a frame of ${length} bytes, at most ${allowed} allowed`)
-}
-
-const ofBuffer = (member: string): string => `decoder.buffer.${member}`
-
-function yamuxInternals(muxer: StreamMuxer): YamuxInternals {
-  checkMembers(
-    muxer,
-    {
-      function: [
-        'onData',
-        'handleFrame',
-        'incomingStream',
-        'handlePing',
-        'handleGoAway',
-        'maConn.close',
-        'maConn.abort',
-        ...['subarray', 'consume', 'append'].map(ofBuffer),
-      ],
-      number: [ofBuffer('byteLength')],
-      array: ['streams'],
-    },
-    { library: 'yamux', code: 'muxer-library' },
-  )
-  return muxer as YamuxInternals
-}
-
-function mplexInternals(muxer: StreamMuxer): MplexInternals {
-  const ofPieces = (member: string): string => `decoder._buffer.${member}`
-  checkMembers(
-    muxer,
-    {
-      function: ['onData', 'handleMessage', ...['subarray', 'consume', 'append'].map(ofPieces)],
-      number: [ofPieces('byteLength')],
-      array: ['streams'],
-    },
-    { library: 'mplex', code: 'muxer-library' },
-  )
-  return muxer as MplexInternals
 }

@@ -1,5 +1,4 @@
 import type { Connection, Stream } from '@libp2p/interface'
-import { checkMembers } from '../base/libraryMembers.ts'
 import type { Host } from './host.ts'
 
 /** A peer tells anew where it is and what it speaks (libp2p specs: identify, "identify/push"). */
@@ -15,7 +14,7 @@ export async function limitPushes(
   host: Pick<Host, 'handle' | 'services'>,
   spend: (peerId: string) => boolean,
 ): Promise<void> {
-  const reader = pushReader(host.services.identifyPush)
+  const reader = host.services.identifyPush as object as PushReader
   await host.handle(
     PUSH_PROTOCOL,
     async (stream, connection) => {
@@ -24,9 +23,4 @@ export async function limitPushes(
     },
     { maxInboundStreams: 1, force: true },
   )
-}
-
-function pushReader(service: object): PushReader {
-  checkMembers(service, { function: ['handleProtocol'] }, { library: 'identify', code: 'identify-library' })
-  return service as PushReader
 }

@@ -6,8 +6,7 @@ const LIMITS = {
   openPerIp: 4,
   pendingPerIp: 2,
   pending: 20,
-  perSecondPerIp: 1,
-  burstPerIp: 10,
+  ratePerIp: { perSecond: 1, burst: 10 },
   exempt: ['127.0.0.0/8'],
 }
 

@@ -1,8 +1,7 @@
 import type { MultiaddrConnection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
-import { LruMap } from '../../lib/lruMap.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { createTokenBuckets, type Rate } from '../base/tokenBucket.ts'
 
 export interface InboundLimitsOptions {
   /** Connections from one address, open or shaking hands. go-libp2p allows 8. */
@@ -15,8 +14,7 @@ export interface InboundLimitsOptions {
    */
   pending: number
   /** Handshakes cost some 5 ms each. */
-  perSecondPerIp: number
-  burstPerIp: number
+  ratePerIp: Rate
   /** CIDR ranges without these limits: a testnet on one machine has all peers on one address. */
   exempt: readonly string[]
 }
@@ -25,8 +23,7 @@ export const INBOUND_LIMITS: Omit<InboundLimitsOptions, 'exempt'> = {
   openPerIp: 16,
   pendingPerIp: 8,
   pending: 400,
-  perSecondPerIp: 5,
-  burstPerIp: 20,
+  ratePerIp: { perSecond: 5, burst: 20 },
 }
 
 /** Addresses whose rate is remembered. */
@@ -54,17 +51,10 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
   const { clock } = modules
   const exempt: Subnet[] = options.exempt.map(parseCidr)
   const places = new Map<string, Places>()
-  const rates = new LruMap<string, TokenBucket>(IPS_REMEMBERED)
+  const rateOf = createTokenBuckets(clock, options.ratePerIp, IPS_REMEMBERED)
   /** The oldest first. */
   const pending = new Map<ClosingConnection, () => void>()
 
-  const rateOf = (place: string): TokenBucket => {
-    const known = rates.get(place)
-    if (known !== undefined) return known
-    const bucket = new TokenBucket(clock, options.perSecondPerIp, options.burstPerIp)
-    rates.set(place, bucket)
-    return bucket
-  }
   const occupy = (place: string, connection: ClosingConnection): void => {
     const held = places.get(place) ?? { open: 0, pending: 0 }
     places.set(place, held)

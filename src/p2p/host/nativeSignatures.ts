@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PrivateKey } from '@libp2p/interface'
 import { signHashDer, verifyHashDer } from '../../lib/secp256k1.ts'
-import { checkMembers } from '../base/libraryMembers.ts'
 
 /** As libp2p hands it over: one buffer or a list of them. */
 type Signed = Uint8Array | Iterable<Uint8Array>
@@ -16,11 +15,6 @@ interface SecpKey {
  * native library, in 0.06 ms each. The signatures are the same.
  */
 export function signNatively(key: PrivateKey): void {
-  checkMembers(
-    key,
-    { function: ['sign', 'publicKey.verify'], object: ['raw', 'publicKey.raw'] },
-    { library: '@libp2p/crypto', code: 'key-library' },
-  )
   replace(key, 'sign', function (this: SecpKey, message: Signed): Uint8Array {
     return signHashDer(digest(message), this.raw)
   })

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { DecodeError } from '../../lib/errors.ts'
 import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
 import type { Ban } from '../base/events.ts'
@@ -5,16 +6,19 @@ import type { Ban } from '../base/events.ts'
 /** Of peers, and of IPs: more than anybody needs, few enough to write out each time. */
 const MAX_BANS = 1_000
 
+const TEXTS = z.array(z.string())
+const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
+
 /** What is kept on disk. */
-export interface AccessListsJson {
-  version: 1
-  blockedPeers: string[]
-  blockedAddrs: string[]
-  blockedSubnets: string[]
-  protectedPeers: string[]
-  peerBans: Record<string, Ban>
-  ipBans: Record<string, Ban>
-}
+const STORED = z.object({
+  version: z.literal(1),
+  blockedPeers: TEXTS,
+  blockedAddrs: TEXTS,
+  blockedSubnets: TEXTS,
+  protectedPeers: TEXTS,
+  peerBans: BANS,
+  ipBans: BANS,
+})
 
 /**
  * Who may not connect: the operator's three block lists, time-limited bans, and the peers an operator protected from
@@ -105,7 +109,7 @@ export class AccessLists {
     return [...this.ipBans]
   }
 
-  toJson(): AccessListsJson {
+  toJson(): z.infer<typeof STORED> {
     return {
       version: 1,
       blockedPeers: [...this.blockedPeers],
@@ -119,15 +123,15 @@ export class AccessLists {
 
   /** Throws DecodeError when the JSON is not what `toJson` writes. */
   static fromJson(json: unknown): AccessLists {
-    const record = asRecord(json, 'access lists')
-    if (record.version !== 1) throw new DecodeError(`access lists: unknown version ${String(record.version)}`)
+    const { data: stored, error } = STORED.safeParse(json)
+    if (error !== undefined) throw new DecodeError(`access lists: ${z.prettifyError(error)}`)
     const lists = new AccessLists()
-    for (const peer of asStrings(record.blockedPeers, 'blockedPeers')) lists.blockedPeers.add(peer)
-    for (const ip of asStrings(record.blockedAddrs, 'blockedAddrs')) lists.blockAddr(ip)
-    for (const cidr of asStrings(record.blockedSubnets, 'blockedSubnets')) lists.blockSubnet(cidr)
-    for (const peer of asStrings(record.protectedPeers, 'protectedPeers')) lists.protectedPeers.add(peer)
-    for (const [peer, ban] of asBans(record.peerBans, 'peerBans')) lists.banPeer(peer, ban)
-    for (const [ip, ban] of asBans(record.ipBans, 'ipBans')) lists.banIp(ip, ban)
+    for (const peer of stored.blockedPeers) lists.blockedPeers.add(peer)
+    for (const ip of stored.blockedAddrs) lists.blockAddr(ip)
+    for (const cidr of stored.blockedSubnets) lists.blockSubnet(cidr)
+    for (const peer of stored.protectedPeers) lists.protectedPeers.add(peer)
+    for (const [peer, ban] of Object.entries(stored.peerBans)) lists.banPeer(peer, ban)
+    for (const [ip, ban] of Object.entries(stored.ipBans)) lists.banIp(ip, ban)
     return lists
   }
 }
@@ -144,27 +148,4 @@ function removeExpired(bans: Map<string, Ban>, nowMs: number): string[] {
   const gone = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
   for (const subject of gone) bans.delete(subject)
   return gone
-}
-
-function asRecord(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DecodeError(`${what}: expected an object`)
-  }
-  return { ...value }
-}
-
-function asStrings(value: unknown, what: string): string[] {
-  if (!Array.isArray(value)) throw new DecodeError(`${what}: expected a list`)
-  return value.map((item: unknown) => {
-    if (typeof item !== 'string') throw new DecodeError(`${what}: expected texts`)
-    return item
-  })
-}
-
-function asBans(value: unknown, what: string): [string, Ban][] {
-  return Object.entries(asRecord(value, what)).map(([key, entry]) => {
-    const { expiryMs, reason } = asRecord(entry, what)
-    if (typeof expiryMs !== 'number' || typeof reason !== 'string') throw new DecodeError(`${what}: bad ban of ${key}`)
-    return [key, { expiryMs, reason }]
-  })
 }

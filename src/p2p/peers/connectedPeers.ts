@@ -94,7 +94,6 @@ export function createConnectedPeers(
       const connection = connections.newest(peer)
       if (connection !== undefined) await host.services.identify.identify(connection)
     },
-    peerStore,
   })
   const strangers = createStrangers(
     {

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../../lib/logger.ts'
 import { steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
-import { LOOK_MS, ROUND_MS } from './keptAddresses.ts'
+import { ROUND_MS } from './keptAddresses.ts'
 
 const HOUR_MS = 60 * 60_000
 const pass = (hours: number) => vi.setSystemTime(Date.now() + hours * HOUR_MS)
@@ -32,7 +32,7 @@ function awaitedLog(wanted: RegExp): { logger: Logger; logged(): Promise<void> }
 describe('the addresses of a peer', () => {
   it('are listed for as long as it is connected', async () => {
     const { clock, due } = steppedTimers(ROUND_MS)
-    const { logger, logged } = awaitedLog(/^Keeping addresses of connected peers$/)
+    const { logger, logged } = awaitedLog(/^Asked connected peers again who they are$/)
     const dialled = await nodeInTest()
     const { node, address } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
     const caller = await nodeInTest({ staticPeers: [address] })
@@ -52,22 +52,6 @@ describe('the addresses of a peer', () => {
     pass(2)
     expect(await listed(true)).toEqual(addresses)
     expect(await listed(false)).toEqual(addresses)
-  })
-
-  it('are asked for again, with what it speaks, when the clock was set forward', async () => {
-    const { clock, due } = steppedTimers(LOOK_MS)
-    const { logger, logged } = awaitedLog(/^Asking connected peers again who they are$/)
-    const dialled = await nodeInTest()
-    const { node } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
-    const listed = async () => (await node.peers(true)).peers[dialled.node.peerId]
-    await until('the peer', async () => ((await listed())?.protocols?.length ?? 0) > 1)
-    const before = await listed()
-    pass(48)
-    expect(await listed()).toMatchObject({ addresses: null, protocols: null })
-    const asked = logged()
-    due()
-    await asked
-    expect(await listed()).toMatchObject({ addresses: before?.addresses, protocols: before?.protocols })
   })
 
   it('are as good as new when they are told again', async () => {

@@ -62,19 +62,14 @@ export function createPeerQuotas(modules: {
   }
   const bucketOf = (peerId: string, budget: Budget): TokenBucket => {
     const { buckets } = accountOf(peerId)
-    const known = buckets[budget]
-    if (known !== undefined) return known
-    const bucket = new TokenBucket(clock, BUDGETS[budget].perSecond, BUDGETS[budget].burst)
-    buckets[budget] = bucket
-    return bucket
+    buckets[budget] ??= new TokenBucket(clock, BUDGETS[budget])
+    return buckets[budget]
   }
   const report: PeerQuotas['report'] = (peerId, offence, detail) => {
     modules.penalise(peerId, OFFENCES[offence].points, offence, detail)
   }
   return {
-    spend(peerId, budget, amount = 1) {
-      return bucketOf(peerId, budget).tryTake(amount)
-    },
+    spend: (peerId, budget, amount = 1) => bucketOf(peerId, budget).tryTake(amount),
     giveBack: (peerId, budget, amount = 1) => bucketOf(peerId, budget).giveBack(amount),
     drop(peerId, offence, count = 1) {
       const { drops } = accountOf(peerId)

@@ -1,4 +1,5 @@
 import { type Datastore, Key } from 'interface-datastore'
+import type { z } from 'zod'
 
 /** The peer store as far as entries of our own are kept in it. */
 export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
@@ -53,5 +54,14 @@ export function createEntryWriter(
       written = written.then(write)
       return written
     },
+  }
+}
+
+/** An entry that was written; undefined when it is not what the schema says. */
+export function readEntry<T>(schema: z.ZodType<T>, bytes: Uint8Array): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data
+  } catch {
+    return undefined
   }
 }

@@ -1,13 +1,14 @@
+import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import { describe, expect, it } from 'vitest'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
-import { opNode2024Params, type TopicParams } from '../gossip/topicScores.ts'
+import { opNode2024Params } from '../gossip/topicScores.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
 
 const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
 const TOPIC = '/optimism/901/0/blocks'
 /** op-node's of 2024 for 2 s blocks (facts: peer_params.go). */
-const TOPIC_PARAMS: TopicParams = {
+const TOPIC_PARAMS: TopicScoreParams = {
   topicWeight: 0.8,
   timeInMeshWeight: 10 / 1800,
   timeInMeshQuantum: 2_000,

@@ -1,7 +1,7 @@
+import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScorePart } from '../base/api.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
-import type { TopicParams } from '../gossip/topicScores.ts'
 import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
 
 type Params = GossipScoring['params']
@@ -84,7 +84,7 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
   }
 }
 
-function topicPart(topic: string, version: number, counters: TopicCounters, params: TopicParams): TopicScorePart {
+function topicPart(topic: string, version: number, counters: TopicCounters, params: TopicScoreParams): TopicScorePart {
   const quanta = counters.inMesh ? Math.min(params.timeInMeshCap, counters.meshTime / params.timeInMeshQuantum) : 0
   const timeInMesh = term(quanta, params.timeInMeshWeight)
   const first = Math.min(params.firstMessageDeliveriesCap, counters.firstMessageDeliveries)

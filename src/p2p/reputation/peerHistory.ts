@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
-import type { PeerEvent } from '../base/api.ts'
-import { createEntryWriter, type EntryStore } from './entryWriter.ts'
+import { PEER_EVENT_KINDS, type PeerEvent } from '../base/api.ts'
+import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
 /** What the place that saw it happen says. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
@@ -89,7 +90,8 @@ function leastWorthKeeping(events: readonly PeerEvent[]): number {
 async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
   const found: [string, PeerEvent[]][] = []
   for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
-    const events = parseEvents(value)
+    // What is not written here is dropped: nothing depends on it.
+    const events = readEntry(STORED, value)
     const last = events?.at(-1)
     if (events === undefined || last === undefined || nowMs - last.lastMs > KEEP_MS) await datastore.delete(key)
     else found.push([key.name(), events])
@@ -98,23 +100,21 @@ async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, P
   return new Map(found.slice(-MAX_PEERS))
 }
 
-/** Undefined when it is not what was written here: it is then dropped, nothing depends on it. */
-function parseEvents(bytes: Uint8Array): PeerEvent[] | undefined {
-  try {
-    const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
-    return Array.isArray(json) && json.length <= MAX_EVENTS && json.every(isEvent) ? json : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isEvent(value: unknown): value is PeerEvent {
-  if (typeof value !== 'object' || value === null) return false
-  const members: Record<string, unknown> = { ...value }
-  const { kind, reason, count, firstMs, lastMs, score } = members
-  const texts = typeof kind === 'string' && typeof reason === 'string'
-  return texts && [count, firstMs, lastMs, score].every((number) => typeof number === 'number')
-}
+const STORED: z.ZodType<PeerEvent[]> = z
+  .array(
+    z.object({
+      kind: z.enum(PEER_EVENT_KINDS),
+      reason: z.string(),
+      detail: z.string().exactOptional(),
+      block: z.object({ number: z.number(), hash: z.string() }).exactOptional(),
+      topics: z.array(z.number()).exactOptional(),
+      count: z.number(),
+      firstMs: z.number(),
+      lastMs: z.number(),
+      score: z.number(),
+    }),
+  )
+  .max(MAX_EVENTS)
 
 function union(a: readonly number[], b: readonly number[]): number[] {
   return [...new Set([...a, ...b])].sort((x, y) => x - y)

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../base/api.ts'
 import type { SavedCounters } from '../gossip/retainedScores.ts'
-import { createEntryWriter, type EntryStore } from './entryWriter.ts'
+import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
 /** What is kept of a peer's score. The first two members are op-node's record (store/scorebook.go). */
 export interface ScoreRecord {
@@ -66,7 +66,7 @@ export async function openScoreBook(
     const found: [string, ScoreRecord][] = []
     let damaged = 0
     for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
-      const record = parseRecord(value)
+      const record = readEntry(RECORD, value)
       if (record === undefined) damaged += 1
       // A clock that was set back must not make a record immortal.
       else found.push([key.name(), { ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) }])
@@ -122,11 +122,3 @@ const RECORD: z.ZodType<ScoreRecord> = z.object({
     behaviourPenalty: COUNT,
   }),
 })
-
-function parseRecord(bytes: Uint8Array): ScoreRecord | undefined {
-  try {
-    return RECORD.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data
-  } catch {
-    return undefined
-  }
-}

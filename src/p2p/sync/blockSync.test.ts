@@ -4,21 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { P2pChain, P2pOptions } from '../base/options.ts'
-import { readAll, writeAll } from '../base/streams.ts'
-import { steppedTimers } from '../testUtils/clocks.ts'
+import { readAll } from '../base/streams.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 import type { P2pModules } from '../types.ts'
-import { HELD_MS } from './awaitedBlocks.ts'
-import { encodeRequest, payloadByNumberProtocols, RESULT } from './payloadByNumber.ts'
+import { encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
-
-async function protocolsOf({ node }: TestNode, peerId: string): Promise<string[]> {
-  const { protocols } = (await node.peers(true)).peers[peerId] ?? { protocols: [] }
-  return (protocols ?? []).filter((protocol) => protocol.includes('payload_by_number'))
-}
 
 async function start(options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> {
   const modules: Partial<P2pModules> = { chain }
@@ -140,7 +133,6 @@ describe('gap filling', () => {
     const answer = createPayloadServer({
       chain: testChain(forkConfig, { payloadByNumber: async (number) => blocks[number - 1] }),
       recent: () => undefined,
-      awaited: async () => undefined,
       clock: systemClock,
       logger: silentLogger,
       metrics: { onRequest() {} },
@@ -207,35 +199,6 @@ describe('gap filling', () => {
     ])
     const response = decodeResponse(answer, config, config.genesis.l2Time + 7)
     expect(response).toEqual({ code: 0, envelope: chain[6] })
-  })
-
-  it('has an op-node wait for a block that it lacks itself, and nobody else', async () => {
-    const [plain, slashed] = payloadByNumberProtocols(config.l2ChainId)
-    const a = await start({}, serving)
-    // What waits does so for as long as this test.
-    const b = await nodeInTest({}, { chain: testChain(config), clock: steppedTimers(HELD_MS).clock })
-    const ask = async (spoken: string[], number: number) => {
-      const raw = await rawPeerInTest([])
-      await raw.host.handle(spoken, (stream) =>
-        writeAll(stream, Uint8Array.of(RESULT.notFound), AbortSignal.timeout(60_000)),
-      )
-      const connection = await raw.host.dial(multiaddr(b.address))
-      await until('identify', async () => (await protocolsOf(b, raw.peerId)).length === spoken.length)
-      const stream = await connection.newStream([plain])
-      stream.send(encodeRequest(number))
-      const answer = await readAll(stream, 10_000, AbortSignal.timeout(60_000))
-      return decodeResponse(answer, config, config.genesis.l2Time + number)
-    }
-    const notFound = { code: RESULT.notFound }
-    expect(await ask([plain], 25)).toEqual(notFound)
-    b.node.requestRange(25, 30, last)
-    expect(await ask([plain], 25)).toEqual(notFound)
-    b.node.requestRange(10, 30, last)
-    expect(await ask([plain, slashed], 25)).toEqual(notFound)
-    expect(await ask([plain], 9)).toEqual(notFound)
-    const asking = ask([plain], 25)
-    await b.node.connectPeer(a.address)
-    expect(await asking).toEqual({ code: RESULT.ok, envelope: chain[24] })
   })
 
   it('asks nobody when switched off, or for a range that is hours old', async () => {

@@ -14,10 +14,9 @@ import { MAX_RESPONSE_BYTES } from '../inspection/unpackBlock.ts'
 import type { PeerRegistry } from '../peers/registry.ts'
 import type { AppScores } from '../reputation/appScores.ts'
 import { createAnswerReader } from './answerReader.ts'
-import { createAwaitedBlocks } from './awaitedBlocks.ts'
 import { type Answer, createBlockClient } from './client.ts'
 import { encodeRequest, OPEN_TIMEOUT_MS, payloadByNumberProtocols, TRANSFER_TIMEOUT_MS } from './payloadByNumber.ts'
-import { createPayloadServer, type PendingRequest } from './server.ts'
+import { createPayloadServer } from './server.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
 
 export interface BlockSync {
@@ -38,12 +37,6 @@ const MAX_RANGE_AGE_S = 12 * 60 * 60
 const MIN_APP_SCORE = -10
 /** Streams that one peer may have open towards the server. */
 const MAX_INBOUND_STREAMS = 16
-
-/**
- * op-node asks one peer for 15 blocks in a row without a pause: a gap like that is over in a round or two whoever says "not
- * found", and a request that waits with us would only end the round later.
- */
-const MAX_SMALL_GAP = 16
 
 /** Serves blocks by number, and fills gaps below blocks that gossip vouched for. */
 export function createBlockSync(
@@ -69,7 +62,6 @@ export function createBlockSync(
   const { host, chain, clock, logger, metrics, appScores, events, peers } = modules
   const { config } = chain
   const protocols = payloadByNumberProtocols(config.l2ChainId)
-  const [opNodeProtocol, otherProtocol] = protocols
   const readAnswer = createAnswerReader(modules.inspector, config)
   const controller = new AbortController()
 
@@ -102,30 +94,8 @@ export function createBlockSync(
       throw error
     }
   }
-  /** What was asked for last. */
-  let gap = { start: 0, end: 0 }
-  const awaited = createAwaitedBlocks(modules)
-  /**
-   * op-node drops all its requests for a range at one "not found", of us or of another. Others ask the next peer, and take
-   * who answers late for slow: devium's nodes, which know both names of the protocol, as well.
-   */
-  const dropsRanges = async (peer: string): Promise<boolean> => {
-    const id = modules.connection(peer)?.remotePeer
-    if (id === undefined) return false
-    const { protocols: spoken } = await host.peerStore.get(id)
-    return spoken.includes(opNodeProtocol) && !spoken.includes(otherProtocol)
-  }
-  const awaitInGap = async (number: number, { peer, askedAtMs, signal }: PendingRequest) => {
-    const isInGap = number >= gap.start && number < gap.end && gap.end - gap.start > MAX_SMALL_GAP
-    if (!isInGap || !(await dropsRanges(peer).catch(() => false))) return undefined
-    // It may have come meanwhile.
-    return blocks.recent(number) ?? awaited.wait(number, askedAtMs, AbortSignal.any([signal, controller.signal]))
-  }
   const blocks = createTrustedBlocks({
-    onTrusted(envelope, from) {
-      awaited.onBlock(envelope)
-      events.emit('block', envelope, from, 'request')
-    },
+    onTrusted: (envelope, from) => events.emit('block', envelope, from, 'request'),
     onRejected(from, number) {
       logger.debug('Peer gave a false block', { peer: from, number })
       appScores.record(from, 'rejectedPayloads', `block ${number} is none of the chain's`)
@@ -152,7 +122,6 @@ export function createBlockSync(
 
   const onTrustedBlock = (envelope: PayloadEnvelope): void => {
     blocks.trust(envelope)
-    awaited.onBlock(envelope)
     metrics.setQuarantined(blocks.quarantined())
   }
   events.on('connected', client.onCandidate)
@@ -168,15 +137,12 @@ export function createBlockSync(
         createPayloadServer({
           chain,
           recent: blocks.recent,
-          awaited: awaitInGap,
           clock,
           logger,
           metrics,
           onOversized: modules.onOversizedRequest,
         }),
-        {
-          maxInboundStreams: MAX_INBOUND_STREAMS,
-        },
+        { maxInboundStreams: MAX_INBOUND_STREAMS },
       )
     },
     async stop() {
@@ -198,7 +164,6 @@ export function createBlockSync(
         logger.debug('Gap is not asked for: the block above it did not come by gossip', { start, end })
         return
       }
-      gap = { start, end }
       for (let number = end - 1; number >= start; number--) {
         if (!blocks.has(number) && !client.enqueue(number)) break
       }

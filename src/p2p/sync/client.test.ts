@@ -307,7 +307,7 @@ describe('createBlockClient', () => {
     const { clock, asked, ask, last, give } = setUp(['a'])
     await ask(...Array.from({ length: 120 }, (_, index) => index))
     // op-node's bucket: what is asked without a token there waits for it, and counts as a wait of everybody's.
-    const server = new TokenBucket(clock, 4, 15)
+    const server = new TokenBucket(clock, { perSecond: 4, burst: 15 })
     let waits = 0
     const serveUntil = async (endMs: number) => {
       for (let served = asked.length - 1; clock.now() < endMs; ) {

@@ -3,7 +3,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { P2pError } from '../base/errors.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { type Rate, TokenBucket } from '../base/tokenBucket.ts'
 import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { RESULT } from './payloadByNumber.ts'
 import { GLOBAL_LIMIT, PEER_LIMIT } from './server.ts'
@@ -92,21 +92,21 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
   const { clock, logger } = modules
   const jobs = new Map<number, Job>()
   const peers = new Map<string, PeerState>()
-  const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
+  const everyone = new TokenBucket(clock, GLOBAL_LIMIT)
   let cancelTimer: (() => void) | undefined
   let stopped = false
 
   const stateOf = (peerId: string): PeerState => {
     let state = peers.get(peerId)
     if (state === undefined) {
-      const bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
+      const bucket = new TokenBucket(clock, PEER_LIMIT)
       state = { bucket, fasterAtMs: Number.POSITIVE_INFINITY, isBusy: false, restsUntilMs: 0, misses: 0, tookMs: 0 }
       peers.set(peerId, state)
     }
     return state
   }
-  const setPace = (state: PeerState, { perSecond, burst }: { perSecond: number; burst: number }): void => {
-    state.bucket = new TokenBucket(clock, perSecond, burst)
+  const setPace = (state: PeerState, rate: Rate): void => {
+    state.bucket = new TokenBucket(clock, rate)
     state.bucket.empty()
   }
   const onAnswered = (state: PeerState, tookMs: number): void => {

@@ -1,5 +1,5 @@
 import { StreamCloseEvent } from '@libp2p/interface'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
@@ -18,7 +18,6 @@ function setUp(changes: Partial<Parameters<typeof createPayloadServer>[0]> = {})
   const serve = createPayloadServer({
     chain: testChain(config),
     recent: () => undefined,
-    awaited: async () => undefined,
     clock,
     logger: silentLogger,
     onOversized: () => {},
@@ -54,31 +53,6 @@ describe('createPayloadServer', () => {
     await ask(stream, 8)
     expect(stream.sent).toEqual([Uint8Array.of(RESULT.notFound)])
     expect(stream.isClosed).toBe(true)
-  })
-
-  it('answers with a block that was waited for, and waits no longer than the stream stands', async () => {
-    const block = testBlock(config, { blockNumber: 8 })
-    const asked: { askedAtMs: number; peer: string }[] = []
-    const { clock, serve } = setUp({
-      awaited: (_number, { signal, ...request }) => {
-        asked.push(request)
-        return new Promise((resolve) => {
-          if (asked.length === 1) resolve(block)
-          signal.addEventListener('abort', () => resolve(undefined))
-        })
-      },
-    })
-    const [first, second] = [new FakeStream(), new FakeStream()]
-    const served = [first, second].map(serve)
-    for (const stream of [first, second]) stream.receive(encodeRequest(8))
-    await served[0]
-    expect(first.sent[0]?.[0]).toBe(RESULT.ok)
-    await vi.waitFor(() =>
-      expect(asked).toEqual(Array(2).fill({ askedAtMs: clock.now(), peer: remotePeer.toString() })),
-    )
-    expect(second.sent).toEqual([])
-    second.fall(new StreamCloseEvent(true, new Error('gone')))
-    await served[1]
   })
 
   it('takes a longer request by its first bytes, and throws away what follows', async () => {

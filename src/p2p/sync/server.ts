@@ -2,14 +2,13 @@ import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { LruMap } from '../../lib/lruMap.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { P2pChain } from '../base/options.ts'
 import { createPerPeerLimiter } from '../base/perPeerLimiter.ts'
 import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../base/streams.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { createTokenBuckets, TokenBucket } from '../base/tokenBucket.ts'
 import {
   decodeRequest,
   REQUEST_BYTES,
@@ -38,21 +37,11 @@ export interface PayloadServerModules {
   chain: P2pChain
   /** A block known to be good that the chain does not have yet. */
   recent(number: number): PayloadEnvelope | undefined
-  /** A block that neither has, when it is worth the peer's while to wait for it. */
-  awaited(number: number, request: PendingRequest): Promise<PayloadEnvelope | undefined>
   clock: Clock
   logger: Logger
   /** The peer sent more than any request may have; its stream is reset. */
   onOversized(peerId: string): void
   metrics: { onRequest(role: 'server', number: number, resultCode: number, seconds: number): void }
-}
-
-export interface PendingRequest {
-  peer: string
-  /** Milliseconds. */
-  askedAtMs: number
-  /** The stream is closed. */
-  signal: AbortSignal
 }
 
 class RequestFailure extends DeviumError<'request-refused'> {
@@ -69,18 +58,10 @@ export type ServedStream = Readable & Writable & Pick<Stream, 'abort'>
 /** Answers `payload_by_number`; whatever happens, the stream is closed or reset, and nothing is thrown. */
 export function createPayloadServer(modules: PayloadServerModules) {
   const { chain, clock, logger, metrics } = modules
-  const everyone = new TokenBucket(clock, GLOBAL_LIMIT.perSecond, GLOBAL_LIMIT.burst)
-  const peers = new LruMap<string, TokenBucket>(PEERS_REMEMBERED)
+  const everyone = new TokenBucket(clock, GLOBAL_LIMIT)
+  const bucketOf = createTokenBuckets(clock, PEER_LIMIT, PEERS_REMEMBERED)
   const limiter = createPerPeerLimiter(ANSWERS_AT_ONCE)
 
-  const bucketOf = (peer: string): TokenBucket => {
-    let bucket = peers.get(peer)
-    if (bucket === undefined) {
-      bucket = new TokenBucket(clock, PEER_LIMIT.perSecond, PEER_LIMIT.burst)
-      peers.set(peer, bucket)
-    }
-    return bucket
-  }
   const waitForTurn = async (bucket: TokenBucket, signal: AbortSignal): Promise<void> => {
     const waitMs = Math.max(everyone.take(), bucket.take())
     if (waitMs > MAX_WAIT_MS) {
@@ -90,16 +71,15 @@ export function createPayloadServer(modules: PayloadServerModules) {
     }
     if (waitMs > 0) await sleep(clock, waitMs, signal)
   }
-  const answer = async (number: number, request: PendingRequest): Promise<Iterable<Uint8Array>> => {
+  const answer = async (number: number, peer: string): Promise<Iterable<Uint8Array>> => {
     const { config } = chain
     const nowS = unixSeconds(clock)
     if (number < config.genesis.l2.number || nowS < config.genesis.l2Time || number > l2BlockNumberAt(config, nowS)) {
       throw new RequestFailure(RESULT.invalidRequest, `no block ${number} at this time`)
     }
-    const envelope =
-      (await chain.payloadByNumber(number)) ?? modules.recent(number) ?? (await modules.awaited(number, request))
+    const envelope = (await chain.payloadByNumber(number)) ?? modules.recent(number)
     if (envelope === undefined) throw new RequestFailure(RESULT.notFound, `block ${number} not found`)
-    bucketOf(request.peer).take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
+    bucketOf(peer).take(Math.floor(transactionTotals(envelope.payload).bytes / TOKEN_BYTES))
     return responsePieces(envelope, config)
   }
 
@@ -120,7 +100,7 @@ export function createPayloadServer(modules: PayloadServerModules) {
       number = decodeRequest(request)
       const answering = limiter.run(peer, async () => {
         stop.signal.throwIfAborted()
-        const pieces = await answer(number, { peer, askedAtMs: startMs, signal: stop.signal })
+        const pieces = await answer(number, peer)
         hasBegun = true
         await writePieces(stream, pieces, AbortSignal.timeout(TRANSFER_TIMEOUT_MS))
       })
