@@ -21,7 +21,7 @@ interface Backend {
   /** Throws what it likes on a damaged signature. */
   verifyDer(signature: Uint8Array, hash: Uint8Array, publicKey: Uint8Array): boolean
   publicKey(privateKey: Uint8Array, compressed: boolean): Uint8Array
-  decompress(publicKey: Uint8Array): Uint8Array
+  convert(publicKey: Uint8Array, compressed: boolean): Uint8Array
 }
 
 /**
@@ -41,7 +41,7 @@ async function loadBackend(): Promise<Backend> {
       signDer: (hash, privateKey) => native.signatureExport(native.ecdsaSign(hash, privateKey).signature),
       verifyDer: (signature, hash, publicKey) => native.ecdsaVerify(native.signatureImport(signature), hash, publicKey),
       publicKey: (privateKey, compressed) => native.publicKeyCreate(privateKey, compressed),
-      decompress: (publicKey) => native.publicKeyConvert(publicKey, false),
+      convert: (publicKey, compressed) => native.publicKeyConvert(publicKey, compressed),
     }
   } catch {
     const { secp256k1: noble } = await import('@noble/curves/secp256k1.js')
@@ -59,7 +59,7 @@ async function loadBackend(): Promise<Backend> {
       verifyDer: (signature, hash, publicKey) =>
         noble.verify(signature, hash, publicKey, { prehash: false, format: 'der' }),
       publicKey: (privateKey, compressed) => noble.getPublicKey(privateKey, compressed),
-      decompress: (publicKey) => noble.Point.fromBytes(publicKey).toBytes(false),
+      convert: (publicKey, compressed) => noble.Point.fromBytes(publicKey).toBytes(compressed),
     }
   }
 }
@@ -139,7 +139,12 @@ export function publicKeyOf(privateKey: Uint8Array, compressed = true): Uint8Arr
 }
 
 export function decompressPublicKey(publicKey: Uint8Array): Uint8Array {
-  return backend.decompress(publicKey)
+  return backend.convert(publicKey, false)
+}
+
+/** To 33 bytes. Throws when it is no point of the curve. */
+export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
+  return backend.convert(publicKey, true)
 }
 
 /** Last 20 bytes of keccak256 of the 64-byte public key. */

@@ -2,8 +2,7 @@ import { isIP } from 'node:net'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { parseCidr } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { P2pOptions } from './base/options.ts'
-import { checkTides } from './checkTides.ts'
+import { checkTides, type P2pOptions } from './base/options.ts'
 import { type PeerAddress, parsePeerAddress } from './host/multiaddrs.ts'
 
 /** What cannot work is refused before any file is opened. Throws UsageError naming the flag; returns the static peers. */

@@ -19,6 +19,7 @@ export { P2pError, type P2pErrorCode } from './base/errors.ts'
 export type { HeadNews, HealthReport, HealthState } from './base/healthReport.ts'
 export {
   type BlockScoring,
+  checkTides,
   DEFAULT_DISCOVERY_OPTIONS,
   DEFAULT_P2P_OPTIONS,
   type DiscoveryOptions,
@@ -28,7 +29,6 @@ export {
   type ScoringLevel,
   type Security,
 } from './base/options.ts'
-export { checkTides } from './checkTides.ts'
 export { parsePrivateKeyHex } from './host/privateKey.ts'
 export type { P2pModules, P2pNode, PayloadListener } from './types.ts'
 

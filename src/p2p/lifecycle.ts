@@ -7,16 +7,7 @@ export interface Part {
 }
 
 /** Starts once and stops once, in whatever order it is asked to. */
-export interface Lifecycle {
-  /** In order. A start that fails is undone. Throws P2pError `not-running` the second time, and after a stop. */
-  start(): Promise<void>
-  /** In reverse. Lets a start under way come to its end, and undoes it. Every call waits until all is stopped. */
-  stop(): Promise<void>
-  /** From the start's begin to the stop's. */
-  isRunning(): boolean
-}
-
-export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Error) => void): Lifecycle {
+export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Error) => void) {
   let starting: Promise<void> | undefined
   let stopping: Promise<void> | undefined
 
@@ -39,7 +30,8 @@ export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Er
     return stopping
   }
   return {
-    async start() {
+    /** In order. A start that fails is undone. Throws P2pError `not-running` the second time, and after a stop. */
+    async start(): Promise<void> {
       if (stopping !== undefined) throw new P2pError('not-running', 'the p2p node was stopped before')
       if (starting !== undefined) throw new P2pError('not-running', 'the p2p node was started before')
       starting = startAll()
@@ -50,7 +42,9 @@ export function createLifecycle(parts: readonly Part[], onStopFailed: (error: Er
         throw error
       }
     },
+    /** In reverse. Lets a start under way come to its end, and undoes it. Every call waits until all is stopped. */
     stop,
-    isRunning: () => starting !== undefined && stopping === undefined,
+    /** From the start's begin to the stop's. */
+    isRunning: (): boolean => starting !== undefined && stopping === undefined,
   }
 }

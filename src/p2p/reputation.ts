@@ -10,22 +10,11 @@ import type { PeerRegistry } from './peers/registry.ts'
 import type { AppScores } from './reputation/appScores.ts'
 import { createBanMonitor } from './reputation/banMonitor.ts'
 import { recordPeerEvents } from './reputation/peerEvents.ts'
-import { openPeerHistories, type PeerHistories } from './reputation/peerHistory.ts'
-import { createPeerReasons, type PeerReasons } from './reputation/peerReasons.ts'
-import { createPeerScoreReader, type PeerScoreReader } from './reputation/peerScores.ts'
+import { openPeerHistories } from './reputation/peerHistory.ts'
+import { createPeerReasons } from './reputation/peerReasons.ts'
+import { createPeerScoreReader } from './reputation/peerScores.ts'
 import { openScoreBook } from './reputation/scoreBook.ts'
-import { createScoreKeeping, type ScoreKeeping } from './reputation/scoreKeeping.ts'
-
-/** How peers stand with us, why, and what follows: histories, scores kept over restarts, bans, and their reasons. */
-export interface Reputation {
-  readonly histories: PeerHistories
-  readonly scores: PeerScoreReader
-  readonly keeping: ScoreKeeping
-  readonly reasons: PeerReasons
-  start(): void
-  /** While the peers are still in the meshes. */
-  stop(): Promise<void>
-}
+import { createScoreKeeping } from './reputation/scoreKeeping.ts'
 
 export interface ReputationModules {
   clock: Clock
@@ -40,11 +29,11 @@ export interface ReputationModules {
   versionOf(topic: string): number | undefined
 }
 
-/** Gives known peers the scores that they had. */
-export async function openReputation(
-  modules: ReputationModules,
-  options: Pick<P2pOptions, 'scoring' | 'ban'>,
-): Promise<Reputation> {
+/**
+ * How peers stand with us, why, and what follows: histories, scores kept over restarts, bans, and their reasons.
+ * Gives known peers the scores that they had.
+ */
+export async function openReputation(modules: ReputationModules, options: Pick<P2pOptions, 'scoring' | 'ban'>) {
   const { clock, logger, events, router, appScores, scoring, connections, peers } = modules
   const { access, datastore } = modules.storage
   const isScored = options.scoring !== 'none'
@@ -97,10 +86,11 @@ export async function openReputation(
     scores,
     keeping,
     reasons,
-    start() {
+    start(): void {
       if (options.ban.enabled && isScored) bans.start()
     },
-    async stop() {
+    /** While the peers are still in the meshes. */
+    async stop(): Promise<void> {
       bans.stop()
       await keeping.close()
     },

@@ -3,20 +3,17 @@ import type { Clock } from '../lib/clock.ts'
 import { parsePeerId } from './host/multiaddrs.ts'
 import { type StoredRecord, storedRecord } from './peerRecords.ts'
 
-/** What the peer store says of connected peers, as RPC tells it. */
-export interface StoredRecords {
-  /** Undefined for a peer with another kind of key than this network's. */
-  of(peerId: string): Promise<StoredRecord | undefined>
-}
-
 /** Addresses grow old without an event, and the store's `merge` tells of new tags and addresses, but not of metadata. */
 const KEPT_MS = 1_000
 
-/** Reading a peer and naming its key takes 0.3 ms: a record is kept for a second, or until something about it is written. */
+/**
+ * What the peer store says of connected peers, as RPC tells it.
+ * Reading a peer and naming its key takes 0.3 ms: a record is kept for a second, or until something about it is written.
+ */
 export function createStoredRecords(
   host: Pick<Libp2p, 'addEventListener'> & { peerStore: Pick<Libp2p['peerStore'], 'get'> },
   { clock }: { clock: Pick<Clock, 'now'> },
-): StoredRecords {
+) {
   const kept = new Map<string, { record: Promise<StoredRecord | undefined>; readAtMs: number }>()
   host.addEventListener('peer:update', ({ detail: { peer } }) => kept.delete(peer.id.toString()))
   host.addEventListener('peer:disconnect', ({ detail }) => kept.delete(detail.toString()))
@@ -26,7 +23,8 @@ export function createStoredRecords(
     return isSecp256k1(id) ? storedRecord(id, await host.peerStore.get(id).catch(() => undefined)) : undefined
   }
   return {
-    of(peerId) {
+    /** Undefined for a peer with another kind of key than this network's. */
+    of(peerId: string): Promise<StoredRecord | undefined> {
       const known = kept.get(peerId)
       const nowMs = clock.now()
       if (known !== undefined && Math.abs(nowMs - known.readAtMs) < KEPT_MS) return known.record

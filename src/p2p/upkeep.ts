@@ -27,16 +27,11 @@ export interface UpkeepModules {
   events: Pick<P2pEvents, 'emit'>
 }
 
-export interface Upkeep {
-  start(): void
-  stop(): void
-}
-
 /**
  * What is due once a slot: application scores decay, bans end, the topic that carries blocks may be another; and every
  * 15 s or so scores go to the metrics and to the disk.
  */
-export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: number }): Upkeep {
+export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: number }) {
   const { clock, access } = modules
   const slotsPerInspection = Math.max(1, Math.round(INSPECTION_MS / slotMs))
   let slots = 0
@@ -67,7 +62,7 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
   }
   return {
     start: onSlot,
-    stop() {
+    stop(): void {
       cancel?.()
       cancel = undefined
     },

@@ -8,28 +8,18 @@ export class FrameError extends DeviumError<FrameFault> {}
 /** Bytes as libp2p hands them out: one piece, or a list of pieces. */
 export type Pieces = Uint8Array | (Iterable<Uint8Array> & { readonly byteLength: number })
 
-/**
- * Cuts a stream into frames with a varint length each. Pieces smaller than a page are copied together as they come:
- * kept one by one, a byte costs 200 bytes of heap, and a stranger decides how small they are.
- */
-export interface FrameAssembler {
-  /** Throws FrameError `backlog`. */
-  push(data: Pieces): void
-  /** The next whole frame, empty ones left out. Throws FrameError `oversized-rpc`. */
-  next(): Uint8Array | undefined
-  /** A frame has begun and waits for its end. */
-  isPartial(): boolean
-  clear(): void
-}
-
 const FIRST_BYTES = 16 * 1024
 /** Ten megabytes take four. */
 const MAX_LENGTH_BYTES = 5
 
+/**
+ * Cuts a stream into frames with a varint length each. Pieces smaller than a page are copied together as they come:
+ * kept one by one, a byte costs 200 bytes of heap, and a stranger decides how small they are.
+ */
 export function createFrameAssembler(
   /** The second bounds what waits: whole frames and a part of one. */
   limits: { maxFrameBytes: number; maxBacklogBytes: number },
-): FrameAssembler {
+) {
   /** What is not read yet stands from `start` to `end`. A frame handed out is a part of it: nothing is written there. */
   let buffer: Uint8Array = new Uint8Array(0)
   let start = 0
@@ -65,14 +55,16 @@ export function createFrameAssembler(
     end = 0
   }
   return {
-    push(data) {
+    /** Throws FrameError `backlog`. */
+    push(data: Pieces): void {
       if (end - start + data.byteLength > limits.maxBacklogBytes) {
         throw new FrameError('backlog', `more than ${limits.maxBacklogBytes} bytes wait to be read`)
       }
       if (data instanceof Uint8Array) append(data)
       else for (const piece of data) append(piece)
     },
-    next() {
+    /** The next whole frame, empty ones left out. Throws FrameError `oversized-rpc`. */
+    next(): Uint8Array | undefined {
       for (;;) {
         let length = 0
         let at = start
@@ -93,7 +85,8 @@ export function createFrameAssembler(
         if (length > 0) return frame
       }
     },
-    isPartial: () => end > start,
+    /** A frame has begun and waits for its end. */
+    isPartial: (): boolean => end > start,
     clear: letGo,
   }
 }

@@ -1,3 +1,4 @@
+import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { RemoteSignerOptions } from '../../lib/remoteSigner.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
@@ -159,4 +160,10 @@ export const DEFAULT_P2P_OPTIONS: P2pOptions = {
   ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
   ipColocationExempt: ['127.0.0.0/8', '::1/128'],
   sync: { enabled: true, onlyStatic: false },
+}
+
+/** op-node's rule for the low and high marks of peers. Throws UsageError. */
+export function checkTides(low: number, high: number): void {
+  if (low > 0 && high > 0 && low <= high) return
+  throw new UsageError(`--p2p.peers.lo, --p2p.peers.hi: peers lo/hi tides are invalid: ${low}, ${high}`)
 }

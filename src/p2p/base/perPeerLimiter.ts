@@ -1,17 +1,10 @@
-/** The work of one peer waits for its own, not for that of others. */
-export interface PerPeerLimiter {
-  /** Resolves with the work, which begins at once when the peer has little under way. Undefined: too much waits. */
-  run(peerId: string, work: () => Promise<void>): Promise<void> | undefined
-  /** Pieces of work of this peer, begun and not ended. */
-  active(peerId: string): number
-}
-
 interface Share {
   active: number
   waiting: (() => void)[]
 }
 
-export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: number }): PerPeerLimiter {
+/** The work of one peer waits for its own, not for that of others. */
+export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: number }) {
   const shares = new Map<string, Share>()
 
   const start = async (peerId: string, share: Share, work: () => Promise<void>): Promise<void> => {
@@ -26,7 +19,8 @@ export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: numb
     }
   }
   return {
-    run(peerId, work) {
+    /** Resolves with the work, which begins at once when the peer has little under way. Undefined: too much waits. */
+    run(peerId: string, work: () => Promise<void>): Promise<void> | undefined {
       let share = shares.get(peerId)
       if (share === undefined) {
         share = { active: 0, waiting: [] }
@@ -40,6 +34,7 @@ export function createPerPeerLimiter(options: { atOnce: number; maxWaiting: numb
         waiting.push(() => start(peerId, own, work).then(resolve, reject))
       })
     },
-    active: (peerId) => shares.get(peerId)?.active ?? 0,
+    /** Pieces of work of this peer, begun and not ended. */
+    active: (peerId: string): number => shares.get(peerId)?.active ?? 0,
   }
 }

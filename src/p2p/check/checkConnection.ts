@@ -7,7 +7,7 @@ import { tcpMultiaddr } from '../host/multiaddrs.ts'
 import { checkBlocks } from './checkBlocks.ts'
 import { checkGossip, checkTopics } from './checkGossip.ts'
 import { checkTcp } from './checkTcp.ts'
-import { APART_HINT, closedHint } from './hints.ts'
+import { APART_HINT, CLOSED_HINT, closedHint, NO_NOISE_HINT } from './hints.ts'
 import { openPeerSession, type PeerFacts, type PeerSession } from './peerSession.ts'
 import type { Recorder } from './recorder.ts'
 import type { Endpoint } from './resolve.ts'
@@ -74,26 +74,31 @@ function checkHandshake(
   const { trace, dialError, connection } = session
   const { securityMs, secureMs } = trace
   const failure = classifyDialFailure(dialError)
-  const isClosed = failure.reason === 'closed' || failure.reason === 'reset'
+  const { reason } = failure
+  const isClosed = reason === 'closed' || reason === 'reset'
   const hint = isClosed ? { hint: closedHint(isOwnKey) } : {}
-  const earlyMuxerFailed = failure.reason === 'no-muxer' && secureMs === undefined
+  const data = { reason }
+  const earlyMuxerFailed = reason === 'no-muxer' && secureMs === undefined
   if (secureMs === undefined && !earlyMuxerFailed) {
-    const text =
-      securityMs === undefined
-        ? `a second connection failed: ${failure.text}`
-        : isClosed
-          ? 'it closed the connection during the noise handshake'
-          : `noise handshake failed: ${printable(describeError(trace.securityError ?? dialError), 200)}`
-    record('security', 'failed', text, { ...hint, tookMs: session.tookMs, data: { reason: failure.reason } })
+    const { tookMs } = session
+    if (securityMs === undefined) {
+      const text = reason === 'timeout' ? `it does not answer as libp2p does for ${formatMs(tookMs)}` : failure.text
+      record('security', 'failed', text, { hint: isClosed ? CLOSED_HINT : NO_NOISE_HINT, tookMs, data })
+      return
+    }
+    const text = isClosed
+      ? 'it closed the connection during the noise handshake'
+      : `noise handshake failed: ${printable(describeError(trace.securityError ?? dialError), 200)}`
+    record('security', 'failed', text, { ...hint, tookMs, data })
     return
   }
   record('security', 'ok', 'noise', { tookMs: secureMs ?? session.tookMs })
   if (trace.peerId !== undefined) checkPeerId(record, trace.peerId, endpoint, peerId)
-  if (failure.reason === 'self') {
+  if (reason === 'self') {
     record('muxer', 'failed', 'it is the node whose key --identity names', { hint: 'check it without --identity' })
   } else if (connection === undefined) {
-    const text = earlyMuxerFailed || failure.reason === 'no-muxer' ? 'neither yamux nor mplex' : failure.text
-    record('muxer', 'failed', text, { ...hint, tookMs: session.tookMs, data: { reason: failure.reason } })
+    const text = reason === 'no-muxer' ? 'neither yamux nor mplex' : failure.text
+    record('muxer', 'failed', text, { ...hint, tookMs: session.tookMs, data })
   } else {
     const muxer = (trace.muxer ?? connection.multiplexer ?? 'unknown').replace(/^\/(\w+)\/.*$/, '$1')
     record('muxer', 'ok', muxer, { tookMs: (trace.muxerMs ?? session.tookMs) - (secureMs ?? 0) })

@@ -28,39 +28,36 @@ describe('a port', () => {
     expect(step(report, 'tcp')?.tookMs).toBeGreaterThanOrEqual(295)
   })
 
-  it('that says nothing', async () => {
-    const report = await check(await startRawServer(() => {}), { timeoutMs: 5_000 })
-    expect(step(report, 'security')).toMatchObject({
-      outcome: 'failed',
-      text: expect.stringMatching(/^it says nothing for [\d.]+ m?s$/),
-    })
-  })
-
   it.each([
-    ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'a web server ("HTTP/1.1 400 Bad Request")'],
-    ['an SSH server', 'SSH-2.0-OpenSSH_9\r\n', 'an SSH server ("SSH-2.0-OpenSSH_9")'],
-    ['a TLS server', '\u0015\u0003\u0001\u0000\u0002\u0002\u0016', 'a TLS server (https, for example)'],
-    ['a chat', 'hello\n', '"hello"'],
-    ['noise', '\u0000\u0001\u001b[2J', 'bytes that begin with 0x00011b5b324a'],
-  ])('of %s', async (_, words, told) => {
-    const address = await startRawServer((socket) => socket.once('data', () => socket.write(words, 'latin1')))
-    const report = await check(address)
+    ['says nothing', undefined, /^it does not answer as libp2p does for [\d.]+ m?s$/],
+    [
+      'waits for more of a greeting of its own',
+      'SSH-2.0-OpenSSH_9\r\n',
+      /^it does not answer as libp2p does for [\d.]+ m?s$/,
+    ],
+    ['greets in another way', '\u0000\u0001\u001b[2J', /^what answers on that port does not speak libp2p/],
+  ])('that %s', async (_, words, told) => {
+    const address = await startRawServer((socket) => {
+      if (words !== undefined) socket.once('data', () => socket.write(words, 'latin1'))
+    })
+    const report = await check(address, { timeoutMs: 5_000 })
     expect(step(report, 'security')).toMatchObject({
       outcome: 'failed',
-      text: `not libp2p: it answers as ${told}`,
+      text: expect.stringMatching(told),
+      hint: expect.stringMatching(/another service/),
     })
   })
 
-  it('of a real web server', async () => {
+  it('of a web server', async () => {
     const report = await check(await listenInTest(createHttpServer((_, response) => response.end())))
-    expect(step(report, 'security')?.text).toMatch(/a web server \("HTTP\/1\.1 400/)
+    expect(step(report, 'security')).toMatchObject({ outcome: 'failed', hint: expect.any(String) })
   })
 
   it('that closes at once', async () => {
     const report = await check(await startRawServer((socket) => socket.end()))
     expect(step(report, 'security')).toMatchObject({
       outcome: 'failed',
-      text: expect.stringMatching(/^closed \d+ ms after connecting, without a word$/),
+      text: expect.stringMatching(/closed the connection/),
       hint: expect.stringMatching(/blocked or banned our address/),
     })
   })
@@ -68,7 +65,7 @@ describe('a port', () => {
   it('that resets at once', async () => {
     const report = await check(await startRawServer((socket) => socket.resetAndDestroy()))
     expect(report.failedAt).toMatch(/^(tcp|security)$/)
-    expect(report.verdict).toMatch(/reset/)
+    expect(report.verdict).toMatch(/reset|closed/)
   })
 
   it('that closes in the midst of the handshake', async () => {

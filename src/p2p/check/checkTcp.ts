@@ -1,48 +1,67 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { isLocalIp } from '../discovery/recordFilter.ts'
-import type { DialFailure, DialFailureReason } from '../host/dialFailure.ts'
-import { describeForeign } from './foreignService.ts'
+import { classifyDialFailure, type DialFailure, type DialFailureReason } from '../host/dialFailure.ts'
 import { CLOSED_HINT } from './hints.ts'
 import type { Recorder } from './recorder.ts'
 import type { Endpoint } from './resolve.ts'
-import { formatMs } from './steps.ts'
-import { type Greeting, probeTcp } from './tcpProbe.ts'
 
-/**
- * Looks for the first endpoint that takes a connection, and what speaks there. Undefined: it ends here, as the steps
- * noted say.
- */
+interface Limits {
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+}
+
+/** Looks for the first endpoint that takes a connection. Undefined: it ends here, as the steps noted say. */
 export async function checkTcp(
-  modules: { clock: Clock; record: Recorder },
+  { clock, record }: { clock: Clock; record: Recorder },
   endpoints: readonly Endpoint[],
-  options: { timeoutMs: number; signal?: AbortSignal | undefined },
+  limits: Limits,
 ): Promise<Endpoint | undefined> {
-  const { record } = modules
-  const failures: { text: string; hint: string; tookMs: number; reason: DialFailureReason }[] = []
+  const failures: { failure: DialFailure; endpoint: Endpoint; tookMs: number }[] = []
   const noteFailures = (outcome: 'failed' | 'warning'): void => {
-    for (const { text, hint, tookMs, reason } of failures)
-      record('tcp', outcome, text, { hint, tookMs, data: { reason } })
+    for (const { failure, endpoint, tookMs } of failures) {
+      const { reason } = failure
+      record('tcp', outcome, textFor(failure, textOf(endpoint)), {
+        hint: hintFor(reason, endpoint.ip),
+        tookMs,
+        data: { reason },
+      })
+    }
   }
   for (const endpoint of endpoints) {
-    const at = `${endpoint.ip.includes(':') ? `[${endpoint.ip}]` : endpoint.ip}:${endpoint.tcpPort}`
-    const probe = await probeTcp(modules, endpoint, options)
-    if (probe.kind === 'failed') {
-      const { reason } = probe.failure
-      failures.push({
-        reason,
-        tookMs: probe.tookMs,
-        text: textFor(probe.failure, at),
-        hint: hintFor(reason, endpoint.ip),
-      })
+    const startMs = clock.now()
+    const failure = await failureOf(endpoint, limits)
+    const tookMs = clock.now() - startMs
+    if (failure !== undefined) {
+      failures.push({ failure, endpoint, tookMs })
       continue
     }
     // Others of its addresses do not matter for a dial, once one does.
     noteFailures('warning')
-    record('tcp', 'ok', `${at} takes connections`, { tookMs: probe.tookMs, data: { ...endpoint } })
-    return checkGreeting(record, probe.greeting, probe.greetingMs) ? endpoint : undefined
+    record('tcp', 'ok', `${textOf(endpoint)} takes connections`, { tookMs, data: { ...endpoint } })
+    return endpoint
   }
   noteFailures('failed')
   return undefined
+}
+
+const textOf = ({ ip, tcpPort }: Endpoint): string => `${ip.includes(':') ? `[${ip}]` : ip}:${tcpPort}`
+
+/** Undefined: it takes connections. Throws the signal's reason only. */
+async function failureOf({ ip, tcpPort }: Endpoint, { timeoutMs, signal }: Limits): Promise<DialFailure | undefined> {
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const socket = connect({ host: ip, port: tcpPort })
+  try {
+    await once(socket, 'connect', { signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]) })
+    return undefined
+  } catch (error) {
+    signal?.throwIfAborted()
+    return classifyDialFailure(error)
+  } finally {
+    socket.on('error', () => {})
+    socket.destroy()
+  }
 }
 
 /** Shorter than for a log line: the hint says the rest. */
@@ -78,46 +97,4 @@ function hintFor(reason: DialFailureReason, ip: string): string {
     default:
       return 'the fault is on this machine'
   }
-}
-
-/** False: there is no noise to be had. */
-function checkGreeting(record: Recorder, greeting: Greeting, afterMs: number): boolean {
-  const after = formatMs(afterMs)
-  switch (greeting.kind) {
-    case 'foreign':
-      record('security', 'failed', `not libp2p: it answers as ${describeForeign(greeting.firstBytes)}`, {
-        tookMs: afterMs,
-        hint: 'the port of another service? Nodes listen for peers on --p2p.listen.tcp, 9222 by default',
-        data: { firstBytes: Buffer.from(greeting.firstBytes).toString('hex') },
-      })
-      return false
-    case 'silent':
-      record('security', 'failed', `it says nothing for ${after}`, {
-        tookMs: afterMs,
-        hint: 'a node that hangs, or a proxy or load balancer with nothing behind it',
-      })
-      return false
-    case 'closed':
-      record(
-        'security',
-        'failed',
-        `${greeting.isReset ? 'reset' : 'closed'} ${after} after connecting, without a word`,
-        {
-          tookMs: afterMs,
-          hint: CLOSED_HINT,
-          data: { closedAfterMs: afterMs },
-        },
-      )
-      return false
-    case 'libp2p':
-      break
-  }
-  if (greeting.security === '/noise') return true
-  const offer = greeting.security === undefined ? 'nor any other that we know' : `but ${greeting.security}`
-  record('security', 'failed', `libp2p, yet it does not offer noise, ${offer}`, {
-    tookMs: afterMs,
-    hint: 'OP Stack nodes speak noise: look at --p2p.security there',
-    data: { offers: greeting.security ?? null },
-  })
-  return false
 }

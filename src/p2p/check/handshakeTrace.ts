@@ -14,28 +14,21 @@ export interface HandshakeTrace {
   muxerMs?: number
 }
 
-export interface HandshakeTracer {
-  readonly trace: HandshakeTrace
-  /** The dial begins now. */
-  begin(): void
-  encrypter(inner: ConnectionEncrypter): ConnectionEncrypter
-  muxer(inner: StreamMuxerFactory): StreamMuxerFactory
-}
-
 /**
  * Wraps what libp2p runs in a handshake, since its own errors tell little of where it ended. The peer's id is not
  * demanded but noted: who answers instead of the one expected is what an operator wants to know.
  */
-export function createHandshakeTracer(clock: Clock): HandshakeTracer {
+export function createHandshakeTracer(clock: Clock) {
   let startMs = clock.now()
   const trace: HandshakeTrace = {}
   const sinceStart = (): number => clock.now() - startMs
   return {
     trace,
-    begin() {
+    /** The dial begins now. */
+    begin(): void {
       startMs = clock.now()
     },
-    encrypter: (inner) => ({
+    encrypter: (inner: ConnectionEncrypter): ConnectionEncrypter => ({
       protocol: inner.protocol,
       secureInbound: (connection, options) => inner.secureInbound(connection, options),
       async secureOutbound(connection, options = {}) {
@@ -52,7 +45,7 @@ export function createHandshakeTracer(clock: Clock): HandshakeTracer {
         }
       },
     }),
-    muxer: (inner) => ({
+    muxer: (inner: StreamMuxerFactory): StreamMuxerFactory => ({
       protocol: inner.protocol,
       createStreamMuxer(connection) {
         trace.muxer = inner.protocol

@@ -10,3 +10,7 @@ export function closedHint(isOwnKey: boolean): string {
 /** Of a peer that takes this check, and perhaps not our own node. */
 export const APART_HINT =
   'if your node does not get through to it: it may have blocked or banned that peer id, which --identity shows'
+
+/** Of a port at which nobody speaks noise. */
+export const NO_NOISE_HINT =
+  'the port of another service? Nodes of the OP Stack speak noise (--p2p.security) on --p2p.listen.tcp, 9222 by default'

@@ -7,7 +7,7 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p, type Libp2p } from 'libp2p'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Identity } from '../host/identity.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
@@ -154,15 +154,5 @@ function factsOf(result: IdentifyResult): PeerFacts {
 }
 
 /** Resolves after the time, or as soon as the signal aborts. */
-function sleepUntil(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const done = (): void => {
-      cancel()
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const cancel = clock.setTimeout(done, delayMs)
-    signal?.addEventListener('abort', done, { once: true })
-  })
-}
+const sleepUntil = (clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> =>
+  sleep(clock, delayMs, signal).catch(() => {})

@@ -1,9 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { equalBytes } from '../../lib/bytes.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
-import { decompressPublicKey } from '../../lib/secp256k1.ts'
+import { compressPublicKey } from '../../lib/secp256k1.ts'
 
 /** A node that discovery begins at. */
 export type Bootnode =
@@ -73,19 +72,12 @@ export async function resolveEnode(
   return { publicKey, ip, udpPort }
 }
 
-/** SEC 1: the x coordinate behind a byte that tells whether y is odd. Throws DecodeError when it is no public key. */
+/** Throws DecodeError when it is no public key. */
 function compressed(key64: Uint8Array): Uint8Array {
-  const isOdd = ((key64[63] ?? 0) & 1) === 1
-  const key = Uint8Array.from([isOdd ? 3 : 2, ...key64.subarray(0, 32)])
-  if (!isPoint(key, key64)) throw new DecodeError('invalid public key: no point of the curve')
-  return key
-}
-
-function isPoint(compressedKey: Uint8Array, key64: Uint8Array): boolean {
   try {
-    return equalBytes(decompressPublicKey(compressedKey).subarray(1), key64)
-  } catch {
-    return false
+    return compressPublicKey(Uint8Array.of(4, ...key64))
+  } catch (cause) {
+    throw new DecodeError('invalid public key: no point of the curve', { cause })
   }
 }
 

@@ -5,6 +5,8 @@ import { formatCidr, parseCidr, parseIp } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
+import type { DiscoveryOptions } from '../base/options.ts'
 import { type Bootnode, parseBootnodes, resolveEnode } from './bootnodes.ts'
 import { FAST_INTERVAL_MS, SLOW_INTERVAL_MS } from './connector.ts'
 import { parseRecord } from './discv5.ts'
@@ -34,18 +36,9 @@ export interface DiscoveryMetrics {
   onRecord(outcome: 'found' | RecordRefusal): void
 }
 
-export interface DiscoverySetup {
+export interface DiscoverySetup extends DiscoveryOptions {
   chainId: bigint
   listenIp: string
-  /** 0 lets the system choose. */
-  listenUdpPort: number
-  /** 0: the UDP port listened on. */
-  advertiseUdpPort: number
-  bootnodes: readonly string[]
-  /** Folder, or `memory`. */
-  storePath: string
-  /** CIDR ranges; empty: no limit. */
-  netrestrict: readonly string[]
   /** By default discv5's own second. */
   requestTimeoutMs?: number | undefined
 }
@@ -92,14 +85,14 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
   const netrestrict = setup.netrestrict.map(parseCidr)
   const filter = { chainId: setup.chainId, netrestrict }
   const ownKey = publicKeyOf(modules.privateKey)
-  const bootnodes = parseBootnodes(setup.bootnodes, parseRecord).filter((bootnode) => {
+  const bootnodes = parseBootnodes(setup.bootnodes ?? [], parseRecord).filter((bootnode) => {
     const key = bootnode.kind === 'enode' ? bootnode.publicKey : parseRecord(bootnode.text).publicKey
     if (!equalBytes(key, ownKey)) return true
     logger.info('Bootnode list contains this node itself, ignoring it')
     return false
   })
   const enrBootnodes = enrsOf(bootnodes)
-  const store = openNodeStore(setup.storePath, { logger, clock })
+  const store = openNodeStore(setup.path, { logger, clock })
   /** Sequence of each record seen, by node id. */
   const known = new LruMap<string, bigint>(KNOWN_RECORDS)
   /** Records of our chain, the latest of each node; the oldest leave first. */
@@ -176,12 +169,8 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       rounds += 1
     }
   }
-  /** One after the other: they write the same file. */
-  let saved: Promise<void> = Promise.resolve()
-  const save = (): Promise<void> => {
-    saved = saved.catch(() => {}).then(saveNow)
-    return saved
-  }
+  const lock = new SerialLock()
+  const save = (): Promise<void> => lock.run(saveNow)
   const saveNow = async (): Promise<void> => {
     const ownRecord = own.service()?.local()
     if (ownRecord === undefined || (!isDirty && ownRecord.sequence === savedSequence)) return

@@ -130,15 +130,7 @@ export function createHostDiscovery(
       isSatisfied: () => modules.connected().length >= options.peersLow,
       metrics: modules.metrics,
     },
-    {
-      chainId: config.l2ChainId,
-      listenIp: options.listenIp,
-      listenUdpPort: options.discovery.listenUdpPort,
-      advertiseUdpPort: options.discovery.advertiseUdpPort,
-      bootnodes: options.discovery.bootnodes ?? [],
-      storePath: options.discovery.path,
-      netrestrict: options.discovery.netrestrict,
-    },
+    { ...options.discovery, chainId: config.l2ChainId, listenIp: options.listenIp },
   )
   return {
     async start() {

@@ -1,5 +1,11 @@
 import { DecodeError } from '../../lib/errors.ts'
-import { BYTES, FIXED32, FIXED64, VARINT } from '../base/wireTypes.ts'
+
+/** What follows the key of a protobuf member (Protocol Buffers: "Message Structure"); groups are out of use. */
+const VARINT = 0
+const FIXED64 = 1
+/** A length, and so many bytes. */
+const BYTES = 2
+const FIXED32 = 5
 
 /**
  * Protobuf fields of one RPC, however deep: an IHAVE of 5000 ids for each of the four topics, and as much again. Decoding

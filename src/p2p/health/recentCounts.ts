@@ -1,19 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 
-/** Counts by name over the last minutes; an event costs two look-ups. */
-export interface RecentCounts {
-  add(name: string): void
-  /** Names that did not occur are left out. */
-  totals(): Record<string, number>
-  of(name: string): number
-}
-
 /** How much time one slot holds: what is told is exact to this. */
 const SLOT_MS = 15_000
 /** Names come from fixed lists; more than these would be a mistake. */
 const MAX_NAMES = 64
 
-export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts {
+/** Counts by name over the last minutes; an event costs two look-ups. */
+export function createRecentCounts(clock: Clock, windowMs: number) {
   let slots: { startMs: number; counts: Map<string, number> }[] = []
   /** Slots of time to come, too: the clock was set back. */
   const dropOld = (): void => {
@@ -22,7 +15,7 @@ export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts
     if (!slots.every(isRecent)) slots = slots.filter(isRecent)
   }
   return {
-    add(name) {
+    add(name: string): void {
       const nowMs = clock.now()
       let slot = slots.at(-1)
       if (slot === undefined || nowMs - slot.startMs >= SLOT_MS || nowMs < slot.startMs) {
@@ -33,7 +26,8 @@ export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts
       const count = slot.counts.get(name)
       if (count !== undefined || slot.counts.size < MAX_NAMES) slot.counts.set(name, (count ?? 0) + 1)
     },
-    totals() {
+    /** Names that did not occur are left out. */
+    totals(): Record<string, number> {
       dropOld()
       const totals: Record<string, number> = {}
       for (const { counts } of slots) {
@@ -41,7 +35,7 @@ export function createRecentCounts(clock: Clock, windowMs: number): RecentCounts
       }
       return totals
     },
-    of(name) {
+    of(name: string): number {
       dropOld()
       return slots.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0)
     },

@@ -7,19 +7,16 @@ export interface Bytes {
   out: number
 }
 
-/** Bytes that passed the TCP sockets of a host, from its start on; those of closed connections included. */
-export interface Bandwidth {
-  /** Tell it of each connection, as early as possible; twice does no harm. */
-  add(connection: MultiaddrConnection): void
-  total(): Bytes
-}
-
-/** The sockets count for themselves: a connection costs an entry in a set, a packet nothing. */
-export function createBandwidth(): Bandwidth {
+/**
+ * Bytes that passed the TCP sockets of a host, from its start on; those of closed connections included.
+ * The sockets count for themselves: a connection costs an entry in a set, a packet nothing.
+ */
+export function createBandwidth() {
   const open = new Set<Socket>()
   const closed: Bytes = { in: 0, out: 0 }
   return {
-    add(connection) {
+    /** Tell it of each connection, as early as possible; twice does no harm. */
+    add(connection: MultiaddrConnection): void {
       const socket = socketOf(connection)
       if (socket === undefined || socket.destroyed || open.has(socket)) return
       open.add(socket)
@@ -29,7 +26,7 @@ export function createBandwidth(): Bandwidth {
         closed.out += socket.bytesWritten
       })
     },
-    total() {
+    total(): Bytes {
       const sum = { ...closed }
       for (const socket of open) {
         sum.in += socket.bytesRead

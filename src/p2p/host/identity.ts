@@ -6,9 +6,8 @@ import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { writeNew } from '../../lib/wholeFile.ts'
-import { PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
+import { checkPrivateKey, PRIVATE_KEY_BYTES, parsePrivateKeyHex } from './privateKey.ts'
 
 /** One secp256k1 key names the node on libp2p (peer id) and on discv5 (node id). */
 export interface Identity {
@@ -18,13 +17,7 @@ export interface Identity {
 
 /** Wraps 32 raw bytes. Throws UsageError when they are no secp256k1 private key; the message never holds the key. */
 export function identityFromRawKey(raw: Uint8Array): Identity {
-  if (raw.length !== PRIVATE_KEY_BYTES)
-    throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
-  try {
-    publicKeyOf(raw)
-  } catch {
-    throw new UsageError('p2p priv key is not a valid secp256k1 private key')
-  }
+  checkPrivateKey(raw)
   const privateKey = privateKeyFromRaw(raw)
   return { privateKey, peerId: peerIdFromPrivateKey(privateKey) }
 }
@@ -70,23 +63,11 @@ async function warnOfReaders(path: string, logger: Pick<Logger, 'warn'>): Promis
 }
 
 async function createKeyFile(path: string): Promise<Uint8Array> {
-  const raw = newPrivateKey()
+  const raw = new Uint8Array(randomBytes(PRIVATE_KEY_BYTES))
   try {
     await writeNew(path, toHex(raw).slice(2))
   } catch (cause) {
     throw new UsageError(`cannot write p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
   return raw
-}
-
-function newPrivateKey(): Uint8Array {
-  for (;;) {
-    const raw = new Uint8Array(randomBytes(PRIVATE_KEY_BYTES))
-    try {
-      publicKeyOf(raw)
-      return raw
-    } catch {
-      // Zero or not below the group order: about one in 2^128.
-    }
-  }
 }

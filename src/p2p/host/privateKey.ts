@@ -11,8 +11,14 @@ export function parsePrivateKeyHex(text: string): Uint8Array {
     throw new UsageError('p2p priv key is not formatted in hex chars')
   }
   const raw = fromHex(digits)
-  if (raw.length !== PRIVATE_KEY_BYTES)
-    throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
-  if (!isPrivateKey(raw)) throw new UsageError('p2p priv key is not a valid secp256k1 private key')
+  checkPrivateKey(raw)
   return raw
+}
+
+/** Throws UsageError when they are no secp256k1 private key, without quoting them. */
+export function checkPrivateKey(raw: Uint8Array): void {
+  if (raw.length !== PRIVATE_KEY_BYTES) {
+    throw new UsageError(`p2p priv key must be ${PRIVATE_KEY_BYTES} bytes, got ${raw.length}`)
+  }
+  if (!isPrivateKey(raw)) throw new UsageError('p2p priv key is not a valid secp256k1 private key')
 }

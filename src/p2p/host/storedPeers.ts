@@ -1,27 +1,18 @@
 import type { Peer } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 
-/** Which peers the peer store holds. */
-export interface StoredPeers {
-  /** As of the last minute. */
-  ids(): Promise<ReadonlySet<string>>
-  /** Somebody was deleted: they are listed anew. */
-  changed(): void
-}
-
 /** Listing takes 0.1 ms for each peer, and who watches a node asks every second. */
 const KEPT_MS = 60_000
 
-export function createStoredPeers(modules: {
-  clock: Clock
-  peerStore: { all(): Promise<Pick<Peer, 'id'>[]> }
-}): StoredPeers {
+/** Which peers the peer store holds. */
+export function createStoredPeers(modules: { clock: Clock; peerStore: { all(): Promise<Pick<Peer, 'id'>[]> } }) {
   const { clock, peerStore } = modules
   let listed: { atMs: number; ids: Promise<ReadonlySet<string>> } | undefined
   const list = async (): Promise<ReadonlySet<string>> =>
     new Set((await peerStore.all()).map((peer) => peer.id.toString()))
   return {
-    ids() {
+    /** As of the last minute. */
+    ids(): Promise<ReadonlySet<string>> {
       const nowMs = clock.now()
       // It may have been set back.
       if (listed === undefined || Math.abs(nowMs - listed.atMs) >= KEPT_MS) {
@@ -33,7 +24,8 @@ export function createStoredPeers(modules: {
       }
       return listed.ids
     },
-    changed() {
+    /** Somebody was deleted: they are listed anew. */
+    changed(): void {
       listed = undefined
     },
   }

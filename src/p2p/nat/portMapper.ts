@@ -13,14 +13,6 @@ export interface ExternalAddress {
   udpPort: number | undefined
 }
 
-/** Keeps ports of this node mapped on the router. Nothing that a router does ever fails the node. */
-export interface PortMapper {
-  /** Ports listened on; `udp` undefined: no discovery. */
-  start(ports: { tcp: number; udp: number | undefined }): void
-  /** Removes the mappings, within a few seconds. */
-  stop(): Promise<void>
-}
-
 /** A node that ends without a word leaves its mappings for this long. */
 const LIFETIME_S = 1_200
 /** Also finds out in this time that the router was restarted, or has another address. */
@@ -39,13 +31,14 @@ interface MappedPort {
   mapping: Mapping | undefined
 }
 
+/** Keeps ports of this node mapped on the router. Nothing that a router does ever fails the node. */
 export function createPortMapper(modules: {
   findGateway: FindGateway
   clock: Clock
   logger: Logger
   /** The address is new, has changed, or (undefined) is lost. */
   onChange(address: ExternalAddress | undefined): void
-}): PortMapper {
+}) {
   const { clock } = modules
   const logger = modules.logger.child({ module: 'nat' })
   const stopping = new AbortController()
@@ -140,12 +133,14 @@ export function createPortMapper(modules: {
     }
   }
   return {
-    start({ tcp, udp }) {
+    /** Ports listened on; `udp` undefined: no discovery. */
+    start({ tcp, udp }: { tcp: number; udp: number | undefined }): void {
       ports = [{ protocol: 'tcp', internalPort: tcp, mapping: undefined }]
       if (udp !== undefined) ports.push({ protocol: 'udp', internalPort: udp, mapping: undefined })
       running = round()
     },
-    async stop() {
+    /** Removes the mappings, within a few seconds. */
+    async stop(): Promise<void> {
       stopping.abort(new GatewayError('no-answer', 'stopping'))
       cancel?.()
       await running

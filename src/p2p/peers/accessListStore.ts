@@ -1,5 +1,6 @@
 import { UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { SerialLock } from '../../lib/serialLock.ts'
 import { readWholeJson, writeWhole } from '../../lib/wholeFile.ts'
 import { AccessLists } from './accessLists.ts'
 
@@ -31,8 +32,7 @@ export async function openAccessListFile(
   )
   const { logger } = modules
   const lists = saved ?? new AccessLists()
-  let running: Promise<void> | undefined
-  let again: Promise<void> | undefined
+  const lock = new SerialLock()
   let isUnsaved = false
 
   const write = async (): Promise<void> => {
@@ -47,23 +47,7 @@ export async function openAccessListFile(
     if (isUnsaved) logger.info('Block lists and bans can be written again', { path })
     isUnsaved = false
   }
-  const start = (): Promise<void> => {
-    running = write().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-  const save = (): Promise<void> => {
-    if (running === undefined) return start()
-    // One more write after the one under way carries all changes made since.
-    again ??= running
-      .catch(() => {})
-      .then(() => {
-        again = undefined
-        return start()
-      })
-    return again
-  }
+  const save = (): Promise<void> => lock.run(write)
   // Found out now, and not when a peer was blocked and is back after the next start.
   await save().catch(() => {})
   return {

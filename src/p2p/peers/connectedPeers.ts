@@ -9,21 +9,11 @@ import { type PeerAddress, parsePeerId } from '../host/multiaddrs.ts'
 import type { Connections } from './connections.ts'
 import { createConnectionTrimmer, type TrimCandidate } from './connectionTrimmer.ts'
 import { createKeptAddresses } from './keptAddresses.ts'
-import { createLatencyTracker, type LatencyTracker } from './latency.ts'
+import { createLatencyTracker } from './latency.ts'
 import { createLivenessMonitor } from './liveness.ts'
 import type { PeerRegistry } from './registry.ts'
-import { createStaticPeers, type StaticPeers } from './staticPeers.ts'
+import { createStaticPeers } from './staticPeers.ts'
 import { createStrangers, MAX_STRANGERS } from './strangers.ts'
-
-/** All that looks after connections from the start to the stop. */
-export interface ConnectedPeers {
-  readonly staticPeers: StaticPeers
-  readonly latency: LatencyTracker
-  /** Dials the static peers, and looks after all connections from now on. */
-  start(): void
-  /** Leaves the connections to themselves; the host is stopped on its own. */
-  stop(): void
-}
 
 export interface ConnectedPeersModules {
   clock: Clock
@@ -43,11 +33,12 @@ export interface ConnectedPeersModules {
   isDiscovered(peerId: string): boolean
 }
 
+/** All that looks after connections from the start to the stop. */
 export function createConnectedPeers(
   modules: ConnectedPeersModules,
   staticAddresses: readonly PeerAddress[],
   options: P2pOptions,
-): ConnectedPeers {
+) {
   const { clock, logger, events, host, connections, peers, gossip, isDiscovered } = modules
   const { peerStore } = host
   const staticPeers = createStaticPeers(
@@ -147,14 +138,16 @@ export function createConnectedPeers(
   return {
     staticPeers,
     latency,
-    start() {
+    /** Dials the static peers, and looks after all connections from now on. */
+    start(): void {
       staticPeers.start()
       liveness.start()
       keptAddresses.start()
       if (options.ping) latency.start()
       trimmer.start()
     },
-    stop() {
+    /** Leaves the connections to themselves; the host is stopped on its own. */
+    stop(): void {
       trimmer.stop()
       staticPeers.stop()
       liveness.stop()

@@ -59,13 +59,6 @@ function leastWorthy(peers: readonly TrimCandidate[]): string[] {
     .map(({ id }) => id)
 }
 
-export interface ConnectionTrimmer {
-  start(): void
-  stop(): void
-  /** All places are taken: makes room for those who come next. */
-  relieve(): void
-}
-
 /** Looks at the number of connections every half grace time, at most once a minute. */
 export function createConnectionTrimmer(
   modules: {
@@ -75,7 +68,7 @@ export function createConnectionTrimmer(
     logger: Logger
   },
   marks: TrimMarks,
-): ConnectionTrimmer {
+) {
   const { clock, logger } = modules
   let cancel: (() => void) | undefined
   let relievedMs = Number.NEGATIVE_INFINITY
@@ -105,7 +98,8 @@ export function createConnectionTrimmer(
   }
   return {
     start: schedule,
-    stop: () => cancel?.(),
+    stop: (): void => cancel?.(),
+    /** All places are taken: makes room for those who come next. */
     relieve,
   }
 }

@@ -26,14 +26,6 @@ export interface WatchedConnection {
   abort(error: Error): void
 }
 
-/** Notices connections whose other end has silently gone: the system itself does after a quarter of an hour. */
-export interface LivenessMonitor {
-  start(): void
-  stop(): void
-  /** Looks at one connection now, for example because its peer has opened another. */
-  check(connection: WatchedConnection): void
-}
-
 interface Watched {
   bytesRead: number
   lifeAtMs: number
@@ -43,6 +35,7 @@ interface Watched {
 }
 
 /**
+ * Notices connections whose other end has silently gone: the system itself does after a quarter of an hour.
  * Any byte is a sign of life, as the socket counts them, so a slow link is not taken for a dead one, and a busy one
  * costs nothing. Silent ones are asked by a ping.
  */
@@ -57,7 +50,7 @@ export function createLivenessMonitor(
     logger: Logger
   },
   options: LivenessOptions,
-): LivenessMonitor {
+) {
   const { clock, logger } = modules
   const controller = new AbortController()
   /** Of those looked at now: what is not looked at for a while has not been silent for that. */
@@ -141,15 +134,16 @@ export function createLivenessMonitor(
     }, intervalMs)
   }
   return {
-    start() {
+    start(): void {
       lookedAtMs = clock.now()
       schedule()
     },
-    stop() {
+    stop(): void {
       cancel?.()
       controller.abort(new Error('stopping'))
     },
-    check(connection) {
+    /** Looks at one connection now, for example because its peer has opened another. */
+    check(connection: WatchedConnection): void {
       if (connection.status !== 'open') return
       const state = stateOf(connection)
       silence(connection, clock.now())

@@ -13,9 +13,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   /** As told. */
   const away: unknown[] = []
   /** Peers. */
-  const dialled: string[] = []
   /** Connected, beside the first one. */
-  const others = new Set<string>()
   const state = {
     connected: false,
     reachable: false,
@@ -40,9 +38,8 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
       clock,
       logger,
       dialer: {
-        isConnected: (id) => (id === ID && state.connected) || others.has(id),
+        isConnected: (id) => id === ID && state.connected,
         async dial(addresses, signal, { beside }) {
-          dialled.push(addresses[0]?.toString().split('/').at(-1) ?? '')
           state.dials.push({ atMs: clock.now(), addresses: addresses.length, ...(beside ? { beside } : {}) })
           if (state.silent) await new Promise((_, reject) => signal.addEventListener('abort', reject))
           if (!state.reachable) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
@@ -71,7 +68,7 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
     staticPeers.start()
     await clock.advance(10_000)
   }
-  return { away, clock, dialled, lines, others, reasons, state, staticPeers, fall, pass, stand }
+  return { away, clock, lines, reasons, state, staticPeers, fall, pass, stand }
 }
 
 describe('createStaticPeers', () => {
@@ -81,7 +78,6 @@ describe('createStaticPeers', () => {
     staticPeers.start()
     await clock.advance(600_000)
     expect(state.dials).toEqual([{ atMs: 0, addresses: 1 }])
-    expect(staticPeers.has(ID)).toBe(true)
   })
 
   it('tries again with growing pauses of at most some five seconds, for ever', async () => {
@@ -204,32 +200,6 @@ describe('createStaticPeers', () => {
     expect(await dialsAfter(fall)).toBe(2)
   })
 
-  it('tries those that are away at once when another has come back, once a second', async () => {
-    const ids = [
-      ID,
-      '16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p',
-      '16Uiu2HAm7rz6iBaY5tPSKYxAGSaEuMjLVsCFXuKBGPKLBGKgGa7i',
-    ]
-    const { clock, dialled, others, staticPeers, pass } = setUp(ids.map((id, n) => `/ip4/1.2.3.${n}/tcp/1/p2p/${id}`))
-    staticPeers.start()
-    await pass(60, 1_000)
-    const [a, b, c] = ids
-    if (a === undefined || b === undefined || c === undefined) throw new Error('no ids')
-    const dialledWhenBack = async (id: string): Promise<string[]> => {
-      dialled.length = 0
-      others.add(id)
-      staticPeers.onConnected(id)
-      await clock.advance(0)
-      return [...dialled].sort()
-    }
-    expect(await dialledWhenBack(a)).toEqual([b, c].sort())
-    expect(await dialledWhenBack(b)).toEqual([])
-    others.delete(b)
-    await clock.advance(1_000)
-    expect(await dialledWhenBack(b)).toEqual([c])
-    staticPeers.stop()
-  })
-
   it('says once that a peer is not there yet, and once a minute that it still is not', async () => {
     const { lines, reasons, staticPeers, pass } = setUp()
     staticPeers.start()
@@ -318,7 +288,6 @@ describe('createStaticPeers', () => {
     staticPeers.start()
     await clock.advance(0)
     expect(state.dials).toEqual([{ atMs: 0, addresses: 2 }])
-    expect(staticPeers.ids()).toEqual([ID])
   })
 
   it('dials at once when asked to, and not after it was stopped', async () => {

@@ -17,8 +17,6 @@ export interface Dialer {
 export interface StaticPeers {
   start(): void
   stop(): void
-  has(peerId: string): boolean
-  ids(): string[]
   /** Tell it of every connection and disconnection. */
   onConnected(peerId: string): void
   onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void
@@ -47,8 +45,6 @@ export const closedEarlyText = (stoodMs: number): string =>
   `it closed the connection ${stoodMs} ms after it stood: it has blocked or banned us, or is full`
 /** Of such a peer. */
 const refusedBackoff = exponentialBackoff(500, MAX_PAUSE_MS, 250)
-/** Peers that are away are tried at once when another has come back, but no more often than this. */
-const TOGETHER_INTERVAL_MS = 1_000
 
 interface Entry {
   id: string
@@ -159,16 +155,6 @@ export function createStaticPeers(
     schedule(entry, pauseMs(entry))
   }
 
-  let togetherAtMs = Number.NEGATIVE_INFINITY
-  /** One has come back: so may the network have. */
-  const tryOthers = (back: Entry): void => {
-    if (clock.now() - togetherAtMs < TOGETHER_INTERVAL_MS) return
-    togetherAtMs = clock.now()
-    for (const entry of entries.values()) {
-      if (entry !== back && entry.failures > 0 && entry.refusals === 0 && isMissing(entry)) schedule(entry, 0)
-    }
-  }
-
   const report = (entry: Entry, why: { reason: string; err: string }): void => {
     const fields = { peer: entry.id, addr: entry.addresses[0]?.toString(), ...why }
     const nowMs = clock.now()
@@ -218,19 +204,14 @@ export function createStaticPeers(
         entry.cancelTelling?.()
       }
     },
-    has: (peerId) => entries.has(peerId),
-    ids: () => [...entries.keys()],
     onConnected(peerId) {
       const entry = entries.get(peerId)
       if (entry === undefined) return
-      const wasAway = entry.failures > 0
       entry.connectedAtMs = clock.now()
       entry.wasConnected = true
       entry.cancelTimer?.()
       entry.cancelTimer = undefined
-      if (!running) return
-      if (wasAway) tryOthers(entry)
-      tellBack(entry)
+      if (running) tellBack(entry)
     },
     onDisconnected(peerId, end) {
       const entry = entries.get(peerId)

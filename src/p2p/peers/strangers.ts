@@ -1,9 +1,3 @@
-export interface Strangers {
-  /** Tell it of every peer that is connected, and of every one that has gone. */
-  onConnected(peerId: string): void
-  onGone(peerId: string): void
-}
-
 /** Of peers that came and went, so many are remembered; libp2p's peer store would keep all of a day. */
 export const MAX_STRANGERS = 500
 
@@ -22,7 +16,7 @@ export function createStrangers(
     onError(error: unknown): void
   },
   { most }: { most: number },
-): Strangers {
+) {
   /** Longest gone first. */
   const gone = new Set<string>()
   const forgetUndialable = async (peerId: string): Promise<void> => {
@@ -31,8 +25,9 @@ export function createStrangers(
     if (!isDialable && gone.delete(peerId)) await modules.forget(peerId)
   }
   return {
-    onConnected: (peerId) => gone.delete(peerId),
-    onGone(peerId) {
+    /** Tell it of every peer that is connected, and of every one that has gone. */
+    onConnected: (peerId: string): boolean => gone.delete(peerId),
+    onGone(peerId: string): void {
       if (!modules.isStranger(peerId)) return
       gone.delete(peerId)
       gone.add(peerId)

@@ -9,13 +9,6 @@ const SUSPECTS_MS = 250
 /** gossipsub answers with a score that may be half a second old. */
 const SUSPECT_LOOKS = 8
 
-export interface BanMonitor {
-  start(): void
-  /** Looks at this peer again and again in the next two seconds: it has just done something. */
-  suspect(peerId: string): void
-  stop(): void
-}
-
 /** Bans peers whose score fell below the threshold; static peers never. */
 export function createBanMonitor(
   modules: {
@@ -30,7 +23,7 @@ export function createBanMonitor(
     logger: Logger
   },
   options: { threshold: number; durationMs: number },
-): BanMonitor {
+) {
   const { clock, logger } = modules
   let queue: string[] = []
   /** With the number of looks to come. */
@@ -77,10 +70,11 @@ export function createBanMonitor(
   }
   return {
     start: schedule,
-    suspect(peerId) {
+    /** Looks at this peer again and again in the next two seconds: it has just done something. */
+    suspect(peerId: string): void {
       if (cancel !== undefined) suspects.set(peerId, SUSPECT_LOOKS)
     },
-    stop() {
+    stop(): void {
       cancel?.()
       cancel = undefined
     },

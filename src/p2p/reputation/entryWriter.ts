@@ -4,15 +4,10 @@ import type { z } from 'zod'
 /** The peer store as far as entries of our own are kept in it. */
 export type EntryStore = Pick<Datastore, 'query' | 'delete' | 'batch'>
 
-/** Notes which entries of a map in memory have changed, and writes those. */
-export interface EntryWriter {
-  /** The entry is another, or is gone. */
-  changed(name: string): void
-  /** In one batch, after those before. What could not be written is tried again with the next one. */
-  flush(): Promise<void>
-}
-
-/** Without a datastore nothing is kept. */
+/**
+ * Notes which entries of a map in memory have changed, and writes those.
+ * Without a datastore nothing is kept.
+ */
 export function createEntryWriter(
   modules: {
     datastore: Pick<EntryStore, 'batch'> | undefined
@@ -23,7 +18,7 @@ export function createEntryWriter(
     /** Of the keys, with the slash at its end. */
     prefix: string
   },
-): EntryWriter {
+) {
   const { datastore } = modules
   const names = new Set<string>()
   let written: Promise<void> = Promise.resolve()
@@ -47,10 +42,12 @@ export function createEntryWriter(
     }
   }
   return {
-    changed(name) {
+    /** The entry is another, or is gone. */
+    changed(name: string): void {
       if (datastore !== undefined) names.add(name)
     },
-    flush() {
+    /** In one batch, after those before. What could not be written is tried again with the next one. */
+    flush(): Promise<void> {
       written = written.then(write)
       return written
     },

@@ -19,18 +19,6 @@ import { encodeRequest, OPEN_TIMEOUT_MS, payloadByNumberProtocols, TRANSFER_TIME
 import { createPayloadServer } from './server.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
 
-export interface BlockSync {
-  start(): Promise<void>
-  stop(): Promise<void>
-  /** A block that this node's sequencer made; those that gossip brings are heard of. */
-  onTrustedBlock(envelope: PayloadEnvelope): void
-  /**
-   * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
-   * without it the gap is asked for only where gossip has brought the block above.
-   */
-  requestRange(start: number, end: number, above?: PayloadEnvelope): void
-}
-
 /** op-node: a gap whose first block is older is left to derivation. */
 const MAX_RANGE_AGE_S = 12 * 60 * 60
 /** Below stand only peers that gave a false block within the last minutes, or nothing but errors. */
@@ -58,7 +46,7 @@ export function createBlockSync(
     inspector: Pick<InspectionProcess, 'unpackBlock'>
   },
   options: P2pOptions['sync'],
-): BlockSync {
+) {
   const { host, chain, clock, logger, metrics, appScores, events, peers } = modules
   const { config } = chain
   const protocols = payloadByNumberProtocols(config.l2ChainId)
@@ -130,7 +118,7 @@ export function createBlockSync(
   })
 
   return {
-    async start() {
+    async start(): Promise<void> {
       if (!options.enabled) return
       await host.handle(
         protocols,
@@ -145,14 +133,19 @@ export function createBlockSync(
         { maxInboundStreams: MAX_INBOUND_STREAMS },
       )
     },
-    async stop() {
+    async stop(): Promise<void> {
       controller.abort(new P2pError('not-running', 'stopping'))
       client.stop()
       // A host that never came to listen has nothing to take back.
       if (options.enabled) await host.unhandle(protocols).catch(() => {})
     },
+    /** A block that this node's sequencer made; those that gossip brings are heard of. */
     onTrustedBlock,
-    requestRange(start, end, above) {
+    /**
+     * Asks for the blocks from `start` to below `end`. `above`, the block at `end`, is known to be good from elsewhere;
+     * without it the gap is asked for only where gossip has brought the block above.
+     */
+    requestRange(start: number, end: number, above?: PayloadEnvelope): void {
       if (!options.enabled || end <= start) return
       if (above !== undefined && above.payload.blockNumber === end) blocks.trust(above)
       client.dropBelow(start)

@@ -53,20 +53,6 @@ export interface BlockClientModules {
   metrics: { onRequest(role: 'client', number: number, resultCode: number, seconds: number): void }
 }
 
-/** Asks for single blocks, spread over the peers, one at a time each, within the limits that servers are known to have. */
-export interface BlockClient {
-  /**
-   * Highest first; what is queued already, or under way, is not asked twice. A peer that gave a false answer is left
-   * out. False when the queue is full.
-   */
-  enqueue(number: number, except?: string): boolean
-  /** What is below is not wanted any more. */
-  dropBelow(number: number): void
-  /** There is somebody more to ask. */
-  onCandidate(): void
-  stop(): void
-}
-
 interface Job {
   number: number
   /** Peers that failed, or gave a false block. */
@@ -88,7 +74,8 @@ interface PeerState {
   tookMs: number
 }
 
-export function createBlockClient(modules: BlockClientModules): BlockClient {
+/** Asks for single blocks, spread over the peers, one at a time each, within the limits that servers are known to have. */
+export function createBlockClient(modules: BlockClientModules) {
   const { clock, logger } = modules
   const jobs = new Map<number, Job>()
   const peers = new Map<string, PeerState>()
@@ -237,7 +224,11 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
     })
   }
   return {
-    enqueue(number, except) {
+    /**
+     * Highest first; what is queued already, or under way, is not asked twice. A peer that gave a false answer is left
+     * out. False when the queue is full.
+     */
+    enqueue(number: number, except?: string): boolean {
       const known = jobs.get(number)
       const endsAtMs = clock.now() + JOB_LIFE_MS
       if (known !== undefined) {
@@ -251,11 +242,13 @@ export function createBlockClient(modules: BlockClientModules): BlockClient {
       pumpSoon()
       return true
     },
-    dropBelow(number) {
+    /** What is below is not wanted any more. */
+    dropBelow(number: number): void {
       for (const job of jobs.values()) if (job.number < number && job.asking.size === 0) jobs.delete(job.number)
     },
+    /** There is somebody more to ask. */
     onCandidate: pumpSoon,
-    stop() {
+    stop(): void {
       stopped = true
       cancelTimer?.()
       jobs.clear()

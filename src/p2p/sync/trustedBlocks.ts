@@ -26,19 +26,6 @@ interface Waiting {
  * Blocks that come on request carry no signature: they are good when a block that is known to be good names them as
  * parent. Until then they wait in quarantine, which is bounded in number and bytes.
  */
-export interface TrustedBlocks {
-  /** A block that gossip vouched for: its hash and its parent's are trusted from now on. */
-  trust(envelope: PayloadEnvelope): void
-  /** True when the block at this height is known to be good, so that the one below can be checked. */
-  hasLink(number: number): boolean
-  has(number: number): boolean
-  /** Takes an answer in; releases, in order downwards, what is now known to be good. */
-  offer(envelope: PayloadEnvelope, from: string): void
-  /** A block of late that is known to be good. */
-  recent(number: number): PayloadEnvelope | undefined
-  quarantined(): number
-}
-
 export function createTrustedBlocks(listener: {
   /** A block has become trusted. */
   onTrusted(envelope: PayloadEnvelope, from: string): void
@@ -47,7 +34,7 @@ export function createTrustedBlocks(listener: {
    * never became trusted.
    */
   onRejected(from: string, number: number): void
-}): TrustedBlocks {
+}) {
   const trusted = new LruMap<Hex, true>(MAX_TRUSTED_HASHES)
   /** Height → hash of the trusted block there; the one set longest ago first. */
   const links = new Map<number, Hex>()
@@ -114,15 +101,19 @@ export function createTrustedBlocks(listener: {
     }
   }
   return {
-    trust(envelope) {
+    /** A block that gossip vouched for: its hash and its parent's are trusted from now on. */
+    trust(envelope: PayloadEnvelope): void {
       vouch(envelope)
       const { blockNumber, parentHash } = envelope.payload
       dropRivals(blockNumber - 1, parentHash)
       release(parentHash)
     },
-    hasLink: (number) => links.get(number) !== undefined,
-    has: (number) => [...waiting.values()].some(({ envelope }) => envelope.payload.blockNumber === number),
-    offer(envelope, from) {
+    /** True when the block at this height is known to be good, so that the one below can be checked. */
+    hasLink: (number: number): boolean => links.get(number) !== undefined,
+    has: (number: number): boolean =>
+      [...waiting.values()].some(({ envelope }) => envelope.payload.blockNumber === number),
+    /** Takes an answer in; releases, in order downwards, what is now known to be good. */
+    offer(envelope: PayloadEnvelope, from: string): void {
       const hash = envelope.payload.blockHash
       if (waiting.has(hash)) return
       const expected = links.get(envelope.payload.blockNumber)
@@ -136,11 +127,12 @@ export function createTrustedBlocks(listener: {
       if (trusted.get(hash) === true) release(hash)
       makeRoom()
     },
-    recent(number) {
+    /** A block of late that is known to be good. */
+    recent(number: number): PayloadEnvelope | undefined {
       const envelope = recent.get(number)
       return envelope !== undefined && envelope.payload.blockHash === links.get(number) ? envelope : undefined
     },
-    quarantined: () => waiting.size,
+    quarantined: (): number => waiting.size,
   }
 }
 

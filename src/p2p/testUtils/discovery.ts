@@ -41,7 +41,7 @@ export async function startDiscovery(
       listenUdpPort: 0,
       advertiseUdpPort: 0,
       bootnodes,
-      storePath: 'memory',
+      path: 'memory',
       netrestrict: [],
       requestTimeoutMs: options.requestTimeoutMs,
     },
