@@ -6,7 +6,9 @@ import { DEFAULT_STATE_LIMITS, StateKeeper } from '../src/execution/chain/stateK
 import { StateDatabase } from '../src/execution/state/stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
 import { WorldState } from '../src/execution/state/worldState.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import type { Hex } from '../src/lib/hex.ts'
+import { silentLogger } from '../src/lib/logger.ts'
 
 const ACCOUNTS = 100_000
 const CHANGED = 1_000
@@ -19,7 +21,10 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
   const database = await ChainDatabase.open(datadir, { create: true })
   try {
-    const keeper = await StateKeeper.open(database, 'full', { ...DEFAULT_STATE_LIMITS, recentStates: 1 })
+    const keeper = await StateKeeper.open({ database, logger: silentLogger, clock: systemClock }, 'full', {
+      ...DEFAULT_STATE_LIMITS,
+      recentStates: 1,
+    })
     const states = new StateDatabase({ store: keeper.reads() })
     let root: Hex = EMPTY_TRIE_ROOT
     const times: number[] = []
@@ -32,8 +37,8 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
       const changes = world.commit()
       const { user, system } = process.cpuUsage(before)
       if (number > 1) times.push((user + system) / 1000)
+      keeper.add({ number, hash: changes.root, parentHash: root, gasUsed: 0n }, changes)
       root = changes.root
-      keeper.add({ number, hash: root, gasUsed: 0n }, changes)
       // All of them are read from the disk once, then from memory as far as it reaches.
       if (number === 1) await keeper.write()
     }

@@ -6,10 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Chain, initChain, openChain } from '../../src/execution/index.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES } from '../../src/execution/testUtils/signTransaction.ts'
 import { readWholeState } from '../../src/execution/testUtils/statesOnDisk.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
+import type { Hex } from '../../src/lib/hex.ts'
+import { createLogger } from '../../src/lib/logger.ts'
+import {
+  BASE_FEE_VAULT_ADDRESS,
+  L1_FEE_VAULT_ADDRESS,
+  SEQUENCER_FEE_VAULT_ADDRESS,
+} from '../../src/rollup/protocol/constants.ts'
 
 export interface ExecutionKillReport {
   kills: number
@@ -30,6 +37,7 @@ const TOTAL = Object.values(genesis.alloc as Record<string, { balance?: string }
   (sum, { balance }) => sum + BigInt(balance ?? 0),
   0n,
 )
+const VAULTS = [SEQUENCER_FEE_VAULT_ADDRESS, BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS]
 const FINALIZED_BELOW = 12
 const RECENT_STATES = 8
 /** So little that states are written, and old ones deleted, all the time: in turn all that is kept, or the oldest one. */
@@ -60,7 +68,12 @@ export async function executeUnderKills(
       cpSync(datadir, copy, { recursive: true })
       const before = report.height
       try {
-        const chain = await openChain(copy, { logger: silentLogger, clock: systemClock }, { limits: limits ?? {} })
+        // The flat state leads from the disk to every head that can be left; to build it anew is for damage.
+        const write = (line: string) => {
+          if (line.includes('flat state')) report.problems.push(`kill ${kill}: ${line.trim()}`)
+        }
+        const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write })
+        const chain = await openChain(copy, { logger, clock: systemClock }, { limits: limits ?? {} })
         try {
           await check(chain, told, report)
         } finally {
@@ -128,6 +141,8 @@ async function check(chain: Chain, told: Told | undefined, report: ExecutionKill
   ) {
     problem(`the client had told of ${told.number} ${told.hash}`)
   }
+  const flatBalances = await balancesOf(chain, head.hash)
+  if (flatBalances !== TOTAL) problem(`balances read flat come to ${flatBalances}, not to ${TOTAL}`)
   const oldest = Math.max(Math.min(chain.finalized()?.number ?? 0, head.number - RECENT_STATES + 1), 0)
   let header = head
   while (header.number > oldest) {
@@ -143,4 +158,19 @@ async function check(chain: Chain, told: Told | undefined, report: ExecutionKill
     header = parent
   }
   report.height = head.number
+}
+
+/** Wei of all accounts there are, read one by one: of the genesis, the vaults, and the recipients, which nonces number. */
+async function balancesOf(chain: Chain, hash: Hex): Promise<bigint> {
+  const state = await chain.stateAt(hash)
+  const sender = await state?.account(DEV_ADDRESSES[0])
+  const known = [...Object.keys(genesis.alloc as object), ...VAULTS].map((text) =>
+    BigInt(`0x${text.replace('0x', '')}`),
+  )
+  const recipients = Array.from({ length: Number(sender?.nonce ?? 0n) }, (_, index) => BigInt(index + 1))
+  let sum = 0n
+  for (const address of new Set([...known, ...recipients])) {
+    sum += (await state?.account(`0x${address.toString(16).padStart(40, '0')}`))?.balance ?? 0n
+  }
+  return sum
 }

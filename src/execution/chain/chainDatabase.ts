@@ -5,6 +5,7 @@ import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../lib/byt
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
+import type { FlatDisk, FlatWrites } from '../state/flatState.ts'
 import {
   type BlockId,
   fromNodeKey,
@@ -26,6 +27,8 @@ const TABLE = {
   extraLives: 'x',
   /** u64 number ‖ block hash → NodeDelta of a block whose state is on the disk. */
   delta: 'd',
+  /** A leaf of the flat state, by the key of its StateLeaf. */
+  leaf: 'l',
   code: 'c',
   header: 'h',
   /** Transactions and their senders; see bodyCodec. */
@@ -74,6 +77,11 @@ export class DatabaseBatch {
     this.put('meta', textKey(label), fromHex(hash, 32))
   }
 
+  /** Whose state the leaves are. */
+  setFlatBlock(hash: Hex): void {
+    this.put('meta', textKey(FLAT_KEY), fromHex(hash, 32))
+  }
+
   /** The last thing that is written before the database is closed. */
   setClosed(): void {
     this.put('meta', textKey(CLOSED_KEY), Uint8Array.of(1))
@@ -84,7 +92,7 @@ export class DatabaseBatch {
  * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch
  * before it can become head, so that a process killed at any moment finds a whole chain again.
  */
-export class ChainDatabase implements ChainReads, NodeDisk {
+export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
 
   private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
@@ -251,45 +259,74 @@ export class ChainDatabase implements ChainReads, NodeDisk {
     return value === undefined ? undefined : decodeDelta(value)
   }
 
+  leaf(key: Uint8Array): Uint8Array | undefined {
+    return this.get('leaf', key)
+  }
+
+  /** Whose state the leaves are; undefined when they are not whole. */
+  flatBlock(): Hex | undefined {
+    const value = this.get('meta', textKey(FLAT_KEY))
+    return value === undefined ? undefined : toHex(value)
+  }
+
+  /** From now on there is no flat state. */
+  async clearFlat(): Promise<void> {
+    const batch = new DatabaseBatch()
+    batch.delete('meta', textKey(FLAT_KEY))
+    await this.write(batch, { sync: true })
+    await this.level.clear(rangeOf('leaf'))
+  }
+
   /** Atomic, and on the disk when this resolves. */
-  async writeNodes(writes: NodeWrites): Promise<void> {
+  async writeStates(nodes: NodeWrites | undefined, flat: FlatWrites | undefined): Promise<void> {
     // Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop.
     const batch = this.level.batch()
-    for (const [key, encoding] of writes.puts) {
-      await takeTurn()
-      batch.put(keyOf('node', fromNodeKey(key)), encoding)
-    }
-    for (const key of writes.deletes) {
-      await takeTurn()
-      batch.del(keyOf('node', fromNodeKey(key)))
-    }
-    for (const [key, count] of writes.extraLives) {
-      if (count === 0) batch.del(keyOf('extraLives', fromNodeKey(key)))
-      else batch.put(keyOf('extraLives', fromNodeKey(key)), bigIntToBytes(BigInt(count), 4))
-    }
-    for (const block of writes.endedDeltas) batch.del(keyOf('delta', deltaKey(block)))
-    for (const { block, delta } of writes.deltas) {
-      await takeTurn()
-      batch.put(keyOf('delta', deltaKey(block)), encodeDelta(delta))
-    }
-    batch.put(keyOf('meta', textKey(PRUNED_KEY)), numberKey(writes.prunedTo))
+    if (nodes !== undefined) await putNodes(batch, nodes)
+    if (flat !== undefined) await putLeaves(batch, flat)
     await batch.write({ sync: true })
   }
 
   /** Keys without their table. */
   private async *entries(table: Table): AsyncGenerator<[Uint8Array, Uint8Array]> {
-    const prefix = TABLE[table].charCodeAt(0)
-    for await (const [key, value] of this.level.iterator({
-      gte: Uint8Array.of(prefix),
-      lt: Uint8Array.of(prefix + 1),
-    })) {
-      yield [key.subarray(1), value]
-    }
+    for await (const [key, value] of this.level.iterator(rangeOf(table))) yield [key.subarray(1), value]
   }
 
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
     return this.level.getSync(keyOf(table, key))
   }
+}
+
+type WriteBatch = ReturnType<ClassicLevel<Uint8Array, Uint8Array>['batch']>
+
+async function putLeaves(batch: WriteBatch, { leaves, blockHash }: FlatWrites): Promise<void> {
+  for (const [key, value] of leaves) {
+    await takeTurn()
+    const place = keyOf('leaf', fromNodeKey(key))
+    if (value === null) batch.del(place)
+    else batch.put(place, value)
+  }
+  batch.put(keyOf('meta', textKey(FLAT_KEY)), fromHex(blockHash, 32))
+}
+
+async function putNodes(batch: WriteBatch, writes: NodeWrites): Promise<void> {
+  for (const [key, encoding] of writes.puts) {
+    await takeTurn()
+    batch.put(keyOf('node', fromNodeKey(key)), encoding)
+  }
+  for (const key of writes.deletes) {
+    await takeTurn()
+    batch.del(keyOf('node', fromNodeKey(key)))
+  }
+  for (const [key, count] of writes.extraLives) {
+    if (count === 0) batch.del(keyOf('extraLives', fromNodeKey(key)))
+    else batch.put(keyOf('extraLives', fromNodeKey(key)), bigIntToBytes(BigInt(count), 4))
+  }
+  for (const block of writes.endedDeltas) batch.del(keyOf('delta', deltaKey(block)))
+  for (const { block, delta } of writes.deltas) {
+    await takeTurn()
+    batch.put(keyOf('delta', deltaKey(block)), encodeDelta(delta))
+  }
+  batch.put(keyOf('meta', textKey(PRUNED_KEY)), numberKey(writes.prunedTo))
 }
 
 /** What an operator is told about a database that LevelDB refuses. */
@@ -306,6 +343,7 @@ const CLOSED_KEY = 'closed'
 const PRUNED_KEY = 'pruned'
 const ARCHIVE_KEY = 'archive'
 const FORMAT_KEY = 'format'
+const FLAT_KEY = 'flat'
 /** 1, without a mark: nodes of storage tries under their plain hash. */
 const FORMAT = 2
 
@@ -327,6 +365,11 @@ function decodeDelta(bytes: Uint8Array): NodeDelta {
 function keysIn(bytes: Uint8Array): NodeKey[] {
   const text = toNodeKey(bytes)
   return Array.from({ length: text.length / 32 }, (_, index) => text.slice(index * 32, index * 32 + 32))
+}
+
+function rangeOf(table: Table): { gte: Uint8Array; lt: Uint8Array } {
+  const prefix = TABLE[table].charCodeAt(0)
+  return { gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }
 }
 
 function keyOf(table: Table, key: Uint8Array): Uint8Array {

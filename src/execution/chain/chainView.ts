@@ -6,6 +6,7 @@ import { childBaseFee } from '../block/headerRules.ts'
 import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { Patience } from '../evm/patience.ts'
+import type { FlatSource } from '../state/flatState.ts'
 import { StateDatabase, type StateDatabaseOptions } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
@@ -37,6 +38,8 @@ export interface ChainViewModules {
   reads: ChainReads
   blocks: BlockReader
   labels: ChainLabels
+  /** What of the states can be read without their tries. */
+  flat?: FlatSource
 }
 
 /** All of a chain that needs no writing: blocks, states, and what is simulated on them. */
@@ -48,11 +51,12 @@ export class ChainView implements ReadableChain {
   private readonly blockReader: BlockReader
   private readonly labels: ChainLabels
   private readonly states: StateDatabase
+  private readonly flat: FlatSource | undefined
   private readonly simulation: SimulationModules
   private readonly simulationSlots = createSlots(MAX_SIMULATIONS)
 
   constructor(
-    { reads, blocks, labels }: ChainViewModules,
+    { reads, blocks, labels, flat }: ChainViewModules,
     { config, genesis }: { config: ChainConfig; genesis: BlockHeader },
     caches: StateDatabaseOptions = {},
   ) {
@@ -61,6 +65,7 @@ export class ChainView implements ReadableChain {
     this.reads = reads
     this.blockReader = blocks
     this.labels = labels
+    this.flat = flat
     this.states = new StateDatabase({ store: reads }, caches)
     this.evms = new EvmPool({ ancestry: blocks }, config)
     this.simulation = { evms: this.evms, config, worldAt: (header) => this.worldAt(header) }
@@ -127,7 +132,7 @@ export class ChainView implements ReadableChain {
   async stateAt(blockHash: Hex): Promise<StateReader | undefined> {
     const header = this.blockReader.header(blockHash)
     if (header === undefined || !this.hasState(header)) return undefined
-    return createStateReader(this.states, header.stateRoot)
+    return createStateReader(this.states, header.stateRoot, this.flat?.at(blockHash))
   }
 
   call(request: CallRequest, at: CallPlace, client = NO_CLIENT): Promise<CallResult> {
@@ -179,7 +184,7 @@ export class ChainView implements ReadableChain {
     if (!this.hasState(header)) {
       throw new ChainError('stateGone', `the state of block ${header.number} is not kept any more`)
     }
-    return new WorldState(this.states, header.stateRoot)
+    return new WorldState(this.states, header.stateRoot, this.flat?.at(header.hash))
   }
 
   private simulate<T>(client: Patience, run: () => Promise<T>): Promise<T> {

@@ -14,6 +14,7 @@ import {
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
 import { slotValue } from '../evm/storageWord.ts'
+import { fromNodeKey } from '../state/nodeHistory.ts'
 import { StateDatabase } from '../state/stateDatabase.ts'
 import { type StateChanges, WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
@@ -195,6 +196,8 @@ async function writeGenesis(
   if (isNew) {
     const hash = fromHex(header.hash)
     for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
+    for (const [key, value] of state.leaves) if (value !== null) batch.put('leaf', fromNodeKey(key), value)
+    batch.setFlatBlock(header.hash)
     for (const { hash: codeHash, code } of state.codes) batch.put('code', codeHash, code)
     batch.put('header', hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))

@@ -70,7 +70,7 @@ export async function openChain(
         `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
       )
     }
-    const keeper = await StateKeeper.open(database, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
+    const keeper = await StateKeeper.open({ database, ...modules }, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })
     const chain = new OpChain(modules, { database, keeper, config, genesis, head, blocks })
     await chain.recover(datadir)
     return chain
@@ -99,7 +99,7 @@ class OpChain extends ChainView implements Chain {
   constructor(modules: OpenChainModules, opened: OpenedChain) {
     const { blocks, database, keeper } = opened
     const canonical = new CanonicalChain({ database, blocks, clock: modules.clock }, opened.head)
-    super({ reads: keeper.reads(), blocks, labels: canonical }, opened)
+    super({ reads: keeper.reads(), blocks, labels: canonical, flat: keeper.flat }, opened)
     this.clock = modules.clock
     this.logger = modules.logger
     this.database = database
@@ -131,6 +131,7 @@ class OpChain extends ChainView implements Chain {
       throw unreadable(datadir, new Error(`no state of block ${before.number} or of one before it is there`))
     }
     if (head.hash !== before.hash) await this.canonical.goBackTo(head)
+    await this.keeper.flat.prepare(head)
     const { number, hash } = head
     if (head.hash !== before.hash) {
       const fields = { number, hash, lost: before.number - number }
@@ -160,7 +161,7 @@ class OpChain extends ChainView implements Chain {
       const header = this.blocks.header(state.headBlockHash)
       if (header === undefined || !(await this.recovery.ensure(header))) return { status: 'SYNCING' }
       const result = await this.canonical.setForkchoice(state)
-      if (this.keeper.settle(this.head(), this.finalized())) this.writeStates()
+      if (await this.keeper.settle(this.head(), this.finalized())) this.writeStates()
       return result
     })
   }

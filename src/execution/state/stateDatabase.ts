@@ -4,6 +4,8 @@ import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
 import { type AccountRecord, decodeAccount } from './account.ts'
+import type { FlatView } from './flatState.ts'
+import { toNodeKey } from './nodeHistory.ts'
 import { EMPTY_TRIE_ROOT, type NodeReader, openTrie, Trie } from './trie.ts'
 import type { TrieNode } from './trieNode.ts'
 
@@ -29,9 +31,10 @@ export function nodeKey(hash: Uint8Array, owner?: Uint8Array): Uint8Array {
 export interface StateSource {
   /** Without `owner` the trie of the accounts, else the storage of the account with this address. */
   openTrie(root: Uint8Array, owner?: Hex): Trie
-  readAccount(trie: Trie, address: Hex): AccountRecord | undefined
-  /** Without leading zeros; empty = zero. */
-  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex): Uint8Array
+  /** From `flat`, the leaves of the same state, where they reach. */
+  readAccount(trie: Trie, address: Hex, flat?: FlatView): AccountRecord | undefined
+  /** Without leading zeros; empty = zero. `flat` as above. */
+  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, flat?: FlatView): Uint8Array
   code(hash: Hex): Uint8Array
   /** keccak256 of the bytes of an address or slot. */
   hashKey(key: Hex): Uint8Array
@@ -135,14 +138,18 @@ export class StateDatabase implements StateSource {
     this.roots.clear()
   }
 
-  readAccount(trie: Trie, address: Hex): AccountRecord | undefined {
-    const encoding = trie.get(this.hashKey(address))
-    return encoding === undefined ? undefined : decodeAccount(encoding)
+  readAccount(trie: Trie, address: Hex, flat?: FlatView): AccountRecord | undefined {
+    const key = this.hashKey(address)
+    const leaf = flat?.leaf(toNodeKey(key))
+    const encoding = leaf === undefined ? trie.get(key) : leaf
+    return encoding === undefined || encoding === null ? undefined : decodeAccount(encoding)
   }
 
-  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex): Uint8Array {
-    const encoding = this.openTrie(storageRoot, address).get(this.hashKey(slot))
-    if (encoding === undefined) return EMPTY_BYTES
+  readSlot(address: Hex, storageRoot: Uint8Array, slot: Hex, flat?: FlatView): Uint8Array {
+    const key = this.hashKey(slot)
+    const leaf = flat?.leaf(toNodeKey(this.hashKey(address)) + toNodeKey(key))
+    const encoding = leaf === undefined ? this.openTrie(storageRoot, address).get(key) : leaf
+    if (encoding === undefined || encoding === null) return EMPTY_BYTES
     const item = readRlpHeader(encoding, 0)
     return encoding.subarray(item.start, item.end)
   }

@@ -82,14 +82,14 @@ export class Trie {
   }
 
   /**
-   * Tells of each node that has a hash of its own, with its nibbles: those on the way, and a leaf's or an extension's
-   * own. Reads the whole trie, which must be committed.
+   * Tells of each node, with its nibbles: those on the way, and a leaf's or an extension's own. Its `ref` is its hash
+   * where it has one. Reads the whole trie, which must be committed.
    */
-  forEachNode(tell: (hash: Uint8Array, node: LoadedNode, nibbles: Uint8Array) => void): void {
+  forEachNode(tell: (node: LoadedNode, nibbles: Uint8Array) => void): void {
     const visit = (node: LoadedNode | null, above: Uint8Array): void => {
       if (node === null) return
       const nibbles = node.kind === 'branch' ? above : concatBytes(above, node.key)
-      if (node.ref?.length === 32) tell(node.ref, node, nibbles)
+      tell(node, nibbles)
       if (node.kind === 'extension') visit(this.onlyChild(node), nibbles)
       if (node.kind !== 'branch') return
       for (let index = 0; index < 16; index++) {

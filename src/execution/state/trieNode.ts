@@ -294,3 +294,12 @@ export function toNibbles(key: Uint8Array): Uint8Array {
   }
   return out
 }
+
+/** Bytes of a key that has an even number of nibbles. */
+export function fromNibbles(nibbles: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(nibbles.length >> 1)
+  for (let index = 0; index < bytes.length; index++) {
+    bytes[index] = ((nibbles[index * 2] ?? 0) << 4) | (nibbles[index * 2 + 1] ?? 0)
+  }
+  return bytes
+}

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
+import type { LeafKey } from './flatState.ts'
 import { MissingNodeError, nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
 import { EMPTY_TRIE_ROOT } from './trie.ts'
 import { type StateChanges, WorldState } from './worldState.ts'
@@ -113,12 +114,12 @@ async function referenceRoot(accounts: Map<number, ModelAccount>): Promise<Hex> 
 /** Of all nodes below the root, in the tries of accounts and storage. */
 function keysOfState(database: StateDatabase, root: Hex): Set<Hex> {
   const keys = new Set<Hex>()
-  database.openTrie(fromHex(root)).forEachNode((hash) => keys.add(toHex(nodeKey(hash))))
+  database.openTrie(fromHex(root)).forEachNode(({ ref }) => ref?.length === 32 && keys.add(toHex(nodeKey(ref))))
   const world = new WorldState(database, root)
   for (let index = 0; index < 5; index++) {
     const owner = address(index)
     const trie = database.openTrie(fromHex(world.storageRoot(owner)), owner)
-    trie.forEachNode((hash) => keys.add(toHex(nodeKey(hash, database.hashKey(owner)))))
+    trie.forEachNode(({ ref }) => ref?.length === 32 && keys.add(toHex(nodeKey(ref, database.hashKey(owner)))))
   }
   return keys
 }
@@ -188,31 +189,39 @@ function expectSame(world: WorldState, model: Model): void {
 describe('WorldState', () => {
   it('agrees with a plain model and with EthereumJS’s roots over blocks, checkpoints and reverts', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { maxLength: 60 }), fc.boolean(), async (steps, dropsNodes) => {
-        const store = new MemoryStore()
-        // With no room for nodes, everything is read back from the store.
-        const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
-        const database = new StateDatabase({ store }, options)
-        const model = new Model()
-        const lives = new Map<Hex, number>()
-        let world = new WorldState(database, EMPTY_TRIE_ROOT)
-        for (const step of [...steps, { kind: 'block' as const }]) {
-          apply(world, model, step)
-          if (step.kind !== 'block') continue
-          while (model.depth > 0) apply(world, model, { kind: 'commit' })
-          world.endTransaction()
-          const changes = world.commit()
-          store.write(changes)
-          for (const { key } of changes.nodes) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) + 1)
-          for (const key of changes.replaced) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) - 1)
-          // What was added and not replaced is the state: no more, no less.
-          const living = [...lives].filter(([, count]) => count !== 0)
-          expect(new Map(living)).toEqual(new Map([...keysOfState(database, changes.root)].map((key) => [key, 1])))
-          expect(changes.root).toBe(await referenceRoot(model.accounts))
-          world = new WorldState(database, changes.root)
-          expectSame(world, model)
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(action, { maxLength: 60 }),
+        fc.boolean(),
+        fc.boolean(),
+        async (steps, dropsNodes, isFlat) => {
+          const store = new MemoryStore()
+          // With no room for nodes, everything is read back from the store.
+          const options = dropsNodes ? { maxNodeBytes: 0, maxCodeBytes: 0 } : {}
+          const database = new StateDatabase({ store }, options)
+          const model = new Model()
+          const lives = new Map<Hex, number>()
+          const leaves = new Map<LeafKey, Uint8Array | null>()
+          const flat = isFlat ? { leaf: (key: LeafKey) => leaves.get(key) ?? null } : undefined
+          let world = new WorldState(database, EMPTY_TRIE_ROOT)
+          for (const step of [...steps, { kind: 'block' as const }]) {
+            apply(world, model, step)
+            if (step.kind !== 'block') continue
+            while (model.depth > 0) apply(world, model, { kind: 'commit' })
+            world.endTransaction()
+            const changes = world.commit()
+            store.write(changes)
+            for (const { key } of changes.nodes) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) + 1)
+            for (const key of changes.replaced) lives.set(toHex(key), (lives.get(toHex(key)) ?? 0) - 1)
+            // What was added and not replaced is the state: no more, no less.
+            const living = [...lives].filter(([, count]) => count !== 0)
+            expect(new Map(living)).toEqual(new Map([...keysOfState(database, changes.root)].map((key) => [key, 1])))
+            expect(changes.root).toBe(await referenceRoot(model.accounts))
+            for (const [key, leaf] of changes.leaves) leaves.set(key, leaf)
+            world = new WorldState(database, changes.root, flat)
+            expectSame(world, model)
+          }
+        },
+      ),
       { numRuns: 120 },
     )
   })

@@ -2,8 +2,11 @@ import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
+import type { FlatView, LeafKey } from './flatState.ts'
+import { toNodeKey } from './nodeHistory.ts'
 import { nodeKey, type StateSource } from './stateDatabase.ts'
 import { EMPTY_TRIE_ROOT, type Trie } from './trie.ts'
+import { fromNibbles } from './trieNode.ts'
 
 /** What a commit adds to the database. */
 export interface StateChanges {
@@ -13,11 +16,15 @@ export interface StateChanges {
   /** Keys of nodes that were part of the state before, and are so no longer. */
   replaced: Uint8Array[]
   codes: { hash: Uint8Array; code: Uint8Array }[]
+  /** Accounts and slots as the tries hold them now; null: no more. */
+  leaves: Map<LeafKey, Uint8Array | null>
 }
 
 interface AccountStorage {
   /** Root that slots not in `slots` are read from. */
   baseRoot: Uint8Array
+  /** Whether these are the slots of the state that the WorldState stands on. */
+  isOriginal: boolean
   /** Current values, without leading zeros; empty = zero. */
   slots: Map<Hex, Uint8Array>
   dirty: Set<Hex>
@@ -34,6 +41,7 @@ type JournalEntry =
  */
 export class WorldState {
   private readonly source: StateSource
+  private readonly flat: FlatView | undefined
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
   /** As they are in the trie. */
@@ -47,15 +55,17 @@ export class WorldState {
   private journal: JournalEntry[] = []
   private checkpoints: number[] = []
 
-  constructor(source: StateSource, root: Hex) {
+  /** `flat`: the leaves of the same state. */
+  constructor(source: StateSource, root: Hex, flat?: FlatView) {
     this.source = source
+    this.flat = flat
     this.trie = source.openTrie(fromHex(root))
   }
 
   /** Records are never changed in place. */
   account(address: Hex): AccountRecord | undefined {
     if (this.accounts.has(address)) return this.accounts.get(address)
-    const record = this.source.readAccount(this.trie, address)
+    const record = this.source.readAccount(this.trie, address, this.flat)
     this.accounts.set(address, record)
     this.committed.set(address, record)
     return record
@@ -112,7 +122,7 @@ export class WorldState {
     const storage = this.storageOf(address)
     const known = storage.slots.get(slot)
     if (known !== undefined) return known
-    const value = this.source.readSlot(address, storage.baseRoot, slot)
+    const value = this.source.readSlot(address, storage.baseRoot, slot, storage.isOriginal ? this.flat : undefined)
     storage.slots.set(slot, value)
     return value
   }
@@ -145,7 +155,8 @@ export class WorldState {
     )
       return
     this.journal.push({ kind: 'storage', address, before })
-    this.storages.set(address, { baseRoot: EMPTY_STORAGE_ROOT, slots: new Map(), dirty: new Set() })
+    const storage = { baseRoot: EMPTY_STORAGE_ROOT, isOriginal: false, slots: new Map(), dirty: new Set<Hex>() }
+    this.storages.set(address, storage)
     this.dirtyAccounts.add(address)
   }
 
@@ -202,7 +213,7 @@ export class WorldState {
 
   /** Writes all changes into the tries and hashes them. May be called again after further changes. */
   commit(): StateChanges {
-    const changes: StateChanges = { root: EMPTY_TRIE_ROOT, nodes: [], replaced: [], codes: [] }
+    const changes: StateChanges = { root: EMPTY_TRIE_ROOT, nodes: [], replaced: [], codes: [], leaves: new Map() }
     for (const address of this.dirtyAccounts) this.commitAccount(address, changes)
     this.dirtyAccounts.clear()
     this.journal = []
@@ -229,6 +240,7 @@ export class WorldState {
 
   private commitAccount(address: Hex, changes: StateChanges): void {
     const key = this.source.hashKey(address)
+    const leafKey = toNodeKey(key)
     let record = this.account(address)
     const before = this.committed.get(address)?.storageRoot ?? EMPTY_STORAGE_ROOT
     const storage = this.storages.get(address)
@@ -236,25 +248,34 @@ export class WorldState {
     if (!equalBytes(base, before)) {
       // All of the storage is gone.
       const old = this.source.openTrie(before, address)
-      old.forEachNode((hash) => changes.replaced.push(nodeKey(hash, key)))
+      old.forEachNode((node, nibbles) => {
+        if (node.ref?.length === 32) changes.replaced.push(nodeKey(node.ref, key))
+        if (node.kind === 'leaf') changes.leaves.set(leafKey + toNodeKey(fromNibbles(nibbles)), null)
+      })
     }
     if (record === undefined) {
       this.storages.delete(address)
       this.trie.delete(key)
+      changes.leaves.set(leafKey, null)
     } else {
       if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
         const trie = this.source.openTrie(storage.baseRoot, address)
         for (const slot of storage.dirty) {
           const value = storage.slots.get(slot) ?? EMPTY_BYTES
-          if (value.length === 0) trie.delete(this.source.hashKey(slot))
-          else trie.put(this.source.hashKey(slot), encodeSlotValue(value))
+          const slotKey = this.source.hashKey(slot)
+          const leaf = value.length === 0 ? null : encodeSlotValue(value)
+          if (leaf === null) trie.delete(slotKey)
+          else trie.put(slotKey, leaf)
+          changes.leaves.set(leafKey + toNodeKey(slotKey), leaf)
         }
         storage.baseRoot = fromHex(this.commitTrie(trie, key, changes))
         storage.dirty.clear()
         record = { ...record, storageRoot: storage.baseRoot }
         this.accounts.set(address, record)
       }
-      this.trie.put(key, encodeAccount(record))
+      const leaf = encodeAccount(record)
+      this.trie.put(key, leaf)
+      changes.leaves.set(leafKey, leaf)
     }
     this.committed.set(address, record)
   }
@@ -262,8 +283,11 @@ export class WorldState {
   private storageOf(address: Hex): AccountStorage {
     let storage = this.storages.get(address)
     if (storage === undefined) {
+      const baseRoot = this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT
       storage = {
-        baseRoot: this.account(address)?.storageRoot ?? EMPTY_STORAGE_ROOT,
+        baseRoot,
+        // Empty, it may be that of an account which was deleted and came back.
+        isOriginal: !equalBytes(baseRoot, EMPTY_STORAGE_ROOT),
         slots: new Map(),
         dirty: new Set(),
       }

@@ -29,8 +29,8 @@ export function readWholeState(store: Pick<StateStore, 'node'>, root: Hex): Whol
       hash,
     )
   const visit = (trie: Trie, owner: Uint8Array | undefined, onLeaf: (path: Uint8Array, value: Uint8Array) => void) =>
-    trie.forEachNode((hash: Uint8Array, node: LoadedNode, path: Uint8Array) => {
-      state.keys.add(toHex(nodeKey(hash, owner)))
+    trie.forEachNode((node: LoadedNode, path: Uint8Array) => {
+      if (node.ref?.length === 32) state.keys.add(toHex(nodeKey(node.ref, owner)))
       if (node.kind === 'leaf') onLeaf(path, node.value)
     })
   visit(trieOf(fromHex(root)), undefined, (path, value) => {

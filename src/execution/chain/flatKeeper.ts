@@ -1,0 +1,146 @@
+import type { Clock } from '../../lib/clock.ts'
+import { fromHex, type Hex } from '../../lib/hex.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { takeTurn } from '../../lib/turns.ts'
+import { type FlatSource, FlatState, type FlatView, type FlatWrites, type LeafKey } from '../state/flatState.ts'
+import { toNodeKey } from '../state/nodeHistory.ts'
+import { MissingNodeError, type StateStore } from '../state/stateDatabase.ts'
+import { stateDifference } from '../state/stateDifference.ts'
+import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
+import type { StateChanges } from '../state/worldState.ts'
+import type { BlockHeader } from './block.ts'
+import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import { decodeHeader } from './headerCodec.ts'
+
+export interface FlatKeeperModules {
+  database: ChainDatabase
+  /** Trie nodes, also those that are not on the disk yet. */
+  nodes: Pick<StateStore, 'node'>
+  logger: Logger
+  clock: Clock
+}
+
+/** Blocks that bring their leaves to a state far from the base hold them in memory. */
+const MAX_BRIDGE_LEAVES = 200_000
+const LAYER_BYTES = 16 * 1024 * 1024
+const BATCH_LEAVES = 2000
+const PROGRESS_INTERVAL_MS = 8000
+
+/** Keeps the head's state flat beside its trie; see FlatState. */
+export class FlatKeeper implements FlatSource {
+  private readonly modules: FlatKeeperModules
+  private readonly layers: number
+  private state: FlatState | undefined
+
+  /** `layers`: blocks above the one whose state is on the disk. */
+  constructor(modules: FlatKeeperModules, layers: number) {
+    this.modules = modules
+    this.layers = layers
+    const blockHash = modules.database.flatBlock()
+    this.state = blockHash === undefined ? undefined : new FlatState(modules.database, blockHash)
+  }
+
+  /** Memory for what the disk is to hold next, about. */
+  get unwrittenBytes(): number {
+    return this.state?.unwrittenBytes ?? 0
+  }
+
+  at(blockHash: Hex): FlatView | undefined {
+    return this.state?.at(blockHash)
+  }
+
+  /** A block whose parent's state is there. */
+  add({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>, { leaves }: Pick<StateChanges, 'leaves'>): void {
+    this.state?.add(hash, parentHash, leaves)
+  }
+
+  /** Before the chain is used: makes what the head is read from, whatever the disk holds. */
+  async prepare(head: BlockHeader): Promise<void> {
+    await this.follow(head)
+    if (this.state === undefined) await this.build(head)
+  }
+
+  /** The head has moved, maybe to where no layer leads. Its trie must be there. */
+  async follow(head: BlockHeader): Promise<void> {
+    if (this.state === undefined) return
+    if (this.state.at(head.hash) === undefined && !(await this.bridge(this.state, head))) {
+      const { number, hash } = head
+      this.modules.logger.warn('The flat state cannot be brought to the head: it is built anew at the start', {
+        number,
+        hash,
+      })
+      await this.modules.database.clearFlat()
+      this.state = undefined
+      return
+    }
+    this.state.settle(head.hash, { layers: this.layers, layerBytes: LAYER_BYTES })
+  }
+
+  writes(): FlatWrites | undefined {
+    return this.state?.writes()
+  }
+
+  /** Adds the head's state on that of the base, from the difference of their tries. */
+  private async bridge(state: FlatState, head: BlockHeader): Promise<boolean> {
+    const { database, nodes } = this.modules
+    const encoding = database.header(state.baseHash)
+    if (encoding === undefined) return false
+    const base = decodeHeader(encoding)
+    const leaves = new Map<LeafKey, Uint8Array | null>()
+    try {
+      for (const { key, value } of stateDifference(nodes, fromHex(base.stateRoot), fromHex(head.stateRoot))) {
+        leaves.set(toNodeKey(key), value)
+        if (leaves.size > MAX_BRIDGE_LEAVES) return false
+        await takeTurn()
+      }
+    } catch (error) {
+      // The state of the base was given up.
+      if (!(error instanceof MissingNodeError)) throw error
+      return false
+    }
+    state.add(head.hash, base.hash, leaves)
+    return true
+  }
+
+  /** From the trie. What is half done when the program ends counts for nothing. */
+  private async build(head: BlockHeader): Promise<void> {
+    const { database, nodes, logger, clock } = this.modules
+    await database.clearFlat()
+    const startedAtMs = clock.now()
+    let toldAtMs = startedAtMs
+    let leaves = 0
+    let batch = new DatabaseBatch()
+    logger.info('Building the flat state from the trie', { number: head.number, hash: head.hash })
+    for (const { key, value } of stateDifference(nodes, fromHex(EMPTY_TRIE_ROOT), fromHex(head.stateRoot))) {
+      if (value === null) continue
+      batch.put('leaf', key, value)
+      leaves++
+      if (leaves % BATCH_LEAVES !== 0) continue
+      await database.write(batch, { sync: false })
+      batch = new DatabaseBatch()
+      const nowMs = clock.now()
+      if (nowMs - toldAtMs < PROGRESS_INTERVAL_MS) continue
+      toldAtMs = nowMs
+      logger.info('Building the flat state', progressOf(key, leaves, (nowMs - startedAtMs) / 1000))
+    }
+    batch.setFlatBlock(head.hash)
+    await database.write(batch, { sync: true })
+    logger.info('The flat state is built', { leaves, seconds: (clock.now() - startedAtMs) / 1000 })
+    this.state = new FlatState(database, head.hash)
+  }
+}
+
+/** Keys are hashes: how far one is tells how much is done. */
+export function progressOf(
+  key: Uint8Array,
+  leaves: number,
+  seconds: number,
+): { percent: number; leaves: number; leavesPerSecond: number; secondsLeft: number } {
+  const done = (((key[0] ?? 0) << 16) | ((key[1] ?? 0) << 8) | (key[2] ?? 0)) / 0x1000000
+  return {
+    percent: Math.round(done * 100),
+    leaves,
+    leavesPerSecond: Math.round(leaves / seconds),
+    secondsLeft: done === 0 ? 0 : Math.round((seconds * (1 - done)) / done),
+  }
+}
