@@ -71,6 +71,8 @@ const calls = {
           listenIp: '127.0.0.1',
           listenTcpPort: 0,
           peerStorePath: 'memory',
+          // Hosts that start together keep a machine busy.
+          dialTimeoutMs: 120_000,
           peersLow: 100,
           peersHigh: 200,
           ping: false,
