@@ -1,27 +1,18 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createLogger } from '../lib/logger.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { MAX_ID_BYTES } from './gossip/rpcShape.ts'
 import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
 import { BLOCKS, gossiped } from './testUtils/hostileSetup.ts'
+import { recordedLog } from './testUtils/recordedLog.ts'
 import { encodeRpc, frameRpc } from './testUtils/rpcCodec.ts'
 import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
 
 /** Nobody is scored, so that everything is listened to. */
 let node: TestNode
 let hostile: HostileHost
-const failures: string[] = []
+const { logger, lines } = recordedLog('debug')
 beforeAll(async () => {
-  const logger = createLogger({
-    level: 'debug',
-    format: 'json',
-    color: false,
-    write(line) {
-      const { msg, level } = JSON.parse(line)
-      if (msg === 'Handling an RPC failed' || level === 'error') failures.push(line)
-    },
-  })
   node = await startTestNode({ scoring: 'none' }, { logger })
   hostile = await startHostileHost()
 })
@@ -69,6 +60,7 @@ it('no RPC of whatever members, whole or with bytes changed, makes gossip fail',
   const last = gossiped({ blockNumber: 77_777 })
   gossip.send({ messages: [{ topic: BLOCKS, data: last }] })
   await until('a block behind all that', () => node.received.some(({ payload }) => payload.blockNumber === 77_777))
+  const failures = lines.filter((line) => /lvl=error|Handling an RPC failed/.test(line))
   expect(failures, `seed ${seed}`).toEqual([])
   expect(gossip.stream.status).toBe('open')
 })

@@ -102,6 +102,8 @@ function setUp(connected: string[], naming?: Naming, history = [2, 1], { perSeco
     waiting.get(id)?.()
     await settled()
   }
+  const heartbeat = () =>
+    listeners.get('gossipsub:heartbeat')?.(new CustomEvent('heartbeat', { detail: { peerId: idOf('') } }))
   return {
     told,
     sent,
@@ -114,8 +116,13 @@ function setUp(connected: string[], naming?: Naming, history = [2, 1], { perSeco
     connection,
     idOf,
     answer,
-    heartbeat: () =>
-      listeners.get('gossipsub:heartbeat')?.(new CustomEvent('heartbeat', { detail: { peerId: idOf('') } })),
+    heartbeat,
+    /** `a` subscribes, and opens its stream. */
+    async come() {
+      gossip.topics.set('t', new Set(['a']))
+      heartbeat()
+      await answer('a')
+    },
   }
 }
 
@@ -137,39 +144,29 @@ describe('manageGossipStreams', () => {
       nameOf: ([id]) => (id === 1 ? Uint8Array.of(101) : undefined),
     })
     const unknown = setUp(['a'])
-    for (const { gossip, heartbeat, answer } of [named, unknown]) {
-      gossip.topics.set('t', new Set(['a']))
-      heartbeat()
-      await answer('a')
-    }
+    for (const { come } of [named, unknown]) await come()
     expect(named.told).toEqual([['a', { topicID: 't', messageIDs: [Uint8Array.of(101)] }]])
     expect(unknown.told).toEqual([])
   })
 
   it('tells nodes that name messages otherwise of the last five seconds, each in an RPC of its own, in order', async () => {
-    const { sent, clock, gossip, heartbeat, answer } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1])
-    gossip.topics.set('t', new Set(['a']))
-    heartbeat()
-    await answer('a')
+    const { sent, clock, come } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    await come()
     await clock.advance(10_000)
     expect(sent).toEqual([[105], [106], [107], [108], [109]])
   })
 
   it('tells them of no more than they listen to, the newest', async () => {
     // Two a second, as after a pause that the sequencer makes up for.
-    const { sent, gossip, heartbeat, answer } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
-    gossip.topics.set('t', new Set(['a']))
-    heartbeat()
-    await answer('a')
+    const { sent, come } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
+    await come()
     expect(sent).toEqual([[102], [103], [104], [105], [106], [107], [108], [109]])
   })
 
   it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {
     const naming: Naming = { dialect: 'with-topic', nameOf: (id) => id }
-    const { told, cached, clock, gossip, heartbeat, answer } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
-    gossip.topics.set('t', new Set(['a']))
-    heartbeat()
-    await answer('a')
+    const { told, cached, clock, gossip, come } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+    await come()
     const ids = () => told.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
     expect(ids()).toEqual([9, 1, 2, 3])
     await clock.advance(499)

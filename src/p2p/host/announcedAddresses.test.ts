@@ -1,11 +1,9 @@
-import { noise } from '@chainsafe/libp2p-noise'
 import type { Transport } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
-import { createLibp2p } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startBareHost } from '../testUtils/bareHost.ts'
 import { announcedAddresses } from './announcedAddresses.ts'
-import { silentComponentLogger } from './libp2pLogger.ts'
 
 /** As on a machine with another interface. */
 function withAddress(transport: Transport, address: string | undefined): Transport {
@@ -20,11 +18,9 @@ function withAddress(transport: Transport, address: string | undefined): Transpo
 }
 
 async function host(listen: string[], interfaceAddress?: string) {
-  const node = await createLibp2p({
-    logger: silentComponentLogger,
+  const node = await startBareHost({
     addresses: { listen, announceFilter: (known): Multiaddr[] => node.services.addresses.withListening(known) },
     transports: [(components) => withAddress(tcp()(components), interfaceAddress)],
-    connectionEncrypters: [noise()],
     services: { addresses: announcedAddresses },
   })
   onTestFinished(async () => node.stop())

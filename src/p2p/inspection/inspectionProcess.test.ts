@@ -177,12 +177,16 @@ describe('createInspectionProcess', () => {
   }
 
   it.each(['die', 'throw', 'crash'])(
-    'starts anew after a breakdown (%s), which costs the message its verdict',
+    'starts anew after a breakdown (%s), which costs the message its verdict, or the answer its block',
     async (how) => {
       const inspector = startProcess(unhurried, faulty)
       const [broken, after] = await Promise.allSettled([ask(inspector, how), inspect(inspector)])
       expect(broken).toMatchObject({ status: 'rejected', reason: { reason: 'worker-failed' } })
       expect(after.status).toBe('fulfilled')
+      expect(await inspect(inspector)).toBe('none')
+      const unpack = (frames: Uint8Array) => inspector.unpackBlock({ frames, version: 3 }, 'peer')
+      await expect(unpack(new TextEncoder().encode(how))).rejects.toMatchObject({ reason: 'worker-failed' })
+      await expect(unpack(new Uint8Array(3))).rejects.toThrow(DecodeError)
       expect(await inspect(inspector)).toBe('none')
     },
   )
@@ -294,19 +298,6 @@ describe('createInspectionProcess', () => {
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     await expect(ask(inspector)).rejects.toMatchObject({ reason: 'worker-failed' })
   })
-
-  it.each(['die', 'throw', 'crash'])(
-    'starts anew after a breakdown (%s), which costs the answer its block',
-    async (how) => {
-      const inspector = startProcess(unhurried, faulty)
-      const unpacking = inspector.unpackBlock({ frames: new TextEncoder().encode(how), version: 3 }, 'peer')
-      await expect(unpacking).rejects.toMatchObject({ reason: 'worker-failed' })
-      await expect(inspector.unpackBlock({ frames: new Uint8Array(3), version: 3 }, 'peer')).rejects.toThrow(
-        DecodeError,
-      )
-      expect(await inspect(inspector)).toBe('none')
-    },
-  )
 
   it('has an answer by its time limit or none, and takes on a few of each peer', async () => {
     const clock = new ManualClock()

@@ -1,8 +1,8 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Logger, silentLogger } from '../../lib/logger.ts'
 import { steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { recordedLog } from '../testUtils/recordedLog.ts'
 import { until } from '../testUtils/testNode.ts'
 import { ROUND_MS } from './keptAddresses.ts'
 
@@ -14,25 +14,13 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-function awaitedLog(wanted: RegExp): { logger: Logger; logged(): Promise<void> } {
-  let onWanted = (): void => {}
-  const debug = (text: string): void => {
-    if (wanted.test(text)) onWanted()
-  }
-  const logger: Logger = { ...silentLogger, child: () => logger, debug }
-  return {
-    logger,
-    logged: () =>
-      new Promise<void>((resolve) => {
-        onWanted = resolve
-      }),
-  }
-}
+const asked = (lines: readonly string[]) =>
+  lines.filter((line) => line.includes('Asked connected peers again who they are')).length
 
 describe('the addresses of a peer', () => {
   it('are listed for as long as it is connected', async () => {
     const { clock, due } = steppedTimers(ROUND_MS)
-    const { logger, logged } = awaitedLog(/^Asked connected peers again who they are$/)
+    const { logger, lines } = recordedLog('debug')
     const dialled = await nodeInTest()
     const { node, address } = await nodeInTest({ staticPeers: [dialled.address] }, { clock, logger })
     const caller = await nodeInTest({ staticPeers: [address] })
@@ -45,9 +33,8 @@ describe('the addresses of a peer', () => {
 
     for (let days = 0; days < 2; days++) {
       pass(23)
-      const kept = logged()
       due()
-      await kept
+      await until('the answers', () => asked(lines) > days)
     }
     pass(2)
     expect(await listed(true)).toEqual(addresses)
