@@ -1,7 +1,9 @@
+import { fork } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { signTransaction } from '../src/execution/testUtils/signTransaction.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
@@ -11,7 +13,8 @@ import { quantile, sealedBlocks, summary } from './sequencer/timings.ts'
 
 // What strangers can do to a sequencer by its execution client's RPC: floods of calls, traces, searches of logs,
 // transactions and large bodies, all at once, beside a real sequencer (devium-geth and rollup node as processes, blocks of
-// one second). Block times are compared with those of a calm time before, memory with that after it.
+// one second). Block times are compared with those of a calm time before, and of one in which a program that sends nothing
+// takes as much of the processors as the attackers did: they share the machine. Memory is compared with that of the calm.
 // Run: npm run bench:attack [SECONDS]
 
 /** Targets: distance of a block from its timestamp at the 99th percentile, and memory beyond what it was. */
@@ -21,6 +24,10 @@ const CALM_SECONDS = 45
 /** After the start, and after the attack begins: code is still being compiled. */
 const WARM_UP_SECONDS = 15
 
+/** In which a hog is busy for its share of a processor. */
+const HOG_PERIOD_MS = 20
+
+if (process.argv[2] === 'hog') await beBusy(Number(process.argv[3]))
 const seconds = Number(process.argv[2] ?? '300')
 if (!(seconds > 0)) throw new Error(`not a number of seconds: ${process.argv[2]}`)
 
@@ -78,7 +85,9 @@ try {
     if (sum(now) > sum(peak)) peak = now
   }, 1_000)
   await delay(WARM_UP_SECONDS * 1000)
+  const usedBefore = process.cpuUsage()
   const attacked = await measure('attacked', seconds)
+  const { user, system } = process.cpuUsage(usedBefore)
   stop.abort()
   clearInterval(watch)
   for (const { name, answered, failed, latencies } of await Promise.all(floods)) {
@@ -86,9 +95,18 @@ try {
       `${name}: ${answered} answered, ${failed} refused or failed, p50 ${quantile(latencies, 0.5).toFixed(0)} ms`,
     )
   }
+  const after = memory()
+  const share = (user + system) / (seconds * 1e6)
+  const hogs = Array.from({ length: Math.ceil(share) }, () =>
+    fork(fileURLToPath(import.meta.url), ['hog', String(share / Math.ceil(share))], { execArgv: process.execArgv }),
+  )
+  await delay(WARM_UP_SECONDS * 1000)
+  const control = await measure(`control, ${share.toFixed(2)} processors busy with nothing`, CALM_SECONDS)
+  for (const child of hogs) child.kill()
   const grown = (sum(peak) - sum(before)) / 1024
-  console.log(`memory before ${shown(before)}\nat its peak   ${shown(peak)}\nafter         ${shown(memory())}`)
-  console.log(`p99 of the distance from the timestamp: ${calm} ms calm, ${attacked} ms attacked (target ${TARGET_MS})`)
+  console.log(`memory before ${shown(before)}\nat its peak   ${shown(peak)}\nafter         ${shown(after)}`)
+  const times = `${calm} ms calm, ${attacked} ms attacked, ${control} ms beside the hog`
+  console.log(`p99 of the distance from the timestamp: ${times} (target ${TARGET_MS})`)
   console.log(`memory grew by ${grown.toFixed(0)} MB at most (target ${TARGET_MEGABYTES})`)
   process.exitCode = attacked <= TARGET_MS && grown <= TARGET_MEGABYTES ? 0 : 1
 
@@ -163,6 +181,15 @@ try {
   }
 } finally {
   await testnet.stop()
+}
+
+/** Takes such a share of a processor, and nothing else, until it is killed. */
+async function beBusy(share: number): Promise<never> {
+  for (;;) {
+    const end = performance.now() + share * HOG_PERIOD_MS
+    while (performance.now() < end);
+    await delay((1 - share) * HOG_PERIOD_MS)
+  }
 }
 
 interface Flooded {
