@@ -13,6 +13,10 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     head: () => head,
     safe: () => undefined,
     finalized: () => undefined,
+    statistics: () => ({
+      levels: [1, 2].map((level) => ({ level, tables: 1, sizeBytes: 9, seconds: 3, readBytes: 500, writtenBytes: 70 })),
+      state: { nodeBytes: 5_000, codeBytes: 600, nodeReads: 12, readBytes: 3_400 },
+    }),
     onHead(listener: typeof onHead) {
       onHead = listener
       return () => {}
@@ -22,7 +26,7 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
   const calls = { stats: () => ({ running: 2, waiting: 5, broken: 1 }) }
   const clock = new ManualClock((head.timestamp + 4) * 1000)
   const options = { version: 'v1', databasePath: import.meta.dirname }
-  const { registry, onCall } = createGethMetrics({ chain, pool, calls, clock }, options)
+  const { registry, onCall, onWebSockets } = createGethMetrics({ chain, pool, calls, clock }, options)
   onHead({
     head,
     removed: [head],
@@ -40,6 +44,8 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
   onCall('eth_call', 12, undefined)
   onCall('eth_call', 12, new JsonRpcError(3, 'execution reverted'))
   onCall('eth_madeUp', 1, new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no'))
+  onCall('engine_getPayloadV4', 8, undefined)
+  onWebSockets(3)
   const text = await registry.metrics()
   for (const line of [
     'chain_head_block 7',
@@ -64,8 +70,17 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     'txpool_invalid 1',
     'rpc_calls_waiting 5',
     'rpc_calls_broken 1',
-    'rpc_requests 8',
-    'rpc_success 3',
+    'rpc_requests 9',
+    'rpc_success 4',
+    'eth_db_chaindata_compact_input 1000',
+    'eth_db_chaindata_compact_output 140',
+    'eth_db_chaindata_compact_time 6000000000',
+    'hashdb_memcache_clean_miss 12',
+    'hashdb_memcache_clean_read 3400',
+    'state_cache_node_bytes 5000',
+    'state_cache_code_bytes 600',
+    'miner_build_seconds_count 1',
+    'rpc_websockets 3',
     'rpc_failure 5',
   ]) {
     expect(text).toContain(line)

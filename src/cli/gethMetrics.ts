@@ -12,6 +12,7 @@ import { createMetricMakers } from '../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
+  onWebSockets(count: number): void
   onCall(
     method: string,
     durationMs: number,
@@ -21,7 +22,7 @@ export interface GethMetrics {
 }
 
 export interface GethMetricsModules {
-  chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead'>
+  chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead' | 'statistics'>
   pool: Pick<RpcPool, 'status'>
   calls: Pick<CallService, 'stats'>
   clock: Clock
@@ -69,6 +70,16 @@ export function createGethMetrics(
   })
   const speed = gauge('chain_mgasps', 'Million gas a second in the last block that came by the Engine API')
   registry.registerMetric(diskSize(databasePath))
+  const ofLevels = (name: 'readBytes' | 'writtenBytes' | 'seconds') => () =>
+    chain.statistics().levels.reduce((sum, { [name]: value }) => sum + value, 0)
+  watched('eth_db_chaindata_compact_input', 'Bytes that compactions have read', ofLevels('readBytes'))
+  watched('eth_db_chaindata_compact_output', 'Bytes that compactions have written', ofLevels('writtenBytes'))
+  watched('eth_db_chaindata_compact_time', 'Nanoseconds of compactions', () => ofLevels('seconds')() * 1e9)
+  const state = () => chain.statistics().state
+  watched('hashdb_memcache_clean_miss', 'Trie nodes that were not in memory', () => state().nodeReads)
+  watched('hashdb_memcache_clean_read', 'Bytes of trie nodes that were not in memory', () => state().readBytes)
+  watched('state_cache_node_bytes', 'Memory that trie nodes take, about', () => state().nodeBytes)
+  watched('state_cache_code_bytes', 'Memory that code takes, about', () => state().codeBytes)
   watched('txpool_pending', 'Executable transactions in the pool', () => pool.status().pending)
   watched('txpool_queued', 'Transactions in the pool behind a nonce gap', () => pool.status().queued)
   const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool took')
@@ -77,6 +88,10 @@ export function createGethMetrics(
   watched('rpc_calls_running', 'Calls that run in processes of their own', () => calls.stats().running)
   watched('rpc_calls_waiting', 'Calls that wait for such a process', () => calls.stats().waiting)
   watched('rpc_calls_broken', 'Such processes that broke down or had to be ended', () => calls.stats().broken)
+  const webSockets = gauge('rpc_websockets', 'Open WebSocket connections')
+  const builds = histogram('miner_build_seconds', 'Seconds to end a block under construction and give it out', {
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
+  })
   const requests = counter('rpc_requests', 'RPC calls')
   const successes = counter('rpc_success', 'RPC calls answered with a result')
   const failed = counter('rpc_failure', 'RPC calls answered with an error')
@@ -94,7 +109,9 @@ export function createGethMetrics(
   collectDefaultMetrics({ register: registry })
   return {
     registry,
+    onWebSockets: (count) => webSockets.set(count),
     onCall(method, durationMs, error, contents) {
+      if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
       requests.inc()
       if (error === undefined) successes.inc()
       else failed.inc()

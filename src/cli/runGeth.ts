@@ -186,11 +186,11 @@ function logHeads(chain: Chain, logger: Logger): () => void {
 async function createMetrics(modules: GethMetricsModules, datadir: string) {
   const { createGethMetrics } = await import('./gethMetrics.ts')
   const { serveMetrics } = await import('./metricsServer.ts')
-  const { registry, onCall } = createGethMetrics(modules, {
+  const { registry, onCall, onWebSockets } = createGethMetrics(modules, {
     version: VERSION,
     databasePath: join(datadir, 'geth', 'chaindata'),
   })
-  return { onCall, serve: (host: string, port: number) => serveMetrics(registry, host, port) }
+  return { onCall, onWebSockets, serve: (host: string, port: number) => serveMetrics(registry, host, port) }
 }
 
 function checkFlags(

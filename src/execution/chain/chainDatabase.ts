@@ -18,6 +18,7 @@ import {
 } from '../state/nodeHistory.ts'
 import { nodeKey } from '../state/stateDatabase.ts'
 import { type ChainReads, decodePosition, encodePosition, type TransactionPosition } from './chainReads.ts'
+import { type LevelStatistics, parseLevelStatistics } from './levelStatistics.ts'
 
 /** One table a leading byte; the keys are hashes unless said otherwise. */
 const TABLE = {
@@ -136,6 +137,10 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
       throw error instanceof UsageError ? error : unreadable(datadir, error)
     }
     return database
+  }
+
+  statistics(): LevelStatistics[] {
+    return parseLevelStatistics(this.level.getProperty('leveldb.stats'))
   }
 
   private async checkFormat(datadir: string): Promise<void> {

@@ -7,7 +7,7 @@ import { ChainError } from '../errors.ts'
 import { EvmPool } from '../evm/evmPool.ts'
 import type { Patience } from '../evm/patience.ts'
 import type { FlatSource } from '../state/flatState.ts'
-import { StateDatabase, type StateDatabaseOptions } from '../state/stateDatabase.ts'
+import { StateDatabase, type StateDatabaseOptions, type StateStatistics } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from './block.ts'
 import type { BlockReader } from './blockReader.ts'
@@ -173,6 +173,10 @@ export class ChainView implements ReadableChain {
 
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
     return childBaseFee(this.config, parent, timestamp)
+  }
+
+  protected stateStatistics(): StateStatistics {
+    return this.states.statistics()
   }
 
   protected hasState({ stateRoot }: BlockHeader): boolean {

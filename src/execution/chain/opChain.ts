@@ -216,6 +216,10 @@ class OpChain extends ChainView implements Chain {
     })
   }
 
+  statistics(): ReturnType<Chain['statistics']> {
+    return { levels: this.database.statistics(), state: this.stateStatistics() }
+  }
+
   chainReads(): ChainReads {
     return this.keeper.reads()
   }

@@ -3,6 +3,7 @@ import type { Fork, PayloadAttributes, PayloadEnvelope } from '../../rollup/prot
 import type { Tracer } from '../evm/interpreter/tracer.ts'
 import type { Patience } from '../evm/patience.ts'
 import type { Environment } from '../evm/runMessage.ts'
+import type { StateStatistics } from '../state/stateDatabase.ts'
 import type {
   AccessListEntry,
   Authorization,
@@ -14,6 +15,7 @@ import type {
   TransactionLocation,
 } from './block.ts'
 import type { ChainReads } from './chainReads.ts'
+import type { LevelStatistics } from './levelStatistics.ts'
 
 // What the rest of devium-geth (Engine API, eth RPC, transaction pool) sees of the chain. Units are those of block.ts.
 
@@ -343,6 +345,8 @@ export interface Chain extends ReadableChain {
   /** L1 and operator fees as they stand after the head block. */
   l1Fees(): Promise<L1FeeSource>
 
+  /** For operators: the database by levels, and the caches of the state. */
+  statistics(): { levels: LevelStatistics[]; state: StateStatistics }
   /** What the chain is stored as, for a view of it in another process. */
   chainReads(): ChainReads
   /** Called after every head move, in order; the returned function unsubscribes. */

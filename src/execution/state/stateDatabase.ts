@@ -50,6 +50,15 @@ export class MissingNodeError extends DeviumError<'missingNode'> {
   }
 }
 
+/** What the caches hold, as they count it, and what was not in them. */
+export interface StateStatistics {
+  nodeBytes: number
+  codeBytes: number
+  /** Trie nodes that were read of the store, and their encodings' bytes. */
+  nodeReads: number
+  readBytes: number
+}
+
 export interface StateDatabaseOptions {
   /** Memory for decoded trie nodes; past it, they are dropped and read again. Default 160 MiB. */
   maxNodeBytes?: number
@@ -77,11 +86,18 @@ export class StateDatabase implements StateSource {
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
   private nodeBytes = 0
   private codeBytes = 0
+  private nodeReads = 0
+  private readBytes = 0
 
   constructor(modules: { store: StateStore }, options: StateDatabaseOptions = {}) {
     this.store = modules.store
     this.maxNodeBytes = options.maxNodeBytes ?? 160 * MEBIBYTE
     this.maxCodeBytes = options.maxCodeBytes ?? 64 * MEBIBYTE
+  }
+
+  statistics(): StateStatistics {
+    const { nodeBytes, codeBytes, nodeReads, readBytes } = this
+    return { nodeBytes, codeBytes, nodeReads, readBytes }
   }
 
   hasRoot(root: Hex): boolean {
@@ -115,6 +131,8 @@ export class StateDatabase implements StateSource {
       node: (hash) => {
         const encoding = this.store.node(hash, ownerHash)
         if (encoding === undefined) throw new MissingNodeError('trie node', toHex(hash))
+        this.nodeReads += 1
+        this.readBytes += encoding.length
         this.countNodes(encoding.length)
         return encoding
       },

@@ -18,6 +18,8 @@ import {
 } from './webSocketFrames.ts'
 
 export interface WebSocketOptions {
+  /** Told how many there are, whenever that changes. */
+  onConnections?: (count: number) => void
   dispatcher: RpcDispatcher
   /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
   allowedOrigins: readonly string[]
@@ -73,8 +75,10 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
     const connection = new Connection(socket, request.headers.origin, options, unreadOfAll)
     connections.add(connection)
+    options.onConnections?.(connections.size)
     socket.once('close', () => {
       connections.delete(connection)
+      options.onConnections?.(connections.size)
       connection.end()
     })
     connection.read(first)
