@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Hex, toHex } from '../lib/hex.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { decodeBlob, decodeFrames } from '../rollup/protocol/index.ts'
@@ -18,6 +18,9 @@ import { batcherBlocks, loadRecordedChain } from './testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
 import { takeTxData } from './testUtils/takeTxData.ts'
 import { payloadOf, type TxData } from './txData.ts'
+
+// Hundreds of channels are compressed, which a busy machine takes long for.
+vi.setConfig({ testTimeout: 300_000 })
 
 const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)

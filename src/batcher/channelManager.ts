@@ -9,7 +9,7 @@ import { CHANNEL_FULL_REASONS, createChannelOut } from './channelOut.ts'
 import type { DaChoice } from './daChoice.ts'
 import { type BatcherBlock, memoryBytes } from './l2Block.ts'
 import type { BatcherMetrics } from './metrics.ts'
-import type { ExpectedRatio } from './spanChannelOut.ts'
+import type { ExpectedCompression } from './spanChannelOut.ts'
 import type { TxData } from './txData.ts'
 
 export interface ChannelManagerModules {
@@ -46,7 +46,7 @@ export class ChannelManager {
   private readonly modules: ChannelManagerModules
   private readonly options: ChannelManagerOptions
   private readonly filling = new SerialLock()
-  private readonly expected: ExpectedRatio = { ratio: 1 }
+  private readonly expected: ExpectedCompression = { ratio: 1, besideQuick: undefined }
   private held: BatcherBlock[] = []
   /** Number of the first block that is in no channel. */
   private nextNumber = 0

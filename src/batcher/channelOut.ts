@@ -2,7 +2,7 @@ import type { RollupConfig } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { BatcherBlock } from './l2Block.ts'
 import { SingularChannelOut } from './singularChannelOut.ts'
-import { type ExpectedRatio, SpanChannelOut } from './spanChannelOut.ts'
+import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
 
 /** Why a channel takes no more blocks. The texts are what operators of op-batcher know. */
 export const CHANNEL_FULL_REASONS = {
@@ -43,7 +43,7 @@ export interface ChannelOut {
 export function createChannelOut(
   config: ChannelConfig,
   rollupConfig: RollupConfig,
-  expected?: ExpectedRatio,
+  expected?: ExpectedCompression,
 ): ChannelOut {
   return config.batchType === 'span'
     ? new SpanChannelOut(config, rollupConfig, expected)

@@ -1,275 +1,264 @@
-import { EMPTY_BYTES } from '../lib/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../lib/bytes.ts'
 import { encodeRlp } from '../lib/rlp.ts'
 import { maxRlpBytesPerChannel, SpanBatchEncoder } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { AddBlockOutcome, ChannelOut } from './channelOut.ts'
-import { lengthBehind } from './compress/algorithm.ts'
-import { StreamCompressor } from './compress/streamCompressor.ts'
+import { quickLength } from './compress/algorithm.ts'
+import { type Compressor, createCompressor } from './compress/compressor.ts'
 import type { BatcherBlock } from './l2Block.ts'
 
 /** What compression is thought to do; what one channel learns serves the next. */
-export interface ExpectedRatio {
-  /** Compressed bytes for each byte of input. */
+export interface ExpectedCompression {
+  /** Compressed bytes for each byte of blocks. */
   ratio: number
+  /** Compressed bytes for each byte of `quickLength`; undefined: none was compressed yet. */
+  besideQuick: number | undefined
 }
 
-/** The compressor, and what it works with; tests count what goes through it. */
+/** How data are compressed; tests count what goes through it. */
 export interface SpanCompression {
-  createStream: () => StreamCompressor
-  lengthBehind: typeof lengthBehind
+  createCompressor: () => Compressor
+  quickLength: typeof quickLength
 }
 
-/** What ending a flushed stream adds: a last block and a check sum. */
-const CLOSE_BYTES = 9
-/** What a span has beside its blocks, compressed: prefix, RLP header, and the flush behind it. */
-const SPAN_BYTES = 120
-/**
- * A channel this full, as a share of the target, counts as full: the rest is not worth another span, whose blocks compress a
- * little worse apart from the others. What is left of a blob is paid for, what is left of a transaction is not.
- */
-const FULL_SHARE = { blobs: 0.998, calldata: 0.95 }
-/** A span is ended where it is thought to take this share of what is left: blocks differ. */
-const AIMED_SHARE = 0.975
-/** A span of at most this share of the target is tried by itself before it goes into the stream. */
-const TRIED_SHARE = 0.25
-/** Input of less than this share of the target says nothing about how more will compress. */
-const LEARNING_SHARE = 0.1
-/** A span is ended here, however well its data may compress: encoding it holds the event loop. */
-const MAX_SPAN_BYTES = 4_000_000
+/** What a span has beside its blocks: prefix and RLP header. */
+const SPAN_BYTES = 80
+/** What a block has in a span beside its transactions: an origin bit and their count. */
+const BLOCK_BYTES = 2
 /** No transaction grows by more when it goes into a span: its signature may have leading zeros. */
 const MAX_TX_GROWTH_BYTES = 70
-
-interface Span {
-  blocks: BatcherBlock[]
-  encoded: Uint8Array
-  /** The stream was flushed behind it. */
-  isFlushed: boolean
-}
+/** A span is ended here, however well its data may compress: encoding it holds the event loop. */
+const MAX_SPAN_BYTES = 4_000_000
+/** Of the target: what is left of it is not worth compressing again. */
+const NOT_WORTH = 0.005
+/** The same while nothing was compressed yet: estimates are worse. */
+const NOT_WORTH_AT_FIRST = 0.03
+/** What `quickLength` is multiplied by while nothing was compressed yet: a little more than most chains turn out to have. */
+const BESIDE_QUICK_AT_FIRST = { zlib: 0.97, brotli: 0.93 }
+/**
+ * Where a block is less than `SMALL_BLOCK` of the target, one more or less hardly matters, but a channel too long by one
+ * has to be compressed again: the aim is then so much below the target. Estimates are seldom wrong by more.
+ */
+const SMALL_BLOCK = 0.01
+const CAUTION = 0.002
+/** A channel whose blocks proved not to fit so often takes no more of them: they differ too much to be foreseen. */
+const MAX_RETURNS = 3
+/** Of all blocks: what more or fewer of them change is taken for what others will. */
+const MIN_STEP = 0.1
 
 /**
- * Span batches: all blocks of a span are encoded together, column by column, so how long the channel is shows only when a
- * span is ended and compressed. The first span takes as much of the target as it is thought to with safety; what it left
- * is known then, and is filled with a shorter span, and so on, all in one stream: no byte is compressed twice. A span that
- * did not fit after all is taken out again, the only case that begins anew, and its last blocks go back to the caller.
- * Nothing is ever put out that is longer than the target, but for a first block that is too large on its own.
+ * Span batches: all blocks of a span are encoded together, column by column, so a channel can only be compressed as a
+ * whole, and how long it becomes shows only then. Its length is estimated by a quick compressor first, so that the real
+ * one has to run once for most channels. What does not fit then is given back to the caller, and what fits after all is
+ * still taken, until no further block fits. Nothing is put out that is longer than the target, but for a first block that
+ * is too large on its own.
  */
 export class SpanChannelOut implements ChannelOut {
   private readonly config: ChannelConfig
   private readonly rollupConfig: RollupConfig
-  private readonly expected: ExpectedRatio
+  private readonly expected: ExpectedCompression
   private readonly compression: SpanCompression
-  private stream: StreamCompressor
-  /** In the stream. */
-  private spans: Span[] = []
-  private encodedBytes = 0
-  /** How many of the spans were in the stream when it was last measured, and how long it was. */
-  private measured = { spans: 0, bytes: 0, encodedBytes: 0 }
-  /** Blocks of the span that is not in the stream yet. */
-  private open: BatcherBlock[] = []
+  private blocks: BatcherBlock[] = []
+  /** Of `blocks`. */
+  private blockBytes = 0
+  /** Spans that take no more blocks. */
+  private ended: Uint8Array[] = []
   private encoder: SpanBatchEncoder
+  /** How long the first `blockBytes` of blocks are thought or known to be when they are compressed. */
+  private known = { blockBytes: 0, bytes: SPAN_BYTES }
+  /** Compressed bytes that each byte of blocks adds to that. */
+  private growth: number
+  /** Of the same, what the quick compressor made of them. */
+  private quick = { blockBytes: 0, bytes: 0 }
+  /** All blocks; undefined when there are others by now. */
+  private compressed: Compressor | undefined
+  /** What is compressed of all blocks; undefined when there are others by now. */
+  private encoded: Uint8Array | undefined
+  /** How often blocks were given back. */
+  private returns = 0
   private isClosed = false
-  /** How often it was begun anew. */
-  private beginnings = 0
+  private closedInputBytes = 0
 
   constructor(
     config: ChannelConfig,
     rollupConfig: RollupConfig,
-    expected: ExpectedRatio = { ratio: 1 },
-    compression: SpanCompression = {
-      createStream: () => new StreamCompressor(config.algorithm),
-      lengthBehind,
-    },
+    expected: ExpectedCompression = { ratio: 1, besideQuick: undefined },
+    compression: SpanCompression = { createCompressor: () => createCompressor(config.algorithm), quickLength },
   ) {
     this.config = config
     this.rollupConfig = rollupConfig
     this.expected = expected
+    this.growth = expected.ratio
     this.compression = compression
-    this.stream = compression.createStream()
     this.encoder = new SpanBatchEncoder(rollupConfig)
   }
 
   get inputBytes(): number {
-    return this.encodedBytes + this.openBytes
+    if (this.isClosed) return this.closedInputBytes
+    const open = this.encoder.blockCount === 0 ? 0 : SPAN_BYTES + this.encoder.bytes
+    return this.ended.reduce((sum, { length }) => sum + length, open)
   }
 
   get readyBytes(): number {
-    return this.isClosed ? this.stream.readyBytes : 0
+    return this.isClosed ? (this.compressed?.readyBytes ?? 0) : 0
   }
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
-    const maxBytes = block.rawSizeBytes + MAX_TX_GROWTH_BYTES * block.transactions.length
-    if (this.inputBytes + SPAN_BYTES + maxBytes > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp)) {
-      if (this.blockCount > 0) return { added: false, full: 'rlpLimit' }
+    if (this.blocks.length > 0) {
+      const maxBytes = block.rawSizeBytes + MAX_TX_GROWTH_BYTES * block.transactions.length
+      if (this.inputBytes + SPAN_BYTES + maxBytes > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp))
+        return { added: false, full: 'rlpLimit' }
+      if (this.mayPass(block)) {
+        const unfit = await this.estimate()
+        if (unfit > 0 && ++this.returns >= MAX_RETURNS) return { added: false, full: 'compressor', returned: unfit }
+        if (unfit > 0) return { added: false, returned: unfit }
+      }
+      if (this.mayPass(block)) {
+        const notWorth = this.expected.besideQuick === undefined ? NOT_WORTH_AT_FIRST : NOT_WORTH
+        const returned = await this.compress()
+        if (returned > 0 || this.mayPass(block) || this.leftBytes < notWorth * this.config.targetOutputBytes)
+          return { added: false, full: 'compressor', returned }
+      }
     }
-    if (this.mayPass(block.rawSizeBytes) || this.openBytes >= MAX_SPAN_BYTES) {
-      const before = this.measured.encodedBytes
-      const returned = await this.measure()
-      // What the estimate was wrong about it has learned; but where nothing more fits, or that was begun anew, it ends.
-      const goesOn = this.measured.encodedBytes > before && this.beginnings <= 1
-      if (returned > 0) return { added: false, returned, ...(goesOn ? {} : { full: 'compressor' }) }
-      const isTooLong = this.blockCount > 0 && this.mayPass(block.rawSizeBytes) && !(await this.fits(block))
-      if (this.isFull || isTooLong) return { added: false, full: 'compressor' }
-    }
-    await this.push(block)
-    if (this.blockCount > 1 || !this.mayPass(0)) return { added: true }
-    await this.measure()
-    return this.isFull ? { added: true, full: 'compressor' } : { added: true }
+    this.push(block)
+    if (this.blocks.length > 1 || !this.mayPass()) return { added: true }
+    await this.compress()
+    return this.leftBytes <= 0 ? { added: true, full: 'compressor' } : { added: true }
   }
 
   async close(): Promise<number> {
-    const returned = await this.measure()
-    await this.stream.end()
+    const unfit = this.blockBytes > this.config.targetOutputBytes ? await this.estimate() : 0
+    const returned = unfit + (await this.compress())
+    this.closedInputBytes = this.inputBytes
     this.isClosed = true
-    this.spans = []
+    this.forgetBlocks()
     return returned
   }
 
   read(maxBytes: number): Uint8Array {
-    return this.readyBytes === 0 ? EMPTY_BYTES : this.stream.read(maxBytes)
+    return this.isClosed ? (this.compressed?.read(maxBytes) ?? EMPTY_BYTES) : EMPTY_BYTES
   }
 
   destroy(): void {
-    this.stream.destroy()
-    this.spans = []
-    this.open = []
-  }
-
-  private get openBytes(): number {
-    return this.open.length === 0 ? 0 : this.encoder.bytes
-  }
-
-  private get blockCount(): number {
-    return this.open.length + this.spans.reduce((sum, { blocks }) => sum + blocks.length, 0)
-  }
-
-  private get isFull(): boolean {
-    const { useBlobs, targetOutputBytes } = this.config
-    return this.measured.bytes >= FULL_SHARE[useBlobs ? 'blobs' : 'calldata'] * targetOutputBytes
+    this.compressed?.destroy()
+    this.compressed = undefined
+    this.forgetBlocks()
   }
 
   private get leftBytes(): number {
-    return this.config.targetOutputBytes - this.measured.bytes - CLOSE_BYTES
+    return this.config.targetOutputBytes - this.known.bytes
   }
 
-  /** Whether the channel is thought to come too near to its target with so many bytes more. */
-  private mayPass(bytes: number): boolean {
-    const added = this.inputBytes - this.measured.encodedBytes + bytes
-    return SPAN_BYTES + this.expected.ratio * added > AIMED_SHARE * this.leftBytes
+  private get aimedBytes(): number {
+    const { targetOutputBytes } = this.config
+    const isFine = this.growth * (this.blockBytes / this.blocks.length) < SMALL_BLOCK * targetOutputBytes
+    return isFine ? (1 - CAUTION) * targetOutputBytes : targetOutputBytes
   }
 
-  private async push(block: BatcherBlock): Promise<void> {
-    this.encoder.add(spanBlock(block))
-    this.open.push(block)
-    if (this.open.length === this.config.maxBlocksPerSpanBatch) await this.endSpan()
+  /** Whether the channel, with this block, is thought to be longer than it should be. */
+  private mayPass(block?: BatcherBlock): boolean {
+    const bytes = this.blockBytes - this.known.blockBytes + (block === undefined ? 0 : bytesOf(block))
+    return this.known.bytes + this.growth * bytes > this.aimedBytes
   }
 
-  /** Puts the open span into the stream. */
-  private async endSpan(): Promise<void> {
-    if (this.open.length === 0) return
-    const span = { blocks: this.open, encoded: encodeRlp(this.encoder.encode()), isFlushed: false }
-    this.reopen([])
-    await this.write(span)
+  private push(block: BatcherBlock): void {
+    this.encoder.add({ ...block, epochNumber: block.l1Origin.number, epochHash: block.l1Origin.hash })
+    this.blocks.push(block)
+    this.blockBytes += bytesOf(block)
+    this.encoded = undefined
+    this.compressed?.destroy()
+    this.compressed = undefined
+    if (this.encoder.blockCount === this.config.maxBlocksPerSpanBatch || this.encoder.bytes > MAX_SPAN_BYTES)
+      this.endSpan()
   }
 
-  private async write(span: Span): Promise<void> {
-    this.spans.push(span)
-    this.encodedBytes += span.encoded.length
-    await this.stream.write(span.encoded)
-    if (span.isFlushed) await this.stream.flush()
-  }
-
-  /** All that was taken goes into the stream and through it. */
-  private async flush(): Promise<void> {
-    await this.endSpan()
-    const newest = this.spans.at(-1)
-    if (newest === undefined || newest.isFlushed) return
-    newest.isFlushed = true
-    await this.stream.flush()
-  }
-
-  private reopen(blocks: readonly BatcherBlock[]): void {
+  private endSpan(): void {
+    if (this.encoder.blockCount === 0) return
+    this.ended.push(encodeRlp(this.encoder.encode()))
     this.encoder = new SpanBatchEncoder(this.rollupConfig)
-    this.open = [...blocks]
-    for (const block of blocks) this.encoder.add(spanBlock(block))
   }
 
-  /** Compresses all that was taken and learns how long it is. Resolves with the number of blocks that did not fit. */
-  private async measure(): Promise<number> {
-    const cut = await this.cutToFit()
-    await this.flush()
-    const passed = this.stream.length - this.measured.bytes > this.leftBytes && this.blockCount > 1
-    if (passed) return cut + (await this.takeOut())
-    this.learn()
-    return cut
+  private forgetBlocks(): void {
+    this.blocks = []
+    this.blockBytes = 0
+    this.ended = []
+    this.encoded = undefined
+    this.encoder = new SpanBatchEncoder(this.rollupConfig)
   }
 
-  private learn(): void {
-    const { encodedBytes, stream } = this
-    const input = encodedBytes - this.measured.encodedBytes
-    if (input >= LEARNING_SHARE * this.config.targetOutputBytes)
-      this.expected.ratio = (stream.length - this.measured.bytes) / input
-    this.measured = { spans: this.spans.length, bytes: stream.length, encodedBytes }
-  }
-
-  private lengthBehind(encoder: SpanBatchEncoder): Promise<number> {
-    return this.compression.lengthBehind(this.spans.at(-1)?.encoded ?? EMPTY_BYTES, encoder.encode())
-  }
-
-  private async fits(block: BatcherBlock): Promise<boolean> {
-    const encoder = new SpanBatchEncoder(this.rollupConfig)
-    encoder.add(spanBlock(block))
-    return (await this.lengthBehind(encoder)) + SPAN_BYTES <= this.leftBytes
-  }
-
-  /** A short span costs little to try: blocks are taken off its end until it fits. */
-  private async cutToFit(): Promise<number> {
-    const { leftBytes } = this
-    if (this.measured.spans === 0 || this.openBytes <= leftBytes - SPAN_BYTES) return 0
-    if (this.expected.ratio * this.openBytes > TRIED_SHARE * this.config.targetOutputBytes) return 0
-    const before = this.open.length
-    while (this.open.length > 0) {
-      const length = await this.lengthBehind(this.encoder)
-      if (length + SPAN_BYTES <= leftBytes) break
-      const share = (AIMED_SHARE * (leftBytes - SPAN_BYTES)) / length
-      this.reopen(this.open.slice(0, Math.max(0, Math.min(this.open.length - 1, Math.floor(share * this.open.length)))))
+  /** What is compressed: all spans, the open one, too. */
+  private get input(): Uint8Array {
+    if (this.encoded === undefined) {
+      const open = this.encoder.blockCount === 0 ? [] : [encodeRlp(this.encoder.encode())]
+      this.encoded = concatBytes(...this.ended, ...open)
     }
-    return before - this.open.length
+    return this.encoded
   }
 
-  /** Begins anew with fewer blocks behind what was known to fit, until they fit too. The number of blocks left out. */
-  private async takeOut(): Promise<number> {
-    const before = this.blockCount
-    const ratio = (this.stream.length - this.measured.bytes) / (this.encodedBytes - this.measured.encodedBytes)
-    this.beginnings++
-    const fitting = this.spans.slice(0, this.measured.spans)
-    let rest = this.spans.slice(this.measured.spans).flatMap(({ blocks }) => blocks)
-    for (;;) {
-      const share = (AIMED_SHARE * this.leftBytes) / (this.stream.length - this.measured.bytes)
-      const count = Math.max(fitting.length === 0 ? 1 : 0, Math.min(rest.length - 1, Math.floor(share * rest.length)))
-      rest = rest.slice(0, count)
-      this.stream.destroy()
-      this.stream = this.compression.createStream()
-      this.spans = []
-      this.encodedBytes = 0
-      for (const span of fitting) await this.write(span)
-      for (const block of rest) await this.push(block)
-      await this.flush()
-      if (this.blockCount <= 1 || rest.length === 0 || this.stream.length - this.measured.bytes <= this.leftBytes) break
+  /** Estimates how long the blocks become, and takes off the newest until they are thought to fit. Their number. */
+  private async estimate(): Promise<number> {
+    const { besideQuick = BESIDE_QUICK_AT_FIRST[this.config.algorithm.kind] } = this.expected
+    let unfit = 0
+    while (this.known.blockBytes !== this.blockBytes) {
+      const { blockBytes } = this
+      const bytes = await this.compression.quickLength(this.input)
+      this.quick = { blockBytes, bytes }
+      this.note(besideQuick * bytes)
+      unfit += this.takeOff(this.known.bytes - this.aimedBytes)
     }
-    this.learn()
-    this.expected.ratio = ratio
-    return before - this.blockCount
+    return unfit
+  }
+
+  /** Compresses all blocks but those, the newest, that prove not to fit. Their number. */
+  private async compress(): Promise<number> {
+    let unfit = 0
+    while (this.compressed === undefined) {
+      const compressor = this.compression.createCompressor()
+      this.compressed = compressor
+      await compressor.write(this.input)
+      await compressor.end()
+      this.learn(compressor.readyBytes)
+      unfit += this.takeOff(-this.leftBytes)
+    }
+    return unfit
+  }
+
+  /** `bytes` is how long the present blocks are. */
+  private note(bytes: number): void {
+    const { known, blockBytes } = this
+    const step = blockBytes - known.blockBytes
+    // What few blocks add says little about others.
+    if (Math.abs(step) > MIN_STEP * blockBytes) this.growth = (bytes - known.bytes) / step
+    this.known = { blockBytes, bytes }
+  }
+
+  private learn(bytes: number): void {
+    const { blockBytes, quick, expected } = this
+    this.note(bytes)
+    expected.ratio = bytes / blockBytes
+    if (quick.blockBytes !== blockBytes) return
+    const { besideQuick = bytes / quick.bytes } = expected
+    // What differs is chance in part.
+    expected.besideQuick = (besideQuick + bytes / quick.bytes) / 2
+  }
+
+  /** Takes off the newest blocks, so many that the channel is thought to become shorter by `bytes`. Their number. */
+  private takeOff(bytes: number): number {
+    const { blocks, growth } = this
+    let count = 0
+    for (let left = bytes; left > 0 && count < blocks.length - 1; count++) {
+      const block = blocks.at(-1 - count)
+      left -= block === undefined ? 0 : growth * bytesOf(block)
+    }
+    if (count === 0) return 0
+    this.forgetBlocks()
+    for (const block of blocks.slice(0, -count)) this.push(block)
+    return count
   }
 }
 
-function spanBlock(block: BatcherBlock) {
-  return {
-    parentHash: block.parentHash,
-    epochNumber: block.l1Origin.number,
-    epochHash: block.l1Origin.hash,
-    timestamp: block.timestamp,
-    sequenceNumber: block.sequenceNumber,
-    transactions: block.transactions,
-  }
+/** A measure of a block's part in a channel, before compression. */
+function bytesOf({ transactions }: BatcherBlock): number {
+  return transactions.reduce((sum, { length }) => sum + length, BLOCK_BYTES)
 }

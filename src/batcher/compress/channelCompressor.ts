@@ -1,4 +1,5 @@
 import type { CompressionAlgorithm } from './algorithm.ts'
+import { type Compressor, createCompressor } from './compressor.ts'
 import { StreamCompressor } from './streamCompressor.ts'
 
 export const COMPRESSOR_KINDS = ['ratio', 'shadow', 'none'] as const
@@ -43,12 +44,12 @@ const SAFE_OVERHEAD_BYTES = 51
 const CLOSE_OVERHEAD_BYTES = 9
 
 /**
- * A second, equal compressor is flushed to learn how long the output would be, so that the real one need not be flushed
+ * A second compressor is flushed to learn how long the output would be, so that the real one need not be flushed
  * (which costs size). As long as an upper bound stays under the target no flush is needed at all.
  */
 class ShadowCompressor implements ChannelCompressor {
   private readonly options: ChannelCompressorOptions
-  private readonly real: StreamCompressor
+  private readonly real: Compressor
   private readonly shadow: StreamCompressor
   private bound = SAFE_OVERHEAD_BYTES
   private written = false
@@ -56,7 +57,7 @@ class ShadowCompressor implements ChannelCompressor {
 
   constructor(options: ChannelCompressorOptions) {
     this.options = options
-    this.real = new StreamCompressor(options.algorithm)
+    this.real = createCompressor(options.algorithm)
     this.shadow = new StreamCompressor(options.algorithm)
   }
 
@@ -107,12 +108,12 @@ class ShadowCompressor implements ChannelCompressor {
 /** Full once the input, times an assumed ratio, reaches the target; may overshoot. */
 class RatioCompressor implements ChannelCompressor {
   private readonly inputThresholdBytes: number
-  private readonly stream: StreamCompressor
+  private readonly stream: Compressor
   private inputBytes = 0
 
   constructor(options: ChannelCompressorOptions) {
     this.inputThresholdBytes = Math.floor(options.targetOutputBytes / options.approxComprRatio)
-    this.stream = new StreamCompressor(options.algorithm)
+    this.stream = createCompressor(options.algorithm)
   }
 
   get isFull(): boolean {
