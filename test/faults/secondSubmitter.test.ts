@@ -51,7 +51,7 @@ describe('a second submitter with the same key', () => {
     await expectNamesTransaction(loser)
     await expectGoesOn(loser === first ? second : first)
     for (const submitter of [first, second]) await submitter.end('SIGKILL')
-  }, 180_000)
+  }, 600_000)
 
   it('started in the same moment: one ends, one goes on', async () => {
     const both = [chain.startSubmitter(FLAGS), chain.startSubmitter(FLAGS)]
@@ -62,5 +62,5 @@ describe('a second submitter with the same key', () => {
     // Longer than a first watch: it does not follow the other one.
     await delay(5_000)
     expect(winner?.isRunning).toBe(true)
-  }, 180_000)
+  }, 600_000)
 })

@@ -74,7 +74,7 @@ async function serve(options: { tls?: boolean } = {}): Promise<Service> {
 
 async function signerOf(options: Partial<RemoteSignerOptions>) {
   const signer = await createRemoteTxSigner(
-    { logger: silentLogger, timeoutMs: 2_000 },
+    { logger: silentLogger, timeoutMs: 30_000 },
     { endpoint: 'http://127.0.0.1:1', address: local.address, headers: {}, ...options },
   )
   onTestFinished(signer.close)
