@@ -27,13 +27,8 @@ import { createKzg } from '../lib/kzg/index.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
 import { retry } from '../lib/retry.ts'
-import {
-  type BatchSubmitterValues,
-  batcherOptionsOf,
-  batchSubmitterFlags,
-  endpointsOf,
-  txManagerOptionsOf,
-} from './batchSubmitterFlags.ts'
+import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
+import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 import { serveMetrics } from './metricsServer.ts'
 import { createProgram, createProgramLogger, type RunContext, runProgram } from './program.ts'
 import { remoteSignerFromFlags } from './signerFlags.ts'

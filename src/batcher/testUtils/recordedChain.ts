@@ -44,3 +44,11 @@ export function batchTransactions(chain: RecordedChain, number: number): Uint8Ar
   const all = chain.rawTransactions[number] ?? []
   return all.filter((raw) => raw !== null).map((raw) => fromHex(raw))
 }
+
+/** What L1 must hold of the blocks from `from` to `to`. */
+export function expectedBlocks(chain: RecordedChain, from: number, to: number) {
+  return chain.blocks.slice(from, to + 1).map((block, index) => ({
+    timestamp: Number(block.timestamp),
+    transactions: batchTransactions(chain, from + index),
+  }))
+}
