@@ -59,7 +59,7 @@ beforeAll(async () => {
   }
   // The testnet's own.
   await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [], { timeoutMs: 60_000 })
-})
+}, 900_000)
 
 afterAll(async () => {
   await stopPrograms()
@@ -67,7 +67,7 @@ afterAll(async () => {
   await testnet?.stop()
   await beacon?.stop()
   rmSync(directory, { recursive: true, force: true })
-})
+}, 900_000)
 
 describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-node'}`, () => {
   it.each(opNode === undefined ? SOME : ALL)(
