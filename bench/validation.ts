@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { systemClock } from '../src/lib/clock.ts'
+import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { nextTurn } from '../src/lib/nextTurn.ts'
@@ -18,7 +18,6 @@ import { createSigners } from '../src/p2p/gossip/signers.ts'
 import { createValidation, type Validation } from '../src/p2p/gossip/validation.ts'
 import { bodyOf } from '../src/p2p/inspection/inspection.ts'
 import { identifyMessage, messageId, unpackMessage } from '../src/p2p/inspection/messageId.ts'
-import { unhurriedClock } from '../src/p2p/testUtils/clocks.ts'
 import { SEQUENCER_ADDRESS } from '../src/p2p/testUtils/testChain.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import {
@@ -61,8 +60,9 @@ const SIZES: readonly Size[] = [
 ]
 
 const topics = createChainTopics(config, systemClock)
-// Without the limits on large messages, which a busy machine passes.
-const modules = { config, clock: unhurriedClock(), logger: silentLogger, topics, signer: () => SEQUENCER_ADDRESS }
+/** With limits on large messages that a busy machine does not pass. */
+const clock: Clock = { ...systemClock, setTimeout: (run, delayMs) => systemClock.setTimeout(run, 100 * delayMs) }
+const modules = { config, clock, logger: silentLogger, topics, signer: () => SEQUENCER_ADDRESS }
 /** Messages are made once, and used for longer than a minute. */
 const options = { maxAgeS: 600 }
 
