@@ -1,19 +1,11 @@
 import { keccak256 } from '../../../lib/hash.ts'
-import type { Hex } from '../../../lib/hex.ts'
 import { type Failure, type Frame, fail } from './frame.ts'
-import {
-  COLD_ACCOUNT_GAS,
-  COPY_WORD_GAS,
-  EXP_BYTE_GAS,
-  KECCAK_WORD_GAS,
-  LOG_DATA_GAS,
-  type OpcodeTable,
-  WARM_GAS,
-} from './gas.ts'
+import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS, type OpcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
+import { account, callData, environment, log, payForCopy } from './opcodes.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
-import { bytesToWord, readWord, type Word, wordToSlot, writeWord } from './word.ts'
+import { readWord, writeWord } from './word.ts'
 
 /** Why the loop came back. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, price of the opcode itself paid. */
 export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
@@ -307,117 +299,6 @@ export function runLoop(frame: Frame, host: Host): Exit {
     }
   }
   return 'done'
-}
-
-/** Those of the 0x30 and 0x40 ranges that only push a word. */
-function environment(frame: Frame, host: Host, opcode: number): Word {
-  switch (opcode) {
-    case 0x30:
-      return words.toWord(BigInt(frame.address))
-    case 0x32:
-      return host.origin
-    case 0x33:
-      return words.toWord(BigInt(frame.caller))
-    case 0x34:
-      return frame.value
-    case 0x36:
-      return frame.data.length
-    case 0x38:
-      return frame.program.code.length
-    case 0x3a:
-      return host.gasPrice
-    case 0x3d:
-      return frame.returned.length
-    case 0x41:
-      return host.coinbase
-    case 0x42:
-      return host.timestamp
-    case 0x43:
-      return host.number
-    case 0x44:
-      return host.prevRandao
-    case 0x45:
-      return host.gasLimit
-    case 0x46:
-      return host.chainId
-    case 0x47:
-      return words.toWord(host.world.balance(frame.address))
-    case 0x48:
-      return host.baseFee
-    case 0x4a:
-      // Specs, ecotone/exec-engine.
-      return 1
-    default:
-      throw new Error(`opcode ${opcode} has a price but no meaning`)
-  }
-}
-
-/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
-function account(frame: Frame, host: Host, opcode: number, word: Word): boolean {
-  const { stack, sp } = frame
-  const address = host.addresses.of(word)
-  frame.gas -= host.substate.warmAddress(address) ? COLD_ACCOUNT_GAS : WARM_GAS
-  if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')
-  if (opcode === 0x31) stack[sp - 1] = words.toWord(host.world.balance(address))
-  else if (opcode === 0x3b) stack[sp - 1] = host.world.code(address).length
-  else if (opcode === 0x3f) {
-    const record = host.world.account(address)
-    const isEmpty =
-      record === undefined || (record.nonce === 0n && record.balance === 0n && isCodeless(record.codeHash))
-    stack[sp - 1] = isEmpty ? 0 : bytesToWord(record.codeHash)
-  } else {
-    const target = stack[sp - 2] ?? 0
-    const from = stack[sp - 3] ?? 0
-    const size = stack[sp - 4] ?? 0
-    frame.sp -= 4
-    if (!payForCopy(frame, target, size, COPY_WORD_GAS)) return false
-    frame.copy(target, host.world.code(address), from, size)
-  }
-  return true
-}
-
-function isCodeless(codeHash: Uint8Array): boolean {
-  // keccak256 of nothing begins so.
-  return codeHash[0] === 0xc5 && codeHash[1] === 0xd2 && codeHash[2] === 0x46 && codeHash[3] === 0x01
-}
-
-/** Pays for memory and for each word of data, and makes the memory. */
-function payForCopy(frame: Frame, offset: Word, size: Word, wordGas: number): boolean {
-  if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
-  const gas = frame.expansionGas(offset, size) + wordGas * Math.ceil(size / 32)
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
-  frame.gas -= gas
-  frame.grow(offset, size)
-  return true
-}
-
-function log(frame: Frame, { substate, tracer }: Host, topicCount: number): boolean {
-  if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
-  const offset = frame.pop()
-  const size = frame.pop()
-  if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
-  const gas = frame.expansionGas(offset, size) + LOG_DATA_GAS * size
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
-  frame.gas -= gas
-  frame.grow(offset, size)
-  const topics: Hex[] = []
-  for (let i = 0; i < topicCount; i++) topics.push(wordToSlot(frame.pop()))
-  const entry = { address: frame.address, topics, data: frame.slice(offset, size) }
-  substate.logs.push(entry)
-  tracer?.onLog?.(entry)
-  return true
-}
-
-const padded = new Uint8Array(32)
-const paddedView = new DataView(padded.buffer)
-
-/** CALLDATALOAD: zeros past the end. */
-function callData(data: Uint8Array, offset: Word): Word {
-  if (offset >= data.length) return 0
-  const start = Number(offset)
-  padded.fill(0)
-  padded.set(data.subarray(start, start + 32))
-  return readWord(paddedView, 0)
 }
 
 function viewOf(bytes: Uint8Array): DataView {

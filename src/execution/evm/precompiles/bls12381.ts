@@ -1,5 +1,7 @@
 import { G1_DISCOUNTS, G2_DISCOUNTS, msmGas } from './blsGas.ts'
+import { CurveGroup } from './curveGroup.ts'
 import { isZero, lazily, Mcl, SIZES } from './mcl.ts'
+import { Pairing } from './pairing.ts'
 import { flagWord, type Precompile, type Steps } from './precompile.ts'
 
 // EIP-2537: arithmetic on BLS12-381. Field elements stand in 64 bytes, of which the first 16 are zero.
@@ -25,75 +27,36 @@ const PAIRS_PER_STEP = 4
 const POINTS_PER_STEP = 32
 
 /** mcl with this curve, and where its numbers lie. */
-export class Bls12381 {
+class Bls12381 {
   readonly mcl: Mcl
-  readonly g1: number
-  readonly g2: number
+  readonly g1: CurveGroup
+  readonly g2: CurveGroup
+  readonly pairing: Pairing
   readonly scalars: number
-  readonly sumG1: number
-  readonly sumG2: number
-  readonly product: number
-  readonly factor: number
 
   constructor(mcl: Mcl) {
     this.mcl = mcl
-    this.g1 = mcl.reserve(POINTS_PER_STEP * SIZES.g1)
-    this.g2 = mcl.reserve(POINTS_PER_STEP * SIZES.g2)
+    this.g1 = new CurveGroup(mcl, 'g1', POINTS_PER_STEP)
+    this.g2 = new CurveGroup(mcl, 'g2', POINTS_PER_STEP)
+    this.pairing = new Pairing(this.g1, this.g2)
     this.scalars = mcl.reserve(POINTS_PER_STEP * SIZES.scalar)
-    this.sumG1 = mcl.reserve(SIZES.g1)
-    this.sumG2 = mcl.reserve(SIZES.g2)
-    this.product = mcl.reserve(SIZES.gt)
-    this.factor = mcl.reserve(SIZES.gt)
-  }
-
-  putG1(index: number, input: Uint8Array, offset: number): boolean {
-    const [x, y] = [element(input, offset), element(input, offset + FIELD_BYTES)]
-    return x !== undefined && y !== undefined && this.mcl.putG1(this.g1 + index * SIZES.g1, x, y)
-  }
-
-  putG2(index: number, input: Uint8Array, offset: number): boolean {
-    const [x0, x1] = [element(input, offset), element(input, offset + FIELD_BYTES)]
-    const [y0, y1] = [element(input, offset + 2 * FIELD_BYTES), element(input, offset + 3 * FIELD_BYTES)]
-    if (x0 === undefined || x1 === undefined || y0 === undefined || y1 === undefined) return false
-    return this.mcl.putG2(this.g2 + index * SIZES.g2, x0, x1, y0, y1)
-  }
-
-  /** Whether the point that was put is of the right order. */
-  isInG1(index: number): boolean {
-    const at = this.g1 + index * SIZES.g1
-    return this.mcl.raw._mclBnG1_isZero(at) === 1 || this.mcl.raw._mclBnG1_isValidOrder(at) === 1
-  }
-
-  isInG2(index: number): boolean {
-    const at = this.g2 + index * SIZES.g2
-    return this.mcl.raw._mclBnG2_isZero(at) === 1 || this.mcl.raw._mclBnG2_isValidOrder(at) === 1
-  }
-
-  takeG1(): Uint8Array {
-    const { mcl, sumG1 } = this
-    const output = new Uint8Array(G1_BYTES)
-    if (mcl.raw._mclBnG1_isZero(sumG1) === 1) return output
-    mcl.raw._mclBnG1_normalize(sumG1, sumG1)
-    for (const index of [0, 1]) mcl.takeField(sumG1 + index * SIZES.field, output, index * FIELD_BYTES + PADDING_BYTES)
-    return output
-  }
-
-  takeG2(): Uint8Array {
-    const { mcl, sumG2 } = this
-    const output = new Uint8Array(G2_BYTES)
-    if (mcl.raw._mclBnG2_isZero(sumG2) === 1) return output
-    mcl.raw._mclBnG2_normalize(sumG2, sumG2)
-    for (const index of [0, 1, 2, 3]) {
-      mcl.takeField(sumG2 + index * SIZES.field, output, index * FIELD_BYTES + PADDING_BYTES)
-    }
-    return output
   }
 }
 
-/** The 48 bytes of a field element; undefined where the padding is not zero. */
-function element(input: Uint8Array, offset: number): Uint8Array | undefined {
-  if (!isZero(input.subarray(offset, offset + PADDING_BYTES))) return undefined
-  return input.subarray(offset + PADDING_BYTES, offset + FIELD_BYTES)
+/** Puts the point that stands there, of whatever order. */
+function put(group: CurveGroup, index: number, input: Uint8Array, offset: number): boolean {
+  const elements = readElements(input, offset, group.elements)
+  return elements !== undefined && group.put(index, elements)
+}
+
+/** So many field elements of 48 bytes; undefined where a padding is not zero. */
+function readElements(input: Uint8Array, offset: number, count: number): Uint8Array[] | undefined {
+  const elements: Uint8Array[] = []
+  for (let at = offset; elements.length < count; at += FIELD_BYTES) {
+    if (!isZero(input.subarray(at, at + PADDING_BYTES))) return undefined
+    elements.push(input.subarray(at + PADDING_BYTES, at + FIELD_BYTES))
+  }
+  return elements
 }
 
 export const bls12381 = lazily(async () => new Bls12381(await Mcl.load('bls12-381')))
@@ -107,118 +70,60 @@ function loaded(): Bls12381 {
 }
 
 /** Sum of two points of the curve, of whatever order. */
-export const blsG1Add: Precompile = {
-  gas: () => G1_ADD_GAS,
-  load,
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
-    if (input.length !== 2 * G1_BYTES) return undefined
-    const bls = loaded()
-    if (!bls.putG1(0, input, 0) || !bls.putG1(1, input, G1_BYTES)) return undefined
-    bls.mcl.raw._mclBnG1_add(bls.sumG1, bls.g1, bls.g1 + SIZES.g1)
-    return bls.takeG1()
-  },
+function addition(name: 'g1' | 'g2', pointBytes: number, gas: bigint): Precompile {
+  return {
+    gas: () => gas,
+    load,
+    // biome-ignore lint/correctness/useYield: one short step
+    *run(input) {
+      if (input.length !== 2 * pointBytes) return undefined
+      const group = loaded()[name]
+      if (!put(group, 0, input, 0) || !put(group, 1, input, pointBytes)) return undefined
+      group.addTwo()
+      return group.take(FIELD_BYTES)
+    },
+  }
 }
 
-export const blsG2Add: Precompile = {
-  gas: () => G2_ADD_GAS,
-  load,
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
-    if (input.length !== 2 * G2_BYTES) return undefined
-    const bls = loaded()
-    if (!bls.putG2(0, input, 0) || !bls.putG2(1, input, G2_BYTES)) return undefined
-    bls.mcl.raw._mclBnG2_add(bls.sumG2, bls.g2, bls.g2 + SIZES.g2)
-    return bls.takeG2()
-  },
-}
+export const blsG1Add = addition('g1', G1_BYTES, G1_ADD_GAS)
+export const blsG2Add = addition('g2', G2_BYTES, G2_ADD_GAS)
 
 /** Sum of multiples of points. */
 export function blsG1Msm(maxInputBytes: number): Precompile {
-  const itemBytes = G1_BYTES + SCALAR_BYTES
   return {
-    gas: (input) => msmGas(input.length, itemBytes, G1_MUL_GAS, G1_DISCOUNTS),
+    gas: (input) => msmGas(input.length, G1_BYTES + SCALAR_BYTES, G1_MUL_GAS, G1_DISCOUNTS),
     maxInputBytes,
     load,
-    *run(input) {
-      if (input.length % itemBytes !== 0) return undefined
-      const bls = loaded()
-      const { raw } = bls.mcl
-      const sum = yield* sumOfSteps(bls, input, itemBytes, {
-        size: SIZES.g1,
-        sum: bls.sumG1,
-        first: bls.g1,
-        put: (index, offset) => bls.putG1(index, input, offset) && bls.isInG1(index),
-        multiply: (count) => raw._mclBnG1_mulVec(bls.sumG1, bls.g1, bls.scalars, count),
-        add: () => raw._mclBnG1_add(bls.sumG1, bls.sumG1, bls.g1),
-      })
-      return sum ? bls.takeG1() : undefined
-    },
+    run: (input) => sumOfMultiples('g1', input, G1_BYTES),
   }
 }
 
 export function blsG2Msm(maxInputBytes: number): Precompile {
-  const itemBytes = G2_BYTES + SCALAR_BYTES
   return {
-    gas: (input) => msmGas(input.length, itemBytes, G2_MUL_GAS, G2_DISCOUNTS),
+    gas: (input) => msmGas(input.length, G2_BYTES + SCALAR_BYTES, G2_MUL_GAS, G2_DISCOUNTS),
     maxInputBytes,
     load,
-    *run(input) {
-      if (input.length % itemBytes !== 0) return undefined
-      const bls = loaded()
-      const { raw } = bls.mcl
-      const sum = yield* sumOfSteps(bls, input, itemBytes, {
-        size: SIZES.g2,
-        sum: bls.sumG2,
-        first: bls.g2,
-        put: (index, offset) => bls.putG2(index, input, offset) && bls.isInG2(index),
-        multiply: (count) => raw._mclBnG2_mulVec(bls.sumG2, bls.g2, bls.scalars, count),
-        add: () => raw._mclBnG2_add(bls.sumG2, bls.sumG2, bls.g2),
-      })
-      return sum ? bls.takeG2() : undefined
-    },
+    run: (input) => sumOfMultiples('g2', input, G2_BYTES),
   }
 }
 
-/** What a sum of multiples needs of a group. Addresses in mcl's memory. */
-interface Group {
-  /** Bytes of a point. */
-  size: number
-  sum: number
-  /** The first of the points that `multiply` takes. */
-  first: number
-  put(index: number, offset: number): boolean
-  multiply(count: number): void
-  /** The first point to the sum. */
-  add(): void
-}
-
-/** False when a point is no good. */
-function* sumOfSteps(
-  bls: Bls12381,
-  input: Uint8Array,
-  itemBytes: number,
-  group: Group,
-): Generator<undefined, boolean, undefined> {
+function* sumOfMultiples(name: 'g1' | 'g2', input: Uint8Array, pointBytes: number): Steps {
+  const itemBytes = pointBytes + SCALAR_BYTES
+  if (input.length % itemBytes !== 0) return undefined
+  const { [name]: group, mcl, scalars } = loaded()
   /** Of the steps before. */
-  let before: Uint8Array | undefined
+  let sum: Uint8Array | undefined
   for (let offset = 0; offset < input.length; offset += POINTS_PER_STEP * itemBytes) {
     if (offset > 0) yield
     const count = Math.min(POINTS_PER_STEP, (input.length - offset) / itemBytes)
     for (let index = 0; index < count; index++) {
       const at = offset + index * itemBytes
-      if (!group.put(index, at)) return false
-      const scalar = input.subarray(at + itemBytes - SCALAR_BYTES, at + itemBytes)
-      bls.mcl.putScalarModulo(bls.scalars + index * SIZES.scalar, scalar)
+      if (!put(group, index, input, at) || !group.isInGroup(index)) return undefined
+      mcl.putScalarModulo(scalars + index * SIZES.scalar, input.subarray(at + pointBytes, at + itemBytes))
     }
-    group.multiply(count)
-    if (before !== undefined) {
-      bls.mcl.memory().set(before, group.first)
-      group.add()
-    }
-    before = bls.mcl.memory().slice(group.sum, group.sum + group.size)
+    sum = group.addMultiples(scalars, count, sum)
   }
-  return true
+  return group.take(FIELD_BYTES)
 }
 
 /** Whether the product of the pairings is one. */
@@ -236,27 +141,13 @@ export function blsPairing(maxInputBytes: number): Precompile {
 
 function* pairing(input: Uint8Array): Steps {
   const bls = loaded()
-  const { raw } = bls.mcl
-  /** Kept here from step to step. */
-  let product: Uint8Array | undefined
-  for (let offset = 0; offset < input.length; offset += PAIRS_PER_STEP * PAIR_BYTES) {
-    if (offset > 0) yield
-    const count = Math.min(PAIRS_PER_STEP, (input.length - offset) / PAIR_BYTES)
-    for (let index = 0; index < count; index++) {
-      const at = offset + index * PAIR_BYTES
-      if (!bls.putG1(index, input, at) || !bls.isInG1(index)) return undefined
-      if (!bls.putG2(index, input, at + G1_BYTES) || !bls.isInG2(index)) return undefined
-    }
-    raw._mclBn_millerLoopVec(bls.factor, bls.g1, bls.g2, count)
-    if (product === undefined) bls.mcl.memory().copyWithin(bls.product, bls.factor, bls.factor + SIZES.gt)
-    else {
-      bls.mcl.memory().set(product, bls.product)
-      raw._mclBnGT_mul(bls.product, bls.product, bls.factor)
-    }
-    product = bls.mcl.memory().slice(bls.product, bls.product + SIZES.gt)
-  }
-  raw._mclBn_finalExp(bls.product, bls.product)
-  return flagWord(raw._mclBnGT_isOne(bls.product) === 1)
+  const { g1, g2 } = bls
+  const isOne = yield* bls.pairing.isProductOne(input.length / PAIR_BYTES, PAIRS_PER_STEP, (index, pair) => {
+    const at = pair * PAIR_BYTES
+    if (!put(g1, index, input, at) || !g1.isInGroup(index)) return false
+    return put(g2, index, input, at + G1_BYTES) && g2.isInGroup(index)
+  })
+  return isOne === undefined ? undefined : flagWord(isOne)
 }
 
 export const blsMapToG1: Precompile = {
@@ -265,11 +156,10 @@ export const blsMapToG1: Precompile = {
   // biome-ignore lint/correctness/useYield: one short step
   *run(input) {
     if (input.length !== FIELD_BYTES) return undefined
-    const bls = loaded()
-    const value = element(input, 0)
-    if (value === undefined || !bls.mcl.putField(bls.g1, value)) return undefined
-    if (bls.mcl.raw._mclBnFp_mapToG1(bls.sumG1, bls.g1) !== 0) return undefined
-    return bls.takeG1()
+    const { mcl, g1 } = loaded()
+    const [value] = readElements(input, 0, 1) ?? []
+    if (value === undefined || !mcl.putField(g1.points, value)) return undefined
+    return mcl.raw._mclBnFp_mapToG1(g1.result, g1.points) === 0 ? g1.take(FIELD_BYTES) : undefined
   },
 }
 
@@ -279,11 +169,10 @@ export const blsMapToG2: Precompile = {
   // biome-ignore lint/correctness/useYield: one short step
   *run(input) {
     if (input.length !== 2 * FIELD_BYTES) return undefined
-    const bls = loaded()
-    const [real, imaginary] = [element(input, 0), element(input, FIELD_BYTES)]
+    const { mcl, g2 } = loaded()
+    const [real, imaginary] = readElements(input, 0, 2) ?? []
     if (real === undefined || imaginary === undefined) return undefined
-    if (!bls.mcl.putField(bls.g2, real) || !bls.mcl.putField(bls.g2 + SIZES.field, imaginary)) return undefined
-    if (bls.mcl.raw._mclBnFp2_mapToG2(bls.sumG2, bls.g2) !== 0) return undefined
-    return bls.takeG2()
+    if (!mcl.putField(g2.points, real) || !mcl.putField(g2.points + SIZES.field, imaginary)) return undefined
+    return mcl.raw._mclBnFp2_mapToG2(g2.result, g2.points) === 0 ? g2.take(FIELD_BYTES) : undefined
   },
 }

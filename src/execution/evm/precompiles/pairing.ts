@@ -1,0 +1,47 @@
+import type { CurveGroup } from './curveGroup.ts'
+import { SIZES } from './mcl.ts'
+
+/** Products of pairings of points of two groups. */
+export class Pairing {
+  private readonly g1: CurveGroup
+  private readonly g2: CurveGroup
+  private readonly product: number
+  private readonly factor: number
+
+  constructor(g1: CurveGroup, g2: CurveGroup) {
+    this.g1 = g1
+    this.g2 = g2
+    this.product = g1.mcl.reserve(SIZES.gt)
+    this.factor = g1.mcl.reserve(SIZES.gt)
+  }
+
+  /**
+   * Whether the product of so many pairings is one, some in each step; undefined when a pair is no good. `put` puts a pair to the
+   * index in both groups, and answers whether it is good.
+   */
+  *isProductOne(
+    pairs: number,
+    pairsPerStep: number,
+    put: (index: number, pair: number) => boolean,
+  ): Generator<undefined, boolean | undefined, undefined> {
+    const { g1, g2, product, factor } = this
+    const { mcl } = g1
+    const { raw } = mcl
+    /** Kept here from step to step. */
+    let before: Uint8Array | undefined
+    for (let first = 0; first < pairs; first += pairsPerStep) {
+      if (first > 0) yield
+      const count = Math.min(pairsPerStep, pairs - first)
+      for (let index = 0; index < count; index++) if (!put(index, first + index)) return undefined
+      raw._mclBn_millerLoopVec(factor, g1.points, g2.points, count)
+      if (before === undefined) mcl.memory().copyWithin(product, factor, factor + SIZES.gt)
+      else {
+        mcl.memory().set(before, product)
+        raw._mclBnGT_mul(product, product, factor)
+      }
+      before = mcl.memory().slice(product, product + SIZES.gt)
+    }
+    raw._mclBn_finalExp(product, product)
+    return raw._mclBnGT_isOne(product) === 1
+  }
+}
