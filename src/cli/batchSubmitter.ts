@@ -31,6 +31,7 @@ import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitter
 import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 import { serveMetrics } from './metricsServer.ts'
 import { createProgram, createProgramLogger, type RunContext, runProgram } from './program.ts'
+import { rpcAccess } from './rpcAccess.ts'
 import { remoteSignerFromFlags } from './signerFlags.ts'
 import { VERSION } from './version.ts'
 
@@ -109,6 +110,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     })
     const app = createRpcApp({
       dispatcher,
+      access: rpcAccess(values, logger),
       version: VERSION,
       allowedHosts: allowedHostsFor(values.rpcAddr),
       timeoutMs: ADMIN_CALL_TIMEOUT_MS,

@@ -19,9 +19,10 @@ export function addBatcherCommands(program: Command): void {
       "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
       process.env.DEVIUM_BATCHER_RPC ?? DEFAULT_RPC,
     )
+    .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
-      await withNode(options.rpc, async (batcher) => {
+      await withNode(options, async (batcher) => {
         const status = await batcher.request('admin_batcherStatus', [])
         if (options.json) printJson(status)
         else console.log(formatBatcherStatus(status))

@@ -13,7 +13,7 @@ export function addDeriveCommands(program: Command): void {
   nodeCommand(derive, 'status', 'Why the safe head stands where it does, and what it waits for')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
-      await withNode(options.rpc, async (node) => {
+      await withNode(options, async (node) => {
         const status = await node.request('devium_derivationStatus', [])
         if (options.json) return printJson(status)
         console.log(formatDerivation(status, Date.now(), terminalWidth()))

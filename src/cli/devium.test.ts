@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
@@ -120,6 +123,21 @@ describe('devium', () => {
     expect(stdout).toMatch(/^derivation: batches-dropped\nThe safe head does not move because /)
     expect(JSON.parse((await devium('derive', 'status', '--json')).stdout)).toEqual(derivationAnswer())
     expect((await devium('status')).stdout).toContain('derivation: batches-dropped: The safe head does not move')
+  })
+
+  it('shows the token of a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'devium-token-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const token = 'a-token-of-some-length'
+    const file = join(folder, 'token')
+    writeFileSync(file, token, { mode: 0o600 })
+    const dispatcher = createRpcDispatcher({ methods: new Map([['x_version', () => 'v1']]) })
+    const app = createRpcApp({ dispatcher, access: { token, guardsReading: true } })
+    const guarded = await serveApp(app, '127.0.0.1', 0, 'test')
+    onTestFinished(guarded.close)
+    const asked = ['rpc', 'x_version', '--rpc', guarded.url]
+    expect((await devium(...asked)).stderr).toContain('HTTP 401')
+    expect((await devium(...asked, '--token-file', file)).stdout).toContain('v1')
   })
 
   it('status --json prints the raw answer', async () => {

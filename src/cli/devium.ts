@@ -22,7 +22,7 @@ function createDeviumCommand(): Command {
   nodeCommand(program, 'status', 'Heads of both layers, peers, and how far derivation has come')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
-      await withNode(options.rpc, async (node) => {
+      await withNode(options, async (node) => {
         const status = await node.request('devium_syncStatus', [])
         if (options.json) return printJson(status)
         const [version, peers, health, derivation] = await Promise.all([
@@ -46,7 +46,7 @@ function createDeviumCommand(): Command {
     'rpc <method> [params...]',
     'Call any method; parameters are JSON, or text where they are not',
   ).action(async (method: string, params: string[], options: NodeOptions) => {
-    await withNode(options.rpc, async (node) => printJson(await node.request(method, params.map(jsonOrText))))
+    await withNode(options, async (node) => printJson(await node.request(method, params.map(jsonOrText))))
   })
 
   return program

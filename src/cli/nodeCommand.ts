@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
+import { loadToken } from '../lib/jsonRpc/bearerToken.ts'
 import { createRpcClient, type RpcClient, RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 
@@ -11,6 +12,7 @@ export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, 
 /** What every command that asks a running node takes. */
 export interface NodeOptions {
   rpc: string
+  tokenFile?: string
   json?: true
 }
 
@@ -21,13 +23,21 @@ export function nodeCommand(parent: Command, signature: string, description: str
     .description(description)
     .helpOption('--help', 'Show this help')
     .option('--rpc <url>', "The rollup node's RPC address [DEVIUM_RPC]", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
+    .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
 }
 
 /** Throws UsageError when the address is none, or what answers there is no such node. */
-export async function withNode(url: string, use: (node: RpcClient) => Promise<unknown>): Promise<void> {
+export async function withNode(
+  { rpc: url, tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
+  use: (node: RpcClient) => Promise<unknown>,
+): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--rpc: expected an http address, got "${url}"`)
-  const node = createRpcClient({ url })
+  const headers =
+    tokenFile === undefined || tokenFile === ''
+      ? undefined
+      : { authorization: `Bearer ${loadToken(tokenFile, { create: false })}` }
+  const node = createRpcClient({ url, ...(headers === undefined ? {} : { headers }) })
   try {
     await use(node)
   } catch (error) {

@@ -42,7 +42,7 @@ export const addCheck = (parent: Command): Command =>
       process.stdout.on('error', () => process.exit(1))
       const { checkPeer } = await import('../p2p/check/checkPeer.ts')
       const { systemResolver } = await import('../p2p/check/resolve.ts')
-      await withNode(flags.rpc, async (node) => {
+      await withNode(flags, async (node) => {
         const known = await addressOfPeer(node, address)
         if (known !== undefined && !flags.json) console.log(`Known to the node at ${known}\n`)
         const report = await checkPeer(

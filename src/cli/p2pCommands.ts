@@ -38,7 +38,7 @@ interface PeerView<T> {
 
 function addView<T>({ name, argument, description, ask, format }: PeerView<T>): AddCommand {
   const show = async (given: string | undefined, options: NodeOptions): Promise<void> => {
-    await withNode(options.rpc, async (node) => {
+    await withNode(options, async (node) => {
       const peerId = given === undefined ? undefined : await resolvePeer(node, given)
       const answer = await ask(node, peerId)
       if (options.json) printJson(answer)
@@ -60,7 +60,7 @@ const addPeers: AddCommand = (parent) =>
     .option('--all', 'Known peers too, not only connected ones')
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions & { all?: true }) => {
-      await withNode(options.rpc, async (node) => {
+      await withNode(options, async (node) => {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
         if (options.json) return printJson(dump)
         const self = options.all ? await ifServed(node, 'deviump2p_self', []) : undefined
@@ -129,7 +129,7 @@ const addAction =
   ({ name, argument, description, run }: PeerAction): AddCommand =>
   (parent) =>
     nodeCommand(parent, `${name} ${argument}`, description).action(async (subject: string, options: NodeOptions) => {
-      await withNode(options.rpc, async (node) => console.log(plainText(await run(node, subject))))
+      await withNode(options, async (node) => console.log(plainText(await run(node, subject))))
     })
 
 const ACTIONS = PEER_ACTIONS.map(addAction)

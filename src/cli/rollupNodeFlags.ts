@@ -219,6 +219,13 @@ export const rollupNodeFlags = {
     'rpc.vhosts',
     'Host names that requests may be addressed to; * = any (default: localhost where --rpc.addr is a loopback address, any otherwise)',
   ),
+  rpcTokenFile: flag.optional(
+    RPC,
+    'rpc.token-file',
+    'File with the bearer token that methods which change something need; made when missing. Without it only a server on loopback serves them',
+    { placeholder: '<file>' },
+  ),
+  rpcTokenRead: flag.boolean(RPC, 'rpc.token-read', 'Ask for the token of --rpc.token-file for reading, too'),
   rpcReadyBlocks: flag.integer(
     RPC,
     'rpc.ready-blocks',

@@ -45,6 +45,7 @@ import { createProgramLogger, type RunContext } from './program.ts'
 import { checkEngine, checkL1, type Endpoint, waitForEndpoint } from './rollupNodeChecks.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { rpcAccess } from './rpcAccess.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 import { VERSION } from './version.ts'
 
@@ -216,8 +217,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       { version: VERSION, enableAdmin: values.rpcEnableAdmin },
     )
     const allowedHosts = values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts
+    const access = rpcAccess(values, logger)
     const rpcApp = createRpcApp({
       dispatcher,
+      access,
       version: VERSION,
       allowedHosts,
       // Any web page may read, as with op-node.
@@ -226,7 +229,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     addReadyPath(rpcApp.routes, { node, p2p, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
-      ...{ dispatcher, allowedHosts, notification: LIVE_NOTIFICATION },
+      ...{ dispatcher, allowedHosts, access, notification: LIVE_NOTIFICATION },
       allowedOrigins: values.rpcCorsDomain,
       onDropped: (reason: string) => logger.warn('A WebSocket client was dropped', { reason }),
     }

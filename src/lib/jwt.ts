@@ -33,8 +33,11 @@ export function checkJwt(secret: Uint8Array, token: string, nowSeconds: number):
   return undefined
 }
 
-/** Appears with its whole content, and once only: the engine and the rollup node may both be starting. */
-function createSecretFile(path: string): string {
+/**
+ * Makes a file with 32 random bytes as hex, which it returns. It appears with its whole content, and once only: the engine and
+ * the rollup node may both be starting.
+ */
+export function createSecretFile(path: string, what = 'JWT secret file'): string {
   mkdirSync(dirname(path), { recursive: true })
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const text = toHex(new Uint8Array(randomBytes(32)))
@@ -44,7 +47,7 @@ function createSecretFile(path: string): string {
     return text
   } catch (cause) {
     if (isErrno(cause, 'EEXIST')) return readFileSync(path, 'utf8')
-    throw new UsageError(`cannot create JWT secret file ${path}: ${describeError(cause)}`, { cause })
+    throw new UsageError(`cannot create ${what} ${path}: ${describeError(cause)}`, { cause })
   } finally {
     rmSync(temporary, { force: true })
   }

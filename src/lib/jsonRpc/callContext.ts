@@ -26,6 +26,8 @@ export interface RpcContext {
   isOver(): boolean
   /** The web page that calls, where it is a stranger's. */
   readonly foreignOrigin?: string | undefined
+  /** The client shows no token, where one is needed to change something. */
+  readonly lacksToken?: boolean | undefined
   /** Absent where the client cannot be told of anything later. */
   readonly subscriber?: Subscriber | undefined
 }
@@ -36,6 +38,7 @@ export interface CallContextOptions {
   /** Aborts when the client goes away; asked for only along with the context's own signal. */
   clientGone?: () => AbortSignal
   foreignOrigin?: string | undefined
+  lacksToken?: boolean | undefined
   subscriber?: Subscriber | undefined
 }
 
@@ -55,13 +58,15 @@ export function createCallContext(options: CallContextOptions): CallContext {
 /** A class: an object of closures takes several times as long to make. */
 class LazyCallContext implements CallContext {
   readonly foreignOrigin: string | undefined
+  readonly lacksToken: boolean | undefined
   readonly subscriber: Subscriber | undefined
   private readonly overAt: number
   private readonly clientGone: (() => AbortSignal) | undefined
   private made: { signal: AbortSignal; end(): void } | undefined
 
-  constructor({ timeoutMs, clientGone, foreignOrigin, subscriber }: CallContextOptions) {
+  constructor({ timeoutMs, clientGone, foreignOrigin, lacksToken, subscriber }: CallContextOptions) {
     this.foreignOrigin = foreignOrigin
+    this.lacksToken = lacksToken
     this.subscriber = subscriber
     this.overAt = performance.now() + timeoutMs
     this.clientGone = clientGone

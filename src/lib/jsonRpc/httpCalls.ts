@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { checkJwt } from '../jwt.ts'
 import { createSlots } from '../slots.ts'
+import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { createCallContext } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
@@ -19,6 +20,8 @@ export interface HttpCallOptions {
   trustedOrigins?: readonly string[]
   /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
   allowedHosts?: readonly string[]
+  /** Absent: no token is needed. */
+  access?: TokenAccess | undefined
   maxBodyBytes?: number
   /** Time a call may take before its context aborts. */
   timeoutMs?: number
@@ -46,6 +49,8 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   const { dispatcher, jwtSecret, corsOrigin, clock = systemClock } = options
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
+  const { access } = options
+  const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const largeBodies = createSlots(MAX_LARGE_BODIES)
 
   const answerBody = (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
@@ -53,6 +58,7 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
       timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => goneSignal(response),
       foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? []),
+      lacksToken: !hasToken(request.headers.authorization),
     })
     // What waits for the answer does not have the body.
     const answer = dispatcher.handle(body, call)
@@ -86,6 +92,9 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
         ? checkJwt(jwtSecret, authorization.slice(7), unixSeconds(clock))
         : 'missing token'
       if (problem !== undefined) return refuse(request, response, 401, problem)
+    }
+    if (access?.guardsReading && !hasToken(headers.authorization)) {
+      return refuse(request, response, 401, 'missing or wrong token')
     }
     // Who does not say how long a body is may send a long one.
     const announced = Number(headers['content-length'] ?? Number.NaN)

@@ -41,7 +41,7 @@ export interface CallContents {
 
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
-  /** Whether strangers' web pages may not call the method; absent: they may call all. */
+  /** Whether strangers' web pages, and clients that lack a token, may not call the method; absent: they may call all. */
   isGuarded?: (method: string) => boolean
   /** Elements allowed in one batch. */
   maxBatchSize?: number
@@ -87,6 +87,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       }
       if (context.foreignOrigin !== undefined && options.isGuarded?.(method)) {
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
+      }
+      if (context.lacksToken && options.isGuarded?.(method)) {
+        throw new JsonRpcError(RPC_SERVER_ERROR, `${method} changes something, which needs a bearer token here`)
       }
       result = await writeInPieces((await handler(positional(params), context)) ?? null, context)
     } catch (thrown) {

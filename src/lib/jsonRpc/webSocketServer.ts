@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Hex, toHex } from '../hex.ts'
+import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
@@ -25,6 +26,8 @@ export interface WebSocketOptions {
   allowedOrigins: readonly string[]
   /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
   allowedHosts?: readonly string[]
+  /** As over HTTP; the handshake shows the token. */
+  access?: TokenAccess | undefined
   /** The method that notifications name, such as `eth_subscription`. */
   notification: string
   /** Told of clients that are dropped, with the reason that they were given. */
@@ -63,17 +66,21 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   const connections = new Set<Connection>()
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
+  const { access } = options
+  const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Uint8Array) => {
     socket.on('error', () => socket.destroy())
     const [problem, key] = checkHandshake(request, options)
     if (problem !== undefined) return refuse(socket, problem)
     if (!isHostAllowed(request.headers.host)) return refuse(socket, '403 Forbidden')
+    const lacksToken = !hasToken(request.headers.authorization)
+    if (lacksToken && access?.guardsReading) return refuse(socket, '401 Unauthorized')
     if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
     const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
     socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
-    const connection = new Connection(socket, request.headers.origin, options, unreadOfAll)
+    const connection = new Connection(socket, { origin: request.headers.origin, lacksToken }, options, unreadOfAll)
     connections.add(connection)
     options.onConnections?.(connections.size)
     socket.once('close', () => {
@@ -110,11 +117,17 @@ interface Subscription {
   early: string[] | undefined
 }
 
+/** What its handshake said. */
+interface ClientFacts {
+  origin: string | undefined
+  lacksToken: boolean
+}
+
 /** One client. */
 class Connection {
   private readonly socket: Duplex
   private readonly options: WebSocketOptions
-  private readonly origin: string | undefined
+  private readonly client: ClientFacts
   private readonly unreadOfAll: () => number
   private readonly reader: WebSocketReader
   private readonly gone = new AbortController()
@@ -128,10 +141,10 @@ class Connection {
   private isAlive = true
   private wasWithin = false
 
-  constructor(socket: Duplex, origin: string | undefined, options: WebSocketOptions, unreadOfAll: () => number) {
+  constructor(socket: Duplex, client: ClientFacts, options: WebSocketOptions, unreadOfAll: () => number) {
     this.socket = socket
     this.unreadOfAll = unreadOfAll
-    this.origin = origin
+    this.client = client
     this.options = options
     this.reader = createWebSocketReader({
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
@@ -220,7 +233,8 @@ class Connection {
     const call: CallContext = createCallContext({
       timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => this.gone.signal,
-      foreignOrigin: foreignOrigin(this.origin, this.options.allowedOrigins),
+      foreignOrigin: foreignOrigin(this.client.origin, this.options.allowedOrigins),
+      lacksToken: this.client.lacksToken,
       subscriber: this.subscriber(begun),
     })
     try {

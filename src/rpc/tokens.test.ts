@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { WebSocket } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
+import type { TokenAccess } from '../lib/jsonRpc/bearerToken.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { silentLogger } from '../lib/logger.ts'
+import { httpRequest, postJson } from '../lib/testUtils/httpRequest.ts'
+import { createRollupRpc, LIVE_NOTIFICATION } from './index.ts'
+import { RECORD, recorder } from './testUtils/recorder.ts'
+
+const TOKEN = 'a-token-of-some-length'
+const SHOWN = { authorization: `Bearer ${TOKEN}` }
+const WRONG = { authorization: 'Bearer another-token-of-some-length' }
+const BLOCK = { jsonrpc: '2.0', id: 1, method: 'deviump2p_blockPeer', params: [RECORD.peerID] }
+const READ = { jsonrpc: '2.0', id: 1, method: 'devium_version', params: [] }
+const REFUSED = 'deviump2p_blockPeer changes something, which needs a bearer token here'
+
+async function serve(access: TokenAccess) {
+  const { node, p2p, asked } = recorder()
+  const logger = { ...silentLogger, setLevel: () => {} }
+  const { dispatcher, methods } = createRollupRpc(
+    { node, p2p, clock: systemClock, logger },
+    { version: 'v1', enableAdmin: true },
+  )
+  const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
+  const app = createRpcApp({ dispatcher, access, version: 'v1' })
+  const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
+  onTestFinished(server.close)
+  const post = async (headers: Record<string, string>, body: object) => {
+    const { status, text } = await postJson(server.url, headers, body)
+    return { status, answer: status === 200 ? JSON.parse(text) : text }
+  }
+  /** Undefined where the handshake is refused. */
+  const overWebSocket = async (headers: Record<string, string>, body: object): Promise<unknown> => {
+    const socket = new WebSocket(server.url.replace('http', 'ws'), { headers })
+    onTestFinished(() => socket.close())
+    const refused = once(socket, 'error').then(() => undefined)
+    return Promise.race([
+      refused,
+      once(socket, 'open').then(async () => {
+        socket.send(JSON.stringify(body))
+        const [{ data }] = (await once(socket, 'message')) as [{ data: string }]
+        return JSON.parse(data)
+      }),
+    ])
+  }
+  return { ...server, asked, methods, post, overWebSocket }
+}
+
+describe('where a token is needed to change something', () => {
+  it('no method that does is called without it, one by one or in a batch', async () => {
+    const { asked, methods, post } = await serve({ token: TOKEN, guardsReading: false })
+    const changing = methods.filter(({ changes }) => changes).map(({ name }) => name)
+    expect(changing.length).toBeGreaterThan(20)
+    const calls = changing.map((method) => ({ ...BLOCK, method }))
+    for (const headers of [{}, WRONG]) {
+      const { answer } = await post(headers, calls)
+      expect(answer).toEqual(
+        changing.map((method) => ({
+          jsonrpc: '2.0',
+          id: 1,
+          error: { code: -32000, message: `${method} changes something, which needs a bearer token here` },
+        })),
+      )
+      expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)
+    }
+    expect(asked).toEqual([])
+  })
+
+  it('who shows it may, and everybody may read', async () => {
+    const { asked, post } = await serve({ token: TOKEN, guardsReading: false })
+    expect((await post({}, READ)).answer.result).toBe('v1')
+    expect((await post(SHOWN, BLOCK)).answer.result).toBe(null)
+    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+  })
+
+  it('the same holds over WebSockets', async () => {
+    const { asked, overWebSocket } = await serve({ token: TOKEN, guardsReading: false })
+    for (const headers of [{}, WRONG]) {
+      expect(await overWebSocket(headers, BLOCK)).toMatchObject({ error: { message: REFUSED } })
+      expect(await overWebSocket(headers, READ)).toMatchObject({ result: 'v1' })
+    }
+    expect(asked).toEqual([])
+    expect(await overWebSocket(SHOWN, BLOCK)).toMatchObject({ result: null })
+    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+  })
+
+  it('and there is none, nobody may', async () => {
+    const { asked, post } = await serve({ token: undefined, guardsReading: false })
+    for (const headers of [{}, SHOWN, { authorization: 'Bearer undefined' }]) {
+      expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)
+    }
+    expect(asked).toEqual([])
+  })
+})
+
+it('where a token is needed to read, nothing is answered without it but whether the program runs', async () => {
+  const { url, post, overWebSocket } = await serve({ token: TOKEN, guardsReading: true })
+  for (const headers of [{}, WRONG]) {
+    expect(await post(headers, READ)).toEqual({ status: 401, answer: 'missing or wrong token' })
+    expect(await overWebSocket(headers, READ)).toBe(undefined)
+  }
+  expect((await post(SHOWN, READ)).answer.result).toBe('v1')
+  expect(await overWebSocket(SHOWN, READ)).toMatchObject({ result: 'v1' })
+  expect((await httpRequest(`${url}/healthz`, 'GET', {})).status).toBe(200)
+})
