@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatBatcherStatus } from './batcherView.ts'
-import { type NodeOptions, printJson, withNode } from './nodeCommand.ts'
+import { type NodeOptions, withNode } from './nodeCommand.ts'
+import { printJson } from './printJson.ts'
 
 const DEFAULT_RPC = 'http://127.0.0.1:8545'
 

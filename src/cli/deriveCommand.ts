@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatDerivation } from './deriveView.ts'
-import { type NodeOptions, nodeCommand, printJson, RPC_HELP, withNode } from './nodeCommand.ts'
+import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
+import { printJson } from './printJson.ts'
 import { terminalWidth } from './table.ts'
 
 /** `devium derive`: what derivation is doing. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { UsageError } from '../lib/errors.ts'
-import { printJson } from './nodeCommand.ts'
+import { printJson } from './printJson.ts'
 
 interface NameOption {
   network?: string

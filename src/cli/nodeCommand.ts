@@ -76,7 +76,3 @@ export async function ifServed(node: RpcClient, method: string, params: unknown[
 function isNotServed(error: unknown): error is JsonRpcError {
   return error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND
 }
-
-export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value, null, 2))
-}

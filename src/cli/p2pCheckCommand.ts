@@ -6,10 +6,11 @@ import type { CheckOptions } from '../p2p/check/checkPeer.ts'
 import { parsePrivateKeyHex } from '../p2p/index.ts'
 import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
 import { parseDurationMs } from './flags.ts'
-import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+import { type NodeOptions, nodeCommand, withNode } from './nodeCommand.ts'
 import { readOwnNode } from './p2pCheckNode.ts'
 import { addressOfPeer } from './p2pCheckTarget.ts'
 import { formatStep, formatVerdict } from './p2pCheckView.ts'
+import { printJson } from './printJson.ts'
 
 interface CheckFlags extends NodeOptions {
   chainId?: string

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatHealth } from './healthView.ts'
-import { type NodeOptions, nodeCommand, printJson, withNode } from './nodeCommand.ts'
+import { type NodeOptions, nodeCommand, withNode } from './nodeCommand.ts'
+import { printJson } from './printJson.ts'
 import { terminalWidth } from './table.ts'
 
 /** `devium p2p health`. */
