@@ -4,8 +4,7 @@ import { describeError } from '../../lib/errors.ts'
 import { RESULT } from '../sync/payloadByNumber.ts'
 import { askForBlock, type BlockAnswer } from './blockProbe.ts'
 import { blockProtocols } from './chains.ts'
-import type { Recorder } from './recorder.ts'
-import { printable } from './steps.ts'
+import { printable, type Recorder } from './steps.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
   [RESULT.notFound]: 'it does not have it',

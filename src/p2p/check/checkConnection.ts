@@ -9,9 +9,8 @@ import { checkGossip, checkTopics } from './checkGossip.ts'
 import { checkTcp } from './checkTcp.ts'
 import { APART_HINT, CLOSED_HINT, closedHint, NO_NOISE_HINT } from './hints.ts'
 import { openPeerSession, type PeerFacts, type PeerSession } from './peerSession.ts'
-import type { Recorder } from './recorder.ts'
 import type { Endpoint } from './resolve.ts'
-import { formatMs, printable } from './steps.ts'
+import { formatMs, printable, type Recorder } from './steps.ts'
 
 export interface ConnectionCheckModules {
   clock: Clock

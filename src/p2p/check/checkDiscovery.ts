@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import type { Recorder } from './recorder.ts'
-import { formatMs } from './steps.ts'
+import { formatMs, type Recorder } from './steps.ts'
 import type { UdpProbe } from './udpProbe.ts'
 
 export interface DiscoveryEndpoint {

@@ -1,6 +1,5 @@
 import { chainsOfTopics, missingVersions } from './chains.ts'
-import type { Recorder } from './recorder.ts'
-import { printable } from './steps.ts'
+import { printable, type Recorder } from './steps.ts'
 
 /** False: it does not speak gossipsub. */
 export function checkGossip(record: Recorder, protocols: readonly string[]): boolean {

@@ -1,7 +1,6 @@
 import type { NodeRecord } from '../discovery/nodeRecord.ts'
 import { OPSTACK_VERSION } from '../discovery/opstackEntry.ts'
-import type { Recorder } from './recorder.ts'
-import type { CheckOutcome } from './steps.ts'
+import type { CheckOutcome, Recorder } from './steps.ts'
 import type { CheckTarget } from './target.ts'
 
 /** Whom the text names. */

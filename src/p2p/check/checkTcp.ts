@@ -4,8 +4,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { isLocalIp } from '../discovery/recordFilter.ts'
 import { classifyDialFailure, type DialFailure, type DialFailureReason } from '../host/dialFailure.ts'
 import { CLOSED_HINT } from './hints.ts'
-import type { Recorder } from './recorder.ts'
 import type { Endpoint } from './resolve.ts'
+import type { Recorder } from './steps.ts'
 
 interface Limits {
   timeoutMs: number

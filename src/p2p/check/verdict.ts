@@ -1,18 +1,14 @@
+import type { FoundPeer } from './checkConnection.ts'
 import type { CheckStep } from './steps.ts'
-
-/** What the peer is, as far as it has told. */
-export interface VerdictSubject {
-  /** Its own name for its program. */
-  agent: string | undefined
-  /** Chains whose blocks it follows. */
-  chainIds: readonly string[]
-}
 
 /** A peer may follow, or make up, many. */
 const MAX_TOLD = 3
 
-/** One line: where it ends, or that it does not. */
-export function verdictOf(steps: readonly CheckStep[], { agent, chainIds }: VerdictSubject): string {
+/** One line: where it ends, or that it does not, with what the peer has told of itself: its program, the chains it follows. */
+export function verdictOf(
+  steps: readonly CheckStep[],
+  { agent, chainIds }: Pick<FoundPeer, 'agent' | 'chainIds'>,
+): string {
   const failed = steps.filter(({ outcome }) => outcome === 'failed')
   const [first, ...others] = failed
   if (first !== undefined) {

@@ -11,10 +11,9 @@ import type { DiscoveryOptions, P2pOptions } from '../base/options.ts'
 import { type Host, resolveIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
 import { type ConnectorMetrics, createConnector } from './connector.ts'
-import { createDiscovery, type DiscoveryMetrics } from './discovery.ts'
+import { createDiscovery, type Discovery, type DiscoveryMetrics } from './discovery.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
-import type { ExternalReach } from './ownNode.ts'
 import type { Dialable } from './recordFilter.ts'
 
 export interface HostDiscoveryModules {
@@ -33,22 +32,15 @@ export interface HostDiscoveryModules {
 }
 
 /** Discovery of one libp2p host. */
-export interface HostDiscovery {
+export interface HostDiscovery
+  extends Pick<Discovery, 'stop' | 'localEnr' | 'listeningPort' | 'setExternal' | 'sessions'> {
   /** After the host listens. Throws UsageError when the UDP port is taken. */
   start(): Promise<void>
-  stop(): Promise<void>
   /** Found by discovery, lately, or since it was connected. */
   hasFound(peerId: string): boolean
-  localEnr(): string
-  /** The UDP port listened on, once started. */
-  listeningPort(): number | undefined
-  /** How the router lets others in; undefined: it does not. */
-  setExternal(address: ExternalReach | undefined): void
   /** `enr:…` of each node in the routing table. */
   table(): string[]
   tableSize(): number
-  /** Nodes that discovery has a session with. */
-  sessions(): number
 }
 
 /** go-libp2p's connection manager tag of discovered peers (op-node `p2p/discovery.go`). */

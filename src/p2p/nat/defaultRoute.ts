@@ -5,11 +5,15 @@ import { networkInterfaces } from 'node:os'
 export async function routerCandidates(): Promise<string[]> {
   const routed = await readFile('/proc/net/route', 'utf8').then(defaultRouters, () => [])
   if (routed.length > 0) return routed
+  return [...new Set(ownAddresses().map((address) => address.replace(/\d+$/, '1')))]
+}
+
+/** IPv4 addresses of this machine on its networks. */
+export function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address.replace(/\d+$/, '1'))
-    .filter((address, index, all) => all.indexOf(address) === index)
+    .map(({ address }) => address)
 }
 
 /** Of the kernel's table: rows of interface, destination and router, both in hex with the lowest byte first. */

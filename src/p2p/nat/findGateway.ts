@@ -1,7 +1,6 @@
 import { describeError } from '../../lib/errors.ts'
 import { routerCandidates } from './defaultRoute.ts'
-import type { FindGateway, Gateway } from './gateway.ts'
-import { GatewayError } from './gatewayError.ts'
+import { type FindGateway, type Gateway, GatewayError } from './gateway.ts'
 import { createNatPmpGateway, NAT_PMP_PORT } from './natPmp.ts'
 import { searchRouters } from './ssdp.ts'
 import { openUpnpGateway } from './upnp.ts'

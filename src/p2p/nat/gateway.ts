@@ -1,3 +1,5 @@
+import { DeviumError } from '../../lib/errors.ts'
+
 /** What is mapped: libp2p over TCP, discovery over UDP. */
 export type MappedProtocol = 'tcp' | 'udp'
 
@@ -31,3 +33,22 @@ export interface Gateway {
 
 /** Finds the router of this network. Rejects when there is none that maps ports. */
 export type FindGateway = (signal: AbortSignal) => Promise<Gateway>
+
+export type GatewayErrorCode =
+  /** Nothing answers, or not in time. */
+  | 'no-answer'
+  /** It answers that it will not. */
+  | 'refused'
+  /** It answers with something else. */
+  | 'bad-answer'
+
+export class GatewayError extends DeviumError<GatewayErrorCode> {
+  override readonly name = 'GatewayError'
+  constructor(
+    code: GatewayErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
+    super(code, message, { severity: 'temporary', ...options })
+  }
+}

@@ -1,7 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { describeError } from '../../lib/errors.ts'
-import type { Gateway, MappedProtocol } from './gateway.ts'
-import { GatewayError } from './gatewayError.ts'
+import { type Gateway, GatewayError, type MappedProtocol } from './gateway.ts'
 
 /** RFC 6886, section 3: where the router listens. */
 export const NAT_PMP_PORT = 5351

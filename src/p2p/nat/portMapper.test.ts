@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
-import type { Gateway, MappingRequest } from './gateway.ts'
-import { GatewayError } from './gatewayError.ts'
+import { type Gateway, GatewayError, type MappingRequest } from './gateway.ts'
 import { createPortMapper, type ExternalAddress } from './portMapper.ts'
 
 const MINUTE_MS = 60_000

@@ -3,8 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
-import type { FindGateway, Gateway, MappedProtocol, Mapping } from './gateway.ts'
-import { GatewayError } from './gatewayError.ts'
+import { type FindGateway, type Gateway, GatewayError, type MappedProtocol, type Mapping } from './gateway.ts'
 
 /** How others reach this node through the router; a port that it does not map is missing. */
 export interface ExternalAddress {

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { networkInterfaces } from 'node:os'
+import { ownAddresses } from './defaultRoute.ts'
 
 /** Where UPnP devices listen for searches. */
 const SSDP_GROUP = { ip: '239.255.255.250', port: 1900 }
@@ -51,13 +51,6 @@ export async function* searchRouters(
     signal.removeEventListener('abort', onAbort)
     for (const socket of sockets) socket.close()
   }
-}
-
-function ownAddresses(): string[] {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address)
 }
 
 /** Undefined when this address cannot be used. */

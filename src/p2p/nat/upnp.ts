@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { Agent, request } from 'undici'
 import { describeError } from '../../lib/errors.ts'
-import type { Gateway, Mapping, MappingRequest } from './gateway.ts'
-import { GatewayError } from './gatewayError.ts'
+import { type Gateway, GatewayError, type Mapping, type MappingRequest } from './gateway.ts'
 
 /** Services that map ports, the best first (UPnP WANIPConnection 1 and 2, WANPPPConnection 1). */
 const SERVICES = ['WANIPConnection:2', 'WANIPConnection:1', 'WANPPPConnection:1'].map(

@@ -12,8 +12,6 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
   const reasons: unknown[] = []
   /** As told. */
   const away: unknown[] = []
-  /** Peers. */
-  /** Connected, beside the first one. */
   const state = {
     connected: false,
     reachable: false,

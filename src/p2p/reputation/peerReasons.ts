@@ -105,14 +105,7 @@ export function createPeerReasons(
   /** Of the latest events of these kinds. */
   const causes = (events: readonly PeerEvent[], isCause: (event: PeerEvent) => boolean): ScoreCause[] => {
     const latest = events.filter(isCause).slice(-MAX_CAUSES).reverse()
-    return latest.map(({ reason, detail, block, topics, count, lastMs }) => ({
-      reason,
-      ...(detail === undefined ? {} : { detail }),
-      ...(block === undefined ? {} : { block }),
-      ...(topics === undefined ? {} : { topics }),
-      count,
-      lastMs,
-    }))
+    return latest.map(({ kind: _kind, firstMs: _firstMs, score: _score, ...cause }) => cause)
   }
   const causesOf = (peerId: string): PeerScoreReport['causes'] => {
     const events = histories.of(peerId)

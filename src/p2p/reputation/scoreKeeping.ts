@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import type { PeerScores, ReqRespScores } from '../base/api.ts'
 import { type SavedCounters, savedCounters } from '../gossip/retainedScores.ts'
@@ -52,7 +53,7 @@ export function createScoreKeeping(
       const record = book.get(peerId)
       const reqResp = appScores.counters(peerId)
       if (record === undefined) write(peerId, false, scores.of(peerId))
-      else if (!isSame(record.peerScores.reqResp, reqResp)) {
+      else if (!isDeepStrictEqual(record.peerScores.reqResp, reqResp)) {
         const lastUpdate = Math.floor(clock.now() / 1000)
         book.put(peerId, { ...record, lastUpdate, peerScores: { ...record.peerScores, reqResp } })
       }
@@ -137,12 +138,4 @@ function aged(
 function isBlank({ gossip, reqResp }: PeerScores, { topics, behaviourPenalty }: SavedCounters): boolean {
   const counted = behaviourPenalty > 0 || Object.keys(topics).length > 0 || gossip.total !== 0
   return !counted && Object.values(reqResp).every((count) => count === 0)
-}
-
-function isSame(a: ReqRespScores, b: ReqRespScores): boolean {
-  return (
-    a.validResponses === b.validResponses &&
-    a.errorResponses === b.errorResponses &&
-    a.rejectedPayloads === b.rejectedPayloads
-  )
 }
