@@ -26,9 +26,9 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 
 // What devium-geth does in a second of processor time: whole blocks, built and imported on a real database (what a
 // sequencer and a verifier do), single EVM programs, beside EthereumJS's own opcode loop, and blocks of nothing but calls
-// of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks]; exit code 1 when such a block takes longer than
-// 2 s. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads them by the Engine API's HTTP, ours are
-// handed over in the process, which the row of empty blocks shows.
+// of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks [--only NAME]]; exit code 1 when such a block
+// takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
+// them by the Engine API's HTTP, ours are handed over in the process, which the row of empty blocks shows.
 // With --blocks 50000: the memory that so many blocks take, and nothing else.
 
 const EMPTY_BLOCKS = 300
@@ -273,4 +273,5 @@ if (!process.argv.includes('--worst-blocks')) {
   await benchBlocks()
   await benchPrograms()
 }
-if (!(await benchWorstBlocks())) process.exitCode = 1
+const only = process.argv.indexOf('--only')
+if (!(await benchWorstBlocks(only > 0 ? process.argv[only + 1] : ''))) process.exitCode = 1

@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bn254 } from '@noble/curves/bn254.js'
+import { kzgLibrary } from '../src/execution/evm/precompiles/pointEvaluation.ts'
 import { createMemoryBlock, deposit, type MemoryAccount } from '../src/execution/testUtils/memoryBlock.ts'
 import { bigIntToBytes, concatBytes } from '../src/lib/bytes.ts'
 import { fromHex, type Hex } from '../src/lib/hex.ts'
@@ -217,7 +218,14 @@ function opcodeLoads(): Load[] {
   ]
 }
 
-async function secondsOf({ code, input, fork = 'jovian', accounts = {} }: Load, gas: bigint): Promise<number> {
+interface Seconds {
+  /** By the clock: what a chain waits. */
+  clock: number
+  /** Of this process: the KZG library has one of its own. */
+  processor: number
+}
+
+async function secondsOf({ code, input, fork = 'jovian', accounts = {} }: Load, gas: bigint): Promise<Seconds> {
   const { execution } = createMemoryBlock({
     fork,
     accounts: { ...accounts, [MAIN]: { code, balance: 10n ** 18n }, [OTHER]: { code: LARGE } },
@@ -226,29 +234,33 @@ async function secondsOf({ code, input, fork = 'jovian', accounts = {} }: Load, 
   const { env } = execution
   env.evm.bind(env.world, () => `0x${'ab'.repeat(32)}`)
   const before = process.cpuUsage()
+  const startMs = performance.now()
   const { gasUsed, failure } = await execution.add(
     deposit({ to: MAIN, gasLimit: gas, ...(input === undefined ? {} : { data: input }) }),
   )
   if (gasUsed !== gas) throw new Error(`it ended early, after ${gasUsed} gas: ${failure ?? 'it succeeded'}`)
   execution.finish()
   const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1e6
+  return { clock: (performance.now() - startMs) / 1000, processor: (user + system) / 1e6 }
 }
 
 /** Prints a row for each; true when every block was executed in time. */
 export async function benchWorstBlocks(only = ''): Promise<boolean> {
   const gas = Number(BLOCK_GAS) / 1e6
   const precompiles = precompileLoads().map(({ precompile, ...load }) => ({ ...load, code: callingCode(precompile) }))
-  console.log(`\n${`${gas} Mgas of one thing`.padEnd(32)}${'seconds'.padStart(10)}${'Mgas/s'.padStart(10)}`)
+  const heads = ['seconds', 'of which processor', 'Mgas/s'].map((head) => head.padStart(20))
+  console.log(`\n${`${gas} Mgas of one thing`.padEnd(32)}${heads.join('')}`)
+  await kzgLibrary.load()
   let isInTime = true
   for (const load of [...precompiles, ...opcodeLoads()]) {
     if (!load.id.includes(only)) continue
     // What is loaded and compiled when first used is so once in the life of a process.
     await secondsOf(load, 4_000_000n)
-    const seconds = await secondsOf(load, BLOCK_GAS)
-    const isLate = seconds > LIMIT_SECONDS
+    const { clock, processor } = await secondsOf(load, BLOCK_GAS)
+    const isLate = clock > LIMIT_SECONDS
     if (isLate) isInTime = false
-    const row = `${load.id.padEnd(32)}${seconds.toFixed(2).padStart(10)}${(gas / seconds).toFixed(1).padStart(10)}`
+    const figures = [clock.toFixed(2), processor.toFixed(2), (gas / clock).toFixed(1)]
+    const row = `${load.id.padEnd(32)}${figures.map((figure) => figure.padStart(20)).join('')}`
     console.log(isLate ? `${row}  over ${LIMIT_SECONDS} s` : row)
   }
   return isInTime
