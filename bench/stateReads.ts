@@ -68,7 +68,8 @@ async function measure(datadir: string, root: Hex, kind: 'trie' | 'flat', round:
   const database = await ChainDatabase.open(datadir, { create: false })
   try {
     const states = new StateDatabase({ store: database })
-    const flat: FlatView | undefined = kind === 'flat' ? new FlatState(database, ZERO_HASH).at(ZERO_HASH) : undefined
+    const flat: FlatView | undefined =
+      kind === 'flat' ? new FlatState(database, { number: 0, hash: ZERO_HASH }).at(ZERO_HASH) : undefined
     const places = Array.from({ length: TRANSFERS }, (_, index) => [
       (index * 7919 + round * 104_729) % HOLDERS,
       (index * 6367 + round * 15_485_863) % HOLDERS,

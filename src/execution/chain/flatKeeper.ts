@@ -36,8 +36,8 @@ export class FlatKeeper implements FlatSource {
   constructor(modules: FlatKeeperModules, layers: number) {
     this.modules = modules
     this.layers = layers
-    const blockHash = modules.database.flatBlock()
-    this.state = blockHash === undefined ? undefined : new FlatState(modules.database, blockHash)
+    const base = this.header(modules.database.flatBlock())
+    this.state = base === undefined ? undefined : new FlatState(modules.database, base)
   }
 
   /** Memory for what the disk is to hold next, about. */
@@ -50,8 +50,8 @@ export class FlatKeeper implements FlatSource {
   }
 
   /** A block whose parent's state is there. */
-  add({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>, { leaves }: Pick<StateChanges, 'leaves'>): void {
-    this.state?.add(hash, parentHash, leaves)
+  add(block: Pick<BlockHeader, 'number' | 'hash' | 'parentHash'>, { leaves }: Pick<StateChanges, 'leaves'>): void {
+    this.state?.add(block, block.parentHash, leaves)
   }
 
   /** Before the chain is used: makes what the head is read from, whatever the disk holds. */
@@ -73,19 +73,27 @@ export class FlatKeeper implements FlatSource {
       this.state = undefined
       return
     }
-    this.state.settle(head.hash, { layers: this.layers, layerBytes: LAYER_BYTES })
+  }
+
+  /** After `follow`: the states before block `oldest` are given up. */
+  settle(head: BlockHeader, oldest: number): void {
+    this.state?.settle(head.hash, { layers: this.layers, layerBytes: LAYER_BYTES, oldest })
   }
 
   writes(): FlatWrites | undefined {
     return this.state?.writes()
   }
 
+  private header(hash: Hex | undefined): BlockHeader | undefined {
+    const encoding = hash === undefined ? undefined : this.modules.database.header(hash)
+    return encoding === undefined ? undefined : decodeHeader(encoding)
+  }
+
   /** Adds the head's state on that of the base, from the difference of their tries. */
   private async bridge(state: FlatState, head: BlockHeader): Promise<boolean> {
-    const { database, nodes } = this.modules
-    const encoding = database.header(state.baseHash)
-    if (encoding === undefined) return false
-    const base = decodeHeader(encoding)
+    const { nodes } = this.modules
+    const base = this.header(state.baseBlock.hash)
+    if (base === undefined) return false
     const leaves = new Map<LeafKey, Uint8Array | null>()
     try {
       for (const { key, value } of stateDifference(nodes, fromHex(base.stateRoot), fromHex(head.stateRoot))) {
@@ -98,7 +106,7 @@ export class FlatKeeper implements FlatSource {
       if (!(error instanceof MissingNodeError)) throw error
       return false
     }
-    state.add(head.hash, base.hash, leaves)
+    state.add(head, base.hash, leaves)
     return true
   }
 
@@ -126,7 +134,7 @@ export class FlatKeeper implements FlatSource {
     batch.setFlatBlock(head.hash)
     await database.write(batch, { sync: true })
     logger.info('The flat state is built', { leaves, seconds: (clock.now() - startedAtMs) / 1000 })
-    this.state = new FlatState(database, head.hash)
+    this.state = new FlatState(database, head)
   }
 }
 

@@ -102,7 +102,7 @@ export class StateKeeper {
     { number, hash, parentHash, gasUsed }: BlockId & Pick<BlockHeader, 'parentHash' | 'gasUsed'>,
     changes: StateChanges,
   ): void {
-    this.flat.add({ hash, parentHash }, changes)
+    this.flat.add({ number, hash, parentHash }, changes)
     if (this.mode === 'archive') return
     this.history.add({ number, hash }, changes, Number(gasUsed) + BLOCK_GAS)
   }
@@ -118,12 +118,18 @@ export class StateKeeper {
 
   /** The head has moved: gives up what is too old. Returns whether it is time to `write`. */
   async settle(head: BlockHeader, finalized: BlockHeader | undefined): Promise<boolean> {
+    // While the trie that leads there is whole.
     await this.flat.follow(head)
+    if (this.mode === 'full') this.prune(head, finalized)
+    this.flat.settle(head, this.history.prunedTo)
     if (this.mode === 'archive') return this.flat.unwrittenBytes >= UNWRITTEN_LEAVES_BYTES
+    return this.isFull() || this.history.unwritten.settledCost >= this.limits.unwrittenGas
+  }
+
+  private prune(head: BlockHeader, finalized: BlockHeader | undefined): void {
     const recent = head.number - this.limits.recentStates + 1
     const oldest = Math.min(recent, finalized?.number ?? recent)
     this.history.pruneTo(oldest, (number): Hex | undefined => this.database.canonicalHash(number), PRUNED_AT_ONCE)
-    return this.isFull() || this.history.unwritten.settledCost >= this.limits.unwrittenGas
   }
 
   /** Makes room. */

@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import { fromNodeKey } from './nodeHistory.ts'
+import { type BlockId, fromNodeKey } from './nodeHistory.ts'
 
 /** The bytes of a StateLeaf's key, one character each. */
 export type LeafKey = string
@@ -36,10 +36,13 @@ export interface FlatLimits {
   layers: number
   /** Memory for them; with more there are fewer. */
   layerBytes: number
+  /** The number of the oldest block whose trie is kept: the base is not below, so that its trie can lead elsewhere. */
+  oldest: number
 }
 
 /** What a block changed; of the base nothing is told. */
 interface Layer {
+  readonly number: number
   readonly hash: Hex
   /** Grows by one from parent to child. */
   readonly depth: number
@@ -83,10 +86,11 @@ export class FlatState implements FlatSource {
   private readonly read = new Map<LeafKey, Uint8Array | null>()
   private readBytes = 0
 
-  constructor(disk: FlatDisk, baseHash: Hex) {
+  constructor(disk: FlatDisk, { number, hash }: BlockId) {
     this.disk = disk
     this.base = {
-      hash: baseHash,
+      number,
+      hash,
       depth: 0,
       parent: undefined,
       branch: { from: undefined, forkDepth: 0 },
@@ -95,11 +99,11 @@ export class FlatState implements FlatSource {
       children: [],
       isGone: false,
     }
-    this.layers.set(baseHash, this.base)
+    this.layers.set(hash, this.base)
   }
 
-  get baseHash(): Hex {
-    return this.base.hash
+  get baseBlock(): BlockId {
+    return this.base
   }
 
   /** Memory for what the disk is to hold next, about. */
@@ -113,12 +117,13 @@ export class FlatState implements FlatSource {
   }
 
   /** What a block changed in the state of its parent. Does nothing for a block that is known, or whose parent is not. */
-  add(blockHash: Hex, parentHash: Hex, leaves: Leaves): void {
+  add({ number, hash }: BlockId, parentHash: Hex, leaves: Leaves): void {
     const parent = this.layers.get(parentHash)
-    if (parent === undefined || this.layers.has(blockHash)) return
+    if (parent === undefined || this.layers.has(hash)) return
     const isFirst = parent.children.length === 0
     const layer: Layer = {
-      hash: blockHash,
+      number,
+      hash,
       depth: parent.depth + 1,
       parent,
       branch: isFirst ? parent.branch : { from: parent.branch, forkDepth: parent.depth },
@@ -128,7 +133,7 @@ export class FlatState implements FlatSource {
       isGone: false,
     }
     parent.children.push(layer)
-    this.layers.set(blockHash, layer)
+    this.layers.set(hash, layer)
     this.layerBytes += layer.bytes
     for (const key of leaves.keys()) {
       const layers = this.changed.get(key)
@@ -138,14 +143,15 @@ export class FlatState implements FlatSource {
   }
 
   /** Makes later blocks below the head the base, as far as the limits demand. */
-  settle(headHash: Hex, { layers, layerBytes }: FlatLimits): void {
+  settle(headHash: Hex, { layers, layerBytes, oldest }: FlatLimits): void {
     const path: Layer[] = []
     for (let layer = this.layers.get(headHash); layer !== undefined && layer !== this.base; layer = layer.parent) {
       path.push(layer)
     }
-    while (path.length > layers || (path.length > 0 && this.layerBytes > layerBytes)) {
-      const next = path.pop()
-      if (next !== undefined) this.advance(next)
+    for (let next = path.pop(); next !== undefined; next = path.pop()) {
+      const isTooOld = this.base.number < oldest || next.number <= oldest
+      if (!isTooOld && path.length < layers && this.layerBytes <= layerBytes) return
+      this.advance(next)
     }
   }
 
