@@ -24,13 +24,13 @@ export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; 
 }
 
 /**
- * The system's clock, which tells the same time for as long as `during` takes: what somebody may do in a second is then
+ * As `unhurriedClock`, which tells the same time for as long as `during` takes: what somebody may do in a second is then
  * used up however slow this machine is.
  */
 export function haltableClock(): { clock: Clock; halt<T>(during: () => Promise<T>): Promise<T> } {
   let haltedAtMs: number | undefined
   return {
-    clock: { ...systemClock, now: () => haltedAtMs ?? systemClock.now() },
+    clock: { ...unhurriedClock(), now: () => haltedAtMs ?? systemClock.now() },
     async halt(during) {
       haltedAtMs = systemClock.now()
       try {
