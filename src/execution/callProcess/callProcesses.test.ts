@@ -39,7 +39,8 @@ afterAll(() => node.close())
 function start(options: Partial<CallServiceOptions> = {}): CallService & AsyncDisposable {
   const service = createCallService(
     { chain: node.chain, clock: systemClock, logger: silentLogger },
-    { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, ...options },
+    // A busy machine gives the process little time to notice anything.
+    { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, graceMs: 60_000, ...options },
   )
   return { ...service, [Symbol.asyncDispose]: () => service.close() }
 }
@@ -89,7 +90,7 @@ describe('calls in another process', () => {
       }
     }
     // They have ended by themselves, and their process is fit for more.
-    await expect.poll(() => calls.stats(), { timeout: 20_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+    await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
     expect(await methods.eth_call?.([{ to: NOBODY }], contextOf())).toBe('0x')
   })
 
@@ -102,7 +103,7 @@ describe('calls in another process', () => {
     expect(calls.stats()).toMatchObject({ running: 4, waiting: 16 })
     client.abort(new Error('gone'))
     for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
-    await expect.poll(() => calls.stats(), { timeout: 20_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+    await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
   })
 
   it('are refused when too many wait', async () => {

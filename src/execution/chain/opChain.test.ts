@@ -332,5 +332,5 @@ describe('a process killed in the middle', () => {
       await chain.close()
     }
     chain = await open()
-  }, 60_000)
+  })
 })

@@ -226,7 +226,7 @@ describe('what a crash leaves', () => {
       rmSync(copy, { recursive: true })
     }
     expect(heads.size).toBeGreaterThan(5)
-  }, 60_000)
+  })
 
   it('goes back below a block that is missing in the middle', async () => {
     const chain = await open()
