@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { type FlagTable, flag, formatDuration, parseDurationMs } from './flags.ts'
 import { createProgram } from './program.ts'
+import { signerFlags } from './signerFlags.ts'
 
 const flags = {
   static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),
@@ -36,6 +37,31 @@ async function run(argv: string[], env: Record<string, string> = {}) {
   }
   return { seen }
 }
+
+describe('help', () => {
+  it('shows defaults that say something', () => {
+    const table = { ...flags, ...signerFlags }
+    const command = createProgram({
+      name: 'node',
+      description: 'test',
+      version: 'v1',
+      envPrefixes: ['DEVIUM_NODE'],
+      flags: table,
+      run: async () => {},
+    })
+    const help = command.helpInformation()
+    expect([...help.matchAll(/\(default\s+([^)]*)\)/g)].map(([, text]) => text)).toEqual([
+      '9222',
+      'false',
+      '12s',
+      'consensus-layer',
+      'true',
+      'tls/ca.crt',
+      'tls/tls.crt',
+      'tls/tls.key',
+    ])
+  })
+})
 
 describe('createProgram', () => {
   it('takes defaults, the command line, then our variable, then that of the program we replace', async () => {

@@ -162,7 +162,7 @@ export async function runUntilStopped(
 function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
   const text = spec.placeholder === undefined ? `--${spec.name} [true|false]` : `--${spec.name} ${spec.placeholder}`
   const shownDefault =
-    spec.default === undefined || spec.default === '' || (Array.isArray(spec.default) && spec.default.length === 0)
+    spec.default === undefined || isEmpty(spec.default)
       ? ''
       : ` (default ${spec.placeholder === '<duration>' ? formatDuration(Number(spec.default)) : String(spec.default)})`
   const option = new Option(text, `${spec.description}${shownDefault} [${envPrefixes[0]}_${envName(spec)}]`)
@@ -178,6 +178,12 @@ function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Opti
   })
   if (spec.placeholder === undefined) option.preset('true')
   return option
+}
+
+/** A text, a list or a table without anything in it. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return value === ''
 }
 
 function envName(spec: FlagSpec<unknown>): string {
