@@ -169,7 +169,7 @@ describe('span channels', () => {
 
   it('give blocks back that were taken on an estimate that proved wrong', async () => {
     const shapes = Array.from({ length: 1_500 }, (_, index) =>
-      index < 100 ? { noise: 0, zeros: 3_000 } : { noise: 3_000, zeros: 0 },
+      index < 1_000 ? { noise: 0, zeros: 300 } : { noise: 3_000, zeros: 0 },
     )
     const { count, given, data, target } = await fill(blocksOf(shapes), {})
     expect(given).toBeGreaterThan(0)

@@ -35,7 +35,7 @@ const NOT_WORTH = 0.005
 /** The same while nothing was compressed yet: estimates are worse. */
 const NOT_WORTH_AT_FIRST = 0.03
 /** What `quickLength` is multiplied by while nothing was compressed yet: a little more than most chains turn out to have. */
-const BESIDE_QUICK_AT_FIRST = { zlib: 0.97, brotli: 0.93 }
+const BESIDE_QUICK_AT_FIRST = { zlib: 1.01, brotli: 0.95 }
 /**
  * Where a block is less than `SMALL_BLOCK` of the target, one more or less hardly matters, but a channel too long by one
  * has to be compressed again: the aim is then so much below the target. Estimates are seldom wrong by more.

@@ -36,10 +36,17 @@ export async function compressAll(data: Uint8Array, algorithm: CompressionAlgori
   return concatBytes(Uint8Array.of(BROTLI_CHANNEL_VERSION), await brotliAsync(data, { params }))
 }
 
+/** Of brotli: a third of the time of the fastest deflate, and nearer to what channels become. */
+const QUICK_QUALITY = 1
+
 /**
- * About how long the data would be in a channel, for a fraction of the effort: what the fastest deflate makes of them. Its
- * relation to what an algorithm makes hardly changes from one part of a chain to the next.
+ * About how long the data would be in a channel, for a fraction of the effort. Its relation to what an algorithm makes hardly
+ * changes from one part of a chain to the next.
  */
 export async function quickLength(data: Uint8Array): Promise<number> {
-  return (await deflateAsync(data, { level: constants.Z_BEST_SPEED, memLevel: constants.Z_MAX_MEMLEVEL })).length
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: QUICK_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: data.length,
+  }
+  return (await brotliAsync(data, { params })).length
 }
