@@ -22,15 +22,3 @@ export function brotliWindowBytes(data: Uint8Array): number {
   if (short !== 0) return 2 ** (17 + short)
   return long === 0 ? 2 ** 17 : 2 ** (8 + long)
 }
-
-/** The greatest number up to `last` where the test holds; it holds at 0, and for all below one where it does. */
-export function greatestWhere(last: number, test: (value: number) => boolean): number {
-  let low = 0
-  let high = last + 1
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if (test(middle)) low = middle
-    else high = middle
-  }
-  return low
-}

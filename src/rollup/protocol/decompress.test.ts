@@ -2,7 +2,7 @@ import { brotliCompressSync, brotliDecompressSync, constants, deflateSync } from
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
-import { brotliSteps, brotliWindowBytes, greatestWhere } from './brotliSteps.ts'
+import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
 import { type Decompressed, decompress } from './decompress.ts'
 import { inflatePrefix } from './inflate.ts'
 
@@ -137,4 +137,16 @@ function tryBrotli(data: Uint8Array, maxOutputLength: number): Uint8Array | 'cor
   } catch (error) {
     return error instanceof RangeError ? 'too long' : 'corrupt'
   }
+}
+
+/** The greatest number up to `last` where the test holds; it holds at 0, and for all below one where it does. */
+function greatestWhere(last: number, test: (value: number) => boolean): number {
+  let low = 0
+  let high = last + 1
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if (test(middle)) low = middle
+    else high = middle
+  }
+  return low
 }
