@@ -16,8 +16,8 @@ export interface P2pModules {
   findGateway?: FindGateway
 }
 
-/** Hears of each new valid block of another node; `from` is the peer that passed it on. */
-export type PayloadListener = (envelope: PayloadEnvelope, from: string) => void
+/** Hears of each new valid block of another node; `from` is the peer that passed it on, `way` whether it was asked to. */
+export type PayloadListener = (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void
 
 /** A running p2p node. */
 export interface P2pNode extends P2pApi {

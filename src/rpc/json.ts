@@ -1,5 +1,5 @@
 import { toQuantity } from '../lib/hex.ts'
-import type { SuperRootAtTimestamp } from '../rollup/node/api.ts'
+import type { BlockTimes, SuperRootAtTimestamp } from '../rollup/node/api.ts'
 import type { L1BlockRef, L2BlockRef, SyncStatus } from '../rollup/protocol/types.ts'
 
 /** L1 references keep their member names; numbers are JSON integers. */
@@ -27,6 +27,19 @@ function commonStatus(status: SyncStatus) {
     safe_l2: l2RefToJson(status.safeL2),
     finalized_l2: l2RefToJson(status.finalizedL2),
     pending_safe_l2: l2RefToJson(status.pendingSafeL2),
+  }
+}
+
+/** An entry of devium_recentBlocks: what has not happened is null. */
+export function blockTimesToJson({ signedAtMs, came, executedAtMs, executedBy, ...block }: BlockTimes) {
+  return {
+    ...{ number: block.number, hash: block.hash, timestamp: block.timestamp },
+    signedAtMs: signedAtMs ?? null,
+    came: came ?? null,
+    executedAtMs: executedAtMs ?? null,
+    executedBy: executedBy ?? null,
+    safeAtMs: block.safeAtMs ?? null,
+    finalizedAtMs: block.finalizedAtMs ?? null,
   }
 }
 

@@ -2,7 +2,7 @@ import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
-import { deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
+import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
 import { arrayResult, objectResult, textResult } from './results.ts'
@@ -43,6 +43,15 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
       result: objectResult('state, ok, text (one sentence), and what they are judged from'),
       description: 'Why the safe head stands where it does',
       handle: () => derivationStatusToJson(node.derivationStatus()),
+    }),
+    defineMethod({
+      name: 'devium_recentBlocks',
+      params: [],
+      result: arrayResult(
+        'objects, the highest block first: number, hash, timestamp, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
+      ),
+      description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
+      handle: () => node.recentBlocks().map(blockTimesToJson),
     }),
     defineMethod({
       name: 'devium_rollupConfig',

@@ -235,13 +235,13 @@ class FakeP2p implements P2pPort {
   /** Start, end, and the number of the block that the answers are checked by. */
   readonly requested: [number, number, number][] = []
   readonly moves: HeadNews[] = []
-  private listener: ((envelope: PayloadEnvelope, from: string) => void) | undefined
+  private listener: Parameters<P2pPort['onPayload']>[0] | undefined
 
   async publish(envelope: PayloadEnvelope): Promise<void> {
     this.published.push(envelope)
   }
 
-  onPayload(listener: (envelope: PayloadEnvelope, from: string) => void): void {
+  onPayload(listener: Parameters<P2pPort['onPayload']>[0]): void {
     this.listener = listener
   }
 
@@ -254,7 +254,7 @@ class FakeP2p implements P2pPort {
   }
 
   receive(envelope: PayloadEnvelope): void {
-    this.listener?.(envelope, 'peer')
+    this.listener?.(envelope, 'peer', 'gossip')
   }
 }
 

@@ -2,6 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import type { HeadNews } from '../../p2p/index.ts'
 import type { DerivationListener } from '../derive/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
+import type { BlockTimes } from './blockTimes.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
 
 /**
@@ -16,6 +17,8 @@ export interface RollupNodeApi {
   onHeads(listener: () => void): () => void
   /** Tells what the derivation stages tell; the returned function ends that. */
   onDerivation(listener: DerivationListener): () => void
+  /** When what happened to the last blocks here; the highest first. */
+  recentBlocks(): BlockTimes[]
   /** Output root of a canonical L2 block; rejects when the engine does not have it. */
   outputAtBlock(number: number): Promise<OutputAtBlock>
   /** Safe head as it was after an L1 block; rejects with code `safe-db-disabled` when no history is kept. */
@@ -84,7 +87,7 @@ export interface P2pPort {
   /** Signs and gossips a block that this node's sequencer made. */
   publish(envelope: PayloadEnvelope): Promise<void>
   /** Blocks that passed gossip validation. */
-  onPayload(listener: (envelope: PayloadEnvelope, from: string) => void): void
+  onPayload(listener: (envelope: PayloadEnvelope, from: string, way: 'gossip' | 'request') => void): void
   /**
    * Asks peers for the blocks start (inclusive) to end (exclusive), ancestors of `above`, the block at `end`; they
    * arrive through `onPayload`.
@@ -93,4 +96,5 @@ export interface P2pPort {
   /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
   headMoved?(news: HeadNews): void
 }
+export type { BlockTimes } from './blockTimes.ts'
 export type { DerivationStatus } from './derivationStatus.ts'

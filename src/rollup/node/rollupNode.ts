@@ -16,6 +16,7 @@ import {
 } from '../protocol/types.ts'
 import { type Conductor, OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
 import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+import { BlockTimesRecorder } from './blockTimes.ts'
 import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
@@ -139,6 +140,7 @@ export function createRollupNode(
     },
     config,
   )
+  const blockTimes = new BlockTimesRecorder({ clock })
   const readOutput = createOutputReader(engine, config, {
     withdrawalRootFromState: options.withdrawalRootFromState ?? false,
   })
@@ -174,6 +176,7 @@ export function createRollupNode(
       headListeners.add(listener)
       return () => void headListeners.delete(listener)
     },
+    recentBlocks: () => blockTimes.recent,
     onDerivation: (listener) => recorder.onEvent(listener),
     derivationStatus: whySafeHead,
     superRootAtTimestamp: (timestamp) =>
@@ -266,6 +269,7 @@ export function createRollupNode(
   async function publish(envelope: PayloadEnvelope): Promise<void> {
     // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
     if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
+    blockTimes.signed(envelope)
     await p2p?.publish(envelope)
   }
 
@@ -280,7 +284,10 @@ export function createRollupNode(
   }
 
   function listen(): void {
-    p2p?.onPayload(receivePayload)
+    p2p?.onPayload((envelope, from, way) => {
+      blockTimes.came(envelope, from, way)
+      receivePayload(envelope)
+    })
     l1Heads.onHead((ref) => {
       const { head } = l1Refs
       // As op-node: a head that comes before the last one, or in its place.
@@ -322,6 +329,7 @@ export function createRollupNode(
         unsafe = heads.unsafe.hash
         p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
       }
+      blockTimes.moved(heads, movedBy)
       metrics.l2Ref('l2_unsafe', heads.unsafe)
       metrics.l2Ref('l2_cross_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)

@@ -126,6 +126,13 @@ export function recorder() {
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
         config: { seqWindowSize: 3600 },
       }),
+    recentBlocks: () => [
+      {
+        ...{ number: 5, hash: hash('5'), timestamp: 105, signedAtMs: undefined },
+        came: { atMs: 105_100, from: RECORD.peerID, way: 'gossip' },
+        ...{ executedAtMs: 105_120, executedBy: 'payload', safeAtMs: undefined, finalizedAtMs: undefined },
+      },
+    ],
     onHeads: listenTo(told.heads),
     onDerivation: listenTo(told.derivation),
     outputAtBlock: note('outputAtBlock', {

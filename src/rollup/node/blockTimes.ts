@@ -1,0 +1,93 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
+import type { EngineHeads, HeadsMovedBy } from '../engine/index.ts'
+import type { PayloadEnvelope } from '../protocol/types.ts'
+
+/** Blocks that are remembered: some minutes of a chain, on one screen. */
+const KEPT = 64
+
+/** When what happened to one block here. Moments are Unix milliseconds by this node's clock, undefined until then. */
+export interface BlockTimes {
+  number: number
+  hash: Hex
+  /** Unix seconds. */
+  timestamp: number
+  /** This node's sequencer handed it over to be signed and gossiped. */
+  signedAtMs: number | undefined
+  /** First copy from a peer. */
+  came: { atMs: number; from: string; way: 'gossip' | 'request' } | undefined
+  /** It became the unsafe head. */
+  executedAtMs: number | undefined
+  executedBy: HeadsMovedBy | undefined
+  safeAtMs: number | undefined
+  finalizedAtMs: number | undefined
+}
+
+/** Remembers when the last blocks were signed, came, were executed and became safe. */
+export class BlockTimesRecorder {
+  private readonly clock: Pick<Clock, 'now'>
+  /** By hash: two blocks of one height are two blocks. The oldest first. */
+  private readonly blocks = new Map<Hex, BlockTimes>()
+  private heads = { unsafe: '', safe: 0, finalized: 0 }
+
+  constructor({ clock }: { clock: Pick<Clock, 'now'> }) {
+    this.clock = clock
+  }
+
+  /** By number, the highest first. */
+  get recent(): BlockTimes[] {
+    return [...this.blocks.values()].sort((a, b) => b.number - a.number)
+  }
+
+  signed({ payload }: PayloadEnvelope): void {
+    this.block(payload.blockNumber, payload.blockHash, payload.timestamp).signedAtMs ??= this.clock.now()
+  }
+
+  came({ payload }: PayloadEnvelope, from: string, way: 'gossip' | 'request'): void {
+    const block = this.block(payload.blockNumber, payload.blockHash, payload.timestamp)
+    block.came ??= { atMs: this.clock.now(), from, way }
+  }
+
+  /** After every change of a head. */
+  moved({ unsafe, safe, finalized }: Pick<EngineHeads, 'unsafe' | 'safe' | 'finalized'>, by: HeadsMovedBy): void {
+    const atMs = this.clock.now()
+    const before = this.heads
+    if (unsafe.hash === before.unsafe && safe.number === before.safe && finalized.number === before.finalized) return
+    this.heads = { unsafe: unsafe.hash, safe: safe.number, finalized: finalized.number }
+    // Heads that a start or a reset found were executed before.
+    if (unsafe.hash !== before.unsafe && by !== 'reset') {
+      this.forgetInPlaceOf(unsafe)
+      const block = this.block(unsafe.number, unsafe.hash, unsafe.timestamp)
+      block.executedAtMs ??= atMs
+      block.executedBy ??= by
+    }
+    if (safe.number === before.safe && finalized.number === before.finalized) return
+    for (const block of this.blocks.values()) {
+      if (block.executedAtMs === undefined) continue
+      if (block.number <= safe.number) block.safeAtMs ??= atMs
+      if (block.number <= finalized.number) block.finalizedAtMs ??= atMs
+    }
+  }
+
+  /** After a reorg, what was executed in the place of a head and above it belongs to the chain no more. */
+  private forgetInPlaceOf({ number, hash }: { number: number; hash: Hex }): void {
+    for (const block of this.blocks.values()) {
+      if (block.executedAtMs !== undefined && block.number >= number && block.hash !== hash)
+        this.blocks.delete(block.hash)
+    }
+  }
+
+  private block(number: number, hash: Hex, timestamp: number): BlockTimes {
+    const known = this.blocks.get(hash)
+    if (known !== undefined) return known
+    const block: BlockTimes = {
+      ...{ number, hash, timestamp },
+      ...{ signedAtMs: undefined, came: undefined, executedAtMs: undefined, executedBy: undefined },
+      ...{ safeAtMs: undefined, finalizedAtMs: undefined },
+    }
+    this.blocks.set(hash, block)
+    const [oldest] = this.blocks.keys()
+    if (this.blocks.size > KEPT && oldest !== undefined) this.blocks.delete(oldest)
+    return block
+  }
+}
