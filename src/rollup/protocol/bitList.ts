@@ -40,4 +40,10 @@ export class BitList {
   has(index: number): boolean {
     return (((this.bytes[this.bytes.length - 1 - (index >>> 3)] ?? 0) >>> (index & 7)) & 1) === 1
   }
+
+  setBits(): number {
+    let count = 0
+    for (const byte of this.bytes) for (let rest = byte; rest !== 0; rest &= rest - 1) count++
+    return count
+  }
 }

@@ -10,7 +10,7 @@ import { type MarkedTransactions, marksOf, markTransaction, noMarks, PackedTrans
 import type { RollupConfig } from './types.ts'
 
 /** Elements between two turns of the event loop. */
-const ELEMENTS_PER_STEP = 200_000
+const ELEMENTS_PER_STEP = 50_000
 const TWO_POW_64 = 2 ** 64
 
 class DecodedSpanBatch implements SpanBatch {

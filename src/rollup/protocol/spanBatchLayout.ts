@@ -10,7 +10,7 @@ import { SPAN_BATCH_TYPE, TX_TYPE, TYPED_ZERO } from './spanBatchTypes.ts'
 /** More RLP than this of one transaction is refused, as the reference node does. */
 const MAX_TX_DATA_BYTES = 10_000_000
 /** Elements between two turns of the event loop. */
-const ELEMENTS_PER_STEP = 50_000
+const ELEMENTS_PER_STEP = 10_000
 
 /** A span batch split into its columns; what they say is not looked at yet. */
 export interface SpanBatchLayout {
@@ -65,12 +65,12 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
   const creationBits = reader.bits(count)
   const parityBits = reader.bits(count)
   const signatures = reader.take(count * 64)
-  let recipientCount = 0
-  for (let i = 0; i < count; i++) if (!creationBits.has(i)) recipientCount++
-  const recipients = reader.take(recipientCount * 20)
+  const recipients = reader.take((count - creationBits.setBits()) * 20)
+  yield
   const types = new Uint8Array(count)
   const dataStarts = new Uint32Array(count)
   const dataEnds = new Uint32Array(count)
+  yield
   let legacyCount = 0
   for (let i = 0; i < count; i++) {
     const type = reader.txData()
@@ -81,9 +81,9 @@ function* readTransactions(reader: SpanReader, count: number): Steps<SpanTransac
     if (i % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield
   }
   const nonceStart = reader.offset
-  reader.skipUvarints(count)
+  yield* reader.skipUvarintsInSteps(count)
   const gasStart = reader.offset
-  reader.skipUvarints(count)
+  yield* reader.skipUvarintsInSteps(count)
   const protectedBits = reader.bits(legacyCount)
   const { bytes } = reader
   return {
@@ -182,6 +182,13 @@ class SpanReader {
       offset++
     }
     this.offset = offset
+  }
+
+  *skipUvarintsInSteps(count: number): Steps<void> {
+    for (let left = count; left > 0; left -= ELEMENTS_PER_STEP) {
+      this.skipUvarints(Math.min(left, ELEMENTS_PER_STEP))
+      yield
+    }
   }
 
   /** Steps over the data of a transaction and returns its type: 0 for a bare list, TYPED_ZERO for a type byte of 0. */

@@ -38,7 +38,7 @@ export interface RebuiltTransactions {
 }
 
 /** Transactions between two turns of the event loop. */
-const TRANSACTIONS_PER_STEP = 2000
+const TRANSACTIONS_PER_STEP = 500
 /** What a transaction takes besides its data, recipient and signature: its type, headers, chain id, nonce, gas and v. */
 const MAX_OVERHEAD_BYTES = 64
 
@@ -85,6 +85,7 @@ class TransactionBuilder {
   *build(): Steps<RebuiltTransactions> {
     const { count } = this.columns
     const ends = new Uint32Array(count)
+    yield
     for (let i = 0; i < count; i++) {
       this.writeTransaction(i)
       ends[i] = this.out.length
