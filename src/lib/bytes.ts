@@ -12,6 +12,15 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
+/** Zero bytes among these: they cost less as calldata. */
+export function countZeros(bytes: Uint8Array): number {
+  const { length } = bytes
+  let zeros = 0
+  // By index: an iterator takes ten times as long, tens of milliseconds for a megabyte.
+  for (let i = 0; i < length; i++) if (bytes[i] === 0) zeros++
+  return zeros
+}
+
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0
 }

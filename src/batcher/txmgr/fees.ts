@@ -1,3 +1,4 @@
+import { countZeros } from '../../lib/bytes.ts'
 import { DeviumError } from '../../lib/errors.ts'
 
 /** What the L1 asks for now, raised to the operator's minima. Wei per gas. */
@@ -113,8 +114,7 @@ const FLOOR_GAS_PER_TOKEN = 10n
 
 /** Gas of a transfer with this calldata: the EIP-7623 floor, which is never below the price before Prague. */
 export function calldataGas(data: Uint8Array): bigint {
-  let zeros = 0
-  for (const byte of data) if (byte === 0) zeros++
+  const zeros = countZeros(data)
   return TX_BASE_GAS + FLOOR_GAS_PER_TOKEN * BigInt(zeros + 4 * (data.length - zeros))
 }
 

@@ -1,3 +1,4 @@
+import { countZeros } from '../../lib/bytes.ts'
 import type { AccessListEntry } from '../chain/block.ts'
 import type { Rules } from '../chain/chainConfig.ts'
 
@@ -47,7 +48,6 @@ export function floorGas(data: Uint8Array, rules: Pick<Rules, 'isthmus'>): bigin
 }
 
 function countBytes(data: Uint8Array): { zeros: number; others: number } {
-  let zeros = 0
-  for (const byte of data) if (byte === 0) zeros++
+  const zeros = countZeros(data)
   return { zeros, others: data.length - zeros }
 }

@@ -1,3 +1,4 @@
+import { countZeros } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { fastLzLength } from './fastLz.ts'
 import { isForkActive } from './forks.ts'
@@ -45,8 +46,7 @@ export function l1FeeRulesAt(config: Pick<RollupConfig, 'forks'>, l2Time: number
 /** L1 data fee of a signed transaction's EIP-2718 encoding. Deposits pay none: do not ask for them. */
 export function l1DataFee(transaction: Uint8Array, rules: L1FeeRules, params: L1FeeParams): L1DataFee {
   if (rules === 'fjord') return fjordDataFee(fastLzLength(transaction), params)
-  let zeros = 0
-  for (const byte of transaction) if (byte === 0) zeros++
+  const zeros = countZeros(transaction)
   const others = BigInt(transaction.length - zeros)
   const dataGas = 4n * BigInt(zeros) + 16n * others
   if (rules === 'ecotone') {
