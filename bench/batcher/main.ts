@@ -1,3 +1,4 @@
+import { markLater } from '../../src/lib/laterMarking.ts'
 import { backlog } from './backlog.ts'
 import { madeChain, recordedChains } from './chains.ts'
 import { besideOpBatcher } from './rival.ts'
@@ -8,6 +9,8 @@ import { speed } from './speed.ts'
 // one, the same chain is posted by it and by ours.
 // Run: npm run bench:batcher [sizes] [speed] [backlog] [rival]
 
+// As the program does.
+markLater()
 const wanted = new Set(process.argv.slice(2))
 const parts: { name: string; run: () => Promise<boolean> }[] = [
   {

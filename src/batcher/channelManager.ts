@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import { SerialLock } from '../lib/serialLock.ts'
+import { takeTurn } from '../lib/turns.ts'
 import type { BlockId, RollupConfig } from '../rollup/protocol/types.ts'
 import { Channel, type TxCost } from './channel.ts'
 import { framesInTime } from './channelConfig.ts'
@@ -234,6 +235,8 @@ export class ChannelManager {
   /** Whether another round is needed. */
   private async fillOnce(l1Head: number, { deadlines, onReady }: FillOptions): Promise<boolean> {
     while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
+      // A span channel only collects most blocks, and would take hundreds of them in one turn.
+      await takeTurn()
       const block = this.blockAt(this.nextNumber)
       if (block === undefined) break
       const channel = this.openChannel(l1Head)

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { type Hex, toHex } from '../../lib/hex.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { decodeFrames } from '../../rollup/protocol/index.ts'
+import { createChannelConfig } from '../channelConfig.ts'
+import { ChannelManager, type ChannelManagerModules } from '../channelManager.ts'
+import { fixedChoice } from '../daChoice.ts'
+import type { BatcherBlock } from '../l2Block.ts'
+import { noBatcherMetrics } from '../metrics.ts'
+import type { BatcherOptions } from '../options.ts'
+import { payloadOf, type TxData } from '../txData.ts'
+import { blocksOfChannel, channelsOf } from './l1Batches.ts'
+import { batcherBlocks, loadRecordedChain } from './recordedChain.ts'
+import { TEST_BATCHER_OPTIONS } from './submitterSetup.ts'
+import { takeTxData } from './takeTxData.ts'
+
+const chain = loadRecordedChain('holocene-span-brotli-calldata')
+export const recorded: readonly BatcherBlock[] = await batcherBlocks(chain)
+export const rollupConfig = chain.config
+const NOW = rollupConfig.genesis.l2Time + 100
+
+/** Channels close for their age only where `options` say so. */
+export function createManager(
+  options: Partial<BatcherOptions> = {},
+  modules: Partial<ChannelManagerModules> = {},
+): ChannelManager {
+  const all = { ...TEST_BATCHER_OPTIONS, maxChannelDuration: 0, ...options }
+  const config = createChannelConfig(all, rollupConfig, NOW)
+  return new ChannelManager(
+    { logger: silentLogger, metrics: noBatcherMetrics, ...modules },
+    { da: fixedChoice(config), rollupConfig },
+  )
+}
+
+/** Throws when a block does not extend the one before. */
+export function addAll(manager: ChannelManager, blocks: readonly BatcherBlock[]): void {
+  for (const block of blocks) if (!manager.addBlock(block)) throw new Error(`block ${block.number} was refused`)
+}
+
+/** Takes all that the manager gives, confirming each at once. */
+export async function takeAll(manager: ChannelManager): Promise<TxData[]> {
+  const taken: TxData[] = []
+  for (;;) {
+    const data = await takeTxData(manager, 0, { force: true })
+    if (data === undefined) return taken
+    taken.push(data)
+    manager.txConfirmed(data.id, 1)
+  }
+}
+
+/** What the derivation codecs read of it. */
+export async function derive(taken: readonly TxData[]): Promise<BlockEssence[]> {
+  const frames = taken.flatMap((txData) => {
+    const { data } = payloadOf(txData)
+    return decodeFrames(data).map((frame) => ({ ...frame, l1Block: 1, txSizeBytes: data.length, txHash: '' }))
+  })
+  const blocks = await Promise.all(channelsOf(frames).map(({ data }) => blocksOfChannel(data, rollupConfig)))
+  return blocks.flat().map(essence)
+}
+
+export interface BlockEssence {
+  timestamp: number
+  transactions: Hex[]
+}
+
+/** What a block and the batch made of it have in common. */
+export function essence({ timestamp, transactions }: Pick<BatcherBlock, 'timestamp' | 'transactions'>): BlockEssence {
+  return { timestamp, transactions: transactions.map((transaction) => toHex(transaction)) }
+}
+
+/** Blocks with one incompressible transaction of `bytes` each. */
+export function sizedBlocks(count: number, bytes: number): BatcherBlock[] {
+  let parentHash: Hex = `0x${'00'.repeat(32)}`
+  return Array.from({ length: count }, (_, index) => {
+    const hash = toHex(randomBytes(32))
+    const block: BatcherBlock = {
+      hash,
+      parentHash,
+      number: index + 1,
+      timestamp: rollupConfig.genesis.l2Time + 2 * (index + 1),
+      l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
+      sequenceNumber: index,
+      transactions: [new Uint8Array(randomBytes(bytes))],
+      rawSizeBytes: bytes + 72,
+      estimatedDaBytes: bytes + 70,
+    }
+    parentHash = hash
+    return block
+  })
+}
