@@ -44,8 +44,8 @@ const SMALL_BLOCK = 0.01
 const CAUTION = 0.002
 /** A channel whose blocks proved not to fit so often takes no more of them: they differ too much to be foreseen. */
 const MAX_RETURNS = 3
-/** Of all blocks: what more or fewer of them change is taken for what others will. */
-const MIN_STEP = 0.1
+/** Of all blocks: what fewer of them change says little about others. */
+const FEW = 0.1
 
 /**
  * Span batches: all blocks of a span are encoded together, column by column, so a channel can only be compressed as a
@@ -191,7 +191,8 @@ export class SpanChannelOut implements ChannelOut {
   private get input(): Uint8Array {
     if (this.encoded === undefined) {
       const open = this.encoder.blockCount === 0 ? [] : [encodeRlp(this.encoder.encode())]
-      this.encoded = concatBytes(...this.ended, ...open)
+      const [first = EMPTY_BYTES, ...others] = [...this.ended, ...open]
+      this.encoded = others.length === 0 ? first : concatBytes(first, ...others)
     }
     return this.encoded
   }
@@ -228,8 +229,7 @@ export class SpanChannelOut implements ChannelOut {
   private note(bytes: number): void {
     const { known, blockBytes } = this
     const step = blockBytes - known.blockBytes
-    // What few blocks add says little about others.
-    if (Math.abs(step) > MIN_STEP * blockBytes) this.growth = (bytes - known.bytes) / step
+    if (Math.abs(step) > FEW * blockBytes) this.growth = (bytes - known.bytes) / step
     this.known = { blockBytes, bytes }
   }
 
@@ -237,10 +237,11 @@ export class SpanChannelOut implements ChannelOut {
     const { blockBytes, quick, expected } = this
     this.note(bytes)
     expected.ratio = bytes / blockBytes
-    if (quick.blockBytes !== blockBytes) return
-    const { besideQuick = bytes / quick.bytes } = expected
+    if (Math.abs(quick.blockBytes - blockBytes) > FEW * blockBytes) return
+    const seen = bytes / blockBytes / (quick.bytes / quick.blockBytes)
+    const { besideQuick = seen } = expected
     // What differs is chance in part.
-    expected.besideQuick = (besideQuick + bytes / quick.bytes) / 2
+    expected.besideQuick = (besideQuick + seen) / 2
   }
 
   /** Takes off the newest blocks, so many that the channel is thought to become shorter by `bytes`. Their number. */
@@ -252,8 +253,13 @@ export class SpanChannelOut implements ChannelOut {
       left -= block === undefined ? 0 : growth * bytesOf(block)
     }
     if (count === 0) return 0
+    const { blockBytes } = this
     this.forgetBlocks()
     for (const block of blocks.slice(0, -count)) this.push(block)
+    const takenBytes = blockBytes - this.blockBytes
+    // One block is not worth another look.
+    if (count === 1 && takenBytes <= FEW * this.blockBytes)
+      this.known = { blockBytes: this.blockBytes, bytes: this.known.bytes - growth * takenBytes }
     return count
   }
 }

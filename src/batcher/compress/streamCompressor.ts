@@ -2,8 +2,8 @@ import { type BrotliCompress, constants, createBrotliCompress, createDeflate, ty
 import { concatBytes } from '../../lib/bytes.ts'
 import { BROTLI_CHANNEL_VERSION, type CompressionAlgorithm } from './algorithm.ts'
 
-/** Of output at a time: each piece costs a turn of the event loop. */
-const CHUNK_BYTES = 65_536
+/** Of output at a time: each piece costs a turn of the event loop. The data of a calldata transaction or of a blob fit one. */
+const CHUNK_BYTES = 131_072
 
 /**
  * A compressor that takes bytes piece by piece. The work is done on libuv's threads, so the event loop stays free.
