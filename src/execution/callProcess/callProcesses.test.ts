@@ -40,7 +40,7 @@ function start(options: Partial<CallServiceOptions> = {}): CallService & AsyncDi
   const service = createCallService(
     { chain: node.chain, clock: systemClock, logger: silentLogger },
     // A busy machine gives the process little time to notice anything.
-    { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, graceMs: 60_000, ...options },
+    { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, graceMs: 60_000, maxProcesses: 1, ...options },
   )
   return { ...service, [Symbol.asyncDispose]: () => service.close() }
 }
@@ -104,6 +104,21 @@ describe('calls in another process', () => {
     client.abort(new Error('gone'))
     for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
     await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
+  })
+
+  it('with large parameters run one at a time, while small ones go past them', async () => {
+    await using calls = start()
+    const client = new AbortController()
+    const data = `0x${'00'.repeat(200_000)}`
+    const large = [{ to: NOBODY, gas: '0xffffffffffff', data }, 'latest', { [NOBODY]: { code: ENDLESS } }]
+    const answers = Promise.allSettled(
+      [large, large, endless()].map((params) => calls.run('eth_call', params, contextOf(client.signal))),
+    )
+    expect(calls.stats()).toMatchObject({ running: 2, waiting: 1 })
+    client.abort(new Error('gone'))
+    await answers
+    const short = [0, 1].map(() => calls.run('eth_call', [{ to: NOBODY, data }], contextOf()))
+    for (const answer of await Promise.all(short)) expect(written(answer)).toBe('0x')
   })
 
   it('are refused when too many wait', async () => {

@@ -13,6 +13,8 @@ import type { CallAnswer, CallOptions, CallTask } from './callTask.ts'
 const MAX_PROCESSES = availableParallelism() > 3 ? 2 : 1
 /** Each may hold megabytes; they share the process's time. */
 const MAX_RUNNING = 4
+/** Parameters that only one call of those that run in a process may have: on both sides they are there several times. */
+const LARGE_BYTES = 256 * 1024
 /** Waiting calls, and the bytes of their parameters: more are refused. */
 const MAX_WAITING = 256
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
@@ -48,6 +50,7 @@ export interface CallServiceOptions extends CallOptions {
   /** For tests: another program in the process's place. */
   file?: URL
   graceMs?: number
+  maxProcesses?: number
 }
 
 interface Job {
@@ -73,7 +76,7 @@ interface Runner {
  */
 export function createCallService(
   { chain, clock, logger }: { chain: Chain; clock: Clock; logger: Logger },
-  { file = OWN_FILE, graceMs = GRACE_MS, ...options }: CallServiceOptions,
+  { file = OWN_FILE, graceMs = GRACE_MS, maxProcesses = MAX_PROCESSES, ...options }: CallServiceOptions,
 ): CallService {
   const runners = new Set<Runner>()
   const waiting: Job[] = []
@@ -132,8 +135,8 @@ export function createCallService(
 
   const dispatch = (): void => {
     for (;;) {
-      const [job] = waiting
-      const runner = job === undefined ? undefined : freeRunner()
+      const runner = waiting.length === 0 ? undefined : freeRunner()
+      const job = runner === undefined ? undefined : nextFor(runner)
       if (job === undefined || runner === undefined) return
       leaveQueue(job)
       runner.cancelTimer()
@@ -151,8 +154,13 @@ export function createCallService(
   const freeRunner = (): Runner | undefined => {
     const [least] = [...runners].sort((a, b) => a.jobs.size - b.jobs.size)
     if (least !== undefined && least.jobs.size === 0) return least
-    if (runners.size < MAX_PROCESSES) return start()
+    if (runners.size < maxProcesses) return start()
     return least !== undefined && least.jobs.size < MAX_RUNNING ? least : undefined
+  }
+  const nextFor = ({ jobs }: Runner): Job | undefined => {
+    // One that nobody waits for any more may still be on its way.
+    const hasLarge = [...jobs.values()].some(isLarge)
+    return hasLarge ? waiting.find((job) => !isLarge(job)) : waiting[0]
   }
 
   const onAnswer = (runner: Runner, { id, error }: CallAnswer, bytes: Uint8Array): void => {
@@ -235,6 +243,10 @@ export function createCallService(
       }
     },
   }
+}
+
+function isLarge({ params }: Job): boolean {
+  return params.length > LARGE_BYTES
 }
 
 const NO_BYTES = new Uint8Array(0)

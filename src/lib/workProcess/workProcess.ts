@@ -32,6 +32,11 @@ export interface WorkProcess<Task> {
 const TURN_BYTES = 512 * 1024
 /** Of what it complains at its end. */
 const COMPLAINT_CHARACTERS = 400
+/**
+ * What is read of a pipe is given back to the system piece by piece: what comes in such pieces, megabytes long, would leave
+ * ever new holes between what is in use (glibc; others pass it over).
+ */
+const LEAN_MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
 /** All that Node needs of the environment; the rest is none of its business, secrets least of all. */
 const ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SYSTEMROOT']
 
@@ -113,5 +118,5 @@ function environment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
   // In which each version of Node has a folder of its own, the one that is named here.
-  return { ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
+  return { ...LEAN_MALLOC, ...kept, NODE_COMPILE_CACHE: cache && dirname(cache) }
 }
