@@ -32,11 +32,11 @@ export interface HttpCallOptions {
 const DEFAULT_MAX_BODY_BYTES = 5 * 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
 /**
- * A body of megabytes takes several times as much until it is answered: of strangers' so many are read at once, while the
+ * A body of megabytes takes several times as much until it is answered: of strangers' one is read at a time, while the
  * others wait in their sockets.
  */
 const LARGE_BODY_BYTES = 256 * 1024
-const MAX_LARGE_BODIES = 2
+const MAX_LARGE_BODIES = 1
 const MAX_WAITING_BODIES = 64
 const SHORT_ANSWER_LENGTH = 65_536
 /** For a client to end a body that nobody reads. */

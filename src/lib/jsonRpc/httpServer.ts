@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { listenProblem } from '../listenProblem.ts'
 import { hostCheck } from './hostCheck.ts'
 import { createCallListener, type HttpCallOptions } from './httpCalls.ts'
+import { boundUnread, DEFAULT_UNREAD_LIMITS, type UnreadLimits } from './unreadAnswers.ts'
 import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
 
 export interface RpcAppOptions extends HttpCallOptions {
@@ -50,9 +51,7 @@ export interface HttpServerHandle {
   close(): Promise<void>
 }
 
-export interface ServeOptions {
-  /** For a client to read its answer. */
-  readingTimeoutMs?: number
+export interface ServeOptions extends Partial<UnreadLimits> {
   /** Absent: none are served. */
   webSockets?: WebSocketOptions | undefined
 }
@@ -63,11 +62,12 @@ export async function serveApp(
   host: string,
   port: number,
   what: string,
-  { readingTimeoutMs = 60_000, webSockets }: ServeOptions = {},
+  { webSockets, ...unreadLimits }: ServeOptions = {},
 ): Promise<HttpServerHandle> {
   const server = createServer(listenerOf(app))
   const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
-  server.prependListener('request', (_request, response) => boundReading(response, readingTimeoutMs))
+  const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
+  server.prependListener('request', (_request, response) => watchReading(response))
   // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000
@@ -100,16 +100,6 @@ function listenerOf({ calls, routes }: ServedApp): RequestListener {
 /** Proxies may name the whole URL (RFC 9112, section 3.2.2). */
 function isRoot(url: string): boolean {
   return url === '/' || /^(https?:\/\/[^/?#]*)?\/?(\?|$)/i.test(url)
-}
-
-/** A client that does not read its answer would keep it in memory, and the socket open, for ever. */
-function boundReading(response: ServerResponse, timeoutMs: number): void {
-  response.once('prefinish', () => {
-    // As a rule the system has taken all of it by now.
-    if (response.socket?.writableLength === 0) return
-    const timer = setTimeout(() => response.destroy(), timeoutMs).unref()
-    response.once('close', () => clearTimeout(timer))
-  })
 }
 
 function listen(server: Server, host: string, port: number, what: string): Promise<void> {
