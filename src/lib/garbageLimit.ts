@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 /** What heap and buffers may grow by after a full collection, in per cent of what was left. */
-const GROW_PERCENT = 50
+const GROW_PERCENT = 20
 
 /**
  * Less garbage in a process that strangers send megabytes to, which are gone as soon as they are answered. V8 by itself

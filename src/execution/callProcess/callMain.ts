@@ -18,5 +18,5 @@ let runner: CallRunner | undefined
 answerTasks<CallTask, CallAnswer>((task, bytes, answer) => {
   if (task.kind === 'start') runner = new CallRunner(readOverChannel(readFromProgram), task)
   else if (task.kind === 'cancel') runner?.cancel(task.id)
-  else void runner?.run(task, bytes, answer)
+  else runner?.run(task, bytes, answer)
 })

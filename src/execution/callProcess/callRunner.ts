@@ -13,6 +13,7 @@ import type { MethodTable } from '../rpc/context.ts'
 import { createReadMethods } from '../rpc/readMethods.ts'
 import type { CallAnswer, CallTask, LabelHashes } from './callTask.ts'
 
+const decoder = new TextDecoder()
 const MEBIBYTE = 1024 * 1024
 /** Of the state: what is not here is in the program's caches, a tenth of a millisecond away. */
 const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
@@ -42,21 +43,29 @@ export class CallRunner {
     this.methods = createReadMethods(chain, options)
   }
 
-  async run(
+  run(
     { id, method, labels }: Extract<CallTask, { kind: 'call' }>,
     params: Uint8Array,
     answer: (answer: CallAnswer, bytes?: Uint8Array) => void,
-  ): Promise<void> {
+  ): void {
     this.labels = labels
+    // The program wrote them. What waits for the result does not have the text.
+    void this.begin(id, method, JSON.parse(decoder.decode(params)) as JsonValue[], answer)
+  }
+
+  private async begin(
+    id: number,
+    method: string,
+    params: JsonValue[],
+    answer: (answer: CallAnswer, bytes?: Uint8Array) => void,
+  ): Promise<void> {
     const controller = new AbortController()
     const { signal } = controller
     this.running.set(id, controller)
     try {
       const handler = this.methods[method]
       if (handler === undefined) throw new Error(`no method ${method} in the process of calls`)
-      // The program wrote them.
-      const given = JSON.parse(Buffer.from(params).toString()) as JsonValue[]
-      const result = await handler(given, { signal, isOver: () => signal.aborted })
+      const result = await handler(params, { signal, isOver: () => signal.aborted })
       answer({ id }, bytesOf(await writeInPieces(result ?? null, { signal })))
     } catch (thrown) {
       answer({ id, error: toAnswer(thrown) })
