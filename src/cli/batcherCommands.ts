@@ -24,7 +24,7 @@ export function addBatcherCommands(program: Command): void {
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (batcher) => {
-        const status = await batcher.request('admin_batcherStatus', [])
+        const status = await batcher.transport.request('admin_batcherStatus', [])
         if (options.json) printJson(status)
         else console.log(formatBatcherStatus(status))
       })

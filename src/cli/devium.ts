@@ -47,7 +47,7 @@ function createDeviumCommand(): Command {
     'rpc <method> [params...]',
     'Call any method; parameters are JSON, or text where they are not',
   ).action(async (method: string, params: string[], options: NodeOptions) => {
-    await withNode(options, async (node) => printJson(await node.request(method, params.map(jsonOrText))))
+    await withNode(options, async (node) => printJson(await node.transport.request(method, params.map(jsonOrText))))
   })
 
   return program

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
 import { loadToken } from '../lib/jsonRpc/bearerToken.ts'
-import { createRpcClient, type RpcClient, RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
+import { RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../rpc/client/index.ts'
 
 const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** At the end of the help of a group of such commands. */
@@ -29,15 +30,12 @@ export function nodeCommand(parent: Command, signature: string, description: str
 /** Throws UsageError when the address is none, or what answers there is no such node. */
 export async function withNode(
   { rpc: url, tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
-  use: (node: RpcClient) => Promise<unknown>,
+  use: (node: NodeClient) => Promise<unknown>,
 ): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--rpc: expected an http address, got "${url}"`)
-  const headers =
-    tokenFile === undefined || tokenFile === ''
-      ? undefined
-      : { authorization: `Bearer ${loadToken(tokenFile, { create: false })}` }
-  const node = createRpcClient({ url, ...(headers === undefined ? {} : { headers }) })
+  const token = tokenFile === undefined || tokenFile === '' ? undefined : loadToken(tokenFile, { create: false })
+  const node = createNodeClient({ url, token })
   try {
     await use(node)
   } catch (error) {
@@ -64,7 +62,11 @@ function noAnswer(url: string, error: RpcTransportError): Error {
 }
 
 /** Undefined when the server does not have the method (p2p disabled, or an older node). */
-export async function ifServed(node: RpcClient, method: string, params: unknown[]): Promise<unknown> {
+export async function ifServed<M extends NodeMethod>(
+  node: NodeClient,
+  method: M,
+  params: NodeMethods[M]['params'],
+): Promise<NodeMethods[M]['result'] | undefined> {
   try {
     return await node.request(method, params)
   } catch (error) {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
 import { ipNetToCidr, normalizeCidr } from '../lib/ipNet.ts'
-import { type RpcClient, RpcTransportError } from '../lib/jsonRpc/client.ts'
+import { RpcTransportError } from '../lib/jsonRpc/client.ts'
 import type { OwnNodeView } from '../p2p/check/ownNode.ts'
+import type { NodeClient, NodeMethods } from '../rpc/client/index.ts'
 import { ifServed } from './nodeCommand.ts'
 
 // A remote answer is checked before it is used: another program may listen at that address.
@@ -35,7 +36,7 @@ const statusSchema = z.object({
 const INBOUND = 1
 
 /** What a running node says that matters for a peer. Rejects, in one line, when it does not answer or is no such node. */
-export async function readOwnNode(node: RpcClient): Promise<OwnNodeView> {
+export async function readOwnNode(node: NodeClient): Promise<OwnNodeView> {
   try {
     return await read(node)
   } catch (error) {
@@ -45,7 +46,7 @@ export async function readOwnNode(node: RpcClient): Promise<OwnNodeView> {
   }
 }
 
-async function read(node: RpcClient): Promise<OwnNodeView> {
+async function read(node: NodeClient): Promise<OwnNodeView> {
   const [self, dump, blockedPeers, blockedIps, bans, config, status] = await Promise.all([
     ofEither(node, 'self', []),
     ofEither(node, 'peers', [true]),
@@ -81,6 +82,10 @@ async function read(node: RpcClient): Promise<OwnNodeView> {
 }
 
 /** op-node has the same methods in a namespace of its own. */
-async function ofEither(node: RpcClient, method: string, params: unknown[]): Promise<unknown> {
+async function ofEither<M extends 'self' | 'peers' | 'listBlockedPeers' | 'listBlockedAddrs'>(
+  node: NodeClient,
+  method: M,
+  params: NodeMethods[`deviump2p_${M}`]['params'] & NodeMethods[`opp2p_${M}`]['params'],
+): Promise<unknown> {
   return (await ifServed(node, `deviump2p_${method}`, params)) ?? (await ifServed(node, `opp2p_${method}`, params))
 }

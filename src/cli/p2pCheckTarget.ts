@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
-import { type RpcClient, RpcTransportError } from '../lib/jsonRpc/client.ts'
+import { RpcTransportError } from '../lib/jsonRpc/client.ts'
+import type { NodeClient } from '../rpc/client/index.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
 const dumpSchema = z.object({
@@ -14,7 +15,7 @@ const PEER = /^(…|\.\.\.)?[1-9A-HJ-NP-Za-km-z]{3,}(…|\.\.\.)?$/
  * What to check where only a peer is named: its record, or an address that the node has of it. Undefined when the text
  * is something else, or no node answers. Throws UsageError when the node does not know it.
  */
-export async function addressOfPeer(node: RpcClient, text: string): Promise<string | undefined> {
+export async function addressOfPeer(node: NodeClient, text: string): Promise<string | undefined> {
   if (!PEER.test(text)) return undefined
   try {
     const peerId = await resolvePeer(node, text)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import type { NodeClient } from '../rpc/client/index.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
 import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
@@ -33,7 +33,7 @@ interface PeerView<T> {
   /** Takes one peer, or may do without. */
   argument?: '[peer]'
   description: string
-  ask(node: RpcClient, peerId: string | undefined): Promise<T>
+  ask(node: NodeClient, peerId: string | undefined): Promise<T>
   format(answer: T, width: LineWidth, peerId: string | undefined): string
 }
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseCidr, parseIp, subnetContains } from '../lib/ipNet.ts'
-import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import type { NodeClient } from '../rpc/client/index.ts'
 import { scoreSchema } from './peerSchemas.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
@@ -11,7 +11,7 @@ export interface PeerAction {
   argument: string
   description: string
   /** Resolves to what was done, for people. */
-  run(node: RpcClient, subject: string): Promise<string>
+  run(node: NodeClient, subject: string): Promise<string>
 }
 
 type Kind = 'Peer' | 'Addr' | 'Subnet'
@@ -22,7 +22,14 @@ function kindOf(subject: string): Kind {
   return /^\d+\.[\d.]*$|:/.test(subject) ? 'Addr' : 'Peer'
 }
 
-function peerAction(name: string, description: string, method: string, done: (peerId: string) => string): PeerAction {
+type PeerMethod = `deviump2p_${'protect' | 'unprotect' | 'disconnect'}Peer`
+
+function peerAction(
+  name: string,
+  description: string,
+  method: PeerMethod,
+  done: (peerId: string) => string,
+): PeerAction {
   return {
     name,
     argument: '<peer>',
@@ -51,7 +58,7 @@ function listAction(verb: 'block' | 'unblock', description: string, done: string
 }
 
 /** What keeps it out although its own entry is gone. */
-async function refusalsLeft(node: RpcClient, kind: Kind, subject: string): Promise<string[]> {
+async function refusalsLeft(node: NodeClient, kind: Kind, subject: string): Promise<string[]> {
   if (kind === 'Peer') {
     const { refusals } = scoreSchema.parse(await node.request('deviump2p_peerScore', [subject]))
     return refusals.map(({ reason }) => reason)

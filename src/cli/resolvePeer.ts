@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
-import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import type { NodeClient } from '../rpc/client/index.ts'
 import { shortPeer } from './table.ts'
 
 const dumpSchema = z.object({ peers: z.record(z.string(), z.unknown()), bannedPeers: z.array(z.string()) })
@@ -14,7 +14,7 @@ const MIN_PART = 3
  * The whole id of a peer that is given by the beginning or the end of it, as tables show it (`…hN2fKq7w`). Throws
  * UsageError unless exactly one known peer fits. What is long enough to be an id is left to the node to judge.
  */
-export async function resolvePeer(node: RpcClient, given: string): Promise<string> {
+export async function resolvePeer(node: NodeClient, given: string): Promise<string> {
   const part = given.replace(/^(…|\.\.\.)|(…|\.\.\.)$/g, '')
   if (part.length > MAX_PART) return part
   if (part.length < MIN_PART) throw new UsageError(`"${given}": give at least ${MIN_PART} characters of the peer id`)

@@ -9,7 +9,8 @@ it('peers that come, join the mesh, are blocked and go are told of, until nobody
   const end = watched.node.onNews((one) => news.push(one))
   const { node: peer } = await nodeInTest({ staticPeers: [watched.address] })
   const { peerId: peerID } = peer
-  const told = (event: P2pNews['event']) => news.find((one) => one.event === event && one.peerID === peerID)
+  const told = (event: P2pNews['event']) =>
+    news.find((one) => one.event === event && 'peerID' in one && one.peerID === peerID)
   await until('the mesh', () => told('graft') !== undefined)
   expect(told('connected')).toMatchObject({ direction: 'inbound', address: expect.stringContaining('/ip4/127.0.0.1/') })
   expect(watched.node.connectedScores()).toEqual({ [peerID]: expect.any(Number) })
@@ -18,6 +19,15 @@ it('peers that come, join the mesh, are blocked and go are told of, until nobody
   expect(told('block')).toEqual({ event: 'block', peerID })
   expect(told('disconnected')).toMatchObject({ by: 'us' })
   expect(watched.node.connectedScores()).toEqual({})
+  const last = () => news.at(-1)
+  await watched.node.blockAddr('::ffff:192.0.2.1')
+  expect(last()).toEqual({ event: 'block', ip: '192.0.2.1' })
+  await watched.node.unblockAddr('192.0.2.1')
+  expect(last()).toEqual({ event: 'unblock', ip: '192.0.2.1' })
+  await watched.node.blockSubnet('192.0.2.7/24')
+  expect(last()).toEqual({ event: 'block', subnet: '192.0.2.0/24' })
+  await watched.node.unblockSubnet('192.0.2.0/24')
+  expect(last()).toEqual({ event: 'unblock', subnet: '192.0.2.0/24' })
   end()
   const before = news.length
   await watched.node.unblockPeer(peerID)

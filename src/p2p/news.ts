@@ -13,7 +13,8 @@ export function tellNews(events: Pick<P2pEvents, 'on'>, listener: (news: P2pNews
       listener({ event: 'ban', peerID, reason, untilMs: expiryMs }),
     ),
     events.on('unbanned', (peerID, cause) => listener({ event: 'unban', peerID, cause })),
-    events.on('listed', (event, peerID) => listener({ event, peerID })),
+    events.on('ipUnbanned', (ip, cause) => listener({ event: 'unban', ip, cause })),
+    events.on('listed', (event, what) => listener({ event, ...what })),
   ]
   return () => {
     for (const end of ends) end()

@@ -79,7 +79,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
   const unblock = async (peerId: string): Promise<void> => {
-    if (lists.blockedPeers.delete(peerId)) events.emit('listed', 'unblock', peerId)
+    if (lists.blockedPeers.delete(peerId)) events.emit('listed', 'unblock', { peerID: peerId })
     if (lists.unbanPeer(peerId)) {
       keeping.forgive(peerId)
       events.emit('unbanned', peerId, 'lifted')
@@ -142,7 +142,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     async blockPeer(peerId) {
       const id = parsePeerId(peerId).toString()
       lists.blockedPeers.add(id)
-      events.emit('listed', 'block', id)
+      events.emit('listed', 'block', { peerID: id })
       connections.abort(id, 'peer is blocked')
       await access.save()
       logger.info('Blocked peer', { peer: id })
@@ -153,25 +153,30 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
     listBlockedPeers: async () => [...lists.blockedPeers],
     async blockAddr(ip) {
       lists.blockAddr(ip)
+      events.emit('listed', 'block', { ip: normalizeIp(ip) })
       enforceAddrs()
       await access.save()
       logger.info('Blocked address', { ip: normalizeIp(ip) })
     },
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
-      if (lists.unbanIp(normalizeIp(ip))) events.emit('ipUnbanned')
+      const normal = normalizeIp(ip)
+      events.emit('listed', 'unblock', { ip: normal })
+      if (lists.unbanIp(normal)) events.emit('ipUnbanned', normal, 'lifted')
       await access.save()
       retryStatics()
     },
     listBlockedAddrs: async () => lists.listAddrs(),
     async blockSubnet(cidr) {
       lists.blockSubnet(cidr)
+      events.emit('listed', 'block', { subnet: normalizeCidr(cidr) })
       enforceAddrs()
       await access.save()
       logger.info('Blocked subnet', { subnet: normalizeCidr(cidr) })
     },
     async unblockSubnet(cidr) {
       lists.unblockSubnet(cidr)
+      events.emit('listed', 'unblock', { subnet: normalizeCidr(cidr) })
       await access.save()
       retryStatics()
     },

@@ -41,7 +41,7 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
   const liftExpiredBans = (): void => {
     const { peers, ips } = access.lists.liftExpiredBans(clock.now())
     for (const peer of peers) modules.events.emit('unbanned', peer, 'expired')
-    for (const _ of ips) modules.events.emit('ipUnbanned')
+    for (const ip of ips) modules.events.emit('ipUnbanned', ip, 'expired')
     if (peers.length + ips.length === 0) return
     // The store itself tells of it.
     access.save().catch(() => {})

@@ -1,16 +1,17 @@
 import { UsageError } from '../lib/errors.ts'
 import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
-import { defineMethod, type RpcMethod } from './method.ts'
+import { defineMethod } from './method.ts'
 import { booleanParam, hashParam, jsonParam, optionalParam, textParam } from './params.ts'
 import { payloadEnvelopeFromJson } from './payloadParam.ts'
-import { booleanResult, NOTHING, textResult } from './results.ts'
+import { booleanResult, NOTHING, result } from './results.ts'
+import { hash } from './schemas/blocks.ts'
 
 /** Names that op-node takes too. */
 const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
 
 /** `admin_*` of the rollup node: served only with `--rpc.enable-admin`. */
-export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>): RpcMethod[] {
+export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>) {
   return [
     defineMethod({
       name: 'admin_resetDerivationPipeline',
@@ -31,7 +32,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
     defineMethod({
       name: 'admin_stopSequencer',
       params: [],
-      result: textResult('hash of the last unsafe block'),
+      result: result('string: hash of the last unsafe block', hash),
       description: 'Stop building blocks once the last sealed one is the unsafe head',
       admin: true,
       handle: (_, { signal }) => node.stopSequencer(signal),

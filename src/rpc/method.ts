@@ -1,16 +1,21 @@
+import type { z } from 'zod'
 import { DecodeError, describeError } from '../lib/errors.ts'
 import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidArgument, type Param, type ParamValues, parseParams } from './params.ts'
-import type { Result } from './results.ts'
+import type { Result, Served, Written } from './results.ts'
 
-/** One row of the method table: router, parameter checks and the method list all come from it. */
-export interface RpcMethod {
+/** One row of the method table: router, parameter checks, documents and the client's types all come from it. */
+export interface RpcMethod<
+  Name extends string = string,
+  P extends readonly Param<unknown, unknown>[] = readonly Param<unknown, unknown>[],
+  S extends z.ZodType = z.ZodType,
+> {
   /** Namespace and name as on the wire. */
-  name: string
-  params: readonly Param<unknown>[]
+  name: Name
+  params: P
   /** What `result` holds. */
-  result: Result
+  result: Result<S>
   description: string
   /** Served only when admin methods are enabled. */
   admin: boolean
@@ -19,18 +24,25 @@ export interface RpcMethod {
   handler: RpcHandler
 }
 
-export interface MethodSpec<P extends readonly Param<unknown>[]> {
-  name: string
+export interface MethodSpec<Name extends string, P extends readonly Param<unknown, unknown>[], S extends z.ZodType> {
+  name: Name
   params: P
-  result: Result
+  result: Result<S>
   description: string
   admin?: boolean
   /** By default what `admin` is. */
   changes?: boolean
-  handle: (params: ParamValues<P>, context: RpcContext) => unknown
+  handle: (params: ParamValues<P>, context: RpcContext) => Answer<z.output<S>> | Promise<Answer<z.output<S>>>
 }
 
-export function defineMethod<const P extends readonly Param<unknown>[]>(spec: MethodSpec<P>): RpcMethod {
+/** A handler whose result is null returns nothing. */
+type Answer<T> = Served<T> | Written<Served<T>> | ([T] extends [null] ? Awaited<Promise<void>> : never)
+
+export function defineMethod<
+  const Name extends string,
+  const P extends readonly Param<unknown, unknown>[],
+  S extends z.ZodType,
+>(spec: MethodSpec<Name, P, S>): RpcMethod<Name, P, S> {
   const { name, params, result, description, admin = false, changes = admin, handle } = spec
   return {
     name,

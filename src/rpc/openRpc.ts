@@ -1,5 +1,6 @@
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import type { RpcMethod } from './method.ts'
+import { jsonSchemaOf } from './results.ts'
 
 /** The OpenRPC document of a method table (spec.open-rpc.org, 1.3.2): the answer of rpc_discover. */
 export function openRpcDocument(methods: readonly RpcMethod[], version: string): { [key: string]: JsonValue } {
@@ -16,7 +17,7 @@ export function openRpcDocument(methods: readonly RpcMethod[], version: string):
         required: !optional,
         schema,
       })),
-      result: { name: 'result', description: method.result.text, schema: method.result.schema },
+      result: { name: 'result', description: method.result.text, schema: jsonSchemaOf(method.result) },
       tags: tagsOf(method).map((name) => ({ name })),
     })),
   }

@@ -1,27 +1,37 @@
+import { z } from 'zod'
 import { DecodeError } from '../lib/errors.ts'
-import { cidrToIpNet, ipNetToCidr } from '../lib/ipNet.ts'
+import { cidrToIpNet, type IpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../lib/jsonRpc/types.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
-import { defineMethod, type RpcMethod } from './method.ts'
+import { defineMethod } from './method.ts'
 import { booleanParam, jsonParam, optionalParam, type Param, textParam } from './params.ts'
-import { arrayResult, eitherResult, NOTHING, objectResult, type Result } from './results.ts'
+import { eitherResult, NOTHING, type Result, result, type Served } from './results.ts'
+import * as schemas from './schemas/peers.ts'
 
 /**
  * What differs between our own namespace and op-node's: how a subnet looks (CIDR text or Go's IPNet object), which
  * topics peerStats counts, and whether time-limited bans stand among the banned (op-node shows block lists only).
  */
-interface Dialect {
-  namespace: string
-  subnet: (cidr: string) => unknown
-  stats: (stats: PeerStats) => object
+interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats extends z.ZodType> {
+  namespace: Namespace
+  subnetSchema: Subnet
+  subnet: (cidr: string) => Served<z.output<Subnet>>
+  statsSchema: Stats
+  stats: (stats: PeerStats) => Served<z.output<Stats>>
   banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
   /** The parameter, with what is said where nothing is given for it. */
-  unlessNothing: (param: Param<string>, isNothing: (value: JsonValue) => boolean, error: string) => Param<string>
+  unlessNothing: <Wire>(
+    param: Param<string, Wire>,
+    isNothing: (value: JsonValue) => boolean,
+    error: string,
+  ) => Param<string, Wire>
 }
 
-const DEVIUM: Dialect = {
+const DEVIUM: Dialect<'deviump2p', typeof schemas.cidr, typeof schemas.peerStats> = {
   namespace: 'deviump2p',
+  subnetSchema: schemas.cidr,
   subnet: (cidr) => cidr,
+  statsSchema: schemas.peerStats,
   stats: ({ connected, table, blocksTopic, blocksTopicV2, banned, timeBanned, known }) => ({
     connected,
     table,
@@ -37,9 +47,11 @@ const DEVIUM: Dialect = {
   unlessNothing: (param) => param,
 }
 
-const OP_NODE: Dialect = {
+const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerStats> = {
   namespace: 'opp2p',
+  subnetSchema: schemas.ipNet,
   subnet: cidrToIpNet,
+  statsSchema: schemas.opPeerStats,
   stats: ({ connected, table, blocksTopic, blocksTopicV2, blocksTopicV3, blocksTopicV4, banned, known }) => ({
     connected,
     table,
@@ -65,7 +77,7 @@ const ADDRESS = textParam('peer address', 'a multiaddress that ends in /p2p/<pee
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
 /** Both forms are read in both namespaces: CIDR text and `{"IP": …, "Mask": base64}`. */
-const SUBNET: Param<string> = jsonParam(
+const SUBNET: Param<string, string | IpNet> = jsonParam(
   'subnet',
   'CIDR text such as "10.1.0.0/16"',
   { type: ['string', 'object'] },
@@ -90,33 +102,37 @@ function isNoSubnet(value: JsonValue): boolean {
 }
 
 /** `deviump2p_*` and `opp2p_*`, answered from the running host. */
-export function p2pMethods(p2p: P2pApi): RpcMethod[] {
+export function p2pMethods(p2p: P2pApi) {
   return [...dialectMethods(p2p, DEVIUM), ...dialectMethods(p2p, OP_NODE), ...reasonMethods(p2p)]
 }
 
 /** What op-node has no method for. */
-function reasonMethods(p2p: P2pApi): RpcMethod[] {
+function reasonMethods(p2p: P2pApi) {
   const peer = optionalParam(PEER_ID)
   return [
     defineMethod({
       name: 'deviump2p_peerScore',
       params: [peer],
-      result: eitherResult('score report; without a peer id an array of those of all connected peers'),
+      result: eitherResult(
+        'score report; without a peer id an array of those of all connected peers',
+        schemas.scoreReport,
+      ),
       description: 'What a score is made of, the thresholds it stands against, when that changes, and a standing ban',
       handle: async ([id]) => oneOrAll(id, await p2p.peerScore(id)),
     }),
     defineMethod({
       name: 'deviump2p_peerHistory',
       params: [peer],
-      result: eitherResult('peerID, events, oldest first; without a peer id an array of those'),
+      result: eitherResult('peerID, events, oldest first; without a peer id an array of those', schemas.peerHistory),
       description: 'What a peer did, and what was done to it, that bears on its score',
       handle: async ([id]) => oneOrAll(id, await p2p.peerHistory(id)),
     }),
     defineMethod({
       name: 'deviump2p_health',
       params: [],
-      result: objectResult(
-        'state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
+      result: result(
+        'object: state, ok, sinceMs, text, topic, connected, subscribers, mesh, staticPeers, otherChains, lastBlock, lastRefused, recent, head, lastMoves, l1Only',
+        schemas.gossipHealth,
       ),
       description: 'Whether blocks come by gossip, and if not, why and what to do about it',
       handle: () => p2p.health(),
@@ -124,21 +140,30 @@ function reasonMethods(p2p: P2pApi): RpcMethod[] {
     defineMethod({
       name: 'deviump2p_bans',
       params: [],
-      result: arrayResult('objects: subject, kind (peer or ip), reason, untilMs, remainingS'),
+      result: result('array of objects: subject, kind (peer or ip), reason, untilMs, remainingS', z.array(schemas.ban)),
       description: 'Time-limited bans that stand, soonest to end first',
       handle: () => p2p.bans(),
     }),
   ]
 }
 
-function oneOrAll<T>(id: string | undefined, all: T[]): T | T[] | undefined {
-  return id === undefined ? all : all[0]
+function oneOrAll<T>(id: string | undefined, all: T[]): T | T[] {
+  const [one] = all
+  return id === undefined || one === undefined ? all : one
 }
 
-function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
-  const name = (method: string) => `${dialect.namespace}_${method}`
+function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extends z.ZodType>(
+  p2p: P2pApi,
+  dialect: Dialect<N, Subnet, Stats>,
+) {
+  const name = <const M extends string>(method: M) => `${dialect.namespace}_${method}` as const
   /** A method that takes one argument and returns nothing. */
-  const action = (method: string, param: Param<string>, description: string, run: (value: string) => Promise<void>) =>
+  const action = <const M extends string, Wire>(
+    method: M,
+    param: Param<string, Wire>,
+    description: string,
+    run: (value: string) => Promise<void>,
+  ) =>
     defineMethod({
       name: name(method),
       params: [param],
@@ -147,8 +172,12 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
       changes: true,
       handle: ([value]) => run(value),
     })
-  const list = (method: string, result: Result, description: string, run: () => Promise<unknown>) =>
-    defineMethod({ name: name(method), params: [], result, description, handle: run })
+  const list = <const M extends string, S extends z.ZodType>(
+    method: M,
+    result: Result<S>,
+    description: string,
+    run: () => Promise<Served<z.output<S>>>,
+  ) => defineMethod({ name: name(method), params: [], result, description, handle: run })
 
   const ip = dialect.unlessNothing(IP, isNothing, 'invalid request')
   const subnet = dialect.unlessNothing(SUBNET, isNoSubnet, 'invalid request')
@@ -159,35 +188,48 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   )
 
   return [
-    list('self', objectResult('peer record'), 'This node as its peers see it', () => p2p.self()),
+    list('self', result('object: peer record', schemas.peerRecord), 'This node as its peers see it', () => p2p.self()),
     defineMethod({
       name: name('peers'),
       params: [booleanParam('connected')],
-      result: objectResult('totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets'),
+      result: result(
+        'object: totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets',
+        schemas.peerDump(dialect.subnetSchema),
+      ),
       description: 'Peers with addresses, protocols and scores; true: only connected ones',
       handle: async ([connectedOnly]) => dumpToJson(await p2p.peers(connectedOnly), dialect),
     }),
     list(
       'peerStats',
-      objectResult('integers'),
+      result('object: integers', dialect.statsSchema),
       'How many peers are known, connected, banned, on each topic',
       async () => dialect.stats(await p2p.peerStats()),
     ),
-    list('discoveryTable', arrayResult('ENR strings'), 'Records in the discovery table', () => p2p.discoveryTable()),
+    list('discoveryTable', result('array of ENR strings', z.array(z.string())), 'Records in the discovery table', () =>
+      p2p.discoveryTable(),
+    ),
     action('blockPeer', PEER_ID, 'Refuse a peer from now on and close its connections', (id) => p2p.blockPeer(id)),
     action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
-    list('listBlockedPeers', arrayResult('peer ids'), 'Peers on the block list', () => p2p.listBlockedPeers()),
+    list('listBlockedPeers', result('array of peer ids', z.array(z.string())), 'Peers on the block list', () =>
+      p2p.listBlockedPeers(),
+    ),
     action('blockAddr', ip, 'Refuse an IP address from now on and close its connections', (ip) => p2p.blockAddr(ip)),
     action('unblockAddr', ip, 'Take an IP address off the block list', (ip) => p2p.unblockAddr(ip)),
-    list('listBlockedAddrs', arrayResult('IP addresses'), 'IP addresses on the block list', () =>
-      p2p.listBlockedAddrs(),
+    list(
+      'listBlockedAddrs',
+      result('array of IP addresses', z.array(z.string())),
+      'IP addresses on the block list',
+      () => p2p.listBlockedAddrs(),
     ),
     action('blockSubnet', subnet, 'Refuse a subnet from now on and close its connections', (cidr) =>
       p2p.blockSubnet(cidr),
     ),
     action('unblockSubnet', subnet, 'Take a subnet off the block list', (cidr) => p2p.unblockSubnet(cidr)),
-    list('listBlockedSubnets', arrayResult('subnets'), 'Subnets on the block list', async () =>
-      (await p2p.listBlockedSubnets()).map(dialect.subnet),
+    list(
+      'listBlockedSubnets',
+      result('array of subnets', z.array(dialect.subnetSchema)),
+      'Subnets on the block list',
+      async () => (await p2p.listBlockedSubnets()).map(dialect.subnet),
     ),
     action('protectPeer', PEER_ID, 'Keep a peer when connections are trimmed', (id) => p2p.protectPeer(id)),
     action('unprotectPeer', PEER_ID, 'Let a peer be trimmed again', (id) => p2p.unprotectPeer(id)),
@@ -198,7 +240,10 @@ function dialectMethods(p2p: P2pApi, dialect: Dialect): RpcMethod[] {
   ]
 }
 
-function dumpToJson(dump: PeerDump, dialect: Dialect) {
+function dumpToJson<S extends z.ZodType>(
+  dump: PeerDump,
+  dialect: Pick<Dialect<string, S, z.ZodType>, 'banned' | 'subnet'>,
+) {
   const { totalConnected, peers, bannedSubnets } = dump
   return { totalConnected, peers, ...dialect.banned(dump), bannedSubnets: bannedSubnets.map(dialect.subnet) }
 }

@@ -5,8 +5,11 @@ import { invalidParams, JsonRpcError, type JsonValue } from '../lib/jsonRpc/type
 /** A JSON Schema, as far as it is known. */
 export type JsonSchema = { [key: string]: JsonValue }
 
-/** One positional parameter: its name and form in the documentation, and the check that makes it a typed value. */
-export interface Param<T> {
+/**
+ * One positional parameter: its name and form in the documentation, and the check that makes it a typed value. Clients write
+ * it as a Wire.
+ */
+export interface Param<T, Wire = unknown> {
   name: string
   /** What is expected, as a noun: shown in errors and in the method list. */
   expects: string
@@ -14,17 +17,36 @@ export interface Param<T> {
   schema: JsonSchema
   /** Throws any error whose message says what is wrong. */
   parse(value: JsonValue): T
-  optional?: true
+  optional?: boolean
+  /** Only its type is of use. */
+  wire?: Wire
 }
 
-export type ParamValues<P extends readonly Param<unknown>[]> = {
-  [K in keyof P]: P[K] extends Param<infer T> ? T : never
+/** One that may be left out. */
+export interface OptionalParam<T, Wire> extends Param<T, Wire> {
+  optional: true
 }
+
+export type ParamValues<P extends readonly Param<unknown, unknown>[]> = {
+  [K in keyof P]: P[K] extends Param<infer T, unknown> ? T : never
+}
+
+/** What clients write. */
+export type WireValues<P extends readonly Param<unknown, unknown>[]> = P extends readonly [
+  infer First extends Param<unknown, unknown>,
+  ...infer Rest extends readonly Param<unknown, unknown>[],
+]
+  ? First extends OptionalParam<unknown, infer Wire>
+    ? [value?: Wire, ...WireValues<Rest>]
+    : First extends Param<unknown, infer Wire>
+      ? [value: Wire, ...WireValues<Rest>]
+      : never
+  : []
 
 const MAX_TEXT_LENGTH = 4096
 
 /** Block number as hex quantity text, the form of op-node and of the product's own document. */
-export function blockNumberParam(name: string): Param<number> {
+export function blockNumberParam(name: string): Param<number, Hex> {
   return {
     name,
     expects: 'a block number as hex text such as "0x10"',
@@ -34,19 +56,19 @@ export function blockNumberParam(name: string): Param<number> {
 }
 
 /** Go's clients write false as null, too. */
-export function booleanParam(name: string): Param<boolean> {
+export function booleanParam(name: string): Param<boolean, boolean> {
   const parse = (value: JsonValue) => (typeof value === 'boolean' ? value : value === null ? false : wrongType())
   return { name, expects: 'true or false', schema: { type: ['boolean', 'null'] }, parse }
 }
 
-export function hashParam(name: string): Param<Hex> {
+export function hashParam(name: string): Param<Hex, Hex> {
   const parse = (value: JsonValue) => (isHex(value, 32) ? lowerHex(value) : wrongType())
   const schema = { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' }
   return { name, expects: 'a block hash: 32 bytes of hex with 0x prefix', schema, parse }
 }
 
 /** Text that the callee checks itself (peer ids, IPs, multiaddresses): here only that there is some, of bounded length. */
-export function textParam(name: string, expects: string): Param<string> {
+export function textParam(name: string, expects: string): Param<string, string> {
   const parse = (value: JsonValue) => {
     if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return wrongType()
     return value
@@ -55,16 +77,16 @@ export function textParam(name: string, expects: string): Param<string> {
 }
 
 /** Any JSON value, which `parse` reads. */
-export function jsonParam<T>(
+export function jsonParam<T, Wire = JsonValue>(
   name: string,
   expects: string,
   schema: JsonSchema,
   parse: (value: JsonValue) => T,
-): Param<T> {
+): Param<T, Wire> {
   return { name, expects, schema, parse }
 }
 
-export function optionalParam<T>(inner: Param<T>): Param<T | undefined> {
+export function optionalParam<T, Wire>(inner: Param<T, Wire>): OptionalParam<T | undefined, Wire> {
   return { ...inner, parse: (value) => (value === null ? undefined : inner.parse(value)), optional: true }
 }
 
@@ -76,7 +98,7 @@ function wrongType(): never {
 class WrongType extends Error {}
 
 /** Checks positional parameters against their list; every problem is a JsonRpcError -32602 with a whole sentence. */
-export function parseParams<P extends readonly Param<unknown>[]>(
+export function parseParams<P extends readonly Param<unknown, unknown>[]>(
   specs: P,
   given: readonly JsonValue[],
 ): ParamValues<P> {

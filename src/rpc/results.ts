@@ -1,36 +1,56 @@
+import { z } from 'zod'
+import type { WrittenJson } from '../lib/jsonRpc/pieces.ts'
 import type { JsonSchema } from './params.ts'
 
-/** What a method returns: for people and, as far as it is said there, for programs. */
-export interface Result {
+/** What a method returns: for people, and for programs. `schema` says what clients read. */
+export interface Result<S extends z.ZodType = z.ZodType> {
   text: string
-  schema: JsonSchema
+  schema: S
 }
 
 /** null: the method does something, and tells no more than that it is done. */
-export const NOTHING: Result = { text: 'null', schema: { type: 'null' } }
+export const NOTHING = result('null', z.null())
 
-export function booleanResult(what?: string): Result {
-  return { text: described('boolean', what), schema: { type: 'boolean' } }
+/** `text`: its members, or what they tell of. */
+export function result<S extends z.ZodType>(text: string, schema: S): Result<S> {
+  return { text, schema }
 }
 
-export function textResult(what?: string): Result {
-  return { text: described('string', what), schema: { type: 'string' } }
+export function booleanResult(what?: string) {
+  return result(described('boolean', what), z.boolean())
 }
 
-/** `what`: its members, or what they tell of. */
-export function objectResult(what: string): Result {
-  return { text: described('object', what), schema: { type: 'object' } }
+export function textResult(what?: string) {
+  return result(described('string', what), z.string())
 }
 
-/** `what`: its members. */
-export function arrayResult(what: string): Result {
-  return { text: `array of ${what}`, schema: { type: 'array' } }
+/** One of all, or all of them. */
+export function eitherResult<S extends z.ZodType>(what: string, schema: S) {
+  return result(`object: ${what}`, z.union([schema, z.array(schema)]))
 }
 
-/** One object, or an array of many. */
-export function eitherResult(what: string): Result {
-  return { text: described('object', what), schema: { type: ['object', 'array', 'null'] } }
+/** The schema as clients of other languages read it; made once. */
+export function jsonSchemaOf({ schema }: Result): JsonSchema {
+  let made = jsonSchemas.get(schema)
+  if (made === undefined) {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+    // Its type allows what is no JSON, which the text of one never holds.
+    made = JSON.parse(JSON.stringify(rest)) as JsonSchema
+    jsonSchemas.set(schema, made)
+  }
+  return made
 }
+const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>()
+
+/** What may be served where clients read T: integers may be bigint, and lists read-only. */
+export type Served<T> = T extends number
+  ? number | bigint
+  : T extends object
+    ? { readonly [K in keyof T]: Served<T[K]> }
+    : T
+
+/** JSON of T that is written already. */
+export type Written<T> = WrittenJson & { readonly writes?: T }
 
 function described(type: string, what: string | undefined): string {
   return what === undefined ? type : `${type}: ${what}`

@@ -1,54 +1,60 @@
+import { z } from 'zod'
+import type { WrittenJson } from '../lib/jsonRpc/pieces.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
-import { defineMethod, type RpcMethod } from './method.ts'
+import { defineMethod } from './method.ts'
 import { blockNumberParam } from './params.ts'
-import { arrayResult, objectResult, textResult } from './results.ts'
+import { result, textResult } from './results.ts'
+import { hash } from './schemas/blocks.ts'
+import { derivationStatus } from './schemas/derivation.ts'
+import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
 /** `devium_*`: the product's own shapes. */
-export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+export function deviumMethods(node: RollupNodeApi, version: string) {
   const syncStatus = writeOnce(deviumSyncStatus)
   const rollupConfig = writeOnce(deviumRollupConfig)
   return [
     defineMethod({
       name: 'devium_outputAtBlock',
       params: [blockNumberParam('block number')],
-      result: arrayResult('two 32-byte hex strings: output version, output root'),
+      result: result('array of two 32-byte hex strings: output version, output root', z.tuple([hash, hash])),
       description: 'Output root of an L2 block',
       handle: async ([number]) => {
         const output = await node.outputAtBlock(number)
-        return [output.version, output.outputRoot]
+        return [output.version, output.outputRoot] as const
       },
     }),
     defineMethod({
       name: 'devium_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
-      result: objectResult('l1Block, safeHead'),
+      result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
       description: 'Safe head as it was after the L1 block; needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'devium_syncStatus',
       params: [],
-      result: objectResult('L1 and L2 block references'),
+      result: result('object: L1 and L2 block references', schemas.syncStatus),
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'devium_derivationStatus',
       params: [],
-      result: objectResult('state, ok, text (one sentence), and what they are judged from'),
+      result: result('object: state, ok, text (one sentence), and what they are judged from', derivationStatus),
       description: 'Why the safe head stands where it does',
       handle: () => derivationStatusToJson(node.derivationStatus()),
     }),
     defineMethod({
       name: 'devium_recentBlocks',
       params: [],
-      result: arrayResult(
-        'objects, the highest block first: number, hash, timestamp, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
+      result: result(
+        'array of objects, the highest block first: number, hash, timestamp, signedAtMs, came (atMs, from, way), executedAtMs, executedBy, safeAtMs, finalizedAtMs',
+        z.array(schemas.blockTimes),
       ),
       description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
       handle: () => node.recentBlocks().map(blockTimesToJson),
@@ -56,7 +62,7 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
     defineMethod({
       name: 'devium_rollupConfig',
       params: [],
-      result: objectResult('the parameters of the rollup up to Canyon'),
+      result: result('object: the parameters of the rollup up to Canyon', schemas.rollupConfig),
       description: 'Rollup configuration; later forks are in optimism_rollupConfig',
       handle: () => rollupConfig(node.rollupConfig),
     }),
@@ -71,35 +77,39 @@ export function deviumMethods(node: RollupNodeApi, version: string): RpcMethod[]
 }
 
 /** `optimism_*`: op-node's shapes, so that its clients work. */
-export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod[] {
+export function optimismMethods(node: RollupNodeApi, version: string) {
   const syncStatus = writeOnce(optimismSyncStatus)
-  const rollupConfig = writeOnce(rollupConfigToJson)
+  // Its members are known at run time only; a test reads them by the schema.
+  const rollupConfig: (config: RollupConfig) => WrittenJson = writeOnce(rollupConfigToJson)
   return [
     defineMethod({
       name: 'optimism_outputAtBlock',
       params: [blockNumberParam('block number')],
-      result: objectResult('version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus'),
+      result: result(
+        'object: version, outputRoot, blockRef, withdrawalStorageRoot, stateRoot, syncStatus',
+        schemas.optimismOutput,
+      ),
       description: 'Output root of an L2 block with everything that it commits to',
       handle: async ([number]) => optimismOutput(await node.outputAtBlock(number)),
     }),
     defineMethod({
       name: 'optimism_safeHeadAtL1Block',
       params: [blockNumberParam('L1 block number')],
-      result: objectResult('l1Block, safeHead'),
+      result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
       description: 'Safe head as it was after the L1 block; needs --safedb.path',
       handle: ([number]) => node.safeHeadAtL1Block(number),
     }),
     defineMethod({
       name: 'optimism_syncStatus',
       params: [],
-      result: objectResult('L1 and L2 block references'),
+      result: result('object: L1 and L2 block references', schemas.optimismSyncStatus),
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => syncStatus(node.syncStatus()),
     }),
     defineMethod({
       name: 'optimism_rollupConfig',
       params: [],
-      result: objectResult('the rollup configuration with all forks'),
+      result: result('object: the rollup configuration with all forks', schemas.optimismRollupConfig),
       description: 'Rollup configuration as in rollup.json',
       handle: () => rollupConfig(node.rollupConfig),
     }),
@@ -113,7 +123,7 @@ export function optimismMethods(node: RollupNodeApi, version: string): RpcMethod
     defineMethod({
       name: 'superroot_atTimestamp',
       params: [blockNumberParam('timestamp')],
-      result: objectResult('current_l1, timestamps, optimistic_at_timestamp, chain_ids, data'),
+      result: result('object: current_l1, timestamps, optimistic_at_timestamp, chain_ids, data', schemas.superRoot),
       description: 'Output of the block at a timestamp, and the L1 block that made it safe; needs --safedb.path',
       handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),
     }),

@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import { createRpcDispatcher, type RpcDispatcher } from '../lib/jsonRpc/server.ts'
-import { RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import { type JsonValue, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import type { Logger, RootLogger } from '../lib/logger.ts'
 import type { P2pApi } from '../p2p/base/api.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
@@ -9,7 +10,7 @@ import { liveMethods } from './live/liveMethods.ts'
 import { defineMethod, type RpcMethod, toHandlers } from './method.ts'
 import { openRpcDocument } from './openRpc.ts'
 import { p2pMethods } from './p2pMethods.ts'
-import { objectResult } from './results.ts'
+import { result } from './results.ts'
 import { deviumMethods, optimismMethods } from './rollupMethods.ts'
 import type { RpcMetrics } from './rpcMetrics.ts'
 
@@ -39,13 +40,7 @@ export function createRollupRpc(
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),
     ...(options.enableAdmin ? adminMethods(node, logger) : []),
-    defineMethod({
-      name: 'rpc_discover',
-      params: [],
-      result: objectResult('an OpenRPC document'),
-      description: 'Describe the methods that are served',
-      handle: () => openRpcDocument(methods, options.version),
-    }),
+    discoverMethod(() => openRpcDocument(methods, options.version)),
   ]
   const known = new Set(methods.map(({ name }) => name))
   const changing = new Set(methods.filter(({ changes }) => changes).map(({ name }) => name))
@@ -61,4 +56,14 @@ export function createRollupRpc(
     onUnexpectedError: (method, error) => logger.error('RPC handler failed unexpectedly', { method, err: error }),
   })
   return { methods, dispatcher }
+}
+
+export function discoverMethod(document: () => { [key: string]: JsonValue }) {
+  return defineMethod({
+    name: 'rpc_discover',
+    params: [],
+    result: result('object: an OpenRPC document', z.record(z.string(), z.unknown())),
+    description: 'Describe the methods that are served',
+    handle: document,
+  })
 }

@@ -72,7 +72,7 @@ async function listen(url: string): Promise<Listener> {
   const heard: Told = { heads: [], logs: [], hashes: [], transactions: [] }
   const controller = new AbortController()
   const subscribe = (list: unknown[], ...params: unknown[]) =>
-    client.subscribe(params, (content) => list.push(content), controller.signal)
+    client.subscribe({ method: 'eth_subscribe', params }, (content) => list.push(content), controller.signal)
   const ended = [
     subscribe(heard.heads, 'newHeads'),
     subscribe(heard.logs, 'logs', {}),

@@ -34,7 +34,11 @@ afterAll(async () => {
 async function collect(...params: unknown[]) {
   const controller = new AbortController()
   const told: unknown[] = []
-  const ended = socket.subscribe(params, (content) => told.push(content), controller.signal)
+  const ended = socket.subscribe(
+    { method: 'eth_subscribe', params },
+    (content) => told.push(content),
+    controller.signal,
+  )
   // Whatever is asked after it is answered after it.
   await Promise.race([socket.request('eth_chainId', []), ended])
   return {

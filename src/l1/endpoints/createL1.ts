@@ -142,7 +142,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
     while (!signal.aborted) {
       try {
         await socket.subscribe(
-          ['newHeads'],
+          { method: 'eth_subscribe', params: ['newHeads'] },
           () => {
             failures = 0
             if (choice.active === index) onNewHead()

@@ -44,7 +44,7 @@ describe('JSON-RPC over a WebSocket', () => {
     const heads: unknown[] = []
     const arrived = Promise.withResolvers<void>()
     const listening = client.subscribe(
-      ['newHeads'],
+      { method: 'eth_subscribe', params: ['newHeads'] },
       (head) => {
         heads.push(head)
         arrived.resolve()
@@ -61,9 +61,13 @@ describe('JSON-RPC over a WebSocket', () => {
   })
 
   it('is refused what the server does not offer', async () => {
-    await expect(startClient().subscribe(['nonsense'], () => {}, new AbortController().signal)).rejects.toBeInstanceOf(
-      JsonRpcError,
-    )
+    await expect(
+      startClient().subscribe(
+        { method: 'eth_subscribe', params: ['nonsense'] },
+        () => {},
+        new AbortController().signal,
+      ),
+    ).rejects.toBeInstanceOf(JsonRpcError)
   })
 
   it('fails with its connection, and opens another one for the next call', async () => {
@@ -72,7 +76,7 @@ describe('JSON-RPC over a WebSocket', () => {
     const client = startClient({ url: `ws://127.0.0.1:${proxy.port}` })
     expect(await client.request('eth_chainId', [])).toBe('0x7a69')
     const listening = expect(
-      client.subscribe(['newHeads'], () => {}, new AbortController().signal),
+      client.subscribe({ method: 'eth_subscribe', params: ['newHeads'] }, () => {}, new AbortController().signal),
     ).rejects.toMatchObject({ code: 'rpc-transport' })
     await client.request('eth_chainId', [])
     proxy.cut()

@@ -12,14 +12,21 @@ import { JsonRpcError, type JsonValue } from './types.ts'
 
 export interface WebSocketRpcClient extends RpcClient {
   /**
-   * Asks for notifications (`eth_subscribe`) until the signal aborts; `listener` gets each one's content, unchecked. Rejects
-   * when the server refuses, or with RpcTransportError when the connection ends: whoever wants more subscribes again.
+   * Asks for notifications by a method such as `eth_subscribe` until the signal aborts, and calls `unsubscribe` then; `listener` gets each one's content,
+   * unchecked. Rejects when the server refuses, or with RpcTransportError when the connection ends: whoever wants more
+   * subscribes again.
    */
-  subscribe(params: readonly unknown[], listener: (content: unknown) => void, signal: AbortSignal): Promise<void>
+  subscribe(
+    call: RpcCall & { unsubscribe?: string },
+    listener: (content: unknown) => void,
+    signal: AbortSignal,
+  ): Promise<void>
 }
 
 export interface WebSocketClientOptions {
   url: string
+  /** Of the handshake. */
+  headers?: Record<string, string>
   timeoutMs?: number
   observer?: RpcClientObserver
 }
@@ -63,7 +70,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     return opening
   }
   const connect = async (): Promise<Connection> => {
-    const socket = new WebSocket(url, { dispatcher: agent })
+    const socket = new WebSocket(url, { dispatcher: agent, headers: options.headers ?? {} })
     const pending = new Map<unknown, Pending>()
     const subscriptions = new Map<unknown, (content: unknown) => void>()
     const opened = Promise.withResolvers<void>()
@@ -117,6 +124,8 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     calls: readonly RpcCall[],
     asBatch: boolean,
     { signal, timeoutMs: limitMs = timeoutMs }: RequestOptions = {},
+    /** Hears of the first answer at once: what comes after it may be there already. */
+    onAnswer?: (result: JsonValue | JsonRpcError, connection: Connection) => void,
   ): Promise<(JsonValue | JsonRpcError)[]> => {
     signal?.throwIfAborted()
     const startMs = performance.now()
@@ -150,6 +159,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
               resolve(answer, bytes) {
                 const result = unwrapOrError(answer, method)
                 results[index] = result
+                onAnswer?.(result, at)
                 const seen = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes: bytes }
                 observer?.onEnd(method, (performance.now() - startMs) / 1000, seen)
                 resolve()
@@ -183,18 +193,25 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
       return result
     },
     batch: async (calls, requestOptions) => (calls.length === 0 ? [] : sendAll(calls, true, requestOptions)),
-    async subscribe(params, listener, signal) {
-      const connection = await open()
-      const [id] = await sendAll([{ method: 'eth_subscribe', params }], false, { signal })
+    async subscribe(call, listener, signal) {
+      let connection: Connection | undefined
+      const [id] = await sendAll([call], false, {}, (result, at) => {
+        connection = at
+        if (!(result instanceof JsonRpcError)) at.subscriptions.set(result, listener)
+      })
       if (id instanceof JsonRpcError) throw id
-      connection.subscriptions.set(id, listener)
+      if (connection === undefined) throw failure(`${call.method}: no answer`)
       const aborted = Promise.withResolvers<undefined>()
       const onAbort = () => aborted.resolve(undefined)
       signal.addEventListener('abort', onAbort, { once: true })
+      if (signal.aborted) onAbort()
       const error = await Promise.race([connection.ended, aborted.promise])
       signal.removeEventListener('abort', onAbort)
       connection.subscriptions.delete(id)
       if (error !== undefined) throw error
+      const { unsubscribe } = call
+      // Nobody waits for it, and a connection that is gone has no subscriptions.
+      if (unsubscribe !== undefined) sendAll([{ method: unsubscribe, params: [id] }], false).catch(() => undefined)
     },
     async close() {
       const connection = await opening?.catch(() => undefined)

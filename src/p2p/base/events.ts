@@ -3,6 +3,7 @@ import type { Connection } from '@libp2p/interface'
 import type { Logger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { ReqRespScores } from './api.ts'
+import type { Listed, UnbanCause } from './news.ts'
 import type { PayloadVersion } from './topics.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -72,10 +73,10 @@ export interface P2pEventMap {
   /** How a request for a block ended. */
   response: [peer: string, event: keyof ReqRespScores, detail?: string]
   banned: [peer: string, ban: Ban]
-  unbanned: [peer: string, cause: 'expired' | 'lifted']
-  ipUnbanned: []
-  /** The operator put a peer on the block list, or took it off. */
-  listed: [change: 'block' | 'unblock', peer: string]
+  unbanned: [peer: string, cause: UnbanCause]
+  ipUnbanned: [ip: string, cause: UnbanCause]
+  /** The operator put a peer, an address or a subnet on a block list, or took it off. */
+  listed: [change: 'block' | 'unblock', what: Listed]
   /** Something that op-node's tracer counts. */
   traced: [event: GossipEvent, count: number]
 }

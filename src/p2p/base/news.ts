@@ -9,6 +9,10 @@ export type P2pNews =
   /** The peer joined or left the mesh, or was refused. */
   | { event: 'graft' | 'prune'; peerID: string; version: PayloadVersion; cause: MeshCause }
   | { event: 'ban'; peerID: string; reason: string; untilMs: number }
-  | { event: 'unban'; peerID: string; cause: 'expired' | 'lifted' }
-  /** On the operator's list, or off it. */
-  | { event: 'block' | 'unblock'; peerID: string }
+  | ({ event: 'unban'; cause: UnbanCause } & ({ peerID: string } | { ip: string }))
+  /** On the operator's lists, or off them. */
+  | ({ event: 'block' | 'unblock' } & Listed)
+
+export type UnbanCause = 'expired' | 'lifted'
+/** What a block list names. */
+export type Listed = { peerID: string } | { ip: string } | { subnet: string }

@@ -48,7 +48,7 @@ export function createGater(modules: {
     if (ban === undefined) return false
     if (ban.expiryMs > clock.now()) return true
     lists.unbanIp(ip)
-    events.emit('ipUnbanned')
+    events.emit('ipUnbanned', ip, 'expired')
     return false
   }
   /** Whether there is room for a peer that comes by itself, once it has proved who it is. */

@@ -43,7 +43,9 @@ export function recordPeerEvents({ record }: Pick<PeerHistories, 'record'>, even
     record(peerId, { kind: 'ban', reason: 'score', detail: `${reason}; until ${new Date(expiryMs).toISOString()}` }),
   )
   events.on('unbanned', (peerId, reason) => record(peerId, { kind: 'unban', reason }))
-  events.on('listed', (kind, peerId) => record(peerId, { kind, reason: 'operator' }))
+  events.on('listed', (kind, what) => {
+    if ('peerID' in what) record(what.peerID, { kind, reason: 'operator' })
+  })
 }
 
 const said = (detail: string | undefined): { detail?: string } => (detail === undefined ? {} : { detail })

@@ -3,7 +3,7 @@ import { serialize } from '../../lib/jsonRpc/pieces.ts'
 export type Notify = (content: string) => void
 
 /** Begins to tell what happens; the returned function ends that. */
-export type Source = (tell: (value: object) => void) => () => void
+export type Source<T extends object = object> = (tell: (value: T) => void) => () => void
 
 export interface Broadcast {
   /** The returned function ends it. */

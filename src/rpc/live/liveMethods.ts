@@ -5,9 +5,10 @@ import { invalidParams } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { P2pApi } from '../../p2p/base/api.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
-import { defineMethod, type RpcMethod } from '../method.ts'
+import { defineMethod } from '../method.ts'
 import { jsonParam, type Param } from '../params.ts'
 import { booleanResult, textResult } from '../results.ts'
+import type { Topic } from '../schemas/events.ts'
 import { type Broadcast, createBroadcast } from './broadcast.ts'
 import { bansSource, derivationSource, headsSource, healthSource, peersSource } from './sources.ts'
 
@@ -23,10 +24,10 @@ export interface LiveModules {
 }
 
 /** `devium_subscribe` and `devium_unsubscribe`, on connections that stay open. */
-export function liveMethods(modules: LiveModules): RpcMethod[] {
+export function liveMethods(modules: LiveModules) {
   const topics = createTopics(modules)
   const names = [...topics.keys()]
-  const topic: Param<Broadcast> = jsonParam('topic', `one of ${names.join(', ')}`, { enum: names }, (value) => {
+  const topic: Param<Broadcast, Topic> = jsonParam('topic', `one of ${names.join(', ')}`, { enum: names }, (value) => {
     const found = typeof value === 'string' ? topics.get(value) : undefined
     if (found === undefined) throw invalidParams(`invalid argument 0: topic should be one of ${names.join(', ')}`)
     return found
@@ -49,7 +50,7 @@ export function liveMethods(modules: LiveModules): RpcMethod[] {
   ]
 }
 
-const SUBSCRIPTION: Param<Hex> = jsonParam(
+const SUBSCRIPTION: Param<Hex, string> = jsonParam(
   'subscription id',
   'what devium_subscribe returned',
   { type: 'string' },

@@ -5,7 +5,12 @@ import type { P2pNews } from '../../p2p/base/news.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { deviumSyncStatus } from '../json.ts'
 import { type HealthModules, readHealth } from '../nodeHealth.ts'
+import type { Served } from '../results.ts'
+import type { Events, Topic } from '../schemas/events.ts'
 import type { Source } from './broadcast.ts'
+
+/** Tells what clients of the topic are told. */
+type TopicSource<T extends Topic> = Source<Served<Events[T]> & object>
 
 /** Heads are told at once, but not more often: while a node syncs they move thousands of times a second. */
 const HEADS_MS = 100
@@ -17,7 +22,10 @@ const SCORE_STEP = 0.5
 type Timed = { clock: Clock }
 
 /** devium_syncStatus whenever a head has moved. */
-export function headsSource({ node, clock }: Timed & { node: Pick<RollupNodeApi, 'syncStatus' | 'onHeads'> }): Source {
+export function headsSource({
+  node,
+  clock,
+}: Timed & { node: Pick<RollupNodeApi, 'syncStatus' | 'onHeads'> }): TopicSource<'heads'> {
   return (tell) => {
     let cancel: (() => void) | undefined
     let isNew = false
@@ -42,12 +50,16 @@ export function headsSource({ node, clock }: Timed & { node: Pick<RollupNodeApi,
 }
 
 /** What the derivation stages do: frames, channels, batches. */
-export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDerivation'> }): Source {
+export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDerivation'> }): TopicSource<'derivation'> {
   return (tell) => node.onDerivation(tell)
 }
 
 /** The node's health, at first and whenever a state has changed. */
-export function healthSource({ clock, logger, ...modules }: Timed & { logger: Logger } & HealthModules): Source {
+export function healthSource({
+  clock,
+  logger,
+  ...modules
+}: Timed & { logger: Logger } & HealthModules): TopicSource<'health'> {
   return (tell) => {
     let told: string | undefined
     return lookEvery(LOOK_MS, { clock, logger }, async () => {
@@ -60,18 +72,23 @@ export function healthSource({ clock, logger, ...modules }: Timed & { logger: Lo
   }
 }
 
-const BAN_EVENTS: ReadonlySet<P2pNews['event']> = new Set(['ban', 'unban', 'block', 'unblock'])
+const BAN_EVENTS = ['ban', 'unban', 'block', 'unblock'] as const
+type BanNews = Extract<P2pNews, { event: (typeof BAN_EVENTS)[number] }>
+
+function isBanNews(news: P2pNews): news is BanNews {
+  return BAN_EVENTS.some((event) => event === news.event)
+}
 
 /** Peers that come and go, in the mesh too, and scores that moved. */
 export function peersSource({
   p2p,
   clock,
   logger,
-}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'connectedScores'> }): Source {
+}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'connectedScores'> }): TopicSource<'peers'> {
   return (tell) => {
     let told: Record<string, number> = {}
     const end = p2p.onNews((news) => {
-      if (!BAN_EVENTS.has(news.event)) tell(news)
+      if (!isBanNews(news)) tell(news)
     })
     const endLooks = lookEvery(LOOK_MS, { clock, logger }, async () => {
       const scores = p2p.connectedScores()
@@ -89,10 +106,10 @@ export function peersSource({
 }
 
 /** Bans for a time and their ends, and what the operator blocks and lets in again. */
-export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): Source {
+export function bansSource({ p2p }: { p2p: Pick<P2pApi, 'onNews'> }): TopicSource<'bans'> {
   return (tell) =>
     p2p.onNews((news) => {
-      if (BAN_EVENTS.has(news.event)) tell(news)
+      if (isBanNews(news)) tell(news)
     })
 }
 

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { derivationEvent } from './derivation.ts'
+import { syncStatus } from './rollup.ts'
+
+const part = z.object({ state: z.string(), ok: z.boolean(), text: z.string() })
+const peerID = z.string()
+const ip = z.string()
+const listed = { event: z.enum(['block', 'unblock']) }
+const unbanned = { event: z.literal('unban'), cause: z.enum(['expired', 'lifted']) }
+
+/** What the notifications of each topic of devium_subscribe hold. */
+export const EVENTS = {
+  heads: syncStatus,
+  derivation: derivationEvent,
+  health: z.object({ ok: z.boolean(), derivation: part, gossip: part.nullable() }),
+  peers: z.discriminatedUnion('event', [
+    z.object({
+      event: z.literal('connected'),
+      peerID,
+      address: z.string(),
+      direction: z.enum(['inbound', 'outbound']),
+    }),
+    z.object({ event: z.literal('disconnected'), peerID, by: z.enum(['us', 'peer']), cause: z.string() }),
+    z.object({
+      event: z.enum(['graft', 'prune']),
+      peerID,
+      version: z.number(),
+      cause: z.enum(['by-us', 'by-peer', 'refused']),
+    }),
+    z.object({ event: z.literal('scores'), scores: z.record(z.string(), z.number()) }),
+  ]),
+  bans: z.union([
+    z.object({ event: z.literal('ban'), peerID, reason: z.string(), untilMs: z.number() }),
+    z.object({ ...unbanned, peerID }),
+    z.object({ ...unbanned, ip }),
+    z.object({ ...listed, peerID }),
+    z.object({ ...listed, ip }),
+    z.object({ ...listed, subnet: z.string() }),
+  ]),
+}
+export type Topic = keyof typeof EVENTS
+/** By topic. */
+export type Events = { [T in Topic]: z.infer<(typeof EVENTS)[T]> }

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { address, blockId, hash, hexOf, l1Ref, l2Ref } from './blocks.ts'
+
+const heads = {
+  current_l1: l1Ref,
+  current_l1_finalized: l1Ref,
+  head_l1: l1Ref,
+  safe_l1: l1Ref,
+  finalized_l1: l1Ref,
+  unsafe_l2: l2Ref,
+  safe_l2: l2Ref,
+  finalized_l2: l2Ref,
+  pending_safe_l2: l2Ref,
+}
+/** devium_syncStatus. */
+export const syncStatus = z.object({ ...heads, queued_unsafe_l2: l2Ref, engine_sync_target: l2Ref })
+/** optimism_syncStatus. */
+export const optimismSyncStatus = z.object({ ...heads, cross_unsafe_l2: l2Ref, local_safe_l2: l2Ref })
+
+export const optimismOutput = z.object({
+  version: hash,
+  outputRoot: hash,
+  blockRef: l2Ref,
+  withdrawalStorageRoot: hash,
+  stateRoot: hash,
+  syncStatus: optimismSyncStatus,
+})
+
+export const safeHeadAtL1Block = z.object({ l1Block: blockId, safeHead: blockId })
+
+const systemConfig = { batcherAddr: address, overhead: hash, scalar: hash }
+const parameters = {
+  block_time: z.number(),
+  max_sequencer_drift: z.number(),
+  seq_window_size: z.number(),
+  channel_timeout: z.number(),
+  batch_inbox_address: address,
+  deposit_contract_address: address,
+  l1_system_config_address: address,
+}
+const genesis = { l1: blockId, l2: blockId, l2_time: z.number() }
+
+/** devium_rollupConfig: up to Canyon. */
+export const rollupConfig = z.object({
+  genesis: z.object({ ...genesis, system_config: z.object({ ...systemConfig, gasLimit: z.number() }) }),
+  ...parameters,
+  l1_chain_id: z.number(),
+  l2_chain_id: z.number(),
+  regolith_time: z.number().optional(),
+  canyon_time: z.number().optional(),
+  protocol_versions_address: address.optional(),
+})
+
+/** Text where JavaScript's numbers do not hold it. */
+const integer = z.union([z.number(), z.string()])
+/** optimism_rollupConfig; forks that are not scheduled are left out. */
+export const optimismRollupConfig = z.object({
+  genesis: z.object({
+    ...genesis,
+    system_config: z.object({
+      ...systemConfig,
+      gasLimit: integer,
+      eip1559Params: hexOf(8).optional(),
+      operatorFeeParams: hash.optional(),
+      minBaseFee: integer.optional(),
+      daFootprintGasScalar: z.number().optional(),
+    }),
+  }),
+  ...parameters,
+  l1_chain_id: integer,
+  l2_chain_id: integer,
+  regolith_time: z.number().optional(),
+  canyon_time: z.number().optional(),
+  delta_time: z.number().optional(),
+  ecotone_time: z.number().optional(),
+  fjord_time: z.number().optional(),
+  granite_time: z.number().optional(),
+  holocene_time: z.number().optional(),
+  pectra_blob_schedule_time: z.number().optional(),
+  isthmus_time: z.number().optional(),
+  jovian_time: z.number().optional(),
+  karst_time: z.number().optional(),
+  lagoon_time: z.number().optional(),
+  keep_karst_upgrade_gas: z.literal(true).optional(),
+  protocol_versions_address: address,
+  alt_da: z
+    .object({
+      da_challenge_contract_address: address,
+      da_commitment_type: z.enum(['KeccakCommitment', 'GenericCommitment']),
+      da_challenge_window: z.number(),
+      da_resolve_window: z.number(),
+    })
+    .optional(),
+  chain_op_config: z
+    .object({
+      eip1559Elasticity: z.number(),
+      eip1559Denominator: z.number(),
+      eip1559DenominatorCanyon: z.number(),
+    })
+    .optional(),
+})
+
+/** superroot_atTimestamp; chain ids are decimal text. `data` is there below the safe head. */
+export const superRoot = z.object({
+  current_l1: blockId,
+  safe_timestamp: z.number(),
+  local_safe_timestamp: z.number(),
+  finalized_timestamp: z.number(),
+  optimistic_at_timestamp: z.record(
+    z.string(),
+    z.object({
+      output: z.object({ stateRoot: hash, messagePasserStorageRoot: hash, blockHash: hash }),
+      output_root: hash,
+      required_l1: blockId,
+    }),
+  ),
+  chain_ids: z.array(z.string()),
+  data: z
+    .object({
+      verified_required_l1: blockId,
+      super: z.object({ timestamp: z.string(), chains: z.array(z.object({ ChainID: z.string(), Output: hash })) }),
+      super_root: hash,
+    })
+    .optional(),
+})
+
+const moment = z.number().nullable().describe('Unix milliseconds; null: not so, or not known')
+/** devium_recentBlocks: one block. */
+export const blockTimes = z.object({
+  number: z.number(),
+  hash,
+  timestamp: z.number(),
+  signedAtMs: moment,
+  came: z.object({ atMs: z.number(), from: z.string(), way: z.enum(['gossip', 'request']) }).nullable(),
+  executedAtMs: moment,
+  executedBy: z.string().nullable(),
+  safeAtMs: moment,
+  finalizedAtMs: moment,
+})
