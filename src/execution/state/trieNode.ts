@@ -1,6 +1,7 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
+import { BytePool } from './bytePool.ts'
 
 // Nodes of a Merkle Patricia trie whose keys all have the same length (state and storage tries: 64 nibbles), so that
 // branches never carry a value. A node's `ref` is what its parent embeds: the 32-byte hash, or the node's own
@@ -113,17 +114,20 @@ export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
 /** Nodes are encoded here first; a branch of 16 hashes takes 532 bytes. */
 const scratch = new Uint8Array(1024)
+/** Leaves are encoded to be written, branches keep their encoding: they do not live as long as each other. */
+const leafPool = new BytePool()
+const branchPool = new BytePool()
 
 /** RLP of a node whose children all have their `ref`. The result is not to be changed. */
 export function encodeNode(node: LoadedNode): Uint8Array {
   if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
   if (node.kind === 'extension') {
     const path = compactKey(node.key, false)
-    return finishList(writeRef(writeString(3, path), requireRef(node.child)))
+    return finishList(writeRef(writeString(3, path), requireRef(node.child)), leafPool)
   }
   const path = compactKey(node.key, true)
   if (path.length + node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
-  return finishList(writeString(writeString(3, path), node.value))
+  return finishList(writeString(writeString(3, path), node.value), leafPool)
 }
 
 /** What nearly all branches come to: hashes in place of hashes. Undefined when a child of another length comes or goes. */
@@ -138,7 +142,7 @@ function replaceHashes(node: BranchNode): Uint8Array | undefined {
       const ref = node.child(index)?.ref
       if (!isHash || ref?.length !== HASH_BYTES) return undefined
       // What LevelDB gives is a Buffer, whose `slice` would copy nothing.
-      if (result === encoding) result = new Uint8Array(encoding)
+      if (result === encoding) result = branchPool.copy(encoding, 0, encoding.length)
       result.set(ref, position + 1)
     }
     position += isHash ? 1 + HASH_BYTES : itemBytes(encoding, position)
@@ -152,7 +156,7 @@ function encodeBranch(node: BranchNode): Uint8Array {
     const child = node.child(index)
     end = child === null ? writeByte(end, EMPTY_ITEM) : writeRef(end, requireRef(child))
   }
-  return finishList(writeByte(end, EMPTY_ITEM))
+  return finishList(writeByte(end, EMPTY_ITEM), branchPool)
 }
 
 function requireRef(node: TrieNode): Uint8Array {
@@ -190,7 +194,7 @@ function writeString(offset: number, bytes: Uint8Array): number {
 }
 
 /** Three bytes were left free in front of the payload for the list header. */
-function finishList(end: number): Uint8Array {
+function finishList(end: number, pool: BytePool): Uint8Array {
   const length = end - 3
   let start = 3
   if (length < 56) scratch[--start] = 0xc0 + length
@@ -202,7 +206,7 @@ function finishList(end: number): Uint8Array {
     scratch[--start] = length >> 8
     scratch[--start] = 0xf9
   }
-  return scratch.slice(start, end)
+  return pool.copy(scratch, start, end)
 }
 
 /** Yellow Paper appendix C: hex-prefix encoding of nibbles. */
