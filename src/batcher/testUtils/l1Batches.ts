@@ -1,4 +1,4 @@
-import { fromHex, type Hex, quantityToNumber, toQuantity } from '../../lib/hex.ts'
+import { fromHex, type Hex, quantityToNumber } from '../../lib/hex.ts'
 import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { decodeBatch, decodeBlob, decodeFrames, type Frame, openChannelBatches } from '../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
@@ -45,20 +45,45 @@ export async function readBlobs(
   return Promise.all(versionedHashes.map(read))
 }
 
+interface L1Block {
+  number: string
+  hash: string
+  parentHash: string
+  transactions: { to: string | null; from: string; input: string; blobVersionedHashes?: string[]; hash: string }[]
+}
+
+/** The chain of each L1 as it was read last: a test asks again and again, of hundreds of blocks. */
+const knownChains = new WeakMap<object, readonly L1Block[]>()
+
+/** All blocks of the L1, by their number. */
+async function readL1Chain(l1: Pick<RpcClient, 'request'>): Promise<readonly L1Block[]> {
+  const known = knownChains.get(l1) ?? []
+  const newer: L1Block[] = []
+  let block = (await l1.request('eth_getBlockByNumber', ['latest', true])) as L1Block | null
+  while (block !== null && known[quantityToNumber(block.number)]?.hash !== block.hash) {
+    newer.unshift(block)
+    if (quantityToNumber(block.number) === 0) break
+    block = (await l1.request('eth_getBlockByHash', [block.parentHash, true])) as L1Block | null
+  }
+  // A reorg has taken it away since.
+  if (block === null) return readL1Chain(l1)
+  const [first] = newer
+  const chain =
+    first === undefined
+      ? known.slice(0, quantityToNumber(block.number) + 1)
+      : [...known.slice(0, quantityToNumber(first.number)), ...newer]
+  knownChains.set(l1, chain)
+  return chain
+}
+
 /** Frames that `sender` posted to the inbox, in calldata or blobs, in L1 order. */
 export async function readPostedFrames(
   l1: Pick<RpcClient, 'request' | 'url'>,
   config: RollupConfig,
   sender: Hex,
 ): Promise<PostedFrame[]> {
-  const head = quantityToNumber(await l1.request('eth_blockNumber', []))
   const frames: PostedFrame[] = []
-  for (let number = 0; number <= head; number++) {
-    const block = (await l1.request('eth_getBlockByNumber', [toQuantity(number), true])) as {
-      transactions: { to: string | null; from: string; input: string; blobVersionedHashes?: string[]; hash: string }[]
-    } | null
-    // A reorg has shortened the chain since: what was read so far may be gone too.
-    if (block === null) return readPostedFrames(l1, config, sender)
+  for (const [number, block] of (await readL1Chain(l1)).entries()) {
     for (const tx of block.transactions) {
       if (tx.to?.toLowerCase() !== config.batchInboxAddress || tx.from.toLowerCase() !== sender) continue
       const carried =

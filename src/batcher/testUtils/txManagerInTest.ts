@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
@@ -14,7 +14,7 @@ import { TxManager } from '../txmgr/txManager.ts'
 import { createLogRecorder, type LogRecorder } from './logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from './submitterSetup.ts'
 
-// A transaction manager on an Anvil of its own for each test: seconds where nothing else runs, a minute on a busy machine.
+// Transaction managers on an Anvil: seconds where nothing else runs, a minute on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 export const INBOX: Hex = '0xff00000000000000000000000000000000000901'
@@ -28,27 +28,51 @@ export let log: LogRecorder
 const kzg = createKzg({ clock: systemClock, logger: silentLogger })
 afterAll(() => kzg.close())
 
-beforeEach(async () => {
-  anvil = await startAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
-  rpc = createRpcClient({ url: anvil.url })
+beforeEach(() => {
   log = createLogRecorder()
 })
 
-afterEach(async () => {
-  await rpc.close()
-  await anvil.stop()
+afterEach(() => {
   // Whatever happened in the test: the key was in no line.
   expect(JSON.stringify(log.lines).toLowerCase()).not.toContain(BATCHER_KEY)
 })
+
+async function startL1(): Promise<void> {
+  anvil = await startAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
+  // Anvil takes seconds of a free processor for its first blob, and answers nothing meanwhile.
+  rpc = createRpcClient({ url: anvil.url, timeoutMs: 120_000 })
+}
+
+async function stopL1(): Promise<void> {
+  await rpc.close()
+  await anvil.stop()
+}
+
+/** An L1 of its own for each test. */
+export function anvilForEach(): void {
+  beforeEach(startL1)
+  afterEach(stopL1)
+}
+
+/** One for all tests of a file, for the sake of the time that its first blob takes. Each begins with an empty pool. */
+export function anvilForAll(): void {
+  beforeAll(startL1)
+  beforeEach(async () => {
+    await rpc.request('anvil_dropAllTransactions', [])
+    await automine(true)
+  })
+  afterAll(stopL1)
+}
 
 export function createManager(
   options: Partial<TxManagerOptions> = {},
   change: (l1: L1Endpoint) => L1Endpoint = (l1) => l1,
   onForeign: (tx: ForeignTx) => void = () => {},
+  clock: Clock = systemClock,
 ) {
-  const l1 = change(createL1Endpoint(rpc, 30_000))
+  const l1 = change(createL1Endpoint(rpc, 120_000))
   return new TxManager(
-    { l1, signer, kzg, clock: systemClock, logger: log.logger, metrics: noTxManagerMetrics, onForeign },
+    { l1, signer, kzg, clock, logger: log.logger, metrics: noTxManagerMetrics, onForeign },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },
   )
 }

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
-import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
-import { feeOf } from '../l1Endpoint.ts'
-import { readBlobs } from '../testUtils/l1Batches.ts'
 import {
-  anvil,
+  anvilForEach,
   automine,
   createManager,
   data,
@@ -18,7 +15,6 @@ import {
   txByHash,
 } from '../testUtils/txManagerInTest.ts'
 import type { ForeignTx } from './foreignTx.ts'
-import type { TxManager } from './txManager.ts'
 
 async function blockInputs(number: number): Promise<string[]> {
   const block = (await rpc.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
@@ -26,6 +22,8 @@ async function blockInputs(number: number): Promise<string[]> {
   }
   return block.transactions.map(({ input }) => input)
 }
+
+anvilForEach()
 
 describe('sending', () => {
   it('posts the data and resolves with the receipt', async () => {
@@ -239,83 +237,5 @@ describe('sending', () => {
     await expect(createManager({ sendTimeoutMs: 200 }).send(data(1), never)).rejects.toMatchObject({
       code: 'tx-timeout',
     })
-  })
-})
-
-describe('blobs', () => {
-  const blobOf = (text: string) => encodeBlob(new TextEncoder().encode(text))
-
-  async function postedBlobs(hash: string): Promise<string[]> {
-    const tx = (await rpc.request('eth_getTransactionByHash', [hash])) as {
-      blockNumber: string
-      blobVersionedHashes: string[]
-    }
-    const blobs = await readBlobs(anvil.url, Number(tx.blockNumber), tx.blobVersionedHashes)
-    return blobs.map((blob) => new TextDecoder().decode(decodeBlob(blob)))
-  }
-
-  it.each([
-    { id: 'with blob proofs', options: {} },
-    { id: 'with cell proofs', options: { cellProofTime: 1 } },
-  ])('go to the L1 in one transaction, up to six: $id', async ({ options }) => {
-    const texts = ['one', 'two', 'three', 'four', 'five', 'six']
-    const receipt = await createManager(options).send({ ...data(), blobs: texts.map(blobOf) }, never)
-    expect(await txByHash(receipt.transactionHash)).toMatchObject({ type: '0x3', to: INBOX, input: '0x' })
-    expect(await postedBlobs(receipt.transactionHash)).toEqual(texts)
-    expect(receipt.blobGasUsed).toBe(6n * 131_072n)
-    expect(feeOf(receipt)).toBeGreaterThan(receipt.gasUsed * receipt.effectiveGasPrice)
-  })
-
-  it('double all fees when nothing is mined for the resubmission time', async () => {
-    await automine(false)
-    const sending = createManager({ resubmissionTimeoutMs: 150 }).send({ ...data(), blobs: [blobOf('late')] }, never)
-    const bump = await log.seen('Bumping fees of transaction')
-    await log.seen('Transaction successfully published', 2)
-    await mine()
-    const tx = await txByHash((await sending).transactionHash)
-    expect(BigInt(tx.maxFeePerBlobGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
-    expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
-    expect(bump).toMatchObject({ blobFeeCap: '2000000000', old_blobFeeCap: '1000000000' })
-    expect(await postedBlobs(tx.hash ?? '')).toEqual(['late'])
-  })
-})
-
-describe('what blob transactions pay', () => {
-  const candidate = { ...data(), blobs: [encodeBlob(Uint8Array.of(1))] }
-  const feesOf = async (manager: TxManager) => {
-    const tx = await txByHash((await manager.send(candidate, never)).transactionHash)
-    return { tip: BigInt(tx.maxPriorityFeePerGas ?? 0), blobFeeCap: BigInt(tx.maxFeePerBlobGas ?? 0) }
-  }
-
-  it('is the least tip where there are no others, else what the asked-for part of them tips', async () => {
-    const like = (tip: bigint) => createManager({ minTipCapWei: tip, minBaseFeeWei: 9_000_000_000n })
-    const dynamic = { blobTipCapDynamic: true, blobTipCapPercentile: 50, minTipCapWei: 2n }
-    expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 2n })
-    for (const tip of [3_000_000_000n, 4_000_000_000n, 5_000_000_000n]) await like(tip).send(candidate, never)
-    // Others do not count: tips are 2, 3, 4 and 5.
-    await like(7_000_000_000n).send(data(1), never)
-    expect(await feesOf(createManager(dynamic))).toMatchObject({ tip: 3_000_000_000n })
-    const asked = createManager({ ...dynamic, blobTipCapPercentile: 100 })
-    expect(await feesOf(asked)).toMatchObject({ tip: 5_000_000_000n })
-    // Blocks that left the range are forgotten.
-    for (let block = 0; block < 20; block++) await mine()
-    expect(await feesOf(asked)).toMatchObject({ tip: 2n })
-  })
-
-  it('is what the L1 suggests where it does not tell of others', async () => {
-    const manager = createManager({ blobTipCapDynamic: true }, (l1) => ({
-      ...l1,
-      blobTips: () => Promise.reject(new JsonRpcError(-32000, 'too large')),
-    }))
-    expect(await feesOf(manager)).toMatchObject({ tip: 1_000_000_000n })
-    expect(log.of('Unable to read what other blob transactions tip')).toHaveLength(1)
-  })
-
-  it('is for blobs at least what is set while the manager runs', async () => {
-    const manager = createManager()
-    manager.tunables.minBlobFeeWei = 5n
-    expect(await feesOf(manager)).toMatchObject({ blobFeeCap: 5n })
-    manager.tunables.minBlobFeeWei = 3_000_000_000n
-    expect(await feesOf(manager)).toMatchObject({ blobFeeCap: 3_000_000_000n })
   })
 })
