@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as connectTo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -172,6 +173,8 @@ class VerifierProcesses {
       `--authrpc.port=${ports.engine}`,
       `--authrpc.jwtsecret=${paths.jwt}`,
     ])
+    // A node gives up an engine that is silent for ten seconds, which a busy machine may take to start one.
+    await untilListening(ports.engine)
     this.output = ''
     const node = spawnProgram('devium--batcher', [
       `--l1=${this.l1Rpc}`,
@@ -212,6 +215,19 @@ class VerifierProcesses {
     if (this.node !== undefined) await end(this.node, 'SIGKILL')
     if (this.geth !== undefined) await end(this.geth, 'SIGKILL')
   }
+}
+
+async function untilListening(port: number): Promise<void> {
+  const isListening = async () => {
+    const socket = connectTo(port, '127.0.0.1')
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    return isOpen
+  }
+  await until(isListening, 120_000)
 }
 
 function spawnProgram(name: string, args: readonly string[]): ChildProcess {
