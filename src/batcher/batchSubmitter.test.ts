@@ -26,7 +26,7 @@ describe('posting', () => {
     {
       id: 'singular brotli, many frames',
       chain: 'holocene-span-brotli-calldata',
-      options: { compressionAlgorithm: 'brotli', maxL1TxSizeBytes: 400, targetNumFrames: 4 },
+      options: { compressionAlgorithm: 'brotli', maxL1TxSizeBytes: 1_000, targetNumFrames: 4 },
     },
     {
       id: 'span brotli',
@@ -36,7 +36,7 @@ describe('posting', () => {
     {
       id: 'span zlib, many frames at once',
       chain: 'holocene-span-brotli-calldata',
-      options: { batchType: 'span', maxL1TxSizeBytes: 400, targetNumFrames: 4, maxPendingTx: 4 },
+      options: { batchType: 'span', maxL1TxSizeBytes: 1_000, targetNumFrames: 4, maxPendingTx: 4 },
     },
     {
       id: 'uncompressed',
@@ -217,7 +217,7 @@ it('begins after the genesis block beside a node that says zeros for what it has
 it('sends a channel of many frames in time although every transaction waits for many confirmations', async () => {
   const setup = await submitterInTest('holocene-span-brotli-calldata')
   const { node, log } = setup
-  node.unsafe = 20
+  node.unsafe = 6
   // One after the other these frames need some 12 × 11 blocks, where a channel lasts 50.
   const submitter = setup.create(
     { maxL1TxSizeBytes: 400, targetNumFrames: 12, batchType: 'span' },
@@ -226,7 +226,7 @@ it('sends a channel of many frames in time although every transaction waits for 
   submitter.start()
   const mining = setInterval(() => setup.mine().catch(() => {}), 50)
   try {
-    await until(async () => (await node.safeNumber()) === 20)
+    await until(async () => (await node.safeNumber()) === 6)
     await submitter.shutdown()
   } finally {
     clearInterval(mining)
@@ -293,7 +293,9 @@ describe('L1 reorg', () => {
       const setup = await submitterInTest('granite-singular-zlib-calldata')
       const { node, l1, sender, chain } = setup
       node.unsafe = 3
-      setup.create({ maxPendingTx, maxL1TxSizeBytes: 500, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 }).start()
+      setup
+        .create({ maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 })
+        .start()
       await until(async () => (await node.safeNumber()) === 3)
       node.unsafe = 20
       await until(async () => (await node.safeNumber()) >= 6)
