@@ -2,7 +2,7 @@ import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/logger.ts'
 import type { BatchSubmitter } from './batchSubmitter.ts'
-import { type BatcherStatus, explainStatus } from './status.ts'
+import { type BatcherStatus, explainStatus, isWell } from './status.ts'
 import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from './throttle/controller.ts'
 import type { TunableTxManagerOptions } from './txmgr/txManager.ts'
 
@@ -91,8 +91,9 @@ function logLevel(value: JsonValue | undefined): LogLevel {
 
 /** Amounts in wei as decimal text, what is not known as null. */
 function statusJson(status: BatcherStatus, nowMs: number): JsonValue {
-  const text = JSON.stringify({ why: explainStatus(status, nowMs), ...status }, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value === undefined ? null : value,
+  const text = JSON.stringify(
+    { why: explainStatus(status, nowMs), ok: isWell(status), ...status },
+    (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value === undefined ? null : value),
   )
   return JSON.parse(text) as JsonValue
 }

@@ -81,6 +81,13 @@ export function explainStatus(status: BatcherStatus, nowMs: number): string {
   return `all blocks that the rollup node has are on L1${derived}`
 }
 
+/** False: somebody should look after it. A transaction that only waits for its block is none of that. */
+export function isWell(status: BatcherStatus): boolean {
+  const { running, rollupNode, l1, craftProblem, sendError, inFlight } = status
+  const problems = [rollupNode.error, l1.error, craftProblem, sendError, ...inFlight.map(({ problem }) => problem)]
+  return running && problems.every((problem) => problem === undefined)
+}
+
 function explainCancels({ nonces, startedAtMs, problem }: CancelStatus, nowMs: number): string {
   const [first] = nonces
   const which =

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { causeText, formatEvents } from './historyView.ts'
 import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
-import { scoreAdvice } from './scoreAdvice.ts'
 import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
@@ -15,7 +14,7 @@ export function formatExplanation(answers: unknown, width?: LineWidth): string {
     partsTable(report, width),
     section('because of', causesOf(report), width),
     section('what follows', [...standingOf(report), ...meshStanding(report, history.events)], width),
-    section('what helps', scoreAdvice(report), width),
+    section('what helps', report.advice, width),
     `what it did, and what was done to it\n${formatEvents(history.events, width)}`,
   ]
     .filter((text) => text !== '')

@@ -69,6 +69,7 @@ export const scoreSchema = z.object({
   forecastHorizonS: z.number(),
   forgottenInS: z.number().nullable(),
   ban: z.object({ reason: z.string(), untilMs: z.number(), remainingS: z.number() }).nullable(),
+  advice: z.array(z.string()).default([]),
   refusals: z.array(z.object({ subject: z.string(), reason: z.string() })),
 })
 

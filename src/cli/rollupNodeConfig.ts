@@ -10,6 +10,7 @@ import {
   type RollupConfig,
 } from '../rollup/protocol/index.ts'
 import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
+import { checkDashboardFlags } from './dashboardFlags.ts'
 import type { FlagValues } from './flags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
 import { FORK_OVERRIDES, type rollupNodeFlags } from './rollupNodeFlags.ts'
@@ -53,6 +54,7 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
   }
   if (values.l2FollowSource !== undefined) checkUrl('--l2.follow.source', values.l2FollowSource, HTTP_PROTOCOLS)
   if (values.conductorEnabled) checkConductorFlags(values)
+  checkDashboardFlags(values)
   if (values.sequencerStopped && !values.sequencerEnabled) {
     throw new UsageError('--sequencer.stopped has a meaning only together with --sequencer.enabled')
   }

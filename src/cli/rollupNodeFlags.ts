@@ -237,6 +237,29 @@ export const rollupNodeFlags = {
     placeholder: '<file>',
   }),
 
+  dashboard: flag.boolean(
+    RPC,
+    'dashboard',
+    'Serve a page at /dashboard of the RPC that shows how the node is, and why',
+  ),
+  dashboardName: flag.string(RPC, 'dashboard.name', 'this node', 'What the page calls this node', {
+    placeholder: '<name>',
+  }),
+  dashboardNodes: flag.list(
+    RPC,
+    'dashboard.nodes',
+    'RPC addresses of other nodes that the page shows too; each must let the page in (--rpc.corsdomain)',
+    { placeholder: '<name=url,…>' },
+  ),
+  dashboardBatcher: flag.optional(
+    RPC,
+    'dashboard.batcher',
+    "Address of the batch submitter's RPC, whose admin methods are on",
+    {
+      placeholder: '<url>',
+    },
+  ),
+
   metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),
   metricsAddr: flag.string(METRICS, 'metrics.addr', '127.0.0.1', 'Address that metrics listen on', {
     placeholder: '<ip>',

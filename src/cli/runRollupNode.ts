@@ -36,7 +36,16 @@ import {
 } from '../rollup/node/index.ts'
 import type { RollupConfig } from '../rollup/protocol/index.ts'
 import { ConductorClient } from '../rollup/sequencer/index.ts'
-import { addReadyPath, createRollupRpc, createRpcMetrics, LIVE_NOTIFICATION } from '../rpc/index.ts'
+import {
+  addDashboard,
+  addReadyPath,
+  batcherStatusSchema,
+  createRollupRpc,
+  createRpcMetrics,
+  LIVE_NOTIFICATION,
+  type ReadBatcher,
+} from '../rpc/index.ts'
+import { shownNodes } from './dashboardFlags.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -54,6 +63,8 @@ const MAX_L1_HEADERS = 20_000
 
 /** Far above any sync status. */
 const MAX_STATUS_BYTES = 1024 * 1024
+/** Whoever looks at the page waits for the answer. */
+const BATCHER_TIMEOUT_MS = 3_000
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
 
@@ -213,7 +224,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
 
     const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
     const { dispatcher } = createRollupRpc(
-      { node, p2p, clock, logger, metrics: rpcMetrics },
+      { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: openBatcher(values, opened) },
       { version: VERSION, enableAdmin: values.rpcEnableAdmin },
     )
     const allowedHosts = values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts
@@ -227,6 +238,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       corsOrigin: '*',
       trustedOrigins: values.rpcCorsDomain,
     })
+    if (values.dashboard) {
+      const nodes = shownNodes(values.dashboardNodes)
+      addDashboard(rpcApp.routes, { name: values.dashboardName, nodes })
+    }
     addReadyPath(rpcApp.routes, { node, p2p, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
       ...{ dispatcher, allowedHosts, access, notification: LIVE_NOTIFICATION },
@@ -246,6 +261,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       chain: config.l2ChainId,
       l1Chain: config.l1ChainId,
       rpc: rpcServer.url,
+      dashboard: values.dashboard ? `${rpcServer.url}/dashboard` : undefined,
       metrics: metricsServer?.url,
       p2p: p2p?.multiaddrs().join(','),
       peerId: p2p?.peerId,
@@ -283,6 +299,17 @@ function createFollowSource(
   const rpc = createRpcClient({ url, maxResponseBytes: MAX_STATUS_BYTES, observer })
   opened.defer(() => rpc.close())
   return new FollowSource({ rpc }, { url, timeoutMs })
+}
+
+/** The batch submitter whose status the RPC passes on. */
+function openBatcher(
+  { dashboardBatcher: url }: RollupNodeValues,
+  opened: AsyncDisposableStack,
+): ReadBatcher | undefined {
+  if (url === undefined) return undefined
+  const rpc = createRpcClient({ url, timeoutMs: BATCHER_TIMEOUT_MS, maxResponseBytes: MAX_STATUS_BYTES })
+  opened.defer(() => rpc.close())
+  return async () => batcherStatusSchema.parse(await rpc.request('admin_batcherStatus', []))
 }
 
 /** All endpoints are asked at once: each may still be starting. */

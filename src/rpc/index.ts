@@ -1,5 +1,8 @@
+export { addDashboard, type ShownNode } from './dashboard/dashboard.ts'
 export { LIVE_NOTIFICATION } from './live/liveMethods.ts'
 export type { RpcMethod } from './method.ts'
 export { addReadyPath } from './readiness.ts'
+export type { ReadBatcher } from './rollupMethods.ts'
 export { createRollupRpc, type RollupRpcModules, type RollupRpcOptions } from './rollupRpc.ts'
 export { createRpcMetrics, type RpcMetrics } from './rpcMetrics.ts'
+export { batcherStatus as batcherStatusSchema } from './schemas/rollup.ts'

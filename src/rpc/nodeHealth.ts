@@ -8,7 +8,7 @@ export interface HealthModules {
 }
 
 /** How one part of the node is, in one word and one sentence. */
-interface PartHealth {
+export interface PartHealth {
   state: string
   ok: boolean
   text: string

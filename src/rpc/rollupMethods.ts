@@ -13,8 +13,16 @@ import { derivationStatus } from './schemas/derivation.ts'
 import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
+/** What the batch submitter says of itself. */
+export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
+
+export interface DeviumModules {
+  node: RollupNodeApi
+  batcherStatus?: ReadBatcher | undefined
+}
+
 /** `devium_*`: the product's own shapes. */
-export function deviumMethods(node: RollupNodeApi, version: string) {
+export function deviumMethods({ node, batcherStatus }: DeviumModules, version: string) {
   const syncStatus = writeOnce(deviumSyncStatus)
   const rollupConfig = writeOnce(deviumRollupConfig)
   return [
@@ -58,6 +66,16 @@ export function deviumMethods(node: RollupNodeApi, version: string) {
       ),
       description: 'When the last blocks were signed, came from a peer, were executed and became safe here',
       handle: () => node.recentBlocks().map(blockTimesToJson),
+    }),
+    defineMethod({
+      name: 'devium_batcherStatus',
+      params: [],
+      result: result(
+        'object: why (one sentence), ok, and where the batch submitter stands; null where none is named',
+        schemas.batcherStatus.nullable(),
+      ),
+      description: 'What admin_batcherStatus of the batch submitter says; needs --dashboard.batcher',
+      handle: async () => (await batcherStatus?.()) ?? null,
     }),
     defineMethod({
       name: 'devium_rollupConfig',

@@ -11,7 +11,7 @@ import { defineMethod, type RpcMethod, toHandlers } from './method.ts'
 import { openRpcDocument } from './openRpc.ts'
 import { p2pMethods } from './p2pMethods.ts'
 import { result } from './results.ts'
-import { deviumMethods, optimismMethods } from './rollupMethods.ts'
+import { deviumMethods, optimismMethods, type ReadBatcher } from './rollupMethods.ts'
 import type { RpcMetrics } from './rpcMetrics.ts'
 
 export interface RollupRpcModules {
@@ -21,6 +21,8 @@ export interface RollupRpcModules {
   clock: Clock
   logger: Logger & Pick<RootLogger, 'setLevel'>
   metrics?: RpcMetrics | undefined
+  /** What the batch submitter says of itself; absent where none is named. */
+  batcherStatus?: ReadBatcher | undefined
 }
 
 export interface RollupRpcOptions {
@@ -35,7 +37,7 @@ export function createRollupRpc(
 ): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
   const { node, p2p, clock, logger, metrics } = modules
   const methods: RpcMethod[] = [
-    ...deviumMethods(node, options.version),
+    ...deviumMethods({ node, batcherStatus: modules.batcherStatus }, options.version),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),

@@ -32,8 +32,12 @@ async function serve(access: TokenAccess) {
     return { status, answer: status === 200 ? JSON.parse(text) : text }
   }
   /** Undefined where the handshake is refused. */
-  const overWebSocket = async (headers: Record<string, string>, body: object): Promise<unknown> => {
-    const socket = new WebSocket(server.url.replace('http', 'ws'), { headers })
+  const overWebSocket = async (
+    { 'sec-websocket-protocol': asked = '', ...headers }: Record<string, string>,
+    body: object,
+  ): Promise<unknown> => {
+    const protocols = asked === '' ? [] : asked.split(', ')
+    const socket = new WebSocket(server.url.replace('http', 'ws'), { headers, protocols })
     onTestFinished(() => socket.close())
     const refused = once(socket, 'error').then(() => undefined)
     return Promise.race([
@@ -60,7 +64,10 @@ describe('where a token is needed to change something', () => {
         changing.map((method) => ({
           jsonrpc: '2.0',
           id: 1,
-          error: { code: -32000, message: `${method} changes something, which needs a bearer token here` },
+          error: {
+            ...{ code: -32000, message: `${method} changes something, which needs a bearer token here` },
+            data: { needs: 'token' },
+          },
         })),
       )
       expect((await post(headers, BLOCK)).answer.error.message).toBe(REFUSED)
@@ -83,6 +90,16 @@ describe('where a token is needed to change something', () => {
     }
     expect(asked).toEqual([])
     expect(await overWebSocket(SHOWN, BLOCK)).toMatchObject({ result: null })
+    expect(asked).toEqual([['blockPeer', RECORD.peerID]])
+  })
+
+  it('a web page shows it as one of the protocols that it asks for', async () => {
+    const { asked, overWebSocket } = await serve({ token: TOKEN, guardsReading: true })
+    const asking = (token: string) => ({
+      'sec-websocket-protocol': `devium, bearer.${Buffer.from(token).toString('hex')}`,
+    })
+    expect(await overWebSocket(asking('another-token-of-some-length'), READ)).toBe(undefined)
+    expect(await overWebSocket(asking(TOKEN), BLOCK)).toMatchObject({ result: null })
     expect(asked).toEqual([['blockPeer', RECORD.peerID]])
   })
 

@@ -28,6 +28,8 @@ export interface ForkPlan {
 
 /** Where everything is: the answer to "what can I connect to?". */
 export interface Endpoints {
+  /** The page that shows all nodes. */
+  dashboard: string
   dir: string
   l1: { rpc: string; chainId: number; blockTime: number; contracts: L1Addresses }
   l2: { chainId: number; blockTime: number; genesisTime: number; forks: ForkPlan }

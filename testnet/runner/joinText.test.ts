@@ -9,6 +9,7 @@ import { assignPorts } from './ports.ts'
 const layout = testnetLayout('/data/my net')
 const ports = assignPorts(9500, 1)
 const endpoints: Endpoints = {
+  dashboard: 'http://127.0.0.1:9510/dashboard',
   dir: layout.dir,
   l1: { rpc: 'http://127.0.0.1:9500', chainId: 900, blockTime: 2, contracts: l1Addresses(roles.owner.address) },
   l2: { chainId: 901, blockTime: 1, genesisTime: 1_700_000_000, forks: { genesis: 'karst', later: [] } },

@@ -29,6 +29,16 @@ export interface NodeCallOptions {
   staticPeers: readonly string[]
   /** Where transactions are sent on to; absent for the sequencer. */
   sequencerRpc?: string
+  /** What its page shows; absent: it has none. */
+  dashboard?: DashboardCall
+}
+
+export interface DashboardCall {
+  /** What the page calls the node. */
+  name: string
+  /** Shown beside it. */
+  others: readonly { name: string; rollupRpc: string }[]
+  batcherRpc: string
 }
 
 /** For URLs: what to connect to when a program listens on all addresses. */
@@ -59,7 +69,7 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
   }
 }
 
-export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallOptions): ProgramCall {
+export function rollupNode({ files, ports, host, l1Rpc, staticPeers, dashboard }: NodeCallOptions): ProgramCall {
   return {
     program: 'devium--batcher',
     args: [
@@ -79,6 +89,7 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallO
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.rollupRpc}`,
       '--rpc.enable-admin',
+      ...(dashboard === undefined ? [] : dashboardFlags(dashboard)),
       '--metrics.enabled',
       `--metrics.addr=${host}`,
       `--metrics.port=${ports.metrics}`,
@@ -90,6 +101,16 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers }: NodeCallO
       ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
     ],
   }
+}
+
+function dashboardFlags({ name, others, batcherRpc }: DashboardCall): string[] {
+  const nodes = others.map((other) => `${other.name}=${other.rollupRpc}`)
+  return [
+    '--dashboard',
+    `--dashboard.name=${name}`,
+    `--dashboard.batcher=${batcherRpc}`,
+    ...(nodes.length === 0 ? [] : [`--dashboard.nodes=${nodes.join(',')}`]),
+  ]
 }
 
 /** The rollup node that makes the blocks, and signs what it gossips with `signerKey`. */

@@ -32,6 +32,11 @@ export interface NodeDescription {
 export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescription[] {
   const to = reachableHost(host)
   const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
+  // The first node's page shows all of them.
+  const verifiers = ports.nodes.slice(1).map(({ rollupRpc }, index) => ({
+    name: nodeName(index + 1),
+    rollupRpc: `http://${to}:${rollupRpc}`,
+  }))
   const earlier: string[] = []
   return ports.nodes.map((nodePorts, index) => {
     const node = nodeLayout(layout.dir, nodeName(index))
@@ -45,6 +50,11 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
       l1Rpc: `http://${to}:${ports.l1}`,
       staticPeers: neighboursAmong(earlier),
       ...(index === 0 ? {} : { sequencerRpc }),
+      dashboard: {
+        name: node.name,
+        others: index === 0 ? verifiers : [],
+        batcherRpc: `http://${to}:${ports.batcherAdmin}`,
+      },
     }
     earlier.push(p2p)
     return { layout: node, ports: nodePorts, call, peerId, p2p }
@@ -63,6 +73,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
   const { layout, ports, host, chain } = setup
   const url = (port: number) => `http://${reachableHost(host)}:${port}`
   return {
+    dashboard: `${url(ports.nodes[0]?.rollupRpc ?? 0)}/dashboard`,
     dir: layout.dir,
     l1: {
       rpc: url(ports.l1),

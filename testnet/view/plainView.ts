@@ -61,8 +61,9 @@ export function forkText({ genesis, later }: ForkPlan): string {
   return [forkName(genesis), ...later.map(({ fork, time }) => `${forkName(fork)} at ${clockTime(time)}`)].join(', ')
 }
 
-function endpointLines({ l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
+function endpointLines({ dashboard, l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
   return [
+    `  dashboard   ${dashboard}`,
     `  L1          ${l1.rpc}`,
     `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(

@@ -21,6 +21,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   const head = [
     `devium testnet   ${forkNow(state)}   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`,
     '',
+    `dashboard   ${endpoints.dashboard}`,
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
     `last batch  ${submissionText(state)}`,
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,

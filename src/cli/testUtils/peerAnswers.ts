@@ -1,4 +1,5 @@
 import type { PeerScoreReport } from '../../p2p/base/api.ts'
+import { scoreAdvice } from '../../p2p/reputation/scoreAdvice.ts'
 
 export const PEER_A = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuHc7RqNtL9'
 export const PEER_B = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2rYUqNnZ7'
@@ -7,7 +8,7 @@ export const term = (value: number, weight: number) => ({ value, weight, score: 
 
 /** deviump2p_peerScore of a connected peer that has answered requests. */
 export function scoreReport(changes: Partial<PeerScoreReport> = {}): PeerScoreReport {
-  return {
+  const report = {
     peerID: PEER_A,
     scored: true,
     connected: true,
@@ -33,4 +34,5 @@ export function scoreReport(changes: Partial<PeerScoreReport> = {}): PeerScoreRe
     refusals: [],
     ...changes,
   }
+  return { ...report, advice: scoreAdvice(report) }
 }

@@ -58,7 +58,7 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
     const call = createCallContext({
       timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => goneSignal(response),
-      foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? []),
+      foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? [], request.headers.host),
       lacksToken: !hasToken(request.headers.authorization),
     })
     // What waits for the answer does not have the body.

@@ -89,7 +89,8 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
       if (context.lacksToken && options.isGuarded?.(method)) {
-        throw new JsonRpcError(RPC_SERVER_ERROR, `${method} changes something, which needs a bearer token here`)
+        const message = `${method} changes something, which needs a bearer token here`
+        throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }
       result = await writeInPieces((await handler(positional(params), context)) ?? null, context)
     } catch (thrown) {

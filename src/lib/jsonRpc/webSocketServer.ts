@@ -74,13 +74,16 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     const [problem, key] = checkHandshake(request, options)
     if (problem !== undefined) return refuse(socket, problem)
     if (!isHostAllowed(request.headers.host)) return refuse(socket, '403 Forbidden')
-    const lacksToken = !hasToken(request.headers.authorization)
+    const lacksToken = !hasToken(authorizationOf(request))
     if (lacksToken && access?.guardsReading) return refuse(socket, '401 Unauthorized')
     if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
     const accept = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
+    if (protocolsOf(request).includes(PROTOCOL)) lines.push(`Sec-WebSocket-Protocol: ${PROTOCOL}`)
     socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
-    const connection = new Connection(socket, { origin: request.headers.origin, lacksToken }, options, unreadOfAll)
+    const { origin, host } = request.headers
+    const foreign = foreignOrigin(origin, options.allowedOrigins, host)
+    const connection = new Connection(socket, { foreignOrigin: foreign, lacksToken }, options, unreadOfAll)
     connections.add(connection)
     options.onConnections?.(connections.size)
     socket.once('close', () => {
@@ -95,6 +98,21 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   }
 }
 
+/** What a client asks for that shows its token beside it (RFC 6455, section 1.9): web pages cannot set other headers. */
+const PROTOCOL = 'devium'
+/** The token as hex, since not all of its characters may stand there. */
+const TOKEN_PROTOCOL = 'bearer.'
+
+function protocolsOf({ headers }: IncomingMessage): string[] {
+  return (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+}
+
+function authorizationOf(request: IncomingMessage): string | undefined {
+  const shown = protocolsOf(request).find((name) => name.startsWith(TOKEN_PROTOCOL))
+  if (shown === undefined) return request.headers.authorization
+  return `Bearer ${Buffer.from(shown.slice(TOKEN_PROTOCOL.length), 'hex').toString()}`
+}
+
 function checkHandshake(
   { method, headers }: IncomingMessage,
   { allowedOrigins }: WebSocketOptions,
@@ -103,7 +121,7 @@ function checkHandshake(
   const isUpgrade = method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
   if (!isUpgrade || Buffer.from(key, 'base64').length !== 16) return ['400 Bad Request']
   if (headers['sec-websocket-version'] !== '13') return ['426 Upgrade Required']
-  if (foreignOrigin(headers.origin, allowedOrigins) !== undefined) return ['403 Forbidden']
+  if (foreignOrigin(headers.origin, allowedOrigins, headers.host) !== undefined) return ['403 Forbidden']
   return [undefined, key]
 }
 
@@ -119,7 +137,7 @@ interface Subscription {
 
 /** What its handshake said. */
 interface ClientFacts {
-  origin: string | undefined
+  foreignOrigin: string | undefined
   lacksToken: boolean
 }
 
@@ -233,7 +251,7 @@ class Connection {
     const call: CallContext = createCallContext({
       timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => this.gone.signal,
-      foreignOrigin: foreignOrigin(this.client.origin, this.options.allowedOrigins),
+      foreignOrigin: this.client.foreignOrigin,
       lacksToken: this.client.lacksToken,
       subscriber: this.subscriber(begun),
     })

@@ -245,6 +245,8 @@ export interface PeerScoreReport {
   ban: BanRecord | null
   /** On the operator's block list. */
   blocked: boolean
+  /** What an operator can do about it, one sentence each. */
+  advice: string[]
   /** Entries of the block lists, and bans of IPs, that keep it out: what would have to be unblocked, and why it stands. */
   refusals: { subject: string; reason: string }[]
 }

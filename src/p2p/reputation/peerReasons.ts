@@ -10,6 +10,7 @@ import type { AppScores } from './appScores.ts'
 import { FORECAST_S, forecast, scoreParts, scoreState } from './explainScore.ts'
 import { mainReason } from './mainReason.ts'
 import type { PeerHistories } from './peerHistory.ts'
+import { scoreAdvice } from './scoreAdvice.ts'
 
 export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans'> {
   /** Of a connected peer. */
@@ -80,7 +81,7 @@ export function createPeerReasons(
     const keptUntilMs = counters === undefined || counters.connected ? undefined : counters.expire
     const ban = lists.peerBan(peerId)
     const causes = causesOf(peerId)
-    return {
+    const found: Omit<PeerScoreReport, 'advice'> = {
       peerID: peerId,
       scored: options.scored,
       connected: isConnected,
@@ -100,6 +101,7 @@ export function createPeerReasons(
       blocked: lists.blockedPeers.has(peerId),
       refusals: refusals(peerId),
     }
+    return { ...found, advice: scoreAdvice(found) }
   }
 
   /** Of the latest events of these kinds. */

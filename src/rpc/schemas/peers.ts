@@ -124,6 +124,7 @@ export const scoreReport = z.object({
   forgottenInS: z.number().nullable(),
   ban: ban.nullable(),
   blocked: z.boolean(),
+  advice: z.array(z.string()),
   refusals: z.array(z.object({ subject: z.string(), reason: z.string() })),
 })
 

@@ -137,3 +137,6 @@ export const blockTimes = z.object({
   safeAtMs: moment,
   finalizedAtMs: moment,
 })
+
+/** admin_batcherStatus, of which only this is relied on. */
+export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean() })

@@ -1,7 +1,7 @@
-import type { Score } from './peerSchemas.ts'
+import type { PeerScoreReport } from '../base/api.ts'
 
 /** What an operator can do about a score: one sentence for each part that takes something away. */
-export function scoreAdvice(report: Score): string[] {
+export function scoreAdvice(report: Omit<PeerScoreReport, 'advice'>): string[] {
   const advice: string[] = []
   const parts = report.topics.parts
   if (parts.some(({ invalidMessages }) => invalidMessages.score < 0)) {

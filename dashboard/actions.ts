@@ -1,0 +1,158 @@
+import { RpcError } from './connection.ts'
+import { byId, el, setText } from './dom.ts'
+import { shortPeer } from './format.ts'
+import type { NodeState } from './nodeState.ts'
+
+/** What an operator can do about a peer. */
+export interface PeerAction {
+  method: string
+  label: string
+  /** What follows from it, asked before it is done. */
+  explains: string
+  done: string
+  danger?: true
+}
+
+export const PEER_ACTIONS = {
+  block: {
+    method: 'deviump2p_blockPeer',
+    label: 'Block',
+    explains: 'Its connections are closed, and it is refused from now on, until it is unblocked.',
+    done: 'is blocked',
+    danger: true,
+  },
+  unblock: {
+    method: 'deviump2p_unblockPeer',
+    label: 'Unblock',
+    explains: 'It is taken off the block list, its ban ends, and the score that led to it is forgiven.',
+    done: 'is neither blocked nor banned any more',
+  },
+  protect: {
+    method: 'deviump2p_protectPeer',
+    label: 'Protect',
+    explains: 'It is kept when connections are trimmed. It can still be banned for its score.',
+    done: 'is protected',
+  },
+  unprotect: {
+    method: 'deviump2p_unprotectPeer',
+    label: 'Unprotect',
+    explains: 'It may be trimmed again when there are too many connections.',
+    done: 'is protected no more',
+  },
+  disconnect: {
+    method: 'deviump2p_disconnectPeer',
+    label: 'Disconnect',
+    explains: 'Its connections are closed and it is forgotten. It may come back by itself.',
+    done: 'is disconnected',
+    danger: true,
+  },
+} as const satisfies Record<string, PeerAction>
+
+/** Asks, does it, and tells what came of it. */
+export async function carryOut(node: NodeState, action: PeerAction, peerId: string, peerName: string): Promise<void> {
+  const title = `${action.label} ${peerName}?`
+  const isConfirmed = await ask(title, [el('p', {}, action.explains), el('p', { class: 'id' }, peerId)], {
+    confirm: action.label,
+    danger: action.danger === true,
+  })
+  if (isConfirmed === undefined) return
+  try {
+    await callWithToken(node, action.method, [peerId])
+    toast(`${peerName === peerId ? shortPeer(peerId) : peerName} ${action.done}.`)
+    await node.refreshPeers()
+  } catch (error) {
+    toast(`${action.label} did not work: ${error instanceof Error ? error.message : String(error)}`, 'bad')
+  }
+}
+
+async function callWithToken(node: NodeState, method: string, params: readonly unknown[]): Promise<void> {
+  try {
+    await node.connection.call(method, params)
+  } catch (error) {
+    if (!(error instanceof RpcError) || !error.needsToken) throw error
+    // A token that did not help is a wrong one.
+    if (node.connection.hasToken) node.connection.forgetToken()
+    if (!(await askToken(node))) throw error
+    await node.connection.call(method, params)
+  }
+}
+
+/** Resolves to whether there is a connection that has shown one. */
+export async function askToken(node: NodeState): Promise<boolean> {
+  const input = el('input', { type: 'password', id: 'token' })
+  input.autocomplete = 'off'
+  const token = await ask(
+    `${node.name} asks for a token`,
+    [
+      el(
+        'p',
+        {},
+        'It stands in the file of --rpc.token-file. This tab keeps it until it is closed, and nothing else does.',
+      ),
+      el('label', { for: 'token' }, 'Token'),
+      input,
+    ],
+    { confirm: 'Use it', value: () => input.value.trim() },
+  )
+  if (token === undefined || token === '') return false
+  try {
+    await node.connection.useToken(token)
+    return true
+  } catch {
+    node.connection.forgetToken()
+    toast(`${node.name} did not accept that token.`, 'bad')
+    return false
+  }
+}
+
+let toastTimer = 0
+
+export function toast(text: string, tone: 'good' | 'bad' = 'good'): void {
+  const line = byId('toast')
+  setText(line, text)
+  line.dataset.tone = tone
+  line.classList.add('shown')
+  clearTimeout(toastTimer)
+  toastTimer = window.setTimeout(() => line.classList.remove('shown'), 8_000)
+}
+
+interface Question {
+  confirm: string
+  danger?: boolean
+  value?: () => string
+}
+
+/** Resolves to the value, or undefined where it was called off. */
+function ask(
+  title: string,
+  content: readonly HTMLElement[],
+  { confirm, danger = false, value = () => '' }: Question,
+): Promise<string | undefined> {
+  const dialog = byId('ask') as HTMLDialogElement
+  return new Promise((resolve) => {
+    const finish = (answer: string | undefined): void => {
+      dialog.onclose = null
+      dialog.close()
+      resolve(answer)
+    }
+    const form = el(
+      'form',
+      {},
+      el('h2', { id: 'ask-title' }, title),
+      ...content,
+      el(
+        'div',
+        { class: 'ask-buttons' },
+        el('button', { type: 'button', class: 'button', onclick: () => finish(undefined) }, 'Cancel'),
+        el('button', { type: 'submit', class: danger ? 'button danger' : 'button primary' }, confirm),
+      ),
+    )
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      finish(value())
+    })
+    dialog.replaceChildren(form)
+    dialog.onclose = () => finish(undefined)
+    dialog.showModal()
+  })
+}

@@ -1,0 +1,48 @@
+/** What the RPC answers, by the types of what makes the answers: nothing of that code reaches a browser. */
+
+import type { derivationStatusToJson } from '../src/rpc/derivationJson.ts'
+import type { blockTimesToJson, deviumSyncStatus } from '../src/rpc/json.ts'
+
+export type {
+  BanRecord,
+  PeerEvent,
+  PeerHistory,
+  PeerRecord,
+  PeerScoreReport,
+  ScoreTerm,
+  ScoreThreshold,
+} from '../src/p2p/base/api.ts'
+export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
+
+export type SyncStatus = ReturnType<typeof deviumSyncStatus>
+export type DerivationStatus = ReturnType<typeof derivationStatusToJson>
+export type BlockTimes = ReturnType<typeof blockTimesToJson>
+
+/** devium_batcherStatus: of admin_batcherStatus what the page shows. */
+export interface BatcherStatus {
+  why: string
+  ok: boolean
+  running: boolean
+  from: string
+  pendingBlocks: number
+  heldBytes: number
+  openChannel: { firstBlock: number; lastBlock: number; inputBytes: number } | null
+  channelsToConfirm: number
+  inFlight: {
+    nonce: number
+    hash: string
+    blobs: number
+    startedAtMs: number
+    bumps: number
+    feeCapWei: string
+    minedIn: number | null
+    problem: string | null
+  }[]
+  lastHour: { transactions: number; bytes: number; costGwei: number }
+  throttling: boolean
+}
+
+/** Told of the topics `peers` and `bans`. */
+export type PeerNews =
+  | { event: 'scores'; scores: Record<string, number> }
+  | { event: 'connected' | 'disconnected' | 'graft' | 'prune' | 'ban' | 'unban' | 'block' | 'unblock'; peerID: string }

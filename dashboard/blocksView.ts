@@ -1,0 +1,161 @@
+import type { BlockTimes } from './answers.ts'
+import { byId, el, replaceIfChanged, svg } from './dom.ts'
+import { clockTime, count, duration, shortHash } from './format.ts'
+import { type Page, peerName } from './page.ts'
+
+const SHOWN = 10
+/** Ends of the strip's scale, which is logarithmic: gossip takes milliseconds, safety seconds to minutes. */
+const MIN_MS = 1
+const MAX_MS = 120_000
+const TICKS = [
+  [1, '1 ms'],
+  [10, '10 ms'],
+  [100, '100 ms'],
+  [1_000, '1 s'],
+  [10_000, '10 s'],
+  [60_000, '1 min'],
+] as const
+
+/** The strip of each of the last blocks: when it was signed, came by gossip, was executed, became safe. */
+export function showBlocks(page: Page): void {
+  const { node } = page
+  const blocks = node.blocks.slice(0, SHOWN)
+  const rows = blocks.map((block) => ({
+    block,
+    beganAtMs: beganAtMs(page, block),
+    isChosen: block.hash === page.block,
+  }))
+  const place = byId('blocks')
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.block : undefined
+  replaceIfChanged(place, JSON.stringify([node.name, page.nodes.map(({ peerId }) => peerId), rows]), () => {
+    if (rows.length === 0) {
+      return [
+        el(
+          'p',
+          { class: 'empty' },
+          'No block has come since this node started. Here each shows its times as it comes.',
+        ),
+      ]
+    }
+    return [
+      el(
+        'table',
+        { class: 'blocks' },
+        el('caption', { class: 'hidden-text' }, 'The last blocks, the newest first'),
+        el(
+          'thead',
+          {},
+          el(
+            'tr',
+            {},
+            ...['Block', 'Signed', 'Came', 'Executed', 'Safe'].map((text) =>
+              el('th', { 'data-column': text.toLowerCase() }, text),
+            ),
+            el('th', { class: 'strip-head' }, axis()),
+          ),
+        ),
+        el('tbody', {}, ...rows.map((row) => rowOf(page, row))),
+      ),
+    ]
+  })
+  if (focused !== undefined && document.activeElement === document.body) {
+    place.querySelector<HTMLElement>(`[data-block="${CSS.escape(focused)}"]`)?.focus()
+  }
+}
+
+/** When the block was signed, if a node of this page made it; otherwise when this node first had it. */
+export function beganAtMs(page: Page, { hash, came, executedAtMs, signedAtMs }: BlockTimes): number | undefined {
+  for (const node of page.nodes) {
+    const signed = node.blocks.find((block) => block.hash === hash)?.signedAtMs
+    if (signed != null) return signed
+  }
+  const known = [signedAtMs, came?.atMs, executedAtMs].filter((atMs) => atMs != null)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function rowOf(
+  page: Page,
+  { block, beganAtMs: began, isChosen }: { block: BlockTimes; beganAtMs: number | undefined; isChosen: boolean },
+): HTMLElement {
+  const after = (atMs: number | null | undefined): string =>
+    atMs == null || began === undefined ? '–' : `+${duration(Math.max(0, atMs - began))}`
+  const { came } = block
+  const signed = page.nodes.flatMap((node) => node.blocks.find(({ hash }) => hash === block.hash)?.signedAtMs ?? [])[0]
+  const from =
+    came === null ? (block.executedBy === 'derivation' ? 'from L1' : 'made here') : `from ${peerName(page, came.from)}`
+  return el(
+    'tr',
+    { class: isChosen ? 'chosen' : undefined },
+    el(
+      'td',
+      {},
+      el(
+        'button',
+        {
+          ...{
+            type: 'button',
+            class: 'link',
+            'aria-pressed': String(isChosen),
+            'data-block': block.hash,
+            title: block.hash,
+          },
+          onclick: () => page.chooseBlock(isChosen ? undefined : block.hash),
+        },
+        count(block.number),
+      ),
+      el('span', { class: 'quiet hash' }, ` ${shortHash(block.hash)}`),
+    ),
+    el('td', { 'data-column': 'signed' }, signed === undefined ? '–' : clockTime(signed)),
+    el(
+      'td',
+      {},
+      came === null ? null : `${after(came.atMs)} `,
+      el('span', { class: 'quiet' }, came?.way === 'request' ? `${from}, asked for` : from),
+    ),
+    el('td', {}, after(block.executedAtMs)),
+    el('td', {}, block.safeAtMs === null ? el('span', { class: 'quiet' }, 'not yet') : after(block.safeAtMs)),
+    el('td', { class: 'strip' }, began === undefined ? null : strip(block, began)),
+  )
+}
+
+const WIDTH = 400
+const HEIGHT = 18
+
+function place(ms: number): number {
+  const within = Math.min(MAX_MS, Math.max(MIN_MS, ms))
+  return 6 + ((WIDTH - 12) * Math.log(within / MIN_MS)) / Math.log(MAX_MS / MIN_MS)
+}
+
+function axis(): SVGElement {
+  return svg(
+    'svg',
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true', class: 'strip-axis' },
+    ...TICKS.map(([ms, label]) =>
+      svg('text', { x: place(ms), y: 13, 'text-anchor': ms === 1 ? 'start' : 'middle' }, label),
+    ),
+  )
+}
+
+function strip(block: BlockTimes, began: number): SVGElement {
+  const came = block.came === null ? undefined : block.came.atMs - began
+  const executed = block.executedAtMs === null ? undefined : block.executedAtMs - began
+  const safe = block.safeAtMs === null ? undefined : block.safeAtMs - began
+  const middle = HEIGHT / 2
+  const parts: SVGElement[] = TICKS.map(([ms]) =>
+    svg('line', { x1: place(ms), x2: place(ms), y1: 0, y2: HEIGHT, class: 'strip-tick' }),
+  )
+  const bar = (from: number, to: number, name: string): void => {
+    const x = place(from)
+    parts.push(svg('rect', { x, y: middle - 3.5, width: Math.max(1, place(to) - x), height: 7, rx: 2, class: name }))
+  }
+  if (came !== undefined) bar(0, came, 'strip-gossip')
+  if (executed !== undefined) bar(came ?? 0, executed, 'strip-execution')
+  if (safe !== undefined && executed !== undefined) bar(executed, safe, 'strip-safe')
+  const dot = (at: number | undefined, name: string): void => {
+    if (at !== undefined) parts.push(svg('circle', { cx: place(at), cy: middle, r: 4.5, class: name }))
+  }
+  dot(came, 'dot-gossip')
+  dot(executed, 'dot-execution')
+  dot(safe, 'dot-safe')
+  return svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...parts)
+}

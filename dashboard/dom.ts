@@ -1,0 +1,76 @@
+/**
+ * How the page makes its elements. Text goes in as text nodes and attributes only, never as markup: much of it was chosen by
+ * peers.
+ */
+
+export type Child = Node | string | number | null | undefined | false
+
+export interface Attributes {
+  class?: string | undefined
+  id?: string
+  title?: string | undefined
+  role?: string
+  type?: string
+  href?: string
+  for?: string
+  tabindex?: string
+  [name: `aria-${string}` | `data-${string}`]: string | undefined
+  /** Called at a click, and by Enter or Space where the element is a button. */
+  onclick?: (event: MouseEvent) => void
+}
+
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag)
+  const { onclick, ...rest } = attributes
+  for (const [name, value] of Object.entries(rest)) if (value !== undefined) element.setAttribute(name, String(value))
+  if (onclick !== undefined) element.addEventListener('click', onclick as EventListener)
+  element.append(...textOrNode(children))
+  return element
+}
+
+export function svg(
+  tag: keyof SVGElementTagNameMap,
+  attributes: Record<string, string | number | undefined> = {},
+  ...children: Child[]
+): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) element.setAttribute(name, String(value))
+  }
+  element.append(...textOrNode(children))
+  return element
+}
+
+/** Of an element that index.html has. Throws where it has none. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no #${id}`)
+  return found
+}
+
+/** Sets the text only where it changes, so that screen readers are not told of what stands still. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text
+}
+
+/**
+ * Replaces the children, unless what they were made from is the same: a list that is made anew loses what has the focus or is
+ * marked.
+ */
+export function replaceIfChanged(element: Element, key: string, make: () => Child[]): void {
+  if (made.get(element) === key) return
+  made.set(element, key)
+  element.replaceChildren(...textOrNode(make()))
+}
+
+const made = new WeakMap<Element, string>()
+
+function textOrNode(children: readonly Child[]): (Node | string)[] {
+  return children.flatMap((child) =>
+    child === null || child === undefined || child === false ? [] : [child instanceof Node ? child : String(child)],
+  )
+}

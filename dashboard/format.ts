@@ -1,0 +1,59 @@
+/** How the page writes numbers, times and names. */
+
+const NUMBER = new Intl.NumberFormat('en-US')
+
+/** `1,234,567`. */
+export function count(value: number): string {
+  return NUMBER.format(value)
+}
+
+/** `1 peer`, `3 peers`. */
+export function countOf(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** `12 ms`, `1.3 s`, `4 min`, `2 h`, `3 days`. */
+export function duration(ms: number): string {
+  const abs = Math.abs(ms)
+  if (abs < 1_000) return `${Math.round(ms)} ms`
+  if (abs < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  if (abs < 120_000) return `${Math.round(ms / 1_000)} s`
+  if (abs < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  if (abs < 172_800_000) return `${Math.round(ms / 3_600_000)} h`
+  return `${Math.round(ms / 86_400_000)} days`
+}
+
+/** Whole seconds and more, since a count of milliseconds would change all the time. */
+export function ago(nowMs: number, thenMs: number): string {
+  return `${duration(Math.max(0, Math.round((nowMs - thenMs) / 1_000) * 1_000)).replace(/^0 ms$/, '0 s')} ago`
+}
+
+/** Two decimals at most. */
+export function score(value: number): string {
+  return String(Math.round(value * 100) / 100).replace('-', '−')
+}
+
+/** The end of a peer id tells more than its beginning, which all have. */
+export function shortPeer(peerId: string): string {
+  return peerId.length <= 14 ? peerId : `${peerId.slice(0, 4)}…${peerId.slice(-6)}`
+}
+
+export function shortHash(hash: string): string {
+  return `${hash.slice(0, 8)}…${hash.slice(-4)}`
+}
+
+/** `14:03:20`, in the time zone of whoever looks. */
+export function clockTime(ms: number): string {
+  return new Date(ms).toLocaleTimeString('en-GB')
+}
+
+export function bytes(length: number): string {
+  if (length < 1_000) return `${length} B`
+  return length < 1_000_000 ? `${(length / 1_000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`
+}
+
+/** Sentences of the node may begin small, and end without a full stop. */
+export function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?…]$/.test(whole) ? whole : `${whole}.`
+}

@@ -1,0 +1,103 @@
+import { showBlocks } from './blocksView.ts'
+import { showBatcher, showDerivation } from './derivationView.ts'
+import { byId, setText } from './dom.ts'
+import { showHeads, startHeads } from './headsView.ts'
+import { showMesh } from './meshView.ts'
+import { NodeState } from './nodeState.ts'
+import type { Page } from './page.ts'
+import { PeerSheet } from './peerSheet.ts'
+import { showPeers, startPeers } from './peersView.ts'
+import { showNodes, showStatus } from './statusView.ts'
+import { startTheme } from './theme.ts'
+
+/** `dashboard/nodes.json`. */
+interface Nodes {
+  name: string
+  others: { name: string; webSocket: string }[]
+}
+
+/** Between two drawings, at least: heads move many times a second while a node syncs. */
+const DRAW_MS = 250
+/** Ages go on although nothing happens. */
+const TICK_MS = 1_000
+
+async function start(): Promise<void> {
+  startTheme()
+  startHeads()
+  const nodes = await readNodes()
+  const [first] = nodes
+  if (first === undefined) return
+  const page: Page = {
+    nodes,
+    node: first,
+    block: undefined,
+    peer: undefined,
+    chooseNode(node) {
+      page.node = node
+      draw()
+    },
+    chooseBlock(hash) {
+      page.block = hash
+      draw()
+    },
+    openPeer: (peerId) => sheet.open(peerId),
+  }
+  const sheet = new PeerSheet(page)
+  startPeers(page)
+
+  let drawnAtMs = 0
+  const draw = (): void => {
+    drawnAtMs = performance.now()
+    const { node } = page
+    const nowMs = Date.now()
+    showNodes(nodes, node, nowMs, page.chooseNode)
+    showStatus(node, nowMs)
+    document.body.classList.toggle('stale', node.connectionState === 'lost')
+    setText(
+      byId('chain'),
+      node.chainId === undefined
+        ? ''
+        : `chain ${node.chainId}${node.version === undefined ? '' : ` · ${node.version}`}`,
+    )
+    showHeads(node, nowMs)
+    showMesh(page)
+    showBlocks(page)
+    showPeers(page)
+    showDerivation(node, nowMs)
+    showBatcher(node, nowMs)
+  }
+  let frame = 0
+  changed = () => {
+    if (frame !== 0) return
+    frame = window.setTimeout(
+      () => {
+        frame = 0
+        if (!document.hidden) draw()
+      },
+      Math.max(0, drawnAtMs + DRAW_MS - performance.now()),
+    )
+  }
+  document.addEventListener('visibilitychange', () => changed())
+  setInterval(() => changed(), TICK_MS)
+  draw()
+  for (const node of nodes) node.open()
+}
+
+let changed = (): void => {}
+
+async function readNodes(): Promise<NodeState[]> {
+  const response = await fetch('dashboard/nodes.json')
+  const { name, others }: Nodes = await response.json()
+  const own = new URL('./', location.href)
+  own.protocol = own.protocol.replace('http', 'ws')
+  own.search = ''
+  own.hash = ''
+  return [
+    new NodeState(name, own.href, () => changed()),
+    ...others.map((other) => new NodeState(other.name, other.webSocket, () => changed())),
+  ]
+}
+
+start().catch((error: unknown) => {
+  setText(byId('sentence'), `The page could not start: ${error instanceof Error ? error.message : String(error)}`)
+})

@@ -1,0 +1,227 @@
+import { beganAtMs } from './blocksView.ts'
+import { byId, el, replaceIfChanged, svg } from './dom.ts'
+import { clockTime, count, duration, shortPeer } from './format.ts'
+import type { NodeState } from './nodeState.ts'
+import { nodeNameOf, type Page, peerName } from './page.ts'
+import { statusOf } from './statusSentence.ts'
+
+const SIZE = 340
+const MIDDLE = SIZE / 2
+/** Peers that are drawn, beside the nodes; more would be a ring of ink. */
+const MAX_PEERS = 60
+/** With more circles than this their names would lie on each other. */
+const MAX_NAMES = 14
+
+interface Vertex {
+  id: string
+  x: number
+  y: number
+  radius: number
+  name: string
+  tone: string
+  node: NodeState | undefined
+}
+
+interface Edge {
+  a: string
+  b: string
+  isMesh: boolean
+}
+
+/** Who is connected with whom, and who passes blocks on to whom: of all nodes of the page, with their neighbours. */
+export function showMesh(page: Page): void {
+  const edges = edgesOf(page)
+  const vertices = verticesOf(page, edges)
+  const way = wayOf(page)
+  const key = JSON.stringify([vertices.map(({ node: _, ...rest }) => rest), edges, way, page.node.name, page.block])
+  replaceIfChanged(byId('mesh'), key, () => {
+    if (vertices.length < 2) {
+      return [el('p', { class: 'empty' }, 'No peer is connected, so nobody passes blocks on to this node.')]
+    }
+    return [graph(page, vertices, edges, way), legend(), ...wayText(page, way)]
+  })
+}
+
+function edgesOf({ nodes }: Page): Edge[] {
+  const edges = new Map<string, Edge>()
+  for (const node of nodes) {
+    if (node.peerId === undefined || node.connectionState !== 'open') continue
+    for (const peer of node.peers.values()) {
+      if (peer.report === undefined) continue
+      const [a, b] = [node.peerId, peer.id].sort() as [string, string]
+      const known = edges.get(`${a} ${b}`)
+      edges.set(`${a} ${b}`, { a, b, isMesh: node.isInMesh(peer.id) || known?.isMesh === true })
+    }
+  }
+  return [...edges.values()]
+}
+
+function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
+  const nodes = page.nodes.filter(({ peerId }) => peerId !== undefined)
+  const nodeIds = new Set(nodes.map(({ peerId }) => peerId))
+  const refused = nodes.flatMap((node) =>
+    [...node.peers.values()].flatMap(({ id, ban, blocked }) => (ban !== undefined || blocked ? [id] : [])),
+  )
+  const others = [...new Set([...edges.flatMap(({ a, b }) => [a, b]), ...refused])]
+    .filter((id) => !nodeIds.has(id))
+    .slice(0, MAX_PEERS)
+  const isAlone = nodes.length === 1
+  const outer = 132
+  const inner = isAlone ? 0 : others.length === 0 ? 112 : 78
+  const vertices: Vertex[] = []
+  const at = (index: number, length: number, radius: number): { x: number; y: number } => {
+    const angle = (2 * Math.PI * index) / Math.max(1, length) - Math.PI / 2
+    return { x: Math.round(MIDDLE + radius * Math.cos(angle)), y: Math.round(MIDDLE + radius * Math.sin(angle)) }
+  }
+  const now = Date.now()
+  for (const [index, node] of nodes.entries()) {
+    const { tone } = statusOf(node, now)
+    vertices.push({ id: node.peerId ?? '', ...at(index, nodes.length, inner), radius: 13, name: node.name, tone, node })
+  }
+  for (const [index, id] of others.entries()) {
+    const position = isAlone ? at(index, others.length, outer) : at(index + 0.5, others.length, outer + 8)
+    const radius = others.length > 24 ? 5 : 8
+    vertices.push({ id, ...position, radius, name: shortPeer(id), tone: peerTone(page, id), node: undefined })
+  }
+  return vertices
+}
+
+function peerTone({ nodes }: Page, id: string): string {
+  const seen = nodes.flatMap(({ peers }) => peers.get(id) ?? [])
+  if (seen.some(({ ban, blocked }) => ban !== undefined || blocked)) return 'bad'
+  return seen.some(({ score }) => (score ?? 0) < 0) ? 'warned' : 'peer'
+}
+
+interface Step {
+  from: string | undefined
+  to: string
+  afterMs: number | undefined
+  atMs: number
+}
+
+/** How the chosen block came to each node. */
+function wayOf(page: Page): Step[] {
+  const { block: hash } = page
+  if (hash === undefined) return []
+  const steps: Step[] = []
+  for (const node of page.nodes) {
+    const block = node.blocks.find((candidate) => candidate.hash === hash)
+    if (block === undefined || node.peerId === undefined) continue
+    const began = beganAtMs(page, block)
+    const atMs = block.signedAtMs ?? block.came?.atMs ?? block.executedAtMs
+    if (atMs === null) continue
+    const afterMs = began === undefined ? undefined : Math.max(0, atMs - began)
+    steps.push({ from: block.signedAtMs === null ? block.came?.from : undefined, to: node.peerId, afterMs, atMs })
+  }
+  return steps.sort((a, b) => a.atMs - b.atMs)
+}
+
+function graph(page: Page, vertices: readonly Vertex[], edges: readonly Edge[], way: readonly Step[]): SVGElement {
+  const byIdOf = new Map(vertices.map((vertex) => [vertex.id, vertex]))
+  const lines: SVGElement[] = []
+  const line = (a: string, b: string, name: string): void => {
+    const [from, to] = [byIdOf.get(a), byIdOf.get(b)]
+    if (from !== undefined && to !== undefined)
+      lines.push(svg('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: name }))
+  }
+  const taken = new Set(way.flatMap(({ from, to }) => (from === undefined ? [] : [[from, to].sort().join(' ')])))
+  for (const { a, b, isMesh } of edges) if (!taken.has(`${a} ${b}`)) line(a, b, isMesh ? 'edge mesh' : 'edge')
+  const labels: SVGElement[] = []
+  for (const { from, to, afterMs } of way) {
+    if (from !== undefined) line(from, to, 'edge way')
+    const [start, end] = [byIdOf.get(from ?? ''), byIdOf.get(to)]
+    if (start === undefined || end === undefined || afterMs === undefined) continue
+    const [x, y] = [(start.x + 2 * end.x) / 3, (start.y + 2 * end.y) / 3]
+    labels.push(svg('text', { x, y: y + 4, class: 'way-label', 'text-anchor': 'middle' }, `+${duration(afterMs)}`))
+  }
+  const hasNames = vertices.length <= MAX_NAMES
+  return svg(
+    'svg',
+    { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'mesh', role: 'group', 'aria-label': 'Nodes and their peers' },
+    ...lines,
+    ...vertices.map((vertex) =>
+      circle(
+        page,
+        vertex,
+        hasNames,
+        way.some(({ to, from }) => to === vertex.id && from === undefined),
+      ),
+    ),
+    ...labels,
+  )
+}
+
+function circle(
+  page: Page,
+  { id, x, y, radius, name, tone, node }: Vertex,
+  hasName: boolean,
+  isOrigin: boolean,
+): SVGElement {
+  const isChosen = node === page.node
+  const open = (): void => (node === undefined ? page.openPeer(id) : page.chooseNode(node))
+  const group = svg(
+    'g',
+    {
+      class: `vertex ${tone}${isChosen ? ' chosen' : ''}`,
+      role: 'button',
+      tabindex: 0,
+      'aria-label': node === undefined ? `Peer ${name}` : `Node ${name}`,
+    },
+    svg('title', {}, node === undefined ? id : name),
+    isChosen || isOrigin
+      ? svg('circle', { cx: x, cy: y, r: radius + 5, class: isOrigin ? 'halo origin' : 'halo' })
+      : null,
+    svg('circle', { cx: x, cy: y, r: radius, class: 'body' }),
+    tone === 'bad' ? svg('path', { d: `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`, class: 'cross' }) : null,
+    hasName || node !== undefined
+      ? svg('text', { x: Math.min(SIZE - 44, Math.max(44, x)), y: y + radius + 15, 'text-anchor': 'middle' }, name)
+      : null,
+  )
+  group.addEventListener('click', open)
+  group.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return
+    event.preventDefault()
+    open()
+  })
+  return group
+}
+
+function legend(): HTMLElement {
+  const item = (name: string, text: string): HTMLElement =>
+    el(
+      'li',
+      {},
+      svg(
+        'svg',
+        { viewBox: '0 0 24 8', 'aria-hidden': 'true' },
+        svg('line', { x1: 1, x2: 23, y1: 4, y2: 4, class: name }),
+      ),
+      text,
+    )
+  return el('ul', { class: 'legend' }, item('edge mesh', 'in the mesh'), item('edge', 'connected'))
+}
+
+function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
+  if (page.block === undefined) {
+    return [el('p', { class: 'quiet hint' }, 'Choose a block below to see its way.')]
+  }
+  const number = page.nodes.flatMap(({ blocks }) => blocks.find(({ hash }) => hash === page.block)?.number ?? [])[0]
+  if (number === undefined || way.length === 0)
+    return [el('p', { class: 'quiet hint' }, 'That block is no longer remembered.')]
+  return [
+    el('h3', {}, `The way of block ${count(number)}`),
+    el(
+      'ol',
+      { class: 'way' },
+      ...way.map(({ from, to, afterMs, atMs }) =>
+        el(
+          'li',
+          {},
+          el('strong', {}, nodeNameOf(page, to) ?? shortPeer(to)),
+          from === undefined ? ` had it first, at ${clockTime(atMs)}` : ` from ${peerName(page, from)}`,
+          afterMs === undefined || from === undefined ? '' : el('span', { class: 'quiet' }, ` +${duration(afterMs)}`),
+        ),
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,264 @@
+import type {
+  BanRecord,
+  BatcherStatus,
+  BlockTimes,
+  DerivationStatus,
+  NodeHealth,
+  PeerNews,
+  PeerRecord,
+  PeerScoreReport,
+  SyncStatus,
+} from './answers.ts'
+import { Connection, RpcError } from './connection.ts'
+import { Ring } from './ring.ts'
+
+/** Heads at one moment, for the chart. */
+export interface HeadsSample {
+  atMs: number
+  unsafe: number
+  safe: number
+  finalized: number
+}
+
+/** One row of the table of peers: connected, banned or blocked. */
+export interface Peer {
+  id: string
+  record: PeerRecord | undefined
+  report: PeerScoreReport | undefined
+  score: number | undefined
+  ban: BanRecord | undefined
+  blocked: boolean
+}
+
+export type ConnectionState = 'connecting' | 'open' | 'lost' | 'unreachable'
+
+/** A sample a second: ten minutes. */
+const SAMPLES = 600
+/** Of each peer's score. */
+const SCORES = 60
+/** Peers whose scores are remembered for the small curves. */
+const CURVES = 500
+const LOOK_MS = 2_000
+/** A look at all peers is the dearer the more there are. */
+const MS_PER_PEER = 50
+
+/** Everything that is known of one node, in memory of fixed size. */
+export class NodeState {
+  readonly name: string
+  readonly connection: Connection
+  connectionState: ConnectionState = 'connecting'
+  /** Since when it does not answer. */
+  lostAtMs: number | undefined
+  peerId: string | undefined
+  version: string | undefined
+  chainId: number | undefined
+  heads: SyncStatus | undefined
+  health: NodeHealth | undefined
+  derivation: DerivationStatus | undefined
+  /** Null where the node knows of no batch submitter. */
+  batcher: BatcherStatus | null | undefined
+  batcherProblem: string | undefined
+  blocks: BlockTimes[] = []
+  peers = new Map<string, Peer>()
+  readonly samples = new Ring<HeadsSample>(SAMPLES)
+  private readonly curves = new Map<string, Ring<number>>()
+  private readonly onChange: () => void
+  private timer: number | undefined
+  private nextPeersMs = 0
+  private isAskingBlocks = false
+
+  constructor(name: string, url: string, onChange: () => void) {
+    this.name = name
+    this.onChange = onChange
+    this.connection = new Connection(url, {
+      onOpen: () => void this.begin().catch(() => {}),
+      onClosed: (everOpened) => this.end(everOpened),
+    })
+  }
+
+  open(): void {
+    this.connection.open()
+  }
+
+  /** The last scores, the oldest first. */
+  curve(peerId: string): readonly number[] {
+    return this.curves.get(peerId)?.values ?? []
+  }
+
+  /** Those in whose mesh, or it in ours, of any version of the topic. */
+  isInMesh(peerId: string): boolean {
+    return this.peers.get(peerId)?.report?.topics.parts.some(({ inMesh }) => inMesh) ?? false
+  }
+
+  /** After an operator has changed something. */
+  async refreshPeers(): Promise<void> {
+    this.nextPeersMs = 0
+    await this.lookAtPeers()
+    this.onChange()
+  }
+
+  private async begin(): Promise<void> {
+    const { connection } = this
+    this.connectionState = 'open'
+    this.lostAtMs = undefined
+    this.onChange()
+    void connection.call<string>('devium_version').then((version) => {
+      this.version = version
+    })
+    void connection.call<{ l2_chain_id: number }>('devium_rollupConfig').then((config) => {
+      this.chainId = Number(config.l2_chain_id)
+    })
+    await connection.subscribe<SyncStatus>('heads', (heads) => this.onHeads(heads))
+    await connection.subscribe<NodeHealth>('health', (health) => {
+      this.health = health
+      this.onChange()
+    })
+    void connection
+      .call<{ peerID: string }>('deviump2p_self')
+      .then((self) => {
+        this.peerId = self.peerID
+        void connection.subscribe<PeerNews>('peers', (news) => this.onPeerNews(news))
+        void connection.subscribe<PeerNews>('bans', (news) => this.onPeerNews(news))
+      })
+      // With p2p disabled there is nothing to hear of.
+      .catch(() => {})
+    await this.look()
+    clearInterval(this.timer)
+    this.timer = window.setInterval(() => void this.look().catch(() => {}), LOOK_MS)
+  }
+
+  private end(everOpened: boolean): void {
+    clearInterval(this.timer)
+    this.lostAtMs ??= Date.now()
+    this.connectionState = everOpened ? 'lost' : 'unreachable'
+    this.onChange()
+  }
+
+  private onHeads(heads: SyncStatus): void {
+    this.heads = heads
+    this.sample()
+    void this.askBlocks()
+    this.onChange()
+  }
+
+  private sample(): void {
+    const { heads, samples } = this
+    if (heads === undefined || heads.unsafe_l2.number === 0) return
+    const atMs = Date.now()
+    if (samples.last !== undefined && atMs - samples.last.atMs < 900) return
+    const { unsafe_l2, safe_l2, finalized_l2 } = heads
+    samples.push({ atMs, unsafe: unsafe_l2.number, safe: safe_l2.number, finalized: finalized_l2.number })
+  }
+
+  /** Once at a time: while a node syncs, heads move all the time. */
+  private async askBlocks(): Promise<void> {
+    if (this.isAskingBlocks) return
+    this.isAskingBlocks = true
+    try {
+      this.blocks = await this.connection.call<BlockTimes[]>('devium_recentBlocks')
+      this.onChange()
+    } catch {
+      // The connection ended, which is shown.
+    } finally {
+      this.isAskingBlocks = false
+    }
+  }
+
+  /** What nobody tells of by himself. */
+  private async look(): Promise<void> {
+    const { connection } = this
+    this.sample()
+    await Promise.all([
+      connection.call<DerivationStatus>('devium_derivationStatus').then((status) => {
+        this.derivation = status
+      }),
+      connection.call<BatcherStatus | null>('devium_batcherStatus').then(
+        (status) => {
+          this.batcher = status
+          this.batcherProblem = undefined
+        },
+        (error: unknown) => {
+          if (error instanceof RpcError) this.batcherProblem = error.message
+        },
+      ),
+      this.lookAtHealth(),
+      this.lookAtPeers(),
+    ])
+    this.onChange()
+  }
+
+  /** The topic tells of new states only; sentences go on meanwhile. */
+  private async lookAtHealth(): Promise<void> {
+    if (this.health?.gossip == null) return
+    const { state, ok, text } = await this.connection.call<{ state: string; ok: boolean; text: string }>(
+      'deviump2p_health',
+    )
+    if (this.health !== undefined) this.health = { ...this.health, gossip: { state, ok, text } }
+  }
+
+  private async lookAtPeers(): Promise<void> {
+    const now = Date.now()
+    if (this.peerId === undefined || now < this.nextPeersMs) return
+    const { connection } = this
+    this.nextPeersMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_PEER) - 100
+    const [dump, reports, bans, blocked] = await Promise.all([
+      connection.call<{ peers: Record<string, PeerRecord> }>('deviump2p_peers', [true]),
+      connection.call<PeerScoreReport[]>('deviump2p_peerScore'),
+      connection.call<BanRecord[]>('deviump2p_bans'),
+      connection.call<string[]>('deviump2p_listBlockedPeers'),
+    ])
+    const byId = new Map(reports.map((report) => [report.peerID, report]))
+    const bansById = new Map(bans.filter(({ kind }) => kind === 'peer').map((ban) => [ban.subject, ban]))
+    const blockedIds = new Set(blocked)
+    const before = this.peers
+    const ids = new Set([...Object.keys(dump.peers), ...bansById.keys(), ...blockedIds])
+    this.peers = new Map(
+      [...ids].map((id) => {
+        const report = byId.get(id)
+        const record = dump.peers[id]
+        return [
+          id,
+          {
+            id,
+            // Of one that is gone, what was known of it is still worth showing.
+            record: record ?? withoutConnection(before.get(id)?.record),
+            report,
+            score: report?.total ?? before.get(id)?.score,
+            ban: bansById.get(id),
+            blocked: blockedIds.has(id),
+          },
+        ]
+      }),
+    )
+    for (const report of reports) this.addToCurve(report.peerID, report.total)
+    for (const id of this.curves.keys()) if (!this.peers.has(id)) this.curves.delete(id)
+  }
+
+  private onPeerNews(news: PeerNews): void {
+    if (news.event === 'scores') {
+      for (const [id, score] of Object.entries(news.scores)) {
+        const peer = this.peers.get(id)
+        if (peer !== undefined) peer.score = score
+        this.addToCurve(id, score)
+      }
+      this.onChange()
+      return
+    }
+    this.nextPeersMs = Math.min(this.nextPeersMs, Date.now() + 200)
+    setTimeout(() => void this.lookAtPeers().then(this.onChange, () => {}), 250)
+  }
+
+  private addToCurve(id: string, score: number): void {
+    let curve = this.curves.get(id)
+    if (curve === undefined) {
+      if (this.curves.size >= CURVES) return
+      curve = new Ring(SCORES)
+      this.curves.set(id, curve)
+    }
+    curve.push(score)
+  }
+}
+
+function withoutConnection(record: PeerRecord | undefined): PeerRecord | undefined {
+  return record === undefined ? undefined : { ...record, connectedness: 0, latency: 0 }
+}

@@ -1,0 +1,24 @@
+import { shortPeer } from './format.ts'
+import type { NodeState } from './nodeState.ts'
+
+/** What is shown at present; the views read it. */
+export interface Page {
+  readonly nodes: readonly NodeState[]
+  node: NodeState
+  /** Hash of the block whose way is shown. */
+  block: string | undefined
+  /** The peer that is looked at. */
+  peer: string | undefined
+  chooseNode(node: NodeState): void
+  chooseBlock(hash: string | undefined): void
+  openPeer(peerId: string): void
+}
+
+/** The name of a peer that is one of the nodes of this page; undefined of others. */
+export function nodeNameOf(page: Page, peerId: string): string | undefined {
+  return page.nodes.find((node) => node.peerId === peerId)?.name
+}
+
+export function peerName(page: Page, peerId: string): string {
+  return nodeNameOf(page, peerId) ?? shortPeer(peerId)
+}

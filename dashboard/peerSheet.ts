@@ -1,0 +1,259 @@
+import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
+import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
+import { byId, type Child, el, replaceIfChanged } from './dom.ts'
+import { ago, clockTime, count, duration, score, sentence } from './format.ts'
+import { nodeNameOf, type Page, peerName } from './page.ts'
+import { scoreBar, termsOf } from './scoreBar.ts'
+
+const LOOK_MS = 2_000
+/** Of its history, the latest. */
+const SHOWN_EVENTS = 30
+
+interface Facts {
+  report: PeerScoreReport
+  events: readonly PeerEvent[]
+}
+
+/** All about one peer, in a sheet over the page. */
+export class PeerSheet {
+  private readonly page: Page
+  private readonly dialog = byId('peer') as HTMLDialogElement
+  private readonly head = el('div', { class: 'sheet-head' })
+  private readonly buttons = el('div', { class: 'sheet-actions' })
+  private readonly content = el('div', { class: 'sheet-body' })
+  private timer = 0
+
+  constructor(page: Page) {
+    this.page = page
+    this.dialog.append(this.head, this.buttons, this.content)
+    this.dialog.addEventListener('close', () => {
+      clearInterval(this.timer)
+      page.peer = undefined
+    })
+    // A click on what lies behind it.
+    this.dialog.addEventListener('click', ({ target }) => {
+      if (target === this.dialog) this.dialog.close()
+    })
+  }
+
+  open(peerId: string): void {
+    this.page.peer = peerId
+    const { page } = this
+    const name = nodeNameOf(page, peerId)
+    this.head.replaceChildren(
+      el('div', {}, el('h2', { id: 'peer-name' }, name ?? 'Peer'), el('p', { class: 'id' }, peerId)),
+      el(
+        'button',
+        { type: 'button', class: 'icon-button', 'aria-label': 'Close', onclick: () => this.dialog.close() },
+        '✕',
+      ),
+    )
+    replaceIfChanged(this.buttons, `${peerId} opening`, () => [])
+    replaceIfChanged(this.content, `${peerId} opening`, () => [el('p', { class: 'empty' }, 'Asking the node…')])
+    this.dialog.showModal()
+    this.content.scrollTop = 0
+    clearInterval(this.timer)
+    this.timer = window.setInterval(() => void this.show(peerId), LOOK_MS)
+    void this.show(peerId)
+  }
+
+  private async show(peerId: string): Promise<void> {
+    const { node } = this.page
+    let facts: Facts | undefined
+    try {
+      const [reports, histories] = await Promise.all([
+        node.connection.call<PeerScoreReport[] | PeerScoreReport>('deviump2p_peerScore', [peerId]),
+        node.connection.call<PeerHistory[] | PeerHistory>('deviump2p_peerHistory', [peerId]),
+      ])
+      const [report] = [reports].flat()
+      const [history] = [histories].flat()
+      if (report !== undefined) facts = { report, events: history?.events ?? [] }
+    } catch (error) {
+      if (this.page.peer !== peerId) return
+      const text = error instanceof Error ? error.message : String(error)
+      replaceIfChanged(this.content, text, () => [
+        el('p', { class: 'empty' }, sentence(`the node does not tell: ${text}`)),
+      ])
+      return
+    }
+    if (facts === undefined || this.page.peer !== peerId) return
+    this.fill(peerId, facts)
+  }
+
+  private fill(peerId: string, { report, events }: Facts): void {
+    const { page } = this
+    const actions: PeerAction[] = [
+      report.blocked || report.ban !== null ? PEER_ACTIONS.unblock : PEER_ACTIONS.block,
+      report.protected ? PEER_ACTIONS.unprotect : PEER_ACTIONS.protect,
+      ...(report.connected ? [PEER_ACTIONS.disconnect] : []),
+    ].filter((action) => !(report.static && action === PEER_ACTIONS.unprotect))
+    replaceIfChanged(this.buttons, `${peerId} ${actions.map(({ method }) => method).join()}`, () =>
+      actions.map((action) =>
+        el(
+          'button',
+          {
+            ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
+            onclick: () =>
+              void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.show(peerId)),
+          },
+          action.label,
+        ),
+      ),
+    )
+    const record = page.node.peers.get(peerId)?.record
+    const minute = Math.floor(Date.now() / 5_000)
+    replaceIfChanged(this.content, JSON.stringify([report, events, record, minute]), () => [
+      this.standing(report),
+      el(
+        'p',
+        { class: 'facts quiet' },
+        [record?.userAgent, ...(record?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
+      ),
+      el('h3', {}, 'What the score is made of'),
+      scoreBar(report),
+      termTable(report),
+      ...list('Because of', causes(report)),
+      ...list('What follows', consequences(report)),
+      ...list('What helps', report.advice),
+      el('h3', {}, 'History'),
+      historyTable(events),
+    ])
+  }
+
+  private standing(report: PeerScoreReport): HTMLElement {
+    const { ban, blocked, connected } = report
+    const tone = ban !== null || blocked ? 'bad' : report.total < 0 ? 'warned' : 'good'
+    const traits = [
+      connected ? 'connected' : 'not connected',
+      report.static ? 'static' : '',
+      report.protected && !report.static ? 'protected' : '',
+      report.topics.parts.some(({ inMesh }) => inMesh) ? 'in the mesh' : '',
+      blocked ? 'blocked' : '',
+    ].filter((trait) => trait !== '')
+    return el(
+      'div',
+      { class: 'standing', 'data-tone': tone },
+      el('span', { class: 'figure large' }, score(report.total)),
+      el(
+        'div',
+        {},
+        el('p', {}, report.total === 0 ? 'Nothing counts for or against it.' : `Mostly for: ${report.mainReason}`),
+        el('p', { class: 'quiet' }, traits.join(' · ')),
+        ban === null
+          ? null
+          : el(
+              'p',
+              { class: 'ban' },
+              `Banned for ${duration(ban.remainingS * 1_000)} more, until ${clockTime(ban.untilMs)}: ${ban.reason}`,
+            ),
+      ),
+    )
+  }
+}
+
+function list(title: string, lines: readonly string[]): Child[] {
+  if (lines.length === 0) return []
+  return [el('h3', {}, title), el('ul', { class: 'lines' }, ...lines.map((line) => el('li', {}, sentence(line))))]
+}
+
+function termTable(report: PeerScoreReport): HTMLElement {
+  const terms = termsOf(report)
+  if (terms.length === 0) return el('p', { class: 'empty' }, 'Nothing counts for or against it.')
+  return el(
+    'table',
+    { class: 'terms' },
+    el('caption', { class: 'hidden-text' }, 'Parts of the score'),
+    el(
+      'thead',
+      {},
+      el('tr', {}, el('th', {}, 'Part'), el('th', {}, 'Count × weight'), el('th', { class: 'number' }, 'Points')),
+    ),
+    el(
+      'tbody',
+      {},
+      ...terms.map(({ label, detail, value }, index) =>
+        el(
+          'tr',
+          {},
+          el('td', {}, el('span', { class: `swatch term-${value < 0 ? 'bad' : 'good'} shade-${index % 4}` }), label),
+          el('td', { class: 'quiet' }, detail),
+          el('td', { class: 'number' }, score(value)),
+        ),
+      ),
+      el('tr', { class: 'sum' }, el('td', {}, 'Total'), el('td'), el('td', { class: 'number' }, score(report.total))),
+    ),
+  )
+}
+
+type Cause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'count' | 'lastMs'>
+
+function causeText({ reason, detail, block, count: times }: Cause): string {
+  const of = block === undefined ? '' : ` of block ${count(block.number)}`
+  return `${reason}${of}${detail === undefined ? '' : `, ${detail}`}${times > 1 ? `, ${count(times)} times` : ''}`
+}
+
+function causes({ causes: { rejections, behaviour, application }, ipColocation, peerID }: PeerScoreReport): string[] {
+  const now = Date.now()
+  const of = (what: string) => (cause: Cause) => `${what}: ${causeText(cause)} (${ago(now, cause.lastMs)})`
+  return [
+    ...rejections.map(of('invalid message')),
+    ...behaviour.map(of('misbehaviour')),
+    ...application.map(of('request')),
+    ...ipColocation.parts
+      .filter(({ score: points }) => points < 0)
+      .map(({ ip, peers }) => `IP ${ip} is also that of ${peers.filter((peer) => peer !== peerID).join(', ')}`),
+  ]
+}
+
+function consequences(report: PeerScoreReport): string[] {
+  const lines = report.refusals.map(({ reason }) => `refused: ${reason}`)
+  if (!report.connected) {
+    const { forgottenInS } = report
+    if (forgottenInS !== null)
+      lines.push(`the score stands still while it is away, and is forgotten in ${duration(forgottenInS * 1_000)}`)
+    return lines
+  }
+  for (const { name, value, below, effect, changesInS } of report.thresholds) {
+    if (name === 'ban' && report.static) continue
+    if (below) {
+      const end =
+        changesInS === null
+          ? `not over within ${duration(report.forecastHorizonS * 1_000)} by itself`
+          : `over in ${duration(changesInS * 1_000)} if nothing more happens`
+      lines.push(`below ${value} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
+    } else if (changesInS !== null)
+      lines.push(`falls below ${value} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
+  }
+  if (lines.length === 0) lines.push('it is above every threshold')
+  return lines
+}
+
+function historyTable(events: readonly PeerEvent[]): HTMLElement {
+  if (events.length === 0) return el('p', { class: 'empty' }, 'Nothing is written down of it.')
+  return el(
+    'table',
+    { class: 'history' },
+    el('caption', { class: 'hidden-text' }, 'What it did, and what was done to it; the latest first'),
+    el(
+      'thead',
+      {},
+      el('tr', {}, el('th', {}, 'When'), el('th', {}, 'What'), el('th', { class: 'number' }, 'Score then')),
+    ),
+    el(
+      'tbody',
+      {},
+      ...events
+        .slice(-SHOWN_EVENTS)
+        .reverse()
+        .map((event) =>
+          el(
+            'tr',
+            {},
+            el('td', { class: 'quiet' }, clockTime(event.lastMs)),
+            el('td', {}, el('span', { class: `kind ${event.kind}` }, event.kind), ` ${causeText(event)}`),
+            el('td', { class: 'number' }, score(event.score)),
+          ),
+        ),
+    ),
+  )
+}

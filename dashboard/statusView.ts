@@ -1,0 +1,85 @@
+import { askToken } from './actions.ts'
+import { byId, el, replaceIfChanged, setText } from './dom.ts'
+import type { NodeState } from './nodeState.ts'
+import { type Status, statusOf, type Tone } from './statusSentence.ts'
+
+const MARKS: Record<Tone, string> = { good: '✓', busy: '…', bad: '!', unknown: '?' }
+const WORDS: Record<Tone, string> = { good: 'Well', busy: 'In progress', bad: 'Needs attention', unknown: 'Not known' }
+
+/** A sign that tells by its form what its colour tells. */
+export function toneMark(tone: Tone): HTMLElement {
+  return el('span', { class: `mark ${tone}`, role: 'img', 'aria-label': WORDS[tone] }, MARKS[tone])
+}
+
+let announced = ''
+
+export function showStatus(node: NodeState, nowMs: number): Status {
+  const status = statusOf(node, nowMs)
+  const title = byId('sentence')
+  setText(title, status.text)
+  byId('sentence').parentElement?.setAttribute('data-tone', status.tone)
+  document.title = `${status.tone === 'bad' ? '● ' : ''}${node.name} – devium`
+  replaceIfChanged(byId('parts'), JSON.stringify(status.parts), () =>
+    status.parts.map(({ label, tone, text }) =>
+      el(
+        'li',
+        { class: 'part', 'data-tone': tone },
+        toneMark(tone),
+        el('div', {}, el('h3', {}, label), el('p', {}, text)),
+      ),
+    ),
+  )
+  // Read out when something changes, and not with every block.
+  const key = `${node.name} ${status.tone} ${status.parts.map(({ tone }) => tone).join(' ')}`
+  if (key !== announced) {
+    announced = key
+    setText(byId('announcement'), status.text)
+  }
+  const offersToken = node.connectionState === 'unreachable'
+  replaceIfChanged(byId('status-action'), String(offersToken), () =>
+    offersToken
+      ? [el('button', { type: 'button', class: 'button', onclick: () => void askToken(node) }, 'Enter a token')]
+      : [],
+  )
+  return status
+}
+
+/** One button for each node, where there are several. */
+export function showNodes(
+  nodes: readonly NodeState[],
+  chosen: NodeState,
+  nowMs: number,
+  choose: (node: NodeState) => void,
+): void {
+  const list = byId('nodes')
+  list.hidden = nodes.length < 2
+  if (list.hidden) return
+  if (list.childElementCount === 0) {
+    for (const node of nodes) {
+      list.append(
+        el(
+          'button',
+          { type: 'button', class: 'node', onclick: () => choose(node) },
+          el('span', { class: 'node-mark' }),
+          el('span', { class: 'node-name' }, node.name),
+          el('span', { class: 'node-facts quiet' }),
+        ),
+      )
+    }
+  }
+  for (const [index, node] of nodes.entries()) {
+    const button = list.children[index]
+    if (button === undefined) continue
+    const { tone } = statusOf(node, nowMs)
+    button.setAttribute('aria-current', node === chosen ? 'true' : 'false')
+    const mark = button.querySelector('.node-mark')
+    if (mark !== null) replaceIfChanged(mark, tone, () => [toneMark(tone)])
+    const facts = button.querySelector('.node-facts')
+    if (facts !== null) setText(facts, node.connectionState === 'open' ? nodeFacts(node) : 'no answer')
+  }
+}
+
+function nodeFacts({ heads, peers }: NodeState): string {
+  const connected = [...peers.values()].filter(({ report }) => report !== undefined).length
+  return `block ${heads?.unsafe_l2.number ?? '–'} · ${connected} ${connected === 1 ? 'peer' : 'peers'}`
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { checkDashboardFlags, shownNodes } from './dashboardFlags.ts'
+
+it('reads the nodes that the page shows', () => {
+  expect(shownNodes(['b=http://10.0.0.2:9545/', 'https://node.example'])).toEqual([
+    { name: 'b', url: 'http://10.0.0.2:9545' },
+    { name: 'node.example', url: 'https://node.example' },
+  ])
+})
+
+it.each([
+  [{ dashboardNodes: ['x=ftp://a'] }, /--dashboard.nodes: expected name=http:/],
+  [{ dashboardNodes: ['x'] }, /instead of "x"/],
+  [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes needs --dashboard/],
+  [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],
+])('refuses %j', (changes, message) => {
+  const values = { dashboard: true, dashboardNodes: [], dashboardBatcher: undefined, ...changes }
+  expect(() => checkDashboardFlags(values)).toThrow(message)
+})

@@ -1,0 +1,30 @@
+import { UsageError } from '../lib/errors.ts'
+import type { ShownNode } from '../rpc/index.ts'
+
+interface DashboardValues {
+  dashboard: boolean
+  dashboardNodes: readonly string[]
+  dashboardBatcher: string | undefined
+}
+
+/** Throws UsageError. */
+export function checkDashboardFlags({ dashboard, dashboardNodes, dashboardBatcher }: DashboardValues): void {
+  if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes needs --dashboard')
+  shownNodes(dashboardNodes)
+  if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
+    throw new UsageError('--dashboard.batcher must be an http:// or https:// address')
+  }
+}
+
+/** Entries such as `verifier=http://10.0.0.2:9545`; without a name, the host is it. Throws UsageError. */
+export function shownNodes(entries: readonly string[]): ShownNode[] {
+  return entries.map((entry) => {
+    const [, name = '', url = ''] = /^(?:([^=/:]+)=)?(.*)$/.exec(entry) ?? []
+    if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… instead of "${entry}"`)
+    return { name: name === '' ? new URL(url).host : name, url: url.replace(/\/$/, '') }
+  })
+}
+
+function isHttp(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
+}

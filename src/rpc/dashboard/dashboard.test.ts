@@ -1,0 +1,72 @@
+import { Hono } from 'hono'
+import { describe, expect, it } from 'vitest'
+import { addDashboard } from './dashboard.ts'
+
+const OTHERS = [{ name: 'b', url: 'http://127.0.0.1:9510' }]
+
+function page() {
+  const routes = new Hono()
+  addDashboard(routes, { name: 'a', nodes: OTHERS })
+  return async (path: string) => {
+    const response = await routes.request(path)
+    const { status, headers } = response
+    return { status, headers: Object.fromEntries(headers), text: await response.text() }
+  }
+}
+
+describe('the dashboard', () => {
+  it('comes with a policy that lets in nothing but its own files and the nodes that it shows', async () => {
+    const { status, headers } = await page()('/dashboard')
+    expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/html; charset=utf-8' })
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['content-security-policy']?.split('; ')).toEqual([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self' ws://127.0.0.1:9510",
+      "img-src 'self' data:",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "form-action 'none'",
+    ])
+  })
+
+  it('serves everything that its files name, without types and package names', async () => {
+    const get = page()
+    const seen = new Set<string>()
+    const visit = async (name: string): Promise<void> => {
+      if (seen.has(name)) return
+      seen.add(name)
+      const { status, headers, text } = await get(`/dashboard/${name}`)
+      expect([name, status]).toEqual([name, 200])
+      const isScript = /\.(ts|js)$/.test(name)
+      if (isScript) expect(headers['content-type']).toMatch(/^text\/javascript/)
+      // What a page of the web could not read fails here.
+      for (const [, from = ''] of text.matchAll(/^(?:import|export)[^'\n]* from '([^']+)'/gm)) {
+        expect(from).toMatch(/^\.\//)
+        await visit(from.slice(2))
+      }
+    }
+    const { text } = await get('/dashboard')
+    const named = [...text.matchAll(/(?:src|href)="dashboard\/([^"]+)"/g)].map(([, name = '']) => name)
+    expect(named).toContain('main.ts')
+    for (const name of named) await visit(name)
+    expect(seen).toContain('uplot.js')
+    expect(JSON.parse((await get('/dashboard/nodes.json')).text)).toEqual({
+      name: 'a',
+      others: [{ name: 'b', webSocket: 'ws://127.0.0.1:9510' }],
+    })
+  })
+
+  it('has no inline script or style, which its policy forbids', async () => {
+    const { text } = await page()('/dashboard')
+    expect(text).not.toMatch(/<style|style=|<script(?![^>]* src=)|\son\w+=/)
+  })
+
+  it.each(['nothing.ts', 'tsconfig.json', '..%2fpackage.json', '%2e%2e/package.json'])(
+    'does not serve %s',
+    async (name) => {
+      expect((await page()(`/dashboard/${name}`)).status).toBe(404)
+    },
+  )
+})
