@@ -18,8 +18,8 @@ import {
   parseRollupConfig,
   SEQUENCER_FEE_VAULT_ADDRESS,
 } from '../src/rollup/protocol/index.ts'
-import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
-import { startReference } from './opGethEngine.ts'
+import { type PayloadAttributes, ZERO_HASH } from '../src/rollup/protocol/types.ts'
+import { startOwn, startReference } from './engineProgram.ts'
 import { compareStateReads } from './stateReads.ts'
 import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
@@ -28,10 +28,12 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // sequencer and a verifier do), single EVM programs, beside EthereumJS's own opcode loop, and blocks of nothing but calls
 // of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks [--only NAME]]; exit code 1 when such a block
 // takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
-// them by the Engine API's HTTP, ours are handed over in the process, which the row of empty blocks shows.
-// With --blocks 50000: the memory that so many blocks take, and nothing else.
+// them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
+// With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
 
-const EMPTY_BLOCKS = 300
+const EMPTY_BLOCKS = 1_000
+/** Target for what the program takes at most while 50,000 empty blocks are made. */
+const TARGET_MEGABYTES = 400
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
 const rollup = parseRollupConfig(recording.rollup)
 const [DEV_ADDRESS] = DEV_ADDRESSES
@@ -56,26 +58,28 @@ async function withChain<T>(use: (chain: Chain) => Promise<T>): Promise<T> {
   }
 }
 
-async function build(chain: Chain, transactions: readonly Uint8Array[]): Promise<BuiltBlock> {
-  const parent = chain.head()
+function attributesOn(parent: { number: number; timestamp: number }, transactions: readonly Uint8Array[]) {
   const timestamp = parent.timestamp + 1
   const l1Block = madeUpL1Block(rollup, timestamp, 1)
   const l1Info = l1InfoDepositTx(rollup, rollup.genesis.systemConfig, parent.number, l1Block, timestamp)
-  const job = await chain.startBuild({
-    parentHash: parent.hash,
-    version: 3,
-    attributes: {
-      timestamp,
-      prevRandao: ZERO_HASH,
-      suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
-      withdrawals: [],
-      parentBeaconBlockRoot: ZERO_HASH,
-      transactions: [encodeDepositTx(l1Info), ...transactions],
-      noTxPool: true,
-      gasLimit: 60_000_000n,
-      eip1559Params: '0x0000000000000000',
-    },
-  })
+  const attributes: PayloadAttributes = {
+    timestamp,
+    prevRandao: ZERO_HASH,
+    suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
+    withdrawals: [],
+    parentBeaconBlockRoot: ZERO_HASH,
+    transactions: [encodeDepositTx(l1Info), ...transactions],
+    noTxPool: true,
+    gasLimit: 60_000_000n,
+    eip1559Params: '0x0000000000000000',
+  }
+  return attributes
+}
+
+async function build(chain: Chain, transactions: readonly Uint8Array[]): Promise<BuiltBlock> {
+  const parent = chain.head()
+  const attributes = attributesOn(parent, transactions)
+  const job = await chain.startBuild({ parentHash: parent.hash, version: 3, attributes })
   return job.seal()
 }
 
@@ -182,6 +186,7 @@ async function benchBlocks(): Promise<void> {
     }
   })
   const reference = await startReference(recording.genesis, rollup)
+  const own = await startOwn(recording.genesis, rollup)
   try {
     await withChain(async (chain) => {
       for (const work of all) {
@@ -196,9 +201,15 @@ async function benchBlocks(): Promise<void> {
         row(`${work.name}, imported`, seconds, amount, beside)
       }
     })
+    // The program alone, in whose time HTTP and JSON are.
+    for (const work of all) {
+      const seconds = await own.secondsFor(built.get(work) ?? [])
+      if (work === idle) row('empty, imported by the Engine API', seconds, { count: EMPTY_BLOCKS, unit: 'blocks' })
+    }
     console.log(`peak memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`)
   } finally {
     await reference?.stop()
+    await own.stop()
   }
 }
 
@@ -235,17 +246,34 @@ async function benchPrograms(): Promise<void> {
   }
 }
 
-/** Empty blocks as a verifier imports them, and what the process takes at most. */
-async function benchMemory(count: number): Promise<void> {
-  await withChain(async (chain) => {
-    for (let done = 0; done < count; done++) {
-      await adopt(chain, await build(chain, []))
-      if ((done + 1) % 10_000 === 0) {
-        const [now, peak] = [process.memoryUsage.rss() / 1e6, process.resourceUsage().maxRSS / 1e3]
-        console.log(`after ${done + 1} blocks: ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} MB`)
+/** Whether empty blocks, made as a sequencer makes them, leave the program within its memory. */
+async function benchMemory(count: number): Promise<boolean> {
+  const { engine, peakMegabytes, stop } = await startOwn(recording.genesis, rollup)
+  try {
+    const { hash, number } = rollup.genesis.l2
+    let head = { hash, number, timestamp: rollup.genesis.l2Time }
+    const startedAt = performance.now()
+    for (let done = 1; done <= count; done++) {
+      const state = { headBlockHash: head.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH }
+      const { payloadId } = await engine.forkchoiceUpdated(state, attributesOn(head, []))
+      if (payloadId === undefined) throw new Error(`block ${done} was not begun`)
+      const envelope = await engine.getPayload(payloadId, head.timestamp + 1)
+      const { status } = await engine.newPayload(envelope)
+      if (status !== 'VALID') throw new Error(`block ${done} is ${status}`)
+      head = {
+        hash: envelope.payload.blockHash,
+        number: envelope.payload.blockNumber,
+        timestamp: envelope.payload.timestamp,
       }
+      if (done % 10_000 !== 0 && done !== count) continue
+      const seconds = (performance.now() - startedAt) / 1000
+      console.log(`after ${done} blocks, ${seconds.toFixed(0)} s: at most ${peakMegabytes().toFixed(0)} MB`)
     }
-  })
+    console.log(`peak memory of devium-geth ${peakMegabytes().toFixed(0)} MB (target ${TARGET_MEGABYTES})`)
+    return peakMegabytes() <= TARGET_MEGABYTES
+  } finally {
+    await stop()
+  }
 }
 
 async function benchStateRoot(): Promise<void> {
@@ -263,8 +291,8 @@ async function benchStateReads(): Promise<void> {
 
 const blocks = process.argv.indexOf('--blocks')
 if (blocks > 0) {
-  await benchMemory(Number(process.argv[blocks + 1] ?? 50_000))
-  process.exit()
+  const isWithin = await benchMemory(Number(process.argv[blocks + 1] ?? 50_000))
+  process.exit(isWithin ? 0 : 1)
 }
 console.log('per second of processor time, one process')
 if (!process.argv.includes('--worst-blocks')) {

@@ -4,14 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { checkJwt, createJwt, loadJwtSecret } from './jwt.ts'
+import { createJwt, createJwtCheck, loadJwtSecret } from './jwt.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 
-describe('checkJwt', () => {
-  it('accepts a token of the last minute', () => {
-    expect(checkJwt(SECRET, createJwt(SECRET, 1000), 1060)).toBeUndefined()
-    expect(checkJwt(SECRET, createJwt(SECRET, 1000), 940)).toBeUndefined()
+describe('a check of tokens', () => {
+  it('accepts one of the last minute, however often, until it is stale', () => {
+    const check = createJwtCheck(SECRET)
+    const token = createJwt(SECRET, 1000)
+    for (const now of [940, 1000, 1060]) expect(check(token, now)).toBeUndefined()
+    expect(check(token, 1061)).toBe('stale token')
+    expect(check(createJwt(SECRET, 1050), 1061)).toBeUndefined()
+    expect(check(token, 1060)).toBeUndefined()
+  })
+
+  it('refuses what is like a good one but for its signature', () => {
+    const check = createJwtCheck(SECRET)
+    const token = createJwt(SECRET, 1000)
+    expect(check(token, 1000)).toBeUndefined()
+    const other = createJwt(new Uint8Array(32), 1000)
+    expect(other.length).toBe(token.length)
+    expect(check(other, 1000)).toBe('signature is invalid')
+    expect(check(token, 1000)).toBeUndefined()
   })
 
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"iat":1000}').toString('base64url')}.`
@@ -27,7 +41,7 @@ describe('checkJwt', () => {
     { id: 'unsigned', token: unsigned, now: 1000, problem: 'signature is invalid' },
     { id: 'garbage', token: 'a.b', now: 1000, problem: 'malformed token' },
   ])('refuses one that is $id', ({ token, now, problem }) => {
-    expect(checkJwt(SECRET, token, now)).toBe(problem)
+    expect(createJwtCheck(SECRET)(token, now)).toBe(problem)
   })
 })
 

@@ -109,7 +109,7 @@ export class CanonicalChain {
   private pathTo(head: BlockHeader): HeadChange {
     const added: BlockHeader[] = []
     let ancestor = head
-    while (!this.blocks.isCanonical(ancestor)) {
+    while (!this.isOnChain(ancestor)) {
       added.unshift(ancestor)
       const parent = this.blocks.header(ancestor.parentHash)
       if (parent === undefined)
@@ -122,6 +122,13 @@ export class CanonicalChain {
       if (header !== undefined) removed.push(header)
     }
     return { head, removed, added }
+  }
+
+  /** As a rule the next head is a child of this one: no look into the database. */
+  private isOnChain(header: BlockHeader): boolean {
+    const { number, hash } = this.headHeader
+    if (header.number >= number) return header.hash === hash
+    return this.blocks.isCanonical(header)
   }
 
   private moveCanonical(batch: DatabaseBatch, { removed, added }: HeadChange): void {

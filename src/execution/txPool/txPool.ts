@@ -359,6 +359,7 @@ export class TxPool implements TxSource {
 
   /** After a new head: drops what is used up, too dear for its sender or too large, and promotes what became executable. */
   private async revalidate(): Promise<void> {
+    if (this.senders.size === 0) return
     const { state, fees } = await this.currentView()
     const { chain } = this.modules
     let maxGas = maxTransactionGas(chain.head(), this.options.effectiveGasLimit)

@@ -65,6 +65,7 @@ describe('calls over HTTP', () => {
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(ECHOED)),
+      'keep-alive': 'timeout=120',
     })
   })
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
-import { checkJwt } from '../jwt.ts'
+import { createJwtCheck } from '../jwt.ts'
 import { createSlots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { createCallContext } from './callContext.ts'
@@ -52,6 +52,7 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
+  const checkJwt = jwtSecret === undefined ? undefined : createJwtCheck(jwtSecret)
   const largeBodies = createSlots(MAX_LARGE_BODIES)
 
   const answerBody = (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
@@ -87,10 +88,10 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
       return refuse(request, response, 415, 'invalid content type, only application/json is supported')
     }
     // What the headers forbid is not read at all: a body may have many megabytes.
-    if (jwtSecret !== undefined) {
+    if (checkJwt !== undefined) {
       const { authorization = '' } = headers
       const problem = authorization.startsWith('Bearer ')
-        ? checkJwt(jwtSecret, authorization.slice(7), unixSeconds(clock))
+        ? checkJwt(authorization.slice(7), unixSeconds(clock))
         : 'missing token'
       if (problem !== undefined) return refuse(request, response, 401, problem)
     }

@@ -56,6 +56,12 @@ export interface ServeOptions extends Partial<UnreadLimits> {
   webSockets?: WebSocketOptions | undefined
 }
 
+/**
+ * For a connection without a request; geth has the same. Node's 5 s are shorter than clients count on: where one sends the
+ * next request as the connection is being closed, the call fails, and none but it can know whether it may be made again.
+ */
+const IDLE_MS = 120_000
+
 /** Binds the app. A port in use is a UsageError naming the flag the caller gives in `what`, for example `--rpc.port`. */
 export async function serveApp(
   app: ServedApp,
@@ -68,6 +74,7 @@ export async function serveApp(
   const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
   const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
   server.prependListener('request', (_request, response) => watchReading(response))
+  server.keepAliveTimeout = IDLE_MS
   // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000

@@ -1,0 +1,102 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { BuiltBlock } from '../src/execution/chain/types.ts'
+import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
+import { createEngineClient, type EngineClient } from '../src/rollup/engine/index.ts'
+import type { RollupConfig } from '../src/rollup/protocol/types.ts'
+import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
+import { freePort } from '../test/support/programs.ts'
+
+/** Kernel clock ticks a second, as `/proc` counts them. */
+const TICKS = 100
+const OWN = fileURLToPath(new URL('../bin/devium-geth.mjs', import.meta.url))
+
+/** An execution client that blocks are given to by its Engine API. */
+export interface EngineProgram {
+  readonly engine: EngineClient
+  /** Processor seconds that it takes to import the blocks and make each the head. */
+  secondsFor(blocks: readonly Pick<BuiltBlock, 'envelope'>[]): Promise<number>
+  /** The most that was in its memory at one time, in megabytes. */
+  peakMegabytes(): number
+  stop(): Promise<void>
+}
+
+/** This project's own program. */
+export function startOwn(genesis: unknown, config: RollupConfig): Promise<EngineProgram> {
+  return start([process.execPath, OWN], genesis, config)
+}
+
+/** An op-geth on one core; undefined where DEVIUM_OP_GETH names none. */
+export async function startReference(genesis: unknown, config: RollupConfig): Promise<EngineProgram | undefined> {
+  const binary = process.env.DEVIUM_OP_GETH
+  return binary === undefined ? undefined : start([binary], genesis, config, ['--state.scheme=hash'])
+}
+
+async function start(
+  [program, ...first]: [string, ...string[]],
+  genesis: unknown,
+  config: RollupConfig,
+  more: string[] = [],
+): Promise<EngineProgram> {
+  const directory = await mkdtemp(join(tmpdir(), 'devium-bench-engine-'))
+  const [genesisPath, jwtPath, port] = [join(directory, 'genesis.json'), join(directory, 'jwt.txt'), await freePort()]
+  const secret = randomBytes(32)
+  await writeFile(genesisPath, JSON.stringify(genesis))
+  await writeFile(jwtPath, secret.toString('hex'))
+  const data = [...more, `--datadir=${directory}`]
+  execFileSync(program, [...first, 'init', ...data, genesisPath], { stdio: 'ignore' })
+  const flags = [`--authrpc.port=${port}`, `--authrpc.jwtsecret=${jwtPath}`, '--port=0', '--nodiscover', '--maxpeers=0']
+  const env = { ...process.env, GOMAXPROCS: '1' }
+  const child = spawn(program, [...first, ...data, ...flags, '--syncmode=full', '--nat=none', '--ipcdisable'], {
+    env,
+    stdio: 'ignore',
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const rpc = createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret: secret })
+  const engine = createEngineClient({ rpc }, config, { timeoutMs: 60_000 })
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await engine.chainId()
+      break
+    } catch (error) {
+      if (attempt === 300) throw error
+      await delay(100)
+    }
+  }
+  const cpuSeconds = () => {
+    const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) / TICKS
+  }
+  return {
+    engine,
+    async secondsFor(blocks) {
+      const before = cpuSeconds()
+      for (const { envelope } of blocks) {
+        const { blockHash, blockNumber } = envelope.payload
+        const { status } = await engine.newPayload(envelope)
+        if (status !== 'VALID') throw new Error(`${program}: ${status} for block ${blockNumber}`)
+        await engine.forkchoiceUpdated({
+          headBlockHash: blockHash,
+          safeBlockHash: ZERO_HASH,
+          finalizedBlockHash: ZERO_HASH,
+        })
+      }
+      return cpuSeconds() - before
+    },
+    peakMegabytes() {
+      return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+    },
+    async stop() {
+      await rpc.close()
+      child.kill('SIGTERM')
+      await ended
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
