@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { markLater } from '../../src/lib/laterMarking.ts'
 import { backlog } from './backlog.ts'
 import { madeChain, recordedChains } from './chains.ts'
@@ -7,11 +8,17 @@ import { speed } from './speed.ts'
 
 // What the submitter makes of a chain: how short, how fast, and what it costs the process. Where DEVIUM_OP_BATCHER names
 // one, the same chain is posted by it and by ours.
-// Run: npm run bench:batcher [sizes] [speed] [backlog] [rival]
+// Run: npm run bench:batcher -- [sizes] [speed] [backlog] [rival]
+// With --blocks the rival's chain has so many, and of its rows only those are run that hold all words of --only, as in
+// --only="blobs span zlib".
 
 // As the program does.
 markLater()
-const wanted = new Set(process.argv.slice(2))
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { blocks: { type: 'string', default: '300' }, only: { type: 'string', default: '' } },
+})
+const wanted = new Set(positionals)
 const parts: { name: string; run: () => Promise<boolean> }[] = [
   {
     name: 'sizes',
@@ -27,7 +34,10 @@ const parts: { name: string; run: () => Promise<boolean> }[] = [
     name: 'rival',
     async run() {
       const binary = process.env.DEVIUM_OP_BATCHER
-      if (binary !== undefined) return besideOpBatcher(binary)
+      if (binary !== undefined) {
+        const only = values.only.split(' ').filter((word) => word !== '')
+        return besideOpBatcher(binary, { blocks: Number(values.blocks), only })
+      }
       console.log('\nskip beside op-batcher: DEVIUM_OP_BATCHER names no binary')
       return true
     },
