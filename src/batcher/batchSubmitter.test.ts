@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
-import { expectedBlocks } from './testUtils/recordedChain.ts'
+import { expectedBlocks, type RecordedBlock } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { DEFAULT_THROTTLE } from './testUtils/submitterSetup.ts'
 import { until } from './testUtils/until.ts'
@@ -18,6 +18,16 @@ function withoutOrigin(blocks: Awaited<ReturnType<typeof readPostedBlocks>>) {
     timestamp,
     transactions: transactions.map((tx) => new Uint8Array(tx)),
   }))
+}
+
+/** The same blocks with other hashes from one number on. */
+function forkedFrom(first: number, blocks: readonly RecordedBlock[]): RecordedBlock[] {
+  const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
+  return blocks.map((block, number) => {
+    if (number < first) return block
+    const parentHash = number === first ? block.parentHash : rename(block.parentHash)
+    return { ...block, hash: rename(block.hash), parentHash }
+  })
 }
 
 describe('posting', () => {
@@ -48,9 +58,9 @@ describe('posting', () => {
     const { node, l1, sender } = setup
     node.unsafe = 5
     setup.create(options).start()
-    await until(async () => (await node.safeNumber()) === 5)
+    await node.derives(5)
     node.unsafe = 32
-    await until(async () => (await node.safeNumber()) === 32)
+    await node.derives(32)
     const posted = await readPostedBlocks(l1, setup.chain.config, sender)
     expect(withoutOrigin(posted)).toEqual(expectedBlocks(setup.chain, 1, 32))
     const maxSize = 'maxL1TxSizeBytes' in options ? options.maxL1TxSizeBytes : 120_000
@@ -64,7 +74,7 @@ describe('posting', () => {
     const { node, log } = setup
     node.unsafe = 24
     setup.create().start()
-    await until(async () => (await node.safeNumber()) === 24)
+    await node.derives(24)
     expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([[1, 24]])
   })
 
@@ -94,11 +104,11 @@ describe('posting', () => {
     node.unsafe = 10
     const first = setup.create()
     first.start()
-    await until(async () => (await node.safeNumber()) === 10)
+    await node.derives(10)
     await first.shutdown()
     node.unsafe = 20
     setup.create().start()
-    await until(async () => (await node.safeNumber()) === 20)
+    await node.derives(20)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted.map(({ timestamp }) => timestamp)).toEqual(
       expectedBlocks(chain, 1, 20).map(({ timestamp }) => timestamp),
@@ -130,16 +140,7 @@ describe('posting', () => {
     const submitter = setup.create({ maxChannelDuration: 0 })
     submitter.start()
     await log.seen('Added L2 block to local state', 4)
-    const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
-    node.blocks = chain.blocks.map((block, number) =>
-      number < 3
-        ? block
-        : {
-            ...block,
-            hash: rename(block.hash),
-            parentHash: number === 3 ? block.parentHash : rename(block.parentHash),
-          },
-    )
+    node.blocks = forkedFrom(3, chain.blocks)
     node.unsafe = 6
     const reorg = await log.seen('Found L2 reorg')
     expect(reorg.block_number).toBe(5)
@@ -158,22 +159,13 @@ describe('posting', () => {
     node.unsafe = 4
     setup.create().start()
     await log.seen('Transaction successfully published')
-    const rename = (hash: string) => hash.replace('0x', '0xee').slice(0, 66)
-    node.blocks = chain.blocks.map((block, number) =>
-      number < 3
-        ? block
-        : {
-            ...block,
-            hash: rename(block.hash),
-            parentHash: number === 3 ? block.parentHash : rename(block.parentHash),
-          },
-    )
+    node.blocks = forkedFrom(3, chain.blocks)
     await log.seen('sending a cancellation transaction to unblock txpool')
     await log.seen('Transaction successfully published', 2)
     await l1.request('evm_setAutomine', [true])
     await setup.mine()
     node.unsafe = 6
-    await until(async () => (await node.safeNumber()) === 6)
+    await node.derives(6)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted.map(({ parentHash }) => parentHash)).toEqual(
       node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),
@@ -190,7 +182,7 @@ describe('posting', () => {
     await log.seen('Found L2 reorg', 2)
     expect(await readPostedFrames(l1, chain.config, sender)).toEqual([])
     node.servedBlocks = undefined
-    await until(async () => (await node.safeNumber()) === 2)
+    await node.derives(2)
   })
 
   it('carries on when blocks cannot be had for a while', async () => {
@@ -202,7 +194,7 @@ describe('posting', () => {
     const warning = await log.seen('Error loading blocks, retrying on next tick')
     expect(warning).toMatchObject({ lvl: 'warn', err: expect.stringContaining('the database is being compacted') })
     node.blockFault = false
-    await until(async () => (await node.safeNumber()) === 3)
+    await node.derives(3)
   })
 })
 
@@ -211,7 +203,7 @@ it('begins after the genesis block beside a node that says zeros for what it has
   setup.node.emptyLocalSafe = true
   setup.node.unsafe = 3
   setup.create().start()
-  await until(async () => (await setup.node.safeNumber()) === 3)
+  await setup.node.derives(3)
 })
 
 it('sends a channel of many frames in time although every transaction waits for many confirmations', async () => {
@@ -226,7 +218,7 @@ it('sends a channel of many frames in time although every transaction waits for 
   submitter.start()
   const mining = setInterval(() => setup.mine().catch(() => {}), 50)
   try {
-    await until(async () => (await node.safeNumber()) === 6)
+    await node.derives(6)
     await submitter.shutdown()
   } finally {
     clearInterval(mining)
@@ -247,7 +239,7 @@ it('throttles the builder of the blocks while too much of them waits', async () 
   )
   await l1.request('evm_setAutomine', [true])
   for (const submitter of setup.submitters) submitter.flush()
-  await until(async () => (await node.safeNumber()) === 12)
+  await node.derives(12)
   await until(() => node.maxDaSizes.at(-1)?.join() === '0,130000')
 })
 
@@ -265,7 +257,7 @@ describe('L1 out of reach', () => {
     await setup.mine()
     setup.l1Fault = false
     await l1.request('evm_setAutomine', [true])
-    await until(async () => (await node.safeNumber()) === 9)
+    await node.derives(9)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(withoutOrigin(posted)).toEqual(expectedBlocks(chain, 1, 9))
   })
@@ -282,7 +274,7 @@ describe('L1 out of reach', () => {
     const warning = await log.seen('Failed to query L1 tip')
     expect(warning).toMatchObject({ lvl: 'warn', err: 'connect ECONNREFUSED' })
     setup.l1Fault = false
-    await until(async () => (await node.safeNumber()) === 5)
+    await node.derives(5)
   })
 })
 
@@ -296,7 +288,7 @@ describe('L1 reorg', () => {
       setup
         .create({ maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 }, { rebroadcastIntervalMs: 100 })
         .start()
-      await until(async () => (await node.safeNumber()) === 3)
+      await node.derives(3)
       node.unsafe = 20
       await until(async () => (await node.safeNumber()) >= 6)
       // Anvil loses blocks for good when it drops some while it makes one: those under way wait in its pool.
@@ -306,7 +298,7 @@ describe('L1 reorg', () => {
       await l1.request('evm_setAutomine', [true])
       node.unsafe = 25
       const mining = setInterval(() => setup.mine().catch(() => {}), 250)
-      await until(async () => (await node.safeNumber()) === 25).finally(() => clearInterval(mining))
+      await node.derives(25).finally(() => clearInterval(mining))
       expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
         expectedBlocks(chain, 25, 25)[0],
       )

@@ -19,7 +19,7 @@ describe('rollup node out of reach', () => {
     expect(warning.lvl).toBe('warn')
     expect(warning.err).toMatch(text)
     node.syncStatusFault = 'none'
-    await until(async () => (await node.safeNumber()) === 3)
+    await node.derives(3)
   })
 
   it('says the same thing only once in a while', async () => {
@@ -36,14 +36,14 @@ describe('rollup node out of reach', () => {
     const { node, log } = setup
     node.unsafe = 3
     setup.create().start()
-    await until(async () => (await node.safeNumber()) === 3)
+    await node.derives(3)
     node.currentL1 = 1
     node.unsafe = 5
     const warning = await log.seen('Error calculating L2 block range')
     expect(warning.err).toBe('the rollup node is out of sync: sequencer currentL1 reversed')
     expect(log.of('Added L2 block to local state')).toHaveLength(3)
     node.currentL1 = undefined
-    await until(async () => (await node.safeNumber()) === 5)
+    await node.derives(5)
   })
 
   it('waits for the node to reach the L1 head when asked to', async () => {
@@ -56,7 +56,7 @@ describe('rollup node out of reach', () => {
     expect(log.of('Added L2 block to local state')).toEqual([])
     // No transaction of ours among the last two of 40 blocks.
     node.currentL1 = 38
-    await until(async () => (await node.safeNumber()) === 2)
+    await node.derives(2)
   })
 
   it.each([
@@ -69,7 +69,7 @@ describe('rollup node out of reach', () => {
     node.unsafe = 10
     const first = setup.create()
     first.start()
-    await until(async () => (await node.safeNumber()) === 10)
+    await node.derives(10)
     await first.shutdown()
 
     // A node that has been started again: first before the block with the batch, then reading it, then past it.
@@ -88,7 +88,7 @@ describe('rollup node out of reach', () => {
     await until(() => safe === 10)
     node.safeNumber = safeNumber
     node.unsafe = 12
-    await until(async () => (await node.safeNumber()) === 12)
+    await node.derives(12)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted.map(({ timestamp }) => timestamp)).toEqual(
       expectedBlocks(chain, 1, 12).map(({ timestamp }) => timestamp),
@@ -100,7 +100,7 @@ describe('rollup node out of reach', () => {
     const { node, l1, sender, chain } = setup
     node.unsafe = 10
     setup.create().start()
-    await until(async () => (await node.safeNumber()) === 10)
+    await node.derives(10)
     const calls = node.syncStatusCalls
     await until(() => node.syncStatusCalls > calls + 1)
     let safe = 0
@@ -109,7 +109,7 @@ describe('rollup node out of reach', () => {
     await until(() => safe > 10)
     node.safeNumber = safeNumber
     node.unsafe = 12
-    await until(async () => (await node.safeNumber()) === 12)
+    await node.derives(12)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted).toHaveLength(12)
   })
@@ -130,7 +130,7 @@ describe('rollup node out of reach', () => {
     await l1.request('evm_setAutomine', [true])
     await setup.mine()
     node.unsafe = 6
-    await until(async () => (await node.safeNumber()) === 6)
+    await node.derives(6)
     expect(await readPostedBlocks(l1, chain.config, sender)).toHaveLength(6)
   })
 

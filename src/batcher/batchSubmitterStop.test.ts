@@ -126,7 +126,7 @@ describe('stop and start', () => {
     submitter.flush()
     await l1.request('evm_setAutomine', [true])
     await setup.mine()
-    await until(async () => (await node.safeNumber()) === 6)
+    await node.derives(6)
   })
 
   it('does not lose a flush before the rollup node has answered', async () => {
@@ -139,7 +139,7 @@ describe('stop and start', () => {
     submitter.flush()
     await until(() => node.syncStatusCalls > 2)
     node.syncStatusFault = 'none'
-    await until(async () => (await node.safeNumber()) === 3)
+    await node.derives(3)
   })
 
   it('does not lose a flush while the L1 does not answer', async () => {
@@ -153,7 +153,7 @@ describe('stop and start', () => {
     submitter.flush()
     await log.seen('Failed to query L1 tip')
     setup.l1Fault = false
-    await until(async () => (await node.safeNumber()) === 3)
+    await node.derives(3)
   })
 
   it('sends an open channel at once when flushed', async () => {
@@ -164,7 +164,7 @@ describe('stop and start', () => {
     submitter.start()
     await log.seen('Added L2 block to local state', 4)
     submitter.flush()
-    await until(async () => (await node.safeNumber()) === 4)
+    await node.derives(4)
     const closed = await log.seen('Channel closed')
     expect(closed.full_reason).toBe('channel full: channel terminated')
   })

@@ -19,9 +19,9 @@ describe('posting in blobs', () => {
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 12
     setup.create({ dataAvailability: 'blobs', batchType: 'span', networkTimeoutMs }, { cellProofTime }).start()
-    await until(async () => (await node.safeNumber()) === 12)
+    await node.derives(12)
     node.unsafe = 32
-    await until(async () => (await node.safeNumber()) === 32)
+    await node.derives(32)
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted.map(({ transactions }) => transactions.map((tx) => new Uint8Array(tx)))).toEqual(
       Array.from({ length: 32 }, (_, index) => batchTransactions(chain, index + 1)),

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { decodeBlob, decodeFrames } from '../rollup/protocol/index.ts'
+import { createLogRecorder } from './testUtils/logRecorder.ts'
 import { addAll, createManager, recorded, sizedBlocks, takeAll } from './testUtils/managerInTest.ts'
 import { takeTxData } from './testUtils/takeTxData.ts'
 import { payloadOf } from './txData.ts'
@@ -57,6 +58,26 @@ describe('channel size', () => {
     expect(manager.channels[0]?.isFull).toBe(false)
     expect(first && payloadOf(first).data.length).toBe(1_000)
   })
+})
+
+it('a channel that has more frames than can be confirmed before it times out is warned of, with the numbers', async () => {
+  const log = createLogRecorder()
+  // Each transaction waits for as long as a channel lasts: only those that go together are in time.
+  const manager = createManager({ numConfirmations: 50, maxL1TxSizeBytes: 150 }, { logger: log.logger })
+  addAll(manager, sizedBlocks(2, 1_000))
+  await takeAll(manager)
+  expect(log.of('Channel has more frames than can be confirmed before it times out')).toEqual([])
+  addAll(manager, sizedBlocks(1, 3_000, manager.newestBlock))
+  await takeAll(manager)
+  expect(log.of('Channel has more frames than can be confirmed before it times out')).toMatchObject([
+    {
+      num_frames: expect.any(Number),
+      frames_in_time: 16,
+      txs_in_flight: 16,
+      num_confirmations: 50,
+      channel_timeout: 50,
+    },
+  ])
 })
 
 describe('blobs', () => {

@@ -68,16 +68,17 @@ export function essence({ timestamp, transactions }: Pick<BatcherBlock, 'timesta
   return { timestamp, transactions: transactions.map((transaction) => toHex(transaction)) }
 }
 
-/** Blocks with one incompressible transaction of `bytes` each. */
-export function sizedBlocks(count: number, bytes: number): BatcherBlock[] {
-  let parentHash: Hex = `0x${'00'.repeat(32)}`
+/** Blocks with one incompressible transaction of `bytes` each, on top of `parent`. */
+export function sizedBlocks(count: number, bytes: number, parent?: BatcherBlock): BatcherBlock[] {
+  let parentHash: Hex = parent?.hash ?? `0x${'00'.repeat(32)}`
+  const first = (parent?.number ?? 0) + 1
   return Array.from({ length: count }, (_, index) => {
     const hash = toHex(randomBytes(32))
     const block: BatcherBlock = {
       hash,
       parentHash,
-      number: index + 1,
-      timestamp: rollupConfig.genesis.l2Time + 2 * (index + 1),
+      number: first + index,
+      timestamp: rollupConfig.genesis.l2Time + 2 * (first + index),
       l1Origin: { hash: `0x${'11'.repeat(32)}`, number: 1 },
       sequenceNumber: index,
       transactions: [new Uint8Array(randomBytes(bytes))],

@@ -6,6 +6,7 @@ import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { readPostedBlocks } from './l1Batches.ts'
 import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
+import { until } from './until.ts'
 
 const EMPTY_REF = { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
 
@@ -83,6 +84,11 @@ export class SequencerNode {
       safe++
     }
     return safe
+  }
+
+  /** Resolves once the block of this number is the newest that can be derived from L1. */
+  async derives(number: number): Promise<void> {
+    await until(async () => (await this.safeNumber()) === number)
   }
 
   private block(number: number): RecordedBlock | null {
