@@ -1,4 +1,4 @@
-// The programs are TypeScript run by type stripping, which needs Node 24; the machine's own Node may be older. This
+// The programs need Node 24, in a checkout to run TypeScript by type stripping; the machine's own Node may be older. This
 // launcher (plain JavaScript, no imports beyond node:) finds the Node 24 that is installed with the package.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,11 +20,15 @@ const GETH_ENVIRONMENT = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOL
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Runs src/cli/<entry>.ts (dist/src/cli/<entry>.js in the published package) in this process or in a newer Node. */
+/**
+ * Runs src/cli/<entry>.ts, or testnet/main.ts, in this process or in a newer Node; in the published package what stands for it
+ * below dist/.
+ */
 export async function launch(entry) {
-  const source = join(root, 'src', 'cli', `${entry}.ts`)
-  const script = existsSync(source) ? source : join(root, 'dist', 'src', 'cli', `${entry}.js`)
-  const isProgram = entry !== 'devium'
+  const path = entry === 'testnet' ? 'testnet/main' : `src/cli/${entry}`
+  const source = join(root, `${path}.ts`)
+  const script = existsSync(source) ? source : join(root, 'dist', `${path}.js`)
+  const isProgram = entry !== 'devium' && entry !== 'testnet'
   const environment = entry === 'geth' ? { ...ENVIRONMENT, ...GETH_ENVIRONMENT } : ENVIRONMENT
   if (Number(process.versions.node.split('.')[0]) >= 24) {
     if (isProgram) startAgainLighter(environment)

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'patches', 'src', 'test', 'testnet']
+const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
 const DOCUMENTS = ['ARCHITECTURE.md', 'README.md', 'docs/rpc.md', 'src/p2p/OFFENCES.md']
 
 /** Files and folders of ours, from the root on; folders with a slash at the end. */

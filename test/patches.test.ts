@@ -25,7 +25,7 @@ describe('patches', () => {
     expect(parts.length).toBeGreaterThan(0)
     for (const { path, text } of parts) {
       const file = readFileSync(ROOT + path, 'utf8')
-      expect(file.includes(text), `${path} lacks a part of the patch; npx patch-package applies it`).toBe(true)
+      expect(file.includes(text), `${path} lacks a part of the patch; node bin/applyPatches.mjs applies it`).toBe(true)
     }
     const packageName = name.replace(/\+[^+]*$/, '').replace('+', '/')
     expect(readFileSync(`${ROOT}patches/README.md`, 'utf8')).toContain(`\`${packageName}\``)

@@ -52,7 +52,10 @@ export function findContractsPackage(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('@eth-optimism/contracts-bedrock/package.json'))
   } catch (cause) {
-    throw new UsageError('the package @eth-optimism/contracts-bedrock is not installed: run npm ci', { cause })
+    throw new UsageError(
+      'the package @eth-optimism/contracts-bedrock is not installed: run npm ci, or beside an installed devium npm install @eth-optimism/contracts-bedrock@0.17.3',
+      { cause },
+    )
   }
 }
 

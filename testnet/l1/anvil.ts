@@ -20,7 +20,10 @@ export function findAnvil(): string {
     const directory = dirname(wrapper.resolve(`@foundry-rs/anvil-${platform}-${arch}/package.json`))
     return join(directory, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil')
   } catch (cause) {
-    throw new UsageError(`Anvil for ${platform}-${arch} is not installed: run npm ci`, { cause })
+    throw new UsageError(
+      `Anvil for ${platform}-${arch} is not installed: run npm ci, or beside an installed devium npm install @foundry-rs/anvil`,
+      { cause },
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { binDirectory } from './binDirectory.ts'
 import type { Endpoints } from './events.ts'
 import type { TestnetLayout } from './layout.ts'
 import type { NodePorts } from './ports.ts'
@@ -101,10 +101,6 @@ function lanAddress(): string | undefined {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-}
-
-function binDirectory(): string {
-  return fileURLToPath(new URL('../../bin', import.meta.url))
 }
 
 /** On one line where it is short, else one flag a line; either can be pasted as it is. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { DeviumError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
@@ -13,6 +13,7 @@ import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } fr
 import { l1ChainConfig } from '../l1/chainConfig.ts'
 import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
+import { binDirectory } from './binDirectory.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
 import { joinText } from './joinText.ts'
@@ -245,7 +246,7 @@ export class Testnet {
   }
 
   private spec(name: string, { program, args, env }: ProgramCall) {
-    const script = fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url))
+    const script = join(binDirectory(), `${program}.mjs`)
     return {
       name,
       command: { script },

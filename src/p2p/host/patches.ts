@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../lib/errors.ts'
 
 /** A patch of a library without which a stranger may hold the node up: see patches/README.md. */
@@ -10,6 +11,11 @@ interface Guard {
   mark: string
   against: string
 }
+
+/** Three folders up in a checkout, four in the package, where this is below dist/. */
+const PATCHER = fileURLToPath(
+  new URL(`../../../${import.meta.url.endsWith('.ts') ? '' : '../'}bin/applyPatches.mjs`, import.meta.url),
+)
 
 const GUARDS: readonly Guard[] = [
   {
@@ -47,8 +53,8 @@ export async function checkPatches(entryOf: (library: string) => string = (name)
     const text = await readFile(new URL(file, entryOf(library)), 'utf8').catch(() => '')
     if (text.includes(mark)) continue
     throw new UsageError(
-      `${library} is installed without its patch against ${against}: run "npx patch-package" where devium is installed` +
-        ' ("npm ci --ignore-scripts" leaves the patches out), or start without peers (--p2p.disable)',
+      `${library} is installed without its patch against ${against}: run "node ${PATCHER}" ("npm ci --ignore-scripts" and ` +
+        'package managers that run no scripts leave the patches out), or start without peers (--p2p.disable)',
     )
   }
 }
