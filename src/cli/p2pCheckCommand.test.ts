@@ -6,12 +6,14 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { Command } from 'commander'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { fromHex } from '../lib/hex.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { identityFromRawKey } from '../p2p/host/identity.ts'
 import { startTestNode } from '../p2p/testUtils/testNode.ts'
+import { addCheck } from './p2pCheckCommand.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const KEY = randomBytes(32).toString('hex')
@@ -19,6 +21,8 @@ const KEY = randomBytes(32).toString('hex')
 const NO_NODE = 'http://127.0.0.1:1'
 
 const peer = await startTestNode()
+/** The same peer, where nobody listens. */
+const gone = peer.address.replace(/\/tcp\/\d+/, '/tcp/1')
 const folder = mkdtempSync(join(tmpdir(), 'devium-check-'))
 afterAll(async () => {
   rmSync(folder, { recursive: true })
@@ -48,7 +52,8 @@ async function startOwnNode(
   return `http://127.0.0.1:${server.port}`
 }
 
-function check(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+/** In a process of its own. */
+function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [SCRIPT, 'p2p', 'check', ...args], (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
@@ -56,9 +61,25 @@ function check(...args: string[]): Promise<{ code: number; stdout: string; stder
   })
 }
 
+/** In this process: what it prints, and what it would exit with. Rejects with what ends it. */
+async function check(...args: string[]): Promise<{ code: unknown; stdout: string }> {
+  let stdout = ''
+  const print = vi.spyOn(console, 'log').mockImplementation((line) => {
+    stdout += `${line}\n`
+  })
+  const before = process.exitCode
+  try {
+    await addCheck(new Command()).parseAsync(args, { from: 'user' })
+    return { code: process.exitCode, stdout }
+  } finally {
+    process.exitCode = before
+    print.mockRestore()
+  }
+}
+
 describe('devium p2p check', () => {
   it('prints its steps and a verdict, and exits with 0', async () => {
-    const { code, stdout, stderr } = await check(peer.address, '--rpc', await startOwnNode('deviump2p', []))
+    const { code, stdout, stderr } = await run(peer.address, '--rpc', await startOwnNode('deviump2p', []))
     expect(stderr).toBe('')
     expect(stdout).toMatch(/^✓ address {5}16Uiu2/)
     expect(stdout).toContain('✓ own node    neither blocked nor banned there')
@@ -70,14 +91,14 @@ describe('devium p2p check', () => {
 
   it("takes op-node's answers too", async () => {
     const rpc = await startOwnNode('opp2p', [{ IP: '127.0.0.0', Mask: '/wAAAA==' }])
-    const { code, stdout } = await check(peer.address, '--rpc', rpc)
+    const { code, stdout } = await check(gone, '--rpc', rpc)
     expect(stdout).toContain('✗ own node    our own node refuses it: the subnet 127.0.0.0/8')
     expect(code).toBe(1)
   })
 
   it('does not take a ban for a block', async () => {
     const rpc = await startOwnNode('deviump2p', [], {}, [peer.node.peerId])
-    const { stdout } = await check(peer.address, '--rpc', rpc)
+    const { stdout } = await check(gone, '--rpc', rpc)
     expect(stdout).toMatch(/✗ own node {4}our own node refuses it: the peer is banned until/)
   })
 
@@ -88,7 +109,7 @@ describe('devium p2p check', () => {
     expect(stdout).toContain(`Known to the node at ${peer.address}\n`)
     expect(stdout).toContain('✓ own node    connected: it dialled us from /ip4/127.0.0.1/tcp/')
     expect(code).toBe(0)
-    expect((await check('16Uiu2nobody', '--rpc', rpc)).stderr).toMatch(/^devium: no known peer/)
+    await expect(check('16Uiu2nobody', '--rpc', rpc)).rejects.toThrow('no known peer')
     expect((await check(peer.node.peerId, '--rpc', NO_NODE)).stdout).toContain('a peer id alone')
   })
 
@@ -120,9 +141,12 @@ describe('devium p2p check', () => {
     [['--network', 'nowhere'], 'unknown network "nowhere"'],
     [['--identity', '/nonexistent/key'], '--identity: cannot read /nonexistent/key'],
   ])('refuses %s', async (args, message) => {
-    const { code, stderr } = await check(peer.address, ...args)
-    expect(stderr).toMatch(/^devium: [^\n]*\n$/)
-    expect(stderr).toContain(message)
+    await expect(check(peer.address, ...args)).rejects.toThrow(message)
+  })
+
+  it('says in one line what it refuses, and exits with 1', async () => {
+    const { code, stderr } = await run(peer.address, '--network', 'nowhere')
+    expect(stderr).toMatch(/^devium: unknown network "nowhere"[^\n]*\n$/)
     expect(code).toBe(1)
   })
 

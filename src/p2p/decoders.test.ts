@@ -4,10 +4,8 @@ import { Key } from 'interface-datastore'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.ts'
 import { DecodeError, UsageError } from '../lib/errors.ts'
-import { cidrToIpNet, ipNetToCidr, normalizeCidr } from '../lib/ipNet.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { publicKeyOf } from '../lib/secp256k1.ts'
-import { decodePayloadEnvelope, type PayloadVersion } from '../rollup/protocol/index.ts'
 import { P2pError } from './base/errors.ts'
 import { snappyDeclaredLength } from './base/snappyBlock.ts'
 import { parseEnode } from './discovery/bootnodes.ts'
@@ -93,15 +91,6 @@ describe('answers with a block', () => {
 })
 
 describe('blocks', () => {
-  it('of arbitrary bytes throw nothing but DecodeError in any container', () => {
-    const versions = fc.constantFrom<PayloadVersion>(1, 2, 3, 4)
-    fc.assert(
-      fc.property(versions, bytes(900), (version, input) =>
-        throwsOnly([DecodeError], () => decodePayloadEnvelope(input, version)),
-      ),
-      { numRuns: 1_000 },
-    )
-  })
   it('unpack to a length that is read or refused', () => {
     fc.assert(fc.property(bytes(8), (input) => throwsOnly([DecodeError], () => snappyDeclaredLength(input))))
   })
@@ -158,18 +147,6 @@ describe('names and addresses', () => {
       fc.property(fc.ipV4(), fc.integer({ min: 1, max: 65_535 }), (ip, port) => {
         expect(parseEnode(`enode://${key}@${ip}:${port}`)).toMatchObject({ kind: 'enode', host: ip, udpPort: port })
       }),
-    )
-  })
-  it('of subnets are the same in both spellings', () => {
-    fc.assert(
-      fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), (ip, bits) => {
-        expect(ipNetToCidr(cidrToIpNet(`${ip}/${bits}`))).toBe(normalizeCidr(`${ip}/${bits}`))
-      }),
-    )
-    fc.assert(
-      fc.property(fc.string({ maxLength: 20 }), fc.base64String({ maxLength: 24 }), (IP, Mask) =>
-        throwsOnly([DecodeError], () => ipNetToCidr({ IP, Mask })),
-      ),
     )
   })
   it('of routers come from any table', () => {

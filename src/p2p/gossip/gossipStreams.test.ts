@@ -185,25 +185,6 @@ describe('manageGossipStreams', () => {
     expect(ids()).toEqual([])
   })
 
-  it('moves to the newest connection, and opens a lost stream again', async () => {
-    const { streams, connection, answer, opened, closed, gossip, heartbeat } = setUp(['a'])
-    heartbeat()
-    await answer('a')
-    streams.moveTo(connection('a'))
-    await answer('a')
-    expect([opened, closed]).toEqual([['a', 'a'], ['a']])
-    streams.repair('a')
-    heartbeat()
-    await answer('a')
-    expect(opened).toHaveLength(2)
-    gossip.streamsOutbound.delete('a')
-    streams.repair('a')
-    // One at a time.
-    heartbeat()
-    await answer('a')
-    expect(opened).toHaveLength(3)
-  })
-
   it('opens another when one has ended while it was opened', async () => {
     const { answer, opened, gossip, heartbeat } = setUp(['a'])
     heartbeat()

@@ -85,7 +85,8 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     const stream = newStream()
     const sendBytes = (bytes: Uint8Array) => stream.dispatchEvent(new StreamMessageEvent(bytes))
     const send = (...rpcs: AnyRpc[]) => sendBytes(concatBytes(...rpcs.map((rpc) => frameRpc(encodeRpc(rpc)))))
-    const open = () => gossip.createInboundStream(id, stream as unknown as Stream)
+    // It has what is looked at of a stream.
+    const open = () => gossip.createInboundStream(id, stream as object as Stream)
     return { id, text: id.toString(), stream, send, sendBytes, open }
   }
   const join = (name: string) => {

@@ -1,9 +1,7 @@
-import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BlockScoring } from '../base/options.ts'
 import { PAYLOAD_VERSIONS, type PayloadVersion } from '../base/topics.ts'
-import { scoreParts, scoreState } from '../reputation/explainScore.ts'
 import { scoreKeeper, TOPICS } from '../testUtils/scoreKeeper.ts'
 import { idText } from './idDialects.ts'
 import { countMissed } from './missedBlocks.ts'
@@ -104,14 +102,6 @@ describe('current', () => {
     expect(lowest()).toBe(0)
     expect(score.score('op-node-2026')).toBeGreaterThan(0)
   })
-  it('costs a peer nothing that is not subscribed to the topic with blocks', () => {
-    const { score, block, slots, lowest } = keeper('current')
-    score.addPeer('source')
-    score.addPeer('other')
-    score.graft('other', topicOf(1))
-    slots(900, () => block('source'))
-    expect(lowest()).toBe(0)
-  })
   it('costs a follower nothing that gets every block from us', () => {
     const { join, block, slots, lowest, score } = keeper('current')
     join('source', 'follower')
@@ -171,18 +161,6 @@ describe('current', () => {
     }
     expect([weights(3), weights(4)]).toEqual([[3], [4]])
     expect(keeper('none').scoring.topicsFor(4)).toBeUndefined()
-  })
-  it('is explained by parts that add up to what gossipsub acts on', () => {
-    const { join, block, slots, score, scoring } = keeper('current')
-    join('a', 'b')
-    slots(50, () => block('a', ['b']))
-    score.rejectMessage('a', 'x', topicOf(NOW), RejectReason.Reject)
-    score.addPenalty('a', 7, ScorePenalty.BrokenPromise)
-    const none = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
-    const view = { versionOf: () => NOW, peersOnIp: () => [] }
-    const { total } = scoreParts(scoreState(score.peerStats.get('a'), none, view), scoring.params, true)
-    expect(total).toBeCloseTo(score.score('a'), 9)
-    expect(total).toBeLessThan(0)
   })
 })
 

@@ -54,17 +54,6 @@ describe.each([-86_400, -600, 600, 86_400])('a clock that is set by %i s', (step
     expect(score.score('peer')).toBeGreaterThanOrEqual(0)
   })
 
-  it('does not hold scores up', async () => {
-    const { score, pass } = gossipAtStart()
-    score.addPeer('peer')
-    expect(score.score('peer')).toBe(0)
-    await pass(1, stepS)
-    score.score('peer')
-    score.addPenalty('peer', 20, ScorePenalty.BrokenPromise)
-    await pass(1)
-    expect(score.score('peer')).toBeLessThan(-100)
-  })
-
   it('moves what peers are waited for, kept out and remembered until', async () => {
     const { internals, score, pass } = gossipAtStart()
     score.addPeer('peer')

@@ -1,14 +1,11 @@
-import { createServer as createHttpServer } from 'node:http'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { ConnectionGater } from '@libp2p/interface'
-import { mplex } from '@libp2p/mplex'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import { tls } from '@libp2p/tls'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { Libp2p, Libp2pOptions } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startBareHost } from '../testUtils/bareHost.ts'
-import { closedPort, listenInTest, startRawServer } from '../testUtils/rawServer.ts'
+import { closedPort, startRawServer } from '../testUtils/rawServer.ts'
 import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
 
 async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
@@ -50,28 +47,6 @@ describe('classifyDialFailure', () => {
       reason: 'refused',
       text: 'connection refused: the host answers, but nothing listens on that port (2 addresses)',
     })
-  })
-
-  it('tells a port that says nothing', async () => {
-    const address = await startRawServer(() => {})
-    expect((await failureOf([`${address}/p2p/${await someId()}`], undefined, 300)).reason).toBe('timeout')
-  })
-
-  it('tells a peer that closes in the handshake', async () => {
-    const address = await startRawServer((socket) => socket.once('data', () => socket.end()))
-    expect((await failureOf([address])).reason).toBe('closed')
-  })
-
-  it('tells a web server', async () => {
-    const address = await listenInTest(createHttpServer((_, response) => response.end()))
-    expect((await failureOf([address])).reason).toBe('not-libp2p')
-  })
-
-  it('tells that there is no common security or multiplexer', async () => {
-    const tlsOnly = await host({ connectionEncrypters: [tls()] })
-    expect((await failureOf([addressOf(tlsOnly)])).reason).toBe('no-security')
-    const mplexOnly = await host({ streamMuxers: [mplex()] })
-    expect((await failureOf([addressOf(mplexOnly)])).reason).toBe('no-muxer')
   })
 
   it('tells our own refusals apart', async () => {

@@ -9,7 +9,6 @@ import { recordedLog } from '../testUtils/recordedLog.ts'
 import { identityFromRawKey, loadIdentity } from './identity.ts'
 import { parsePeerId } from './multiaddrs.ts'
 import { nodeIdOf } from './nodeId.ts'
-import { parsePrivateKeyHex } from './privateKey.ts'
 
 const quiet = { logger: silentLogger }
 let folder: string
@@ -64,13 +63,6 @@ describe('loadIdentity', () => {
     }
   })
 
-  it('accepts a prefix and blanks', async () => {
-    const path = join(folder, 'key.txt')
-    await writeFile(path, `  0x${'46'.repeat(32)}\n`)
-    const { peerId } = await loadIdentity(quiet, { path })
-    expect(peerId.toString()).toBe(identityFromRawKey(new Uint8Array(32).fill(0x46)).peerId.toString())
-  })
-
   it('prefers the raw key to the file', async () => {
     const rawKey = new Uint8Array(32).fill(7)
     const { peerId } = await loadIdentity(quiet, { rawKey, path: join(folder, 'absent.txt') })
@@ -111,11 +103,5 @@ describe('nodeIdOf', () => {
   })
   it('is zero for a key of another kind', () => {
     expect(nodeIdOf(parsePeerId('12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA'))).toBe('0'.repeat(64))
-  })
-})
-
-describe('parsePrivateKeyHex', () => {
-  it('reads 32 bytes', () => {
-    expect(parsePrivateKeyHex(`0X${'Ab'.repeat(32)}`)).toEqual(new Uint8Array(32).fill(0xab))
   })
 })

@@ -92,10 +92,6 @@ describe('createConnectionTrimmer', () => {
     expect(connected.size).toBe(5)
   })
 
-  it('has places for twice the high mark, or for sixteen more', () => {
-    expect([4, 16, 30].map(maxPeers)).toEqual([20, 32, 60])
-  })
-
   it('makes room when all places are taken, but not for everybody who knocks', async () => {
     const limit = maxPeers(MARKS.high)
     const { clock, connected, trimmer } = setUp(limit)

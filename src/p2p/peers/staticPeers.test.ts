@@ -70,14 +70,6 @@ function setUp(addresses = [`/ip4/1.2.3.4/tcp/1/p2p/${ID}`]) {
 }
 
 describe('createStaticPeers', () => {
-  it('dials at the start, and is content when connected', async () => {
-    const { clock, state, staticPeers } = setUp()
-    state.reachable = true
-    staticPeers.start()
-    await clock.advance(600_000)
-    expect(state.dials).toEqual([{ atMs: 0, addresses: 1 }])
-  })
-
   it('tries again with growing pauses of at most some five seconds, for ever', async () => {
     const { state, staticPeers, pass } = setUp()
     staticPeers.start()
@@ -250,19 +242,6 @@ describe('createStaticPeers', () => {
     staticPeers.stop()
     await clock.advance(60_000)
     expect(lines).toEqual(['info: Static peer disconnected, reconnecting'])
-  })
-
-  it('counts from when it fell silent how long a connected peer is away', async () => {
-    const { away, state, staticPeers, pass, stand } = setUp()
-    await stand()
-    await pass(800, 1_000)
-    state.reachable = false
-    staticPeers.onSuspect(ID)
-    await pass(55, 1_000)
-    expect(away).toEqual([])
-    await pass(10, 1_000)
-    expect(away).toHaveLength(1)
-    expect(away[0]).toBeLessThanOrEqual(65)
   })
 
   it('says that a peer closes right after connecting, unless it was us', async () => {

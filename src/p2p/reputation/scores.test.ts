@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { gossipScoring, IpRangeSet, slotMilliseconds } from '../gossip/scoreParams.ts'
-import { scoreDecay } from '../gossip/topicScores.ts'
 import { createAppScores } from './appScores.ts'
-
-describe('scoreDecay', () => {
-  // op-node's values at 2 s blocks.
-  it.each([
-    [60, 0.92611873],
-    [120, 0.96235063],
-    [30, 0.8576959],
-    [300, 0.98476665],
-  ])('over %d slots is %d', (slots, expected) => {
-    expect(scoreDecay(slots)).toBeCloseTo(expected, 8)
-  })
-})
 
 describe('gossipScoring', () => {
   const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))

@@ -1,7 +1,7 @@
 import { answerTasks } from '../../lib/workProcess/workLoop.ts'
 import { type Answer, runTask, type Task } from '../inspection/inspectionTask.ts'
 
-// The process for large messages, which breaks down or tells of itself on demand: a message's topic or a block's frames
+// The process for large messages, which breaks down or tells its id on demand: a message's topic or a block's frames
 // say so.
 
 answerTasks<Task, Answer>((task, bytes, answer) => {
@@ -10,8 +10,7 @@ answerTasks<Task, Answer>((task, bytes, answer) => {
   if (order === 'crash') process.kill(process.pid, 'SIGSEGV')
   if (order === 'throw') throw new Error('thrown on demand')
   if (order === 'tell') {
-    const self = { pid: process.pid, environment: Object.keys(process.env) }
-    answer({ task: task.task, failure: JSON.stringify(self) })
+    answer({ task: task.task, failure: `${process.pid}` })
     return
   }
   // Until it is killed.
