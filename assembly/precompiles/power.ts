@@ -3,6 +3,8 @@
 // of two by products that leave out what is above. Addresses are of 4 bytes a limb.
 
 const LOW: u64 = 0xffff_ffff
+/** Bytes from one number of two limbs to the next. */
+const TWO_LIMBS_SIZE: u32 = 12
 
 /**
  * target = a b / 2^(32 n), modulo the odd number at `modulus`, below which a and b are. `inverse` is -1 / modulus modulo
@@ -56,13 +58,17 @@ function subtract(a: u32, b: u32, bytes: u32): void {
   }
 }
 
-/** The same for two limbs, which cost the least gas for a product. */
 function multiplyTwoLimbs(target: u32, a: u32, b: u32, modulus: u32, inverse: u32): void {
-  const b0 = <u64>load<u32>(b)
-  const b1 = <u64>load<u32>(b, 4)
-  const m0 = <u64>load<u32>(modulus)
-  const m1 = <u64>load<u32>(modulus, 4)
-  const a0 = <u64>load<u32>(a)
+  store<u64>(target, productOfTwoLimbs(load<u64>(a), load<u64>(b), load<u64>(modulus), inverse))
+}
+
+/** The same for two limbs, which cost the least gas for a product. */
+function productOfTwoLimbs(a: u64, b: u64, m: u64, inverse: u32): u64 {
+  const b0 = b & LOW
+  const b1 = b >> 32
+  const m0 = m & LOW
+  const m1 = m >> 32
+  const a0 = a & LOW
   let low = a0 * b0
   let high = a0 * b1 + (low >> 32)
   let u = <u64>(<u32>low * inverse)
@@ -70,17 +76,15 @@ function multiplyTwoLimbs(target: u32, a: u32, b: u32, modulus: u32, inverse: u3
   let t0 = (high & LOW) + u * m1 + carry
   const t1 = (high >> 32) + (t0 >> 32)
   t0 &= LOW
-  const a1 = <u64>load<u32>(a, 4)
+  const a1 = a >> 32
   low = t0 + a1 * b0
   high = (t1 & LOW) + a1 * b1 + (low >> 32)
   u = <u64>(<u32>low * inverse)
   carry = ((low & LOW) + u * m0) >> 32
   t0 = (high & LOW) + u * m1 + carry
   const t2 = (t1 >> 32) + (high >> 32) + (t0 >> 32)
-  let result = (t0 & LOW) | (t2 << 32)
-  const m = m0 | (m1 << 32)
-  if (t2 >> 32 !== 0 || result >= m) result -= m
-  store<u64>(target, result)
+  const result = (t0 & LOW) | (t2 << 32)
+  return t2 >> 32 !== 0 || result >= m ? result - m : result
 }
 
 /** target = a b modulo 2^(32 n). The target is neither a nor b. */
@@ -99,6 +103,35 @@ export function multiplyLow(target: u32, a: u32, b: u32, n: u32): void {
   }
 }
 
+/** Below, in registers. */
+function powerTwoLimbs(result: u32, table: u32, exponent: u32, count: u32, modulus: u32, inverse: u32): void {
+  const m = load<u64>(modulus)
+  let value = load<u64>(result)
+  for (let index: u32 = 0; index < count; index++) {
+    const byte = <u32>load<u8>(exponent + index)
+    for (let shift: i32 = 4; shift >= 0; shift -= 4) {
+      for (let square: u32 = 0; square < 4; square++) value = productOfTwoLimbs(value, value, m, inverse)
+      const digit = (byte >> shift) & 15
+      if (digit !== 0) value = productOfTwoLimbs(value, load<u64>(table + digit * TWO_LIMBS_SIZE), m, inverse)
+    }
+  }
+  store<u64>(result, value)
+}
+
+/** The same modulo 2^64. */
+function powerLowTwoLimbs(result: u32, table: u32, exponent: u32, count: u32): void {
+  let value = load<u64>(result)
+  for (let index: u32 = 0; index < count; index++) {
+    const byte = <u32>load<u8>(exponent + index)
+    for (let shift: i32 = 4; shift >= 0; shift -= 4) {
+      for (let square: u32 = 0; square < 4; square++) value *= value
+      const digit = (byte >> shift) & 15
+      if (digit !== 0) value *= load<u64>(table + digit * TWO_LIMBS_SIZE)
+    }
+  }
+  store<u64>(result, value)
+}
+
 /**
  * Goes on with a power: for each half byte of the exponent, the number at `result` to the 16th and times its power of
  * the base. `table` holds the base's powers 0 to 15, n + 1 limbs apart; after `result` and at `spare` is room for as much.
@@ -113,6 +146,10 @@ export function powerMontgomery(
   inverse: u32,
   n: u32,
 ): void {
+  if (n === 2) {
+    powerTwoLimbs(result, table, exponent, count, modulus, inverse)
+    return
+  }
   const size = (n + 1) << 2
   for (let index: u32 = 0; index < count; index++) {
     const byte = <u32>load<u8>(exponent + index)
@@ -131,6 +168,10 @@ export function powerMontgomery(
 
 /** The same modulo 2^(32 n). */
 export function powerLow(result: u32, spare: u32, table: u32, exponent: u32, count: u32, n: u32): void {
+  if (n === 2) {
+    powerLowTwoLimbs(result, table, exponent, count)
+    return
+  }
   const size = (n + 1) << 2
   for (let index: u32 = 0; index < count; index++) {
     const byte = <u32>load<u8>(exponent + index)

@@ -11,6 +11,8 @@ type Power = Generator<undefined, bigint, undefined>
 
 /** Longer moduli are as fast in big integers. */
 const MAX_LIMBS = 64
+/** Exponents that are done with before there is a table. */
+const SHORT_BYTES = 3
 /** What is done between two turns of the event loop. */
 const STEP_NS = 4_000_000
 /** Of the exponent that is passed on at once. */
@@ -23,6 +25,7 @@ export function* modularPower(base: bigint, exponent: Exponent, modulus: bigint)
   const { digits, bytes } = withoutZeros(exponent)
   if (bytes === 0) return 1n % modulus
   if (base < 2n) return base % modulus
+  if (bytes <= SHORT_BYTES) return shortPower(base, digits, bytes, modulus)
   if (modulus >> (LIMB_BITS * BigInt(MAX_LIMBS)) > 0n) return yield* powerOfIntegers(base, { digits, bytes }, modulus)
   const shift = trailingZeros(modulus)
   const odd = modulus >> shift
@@ -35,8 +38,20 @@ export function* modularPower(base: bigint, exponent: Exponent, modulus: bigint)
   return oddPower + odd * k
 }
 
+function shortPower(base: bigint, digits: Uint8Array, bytes: number, modulus: bigint): bigint {
+  let result = 1n
+  for (let index = 0; index < bytes; index++) {
+    for (let bit = 7; bit >= 0; bit--) {
+      if (result !== 1n) result = (result * result) % modulus
+      if ((((digits[index] ?? 0) >> bit) & 1) === 1) result = (result * base) % modulus
+    }
+  }
+  return result % modulus
+}
+
 function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Power {
-  const n = limbsOf(modulus)
+  // For two there is the quickest way.
+  const n = Math.max(2, limbsOf(modulus))
   const radix = 1n << (LIMB_BITS * BigInt(n))
   const arithmetic = borrowArithmetic()
   const layout = layoutOf(arithmetic, n)
@@ -72,7 +87,7 @@ function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Pow
 
 /** Modulo 2^bits. */
 function* powerModuloTwos(base: bigint, exponent: Exponent, bits: bigint): Power {
-  const n = Number((bits + LIMB_BITS - 1n) / LIMB_BITS)
+  const n = Math.max(2, Number((bits + LIMB_BITS - 1n) / LIMB_BITS))
   const arithmetic = borrowArithmetic()
   const layout = layoutOf(arithmetic, n)
   const entry = (index: number) => layout.table + index * layout.size
