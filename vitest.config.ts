@@ -28,7 +28,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/{e2e,faults}/**/*.test.ts'],
+          include: ['test/{browser,e2e,faults}/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,

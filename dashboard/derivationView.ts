@@ -1,6 +1,6 @@
 import type { BatcherStatus, DerivationStatus } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
-import { ago, bytes, count, countOf, duration, shortHash } from './format.ts'
+import { ago, bytes, count, countOf, duration, sentence, shortHash } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 /** Of each list, the latest. */
@@ -112,7 +112,7 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
   return [
     facts([
       ['State', status.running ? 'running' : 'stopped'],
-      ['Now', status.why],
+      ['Now', sentence(status.why)],
       ['Account', status.from],
       [
         'Waiting',

@@ -52,8 +52,9 @@ export function bytes(length: number): string {
   return length < 1_000_000 ? `${(length / 1_000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`
 }
 
-/** Sentences of the node may begin small, and end without a full stop. */
+/** Sentences of the node may begin small, end without a full stop, and hold hashes that nobody reads. */
 export function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1)
+  const short = text.replaceAll(/\b0x[0-9a-f]{64}\b/g, shortHash)
+  const whole = short.charAt(0).toUpperCase() + short.slice(1)
   return /[.!?…]$/.test(whole) ? whole : `${whole}.`
 }

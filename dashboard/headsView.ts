@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
 import { byId, el, setText } from './dom.ts'
-import { ago, count } from './format.ts'
+import { ago, clockTime, count } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 import { colour, onTheme } from './theme.ts'
 
@@ -67,8 +67,16 @@ function dataOf(node: NodeState | undefined): uPlot.AlignedData {
   ]
 }
 
+/** The chart fills its card, but for the legend below it. */
 function sizeOf(): { width: number; height: number } {
-  return { width: Math.max(200, byId('chart').clientWidth), height: 260 }
+  const { clientWidth, clientHeight } = byId('chart')
+  return { width: Math.max(200, clientWidth), height: Math.max(180, clientHeight - LEGEND_HEIGHT) }
+}
+const LEGEND_HEIGHT = 44
+
+/** Where the cursor is, or the last. */
+function atCursor(plot: uPlot, value: number | null, series: number): string {
+  return String(value ?? plot.data[series]?.at(-1) ?? '–')
 }
 
 /** Anew, since a canvas does not follow the style sheet. */
@@ -101,9 +109,9 @@ function draw(): void {
         },
       ],
       series: [
-        { value: '{HH}:{mm}:{ss}' },
-        { label: 'Blocks not final', width: 1.5, points: { show: false }, ...tint('final') },
-        { label: 'Blocks not safe', width: 2, points: { show: false }, ...tint('safe') },
+        { label: 'Time', value: (_plot, seconds: number | null) => clockTime((seconds ?? Date.now() / 1_000) * 1_000) },
+        { label: 'Blocks not final', value: atCursor, width: 1.5, points: { show: false }, ...tint('final') },
+        { label: 'Blocks not safe', value: atCursor, width: 2, points: { show: false }, ...tint('safe') },
       ],
     },
     dataOf(drawnFor),

@@ -47,7 +47,7 @@ function edgesOf({ nodes }: Page): Edge[] {
   for (const node of nodes) {
     if (node.peerId === undefined || node.connectionState !== 'open') continue
     for (const peer of node.peers.values()) {
-      if (peer.report === undefined) continue
+      if (!peer.connected) continue
       const [a, b] = [node.peerId, peer.id].sort() as [string, string]
       const known = edges.get(`${a} ${b}`)
       edges.set(`${a} ${b}`, { a, b, isMesh: node.isInMesh(peer.id) || known?.isMesh === true })
@@ -67,7 +67,7 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
     .slice(0, MAX_PEERS)
   const isAlone = nodes.length === 1
   const outer = 132
-  const inner = isAlone ? 0 : others.length === 0 ? 112 : 78
+  const inner = isAlone ? 0 : others.length === 0 ? 116 : 96
   const vertices: Vertex[] = []
   const at = (index: number, length: number, radius: number): { x: number; y: number } => {
     const angle = (2 * Math.PI * index) / Math.max(1, length) - Math.PI / 2
@@ -79,7 +79,7 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
     vertices.push({ id: node.peerId ?? '', ...at(index, nodes.length, inner), radius: 13, name: node.name, tone, node })
   }
   for (const [index, id] of others.entries()) {
-    const position = isAlone ? at(index, others.length, outer) : at(index + 0.5, others.length, outer + 8)
+    const position = isAlone ? at(index, others.length, outer) : at(index + 0.5, others.length, outer + 14)
     const radius = others.length > 24 ? 5 : 8
     vertices.push({ id, ...position, radius, name: shortPeer(id), tone: peerTone(page, id), node: undefined })
   }

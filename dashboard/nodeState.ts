@@ -23,6 +23,7 @@ export interface HeadsSample {
 /** One row of the table of peers: connected, banned or blocked. */
 export interface Peer {
   id: string
+  connected: boolean
   record: PeerRecord | undefined
   report: PeerScoreReport | undefined
   score: number | undefined
@@ -41,6 +42,8 @@ const CURVES = 500
 const LOOK_MS = 2_000
 /** A look at all peers is the dearer the more there are. */
 const MS_PER_PEER = 50
+/** Peers that are refused whose scores are asked for. */
+const MAX_REFUSED = 20
 
 /** Everything that is known of one node, in memory of fixed size. */
 export class NodeState {
@@ -207,9 +210,17 @@ export class NodeState {
       connection.call<BanRecord[]>('deviump2p_bans'),
       connection.call<string[]>('deviump2p_listBlockedPeers'),
     ])
-    const byId = new Map(reports.map((report) => [report.peerID, report]))
     const bansById = new Map(bans.filter(({ kind }) => kind === 'peer').map((ban) => [ban.subject, ban]))
     const blockedIds = new Set(blocked)
+    const connected = new Set(reports.map(({ peerID }) => peerID))
+    // Those that are refused have a score, too, and it is why.
+    const refused = [...new Set([...bansById.keys(), ...blocked])]
+      .filter((id) => !connected.has(id))
+      .slice(0, MAX_REFUSED)
+    const others = await Promise.all(
+      refused.map((id) => connection.call<PeerScoreReport[] | PeerScoreReport>('deviump2p_peerScore', [id])),
+    )
+    const byId = new Map([...reports, ...others.flat()].map((report) => [report.peerID, report]))
     const before = this.peers
     const ids = new Set([...Object.keys(dump.peers), ...bansById.keys(), ...blockedIds])
     this.peers = new Map(
@@ -220,6 +231,7 @@ export class NodeState {
           id,
           {
             id,
+            connected: connected.has(id),
             // Of one that is gone, what was known of it is still worth showing.
             record: record ?? withoutConnection(before.get(id)?.record),
             report,

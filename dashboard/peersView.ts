@@ -128,7 +128,12 @@ function toRow(page: Page, peer: Peer): Row {
     peer,
     name: nodeNameOf(page, peer.id) ?? shortPeer(peer.id),
     agent: record?.userAgent ?? '',
-    direction: record?.connectedness !== 1 ? 'not connected' : record.direction === 1 ? 'inbound' : 'outbound',
+    direction:
+      record?.connectedness !== 1 || !peer.connected
+        ? 'not connected'
+        : record.direction === 1
+          ? 'inbound'
+          : 'outbound',
     latencyMs: record === undefined || record.latency === 0 ? undefined : record.latency / 1e6,
     isInMesh: report?.topics.parts.some(({ inMesh }) => inMesh) ?? false,
     flags,
@@ -145,7 +150,7 @@ function isWanted({ peer, name, agent, isInMesh }: Row): boolean {
   }
   switch ((byId('peer-kind') as HTMLSelectElement).value) {
     case 'connected':
-      return peer.report !== undefined
+      return peer.connected
     case 'mesh':
       return isInMesh
     case 'bad':

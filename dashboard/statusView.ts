@@ -80,6 +80,6 @@ export function showNodes(
 }
 
 function nodeFacts({ heads, peers }: NodeState): string {
-  const connected = [...peers.values()].filter(({ report }) => report !== undefined).length
+  const connected = [...peers.values()].filter((peer) => peer.connected).length
   return `block ${heads?.unsafe_l2.number ?? '–'} · ${connected} ${connected === 1 ? 'peer' : 'peers'}`
 }

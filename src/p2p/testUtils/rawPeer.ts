@@ -22,10 +22,14 @@ export interface RawPeer {
 }
 
 /** With a dialect it computes ids as such peers do, and soon gives up on what it asked for. */
-export async function startRawPeer(topics: readonly string[], options: { dialect?: IdDialect } = {}): Promise<RawPeer> {
-  const { dialect } = options
+export async function startRawPeer(
+  topics: readonly string[],
+  options: { dialect?: IdDialect; userAgent?: string } = {},
+): Promise<RawPeer> {
+  const { dialect, userAgent } = options
   let serial = 0
   const host = await startBareHost({
+    ...(userAgent === undefined ? {} : { nodeInfo: { userAgent } }),
     services: {
       identify: identify(),
       pubsub: gossipsub({

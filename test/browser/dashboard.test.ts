@@ -1,0 +1,217 @@
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { blocksTopic } from '../../src/p2p/base/topics.ts'
+import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
+import { findChromium, startChromium } from '../support/chromium.ts'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+const chromium = findChromium()
+if (chromium === undefined) console.warn('No Chromium is installed: the page is not tested (DEVIUM_CHROMIUM names one)')
+
+/** For a machine that is busy with other things. */
+const SOON = { timeout: 90_000 }
+const MARKUP = '<img src=x onerror="document.title=1"><b>agent</b>'
+
+describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hostile peer', () => {
+  let net: RunningTestnet
+  let browser: Browser
+  let page: Page
+  let hostile: RawPeer
+  let guest: RawPeer
+  /** What the console says, and where the page sends requests. */
+  const complaints: string[] = []
+  const hosts = new Set<string>()
+
+  beforeAll(async () => {
+    const nodes = Number(process.env.DEVIUM_BROWSER_NODES ?? 2)
+    ;[net, browser] = await Promise.all([startTestnet({ nodes }), startChromium(chromium ?? '')])
+    const topic = blocksTopic(BigInt(net.l2.chainId), 4)
+    ;[hostile, guest] = await Promise.all([startRawPeer([topic], { userAgent: MARKUP }), startRawPeer([topic])])
+    page = await browser.newPage({ viewport: { width: 1440, height: 1000 }, colorScheme: 'light' })
+    page.setDefaultTimeout(SOON.timeout)
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('request', (request) => hosts.add(new URL(request.url()).host))
+    page.on('websocket', (socket) => hosts.add(new URL(socket.url()).host))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Promise.all([hostile?.stop(), guest?.stop()])
+    await net?.stop()
+  })
+
+  const rowOf = (peerId: string) => page.locator('.peers tbody tr', { has: page.locator(`[title="${peerId}"]`) })
+  const sheet = () => page.locator('#peer')
+  /** Presses a button of the open sheet, and says that it is meant. */
+  const act = async (label: string) => {
+    await sheet().getByRole('button', { name: label, exact: true }).click()
+    await page.locator('#ask').getByRole('button', { name: label, exact: true }).click()
+    await page.locator('#toast.shown').waitFor()
+  }
+  const blocked = async (): Promise<unknown> => {
+    const client = createRpcClient({ url: net.nodes[0]?.rollupRpc ?? '' })
+    try {
+      return await client.request('deviump2p_listBlockedPeers', [])
+    } finally {
+      await client.close()
+    }
+  }
+
+  it('says in one sentence that the node is well, and shows all nodes and their blocks', async () => {
+    await page.goto(net.dashboard)
+    await page.getByRole('heading', { level: 1, name: /^Sequencer is well\. / }).waitFor()
+    expect(await page.locator('.node-name').allTextContents()).toEqual(net.nodes.map(({ name }) => name))
+    await expect.poll(() => page.locator('.node .mark.good').count(), SOON).toBe(net.nodes.length)
+    await page.locator('.blocks tbody tr').first().waitFor()
+    await expect.poll(() => page.locator('.blocks tbody').textContent(), SOON).toMatch(/\+[\d.]+ m?s/)
+    await expect.poll(() => page.locator('#batcher').textContent(), SOON).toMatch(/running/)
+    await expect.poll(() => page.locator('.mesh .edge.mesh').count(), SOON).toBeGreaterThan(0)
+  })
+
+  it('shows the way of a block', async () => {
+    const block = page.locator('.blocks [data-block]').nth(5)
+    await block.click()
+    await expect.poll(() => page.locator('.way li').count(), SOON).toBe(net.nodes.length)
+    const [first, ...others] = await page.locator('.way li').allTextContents()
+    expect(first).toMatch(/^sequencer had it first, at /)
+    for (const other of others) expect(other).toMatch(/ from \w+/)
+    expect(await page.locator('.edge.way').count()).toBe(net.nodes.length - 1)
+  })
+
+  it('shows what a peer says of itself as text', async () => {
+    await hostile.connect(net.nodes[0]?.p2p ?? '')
+    await guest.connect(net.nodes[0]?.p2p ?? '')
+    await rowOf(hostile.peerId).waitFor()
+    await expect.poll(() => rowOf(hostile.peerId).locator('[data-column="agent"]').textContent(), SOON).toBe(MARKUP)
+    expect(await page.locator('main img, main b').count()).toBe(0)
+  })
+
+  it('shows a peer turn red, why, and its ban', async () => {
+    const topic = blocksTopic(BigInt(net.l2.chainId), 4)
+    const isBanned = async () => {
+      const [text, tone] = await Promise.all([
+        rowOf(hostile.peerId).textContent(),
+        rowOf(hostile.peerId).getAttribute('data-tone'),
+      ])
+      return tone === 'bad' && /banned, \d+ min left/.test(text ?? '')
+    }
+    let serial = 0
+    await expect
+      .poll(
+        async () => {
+          // No block at all, each another.
+          // At once, since what comes later is dropped unread.
+          const publishing = Array.from({ length: 12 }, () =>
+            hostile.publish(topic, Buffer.from(`no block ${serial++}`)),
+          )
+          await Promise.allSettled(publishing)
+          return isBanned()
+        },
+        { ...SOON, interval: 500 },
+      )
+      .toBe(true)
+    await rowOf(hostile.peerId).getByRole('button').click()
+    await expect
+      .poll(() => sheet().textContent(), SOON)
+      .toMatch(/Banned for \d+ min more.*score −?-?\d+.* is below -100/)
+    await expect.poll(() => sheet().textContent(), SOON).toMatch(/Invalid messages.*What follows.*What helps/)
+    expect(await sheet().locator('.history .kind.ban').count()).toBeGreaterThan(0)
+    expect(await sheet().locator('.score-bar rect.term-bad').count()).toBeGreaterThan(0)
+    await takePictures(page, 'peer')
+    await page.keyboard.press('Escape')
+    await takePictures(page, 'dashboard')
+  })
+
+  it('lets an operator unblock it and block another', async () => {
+    await rowOf(hostile.peerId).getByRole('button').click()
+    await act('Unblock')
+    await sheet().getByRole('button', { name: 'Block', exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('.peers tr[data-tone="bad"]').count(), SOON).toBe(0)
+    await rowOf(guest.peerId).getByRole('button').click()
+    await act('Block')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => rowOf(guest.peerId).textContent(), SOON).toMatch(/blocked/)
+    expect(await blocked()).toEqual([guest.peerId])
+  })
+
+  it('has a name for each control, and all are reached by Tab', async () => {
+    const controls = await page.evaluate<Control[]>(CONTROLS)
+    expect(controls.filter(({ name }) => name === '')).toEqual([])
+    await page.evaluate('document.activeElement.blur()')
+    const reached = new Set<string>()
+    for (let step = 0; step < controls.length * 3; step++) {
+      await page.keyboard.press('Tab')
+      reached.add(await page.evaluate<string>(FOCUSED))
+    }
+    // Blocks go on meanwhile.
+    const missed = controls.filter(({ key, isBlock }) => !isBlock && !reached.has(key))
+    expect(missed).toEqual([])
+  })
+
+  it.each([390, 1440])('fits a width of %d in both themes', async (width) => {
+    await page.setViewportSize({ width, height: 900 })
+    for (const theme of ['dark', 'light']) {
+      await page.locator('#theme').click()
+      expect(await page.locator('html').getAttribute('data-theme')).toBe(theme)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    }
+  })
+
+  it('said nothing in the console, and asked nobody but the nodes', () => {
+    expect(complaints).toEqual([])
+    expect([...hosts].sort()).toEqual(net.nodes.map(({ rollupRpc }) => new URL(rollupRpc).host).sort())
+  })
+
+  it('says that the node has stopped', async () => {
+    await net.stop()
+    await page.getByRole('heading', { level: 1, name: /^Sequencer has not answered for / }).waitFor()
+  })
+})
+
+/** Into the folder that DEVIUM_PICTURES names, for whoever changes how the page looks. */
+async function takePictures(page: Page, name: string): Promise<void> {
+  const { DEVIUM_PICTURES: folder } = process.env
+  if (folder === undefined) return
+  for (const width of [1440, 390]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 1240 })
+      await page.evaluate('scrollTo(0, 0)')
+      // The chart follows the size of its card in the next frame.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+      await page.screenshot({
+        path: join(folder, `${name}-${width}-${colorScheme}.png`),
+        fullPage: width === 390 && name === 'dashboard',
+      })
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 1440, height: 1000 })
+}
+
+interface Control {
+  name: string
+  key: string
+  isBlock: boolean
+}
+
+/** Run in the page: by what a control is known again. */
+const KEY = `(element) =>
+  element.querySelector('.node-name')?.textContent || element.id || element.getAttribute('title') ||
+  element.getAttribute('aria-label') || element.textContent`
+
+/** Run in the page: what can be used there, with the name that a screen reader says. */
+const CONTROLS = `[...document.querySelectorAll('a, button, input, select, [role=button]')]
+  .filter((element) => element.checkVisibility() && !element.closest('dialog:not([open])'))
+  .map((element) => ({
+    name: (element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent).trim(),
+    key: (${KEY})(element),
+    isBlock: element.dataset.block !== undefined,
+  }))`
+
+const FOCUSED = `(${KEY})(document.activeElement)`

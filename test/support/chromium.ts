@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs'
+import type { Browser } from 'playwright-core'
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** Where this machine has a Chromium; undefined: nowhere. */
+export function findChromium(): string | undefined {
+  const { DEVIUM_CHROMIUM: named } = process.env
+  return named ?? PLACES.find((path) => existsSync(path))
+}
+
+export async function startChromium(executablePath: string): Promise<Browser> {
+  const { chromium } = await import('playwright-core')
+  // Chromium's sandbox does not start as root, which tests in a container are.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  return chromium.launch({ executablePath, args, timeout: 120_000 })
+}
