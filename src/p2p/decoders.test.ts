@@ -58,18 +58,6 @@ describe('requests for blocks', () => {
 })
 
 describe('answers with a block', () => {
-  const ages = fc.constantFrom('regolith', 'canyon', 'holocene', 'jovian' as const)
-  it('are read back in each age of the chain', () => {
-    fc.assert(
-      fc.property(ages, fc.array(bytes(300), { maxLength: 5 }), fc.nat(1_000_000), (age, transactions, blockNumber) => {
-        const chain = testConfig(age)
-        const block = testBlock(chain, { transactions, blockNumber })
-        const answer = decodeResponse(encodeResponse(block, chain), chain, block.payload.timestamp)
-        expect(answer).toMatchObject({ code: 0, envelope: { payload: { blockHash: block.payload.blockHash } } })
-      }),
-      { numRuns: 60 },
-    )
-  })
   it('of arbitrary bytes, or with some changed, throw nothing but DecodeError', () => {
     const read = (input: Uint8Array) => () => decodeResponse(input, config, block.payload.timestamp)
     const block = testBlock(config)

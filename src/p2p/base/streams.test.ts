@@ -1,6 +1,5 @@
 import { StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { readAll, readFirst, writePieces } from './streams.ts'
@@ -40,15 +39,6 @@ describe('readAll', () => {
     for (let n = 0; n < count; n++) stream.receive(Uint8Array.of(n))
     stream.end()
     expect(Buffer.compare(await reading, expected)).toBe(0)
-  })
-
-  it('keeps the order of small and large pieces', async () => {
-    const { stream, signal } = setUp()
-    const reading = readAll(stream, 1e6, signal)
-    const pieces = [1, 5_000, 3, 70_000, 4_095, 70_000, 2].map((length, n) => new Uint8Array(length).fill(n))
-    for (const piece of pieces) stream.receive(piece)
-    stream.end()
-    expect(Buffer.compare(await reading, concatBytes(...pieces))).toBe(0)
   })
 
   it('fails with the stream, and with the signal', async () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
-import { parseCidr } from '../../lib/ipNet.ts'
 import { parseRecord } from './discv5.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
 import { refusalOf } from './recordFilter.ts'
@@ -125,12 +124,5 @@ describe('refusalOf', () => {
     for (const ip of [...others, '2001:db8::1', '::2', 'fec0::1', 'fe00::1', 'ff::1', '180::1']) {
       expect(refusal({ ip }, '203.0.113.1')).toBeUndefined()
     }
-  })
-
-  it('takes only what netrestrict allows', () => {
-    const restricted = { ...options, netrestrict: [parseCidr('10.0.0.0/8'), parseCidr('fd00::/8')] }
-    expect(refusalOf({ ...record, ip: '10.9.9.9' }, restricted, undefined)).toBeUndefined()
-    expect(refusalOf({ ...record, ip: 'fd00::5' }, restricted, undefined)).toBeUndefined()
-    expect(refusalOf({ ...record, ip: '11.9.9.9' }, restricted, undefined)).toBe('bad-address')
   })
 })

@@ -12,17 +12,11 @@ afterEach(() => vi.useRealTimers())
 
 function keeper(scoreBlocks: 'current' | 'op-node-2024' = 'current', scoreCacheValidityMs = 0) {
   const { score, scoring } = scoreKeeper({ scoreBlocks }, scoreCacheValidityMs)
-  const left: [string, number | undefined, number | undefined][] = []
-  const penaltyOf = (peerId: string) => score.peerStats.get(peerId)?.behaviourPenalty
-  let before: number | undefined
-  const retained = retainScores(score, (what, peerId) => {
-    if (what === 'leaving') before = penaltyOf(peerId)
-    else left.push([peerId, before, penaltyOf(peerId)])
-  })
+  const retained = retainScores(score, () => {})
   replace(score, 'addPeer', retained.replacements.addPeer)
   replace(score, 'removePeer', retained.replacements.removePeer)
   replace(score, 'graft', retained.replacements.graft)
-  return { score, retained, left, topics: Object.keys(scoring.params.topics) }
+  return { score, retained, topics: Object.keys(scoring.params.topics) }
 }
 
 describe('retainScores', () => {
@@ -72,49 +66,6 @@ describe('retainScores', () => {
     expect(score.scoreCache.has('bad')).toBe(false)
     score.addPeer('bad')
     expect(score.score('bad')).toBeLessThan(-200)
-  })
-
-  it('holds offences against a peer that leaves with a good score, and nothing else', () => {
-    const { score, retained } = keeper()
-    for (const peerId of ['offender', 'unlucky']) {
-      for (let n = 0; n < 2; n++) {
-        score.addPeer(peerId)
-        score.deliverMessage(peerId, `${peerId} ${n}`, TOPIC)
-        score.addPenalty(peerId, 5, ScorePenalty.BrokenPromise)
-        if (peerId === 'offender') retained.holdAgainst(peerId)
-        score.removePeer(peerId)
-      }
-      score.addPeer(peerId)
-    }
-    expect(score.score('offender')).toBe(-16 * 4 ** 2)
-    expect(score.score('unlucky')).toBe(0)
-    // However often it comes by meanwhile.
-    for (let n = 0; n < 3; n++) {
-      score.addPeer('returning')
-      score.deliverMessage('returning', `returning ${n}`, TOPIC)
-      if (n === 0) score.addPenalty('returning', 5, ScorePenalty.BrokenPromise)
-      if (n === 0) retained.holdAgainst('returning')
-      score.removePeer('returning')
-    }
-    expect(score.peerStats.get('returning')?.behaviourPenalty).toBe(5)
-    score.removePeer('offender')
-    vi.setSystemTime(Date.now() + 1_201_000)
-    score.refreshScores()
-    expect(score.peerStats.has('offender')).toBe(false)
-  })
-
-  it('tells of a peer that leaves, before and after', () => {
-    const { score, left } = keeper()
-    score.addPeer('good')
-    score.deliverMessage('good', 'm', TOPIC)
-    score.removePeer('good')
-    score.addPeer('bad')
-    score.addPenalty('bad', 9, ScorePenalty.BrokenPromise)
-    score.removePeer('bad')
-    expect(left).toEqual([
-      ['good', 0, undefined],
-      ['bad', 9, 9],
-    ])
   })
 
   it('gives back what was saved, and lets the time in the mesh go on', () => {
@@ -183,14 +134,5 @@ describe('retainScores', () => {
     score.addPeer('a')
     score.graft('a', TOPIC)
     expect(score.score('a')).toBe(0)
-  })
-
-  it('forgives at once, though the library remembers scores for a while', () => {
-    const { score, retained } = keeper('current', 60_000)
-    score.addPeer('bad')
-    score.addPenalty('bad', 9, ScorePenalty.BrokenPromise)
-    expect(score.score('bad')).toBe(-144)
-    retained.forgive('bad')
-    expect(score.score('bad')).toBe(0)
   })
 })

@@ -31,24 +31,6 @@ describe('createFairQueue', () => {
     expect(takeAll()).toEqual(['a1', 'a2', 'b1', 'b2'])
   })
 
-  it('holds a few of each peer', () => {
-    const queue = createFairQueue<number>({ total: 10, perPeer: 2 })
-    expect([1, 2, 3].map((item) => queue.add('a', item))).toEqual([true, true, false])
-    expect(queue.add('b', 4)).toBe(true)
-  })
-
-  it('makes room in a full queue at the cost of who has most in it', () => {
-    const queue = createFairQueue<string>({ total: 4, perPeer: 3 })
-    for (const item of ['a1', 'a2', 'a3', 'b1']) queue.add(item.slice(0, 1), item)
-    expect(queue.add('c', 'c1')).toBe('a3')
-    // Now nobody has more than the newcomer would.
-    expect(queue.add('b', 'b2')).toBe(false)
-    expect(queue.add('d', 'd1')).toBe('a2')
-    expect(queue.add('e', 'e1')).toBe(false)
-    expect(queue.size).toBe(4)
-    expect(Array.from({ length: 5 }, () => queue.take())).toEqual(['a1', 'b1', 'c1', 'd1', undefined])
-  })
-
   it('lets items be taken out', () => {
     const queue = createFairQueue<string>({ total: 10, perPeer: 10 })
     for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)

@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MultiaddrConnection } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
@@ -14,9 +13,6 @@ import { AccessLists } from './accessLists.ts'
 import { createGater } from './gater.ts'
 
 const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
-const STATIC = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
-/** Not looked at here. */
-const connection = {} as MultiaddrConnection
 
 describe('AccessLists', () => {
   it.each([
@@ -125,7 +121,6 @@ describe('createGater', () => {
     const lists = new AccessLists()
     const clock = new ManualClock(1_000)
     const counts = { dialed: 0, refusedDials: 0, unbans: 0, ipUnbans: 0 }
-    const connected: string[] = []
     const events = createP2pEvents({ logger: silentLogger })
     const count = (what: keyof typeof counts) => () => {
       counts[what] += 1
@@ -138,27 +133,15 @@ describe('createGater', () => {
       onConnection: () => {},
       limits: { refuse: () => undefined, onUpgraded: () => {} },
       events,
-      peers: { connected: () => connected, isConnected: () => false, isProtected: (peer) => peer === STATIC },
+      peers: { connected: () => [], isConnected: () => false, isProtected: () => false },
       maxPeers: 2,
       metrics: {
         onDial: (allowed) => count(allowed ? 'dialed' : 'refusedDials')(),
         onAccept: () => {},
       },
     })
-    return { lists, clock, counts, gater, connected, events }
+    return { lists, clock, counts, gater }
   }
-
-  it('lets in the protected alone when all places are taken, and says so', () => {
-    const { gater, connected, events } = setUp()
-    let full = 0
-    events.on('full', () => {
-      full += 1
-    })
-    const comes = (peer: string) => gater.denyInboundEncryptedConnection?.(parsePeerId(peer), connection)
-    expect(comes(PEER)).toBe(false)
-    connected.push('a', 'b')
-    expect([comes(PEER), comes(STATIC), full]).toEqual([true, false, 2])
-  })
 
   it('refuses a banned peer until the ban runs out, counts that once, and refuses who is blocked', async () => {
     const { lists, clock, gater, counts } = setUp()

@@ -8,7 +8,7 @@ import { parsePeerId } from '../host/multiaddrs.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
 import { encodeRequest, RESULT } from './payloadByNumber.ts'
-import { createPayloadServer, MAX_REQUEST_BYTES } from './server.ts'
+import { createPayloadServer } from './server.ts'
 
 const config = testConfig()
 const remotePeer = parsePeerId('16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc')
@@ -27,58 +27,17 @@ function setUp(changes: Partial<Parameters<typeof createPayloadServer>[0]> = {})
   return { clock, serve: (stream: FakeStream) => serve(stream, { remotePeer }) }
 }
 
-/** Sends the request, by default for the block of this number; resolves when the server has done with it. */
-async function ask(
-  stream: FakeStream,
-  number: number,
-  request = encodeRequest(number),
-): Promise<{ oversized: number }> {
-  let oversized = 0
-  const block = testBlock(config, { blockNumber: 7 })
-  const { serve } = setUp({
-    chain: testChain(config, { payloadByNumber: async (asked) => (asked === 7 ? block : undefined) }),
-    onOversized: () => {
-      oversized += 1
-    },
-  })
-  const served = serve(stream)
-  stream.receive(request)
-  await served
-  return { oversized }
-}
-
 describe('createPayloadServer', () => {
-  it('says what it cannot give', async () => {
-    const stream = new FakeStream()
-    await ask(stream, 8)
-    expect(stream.sent).toEqual([Uint8Array.of(RESULT.notFound)])
-    expect(stream.isClosed).toBe(true)
-  })
-
-  it('takes a longer request by its first bytes, and throws away what follows', async () => {
-    const stream = new FakeStream()
-    const request = new Uint8Array(MAX_REQUEST_BYTES)
-    request.set(encodeRequest(8))
-    expect(await ask(stream, 8, request)).toEqual({ oversized: 0 })
-    expect(stream.sent).toEqual([Uint8Array.of(RESULT.notFound)])
-    for (let n = 0; n < 3; n++) stream.receive(new Uint8Array(1))
-    expect(stream.readBufferLength).toBe(0)
-    expect(stream.aborted?.message).toContain('more than 1024 bytes')
-  })
-
-  it('resets at once what is far too long for a request, and tells of it once', async () => {
-    const stream = new FakeStream()
-    expect(await ask(stream, 8, new Uint8Array(200_000))).toEqual({ oversized: 1 })
-    expect(stream.aborted?.message).toContain('more than 1024 bytes')
-  })
-
   it('resets a stream whose answer it could not send whole', async () => {
     const stream = new FakeStream()
     stream.hasRoom = () => false
     stream.onDrain = async () => {
       throw new Error('not read in time')
     }
-    await ask(stream, 7)
+    const block = testBlock(config, { blockNumber: 7 })
+    const { serve } = setUp({ chain: testChain(config, { payloadByNumber: async () => block }) })
+    stream.receive(encodeRequest(7))
+    await serve(stream)
     expect(stream.sent.map((bytes) => [...bytes])).toEqual([[RESULT.ok, 1, 0, 0, 0]])
     expect(stream.aborted?.message).toBe('not read in time')
   })

@@ -22,15 +22,6 @@ function setUp() {
 }
 
 describe('createTrustedBlocks', () => {
-  it('releases an answer whose child is trusted', () => {
-    const { blocks, released } = setUp()
-    blocks.trust(block(10))
-    expect(blocks.hasLink(10)).toBe(true)
-    expect(blocks.hasLink(8)).toBe(false)
-    blocks.offer(block(9), 'peer')
-    expect(released).toEqual([9])
-  })
-
   it('keeps answers that came early until the block above them is good', () => {
     const { blocks, released } = setUp()
     blocks.trust(block(10))
@@ -42,13 +33,6 @@ describe('createTrustedBlocks', () => {
     blocks.offer(block(9), 'peer')
     expect(released).toEqual([9, 8, 7])
     expect(blocks.quarantined()).toBe(0)
-  })
-
-  it('releases what waits when gossip brings the block above', () => {
-    const { blocks, released } = setUp()
-    blocks.offer(block(9), 'peer')
-    blocks.trust(block(10))
-    expect(released).toEqual([9])
   })
 
   it('rejects another block at a height whose hash is known, early or late', () => {
