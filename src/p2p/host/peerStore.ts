@@ -4,7 +4,7 @@ import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { goOnInMemory } from './diskOrMemory.ts'
+import { DiskOrMemory } from './diskOrMemory.ts'
 
 /** libp2p's datastore with its end of life. */
 export interface PeerDatastore {
@@ -102,18 +102,17 @@ async function openLevel(path: string, modules: { logger: Logger; clock: Clock }
     throw new DecodeError('there are tables, but no CURRENT')
   }
   const { LevelDatastore } = await import('datastore-level')
-  const datastore = new LevelDatastore(path)
+  const disk = new LevelDatastore(path)
   // Opened below the datastore's own open(), which drops the reason of a failure.
-  await datastore.db.open()
-  await datastore.open()
+  await disk.db.open()
+  await disk.open()
   try {
-    await readAll(datastore)
+    await readAll(disk)
   } catch (error) {
-    await datastore.close()
+    await disk.close()
     throw error
   }
-  goOnInMemory(datastore, { path, logger: modules.logger })
-  return { datastore, close: () => datastore.db.close() }
+  return { datastore: new DiskOrMemory(disk, { path, logger: modules.logger }), close: () => disk.db.close() }
 }
 
 /** A damaged table shows only when it is read, which would else be in the middle of some call, again and again. */
