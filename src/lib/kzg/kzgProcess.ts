@@ -2,6 +2,7 @@ import { concatBytes } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import { exponentialBackoff } from '../retry.ts'
+import { createSupervisor } from '../workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.ts'
 import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
 import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.ts'
@@ -10,15 +11,10 @@ import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.
 const STUCK_MS = 30_000
 /** For the process to load the library: 1.5 s, on a machine that is overloaded many times that. */
 const LOADING_MS = 60_000
-/** For the process to end by itself. */
-const END_MS = 500
 /** How often one piece of work is begun: the process may have died for reasons of its own. */
 const TRIES = 2
 /** Of commitment, z, y and proof. */
 const POINT_PROOF_BYTES = [KZG_POINT_BYTES, 32, 32, KZG_POINT_BYTES]
-/** From a process that broke down before it had answered anything to the next one. */
-const pauseMs = exponentialBackoff(100, 10_000)
-
 export interface KzgOptions {
   startChild?: (onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void) => WorkProcess<KzgTask>
   stuckMs?: number
@@ -40,63 +36,45 @@ interface Job {
 export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, options: KzgOptions = {}): Kzg {
   const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
   const jobs = new Map<number, Job>()
-  let child: WorkProcess<KzgTask> | undefined
   let isReady = false
   let tasks = 0
   let closed = false
-  /** Processes in a row that broke down before they had answered. */
-  let inVain = 0
-  let cancelPause: (() => void) | undefined
   let cancelStuck: (() => void) | undefined
 
-  const start = (): WorkProcess<KzgTask> => {
-    const started = startChild((answer, bytes) => {
-      if (started === child) onAnswer(answer, bytes)
-    })
-    isReady = false
-    const cancelLoading = clock.setTimeout(() => {
-      if (started === child) replace('kzg-timed-out', `not ready in ${LOADING_MS} ms`)
-    }, LOADING_MS)
-    void started.ready.then(() => {
-      cancelLoading()
-      if (started !== child) return
-      isReady = true
-      watch()
-    })
-    void started.ended.then((why) => {
-      cancelLoading()
-      if (started === child) replace('kzg-process-failed', why)
-    })
-    return started
-  }
   /** Counts the time to the next answer, if one is awaited. */
   const watch = (): void => {
     cancelStuck?.()
     cancelStuck = undefined
     if (!isReady || jobs.size === 0) return
-    cancelStuck = clock.setTimeout(() => replace('kzg-timed-out', `no answer in ${stuckMs} ms`), stuckMs)
+    cancelStuck = clock.setTimeout(() => processes.giveUp(`no answer in ${stuckMs} ms`), stuckMs)
   }
-  const replace = (code: KzgError['code'], why: string): void => {
-    child?.kill()
-    child = undefined
-    isReady = false
-    watch()
-    logger.warn('The process that computes KZG broke down', { code, why })
-    if (inVain > 0) {
-      cancelPause = clock.setTimeout(() => {
-        cancelPause = undefined
+  const processes = createSupervisor<KzgTask, KzgAnswer>(
+    {
+      clock,
+      startChild,
+      onAnswer: (answer, points) => onAnswer(answer, points),
+      onBreakdown(how, why) {
+        isReady = false
+        watch()
+        const code = how === 'ended' ? 'kzg-process-failed' : 'kzg-timed-out'
+        logger.warn('The process that computes KZG broke down', { code, why })
+        for (const job of [...jobs.values()]) {
+          if (code === 'kzg-timed-out' || job.tries >= TRIES) finish(job, new KzgError(code, `KZG: ${why}`))
+        }
         sendAll()
-      }, pauseMs(inVain))
-    }
-    inVain += 1
-    for (const job of [...jobs.values()]) {
-      if (code === 'kzg-timed-out' || job.tries >= TRIES) finish(job, new KzgError(code, `KZG: ${why}`))
-    }
-    if (cancelPause === undefined) sendAll()
-  }
+      },
+      onPauseOver: () => sendAll(),
+      onReady() {
+        isReady = true
+        watch()
+      },
+    },
+    { loadingMs: LOADING_MS, pauseMs: exponentialBackoff(100, 10_000) },
+  )
 
   const send = (job: Job): void => {
-    child ??= start()
+    const child = processes.get()
+    if (child === undefined) return
     child.keepAlive(true)
     job.tries += 1
     child.send(job.task, job.bytes)
@@ -107,12 +85,11 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
   }
   const finish = (job: Job, result: KzgError | { holds: boolean; points: Uint8Array }): void => {
     jobs.delete(job.task.task)
-    if (jobs.size === 0) child?.keepAlive(false)
+    if (jobs.size === 0) processes.keepAlive(false)
     if (result instanceof KzgError) job.reject(result)
     else job.resolve(result)
   }
   const onAnswer = (answer: KzgAnswer, points: Uint8Array): void => {
-    inVain = 0
     const job = jobs.get(answer.task)
     if (job === undefined) return
     if ('fault' in answer) finish(job, new KzgError('kzg-bad-input', `KZG ${job.task.operation}: ${answer.fault}`))
@@ -127,7 +104,7 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
     const bytes = concatBytes(...blobs, ...points.flat())
     const job: Job = { task: { task: tasks, operation, blobs: blobs.length }, bytes, tries: 0, resolve, reject }
     jobs.set(tasks, job)
-    if (cancelPause === undefined) send(job)
+    send(job)
     return promise
   }
   const computePoints = async (
@@ -162,20 +139,13 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
       return perBlob.map((proofs) => cut(proofs, 0, CELLS_PER_BLOB, KZG_POINT_BYTES))
     },
     start() {
-      if (!closed && cancelPause === undefined) child ??= start()
+      processes.get()
     },
     async close() {
       closed = true
-      cancelPause?.()
       for (const job of [...jobs.values()]) finish(job, closedError())
       watch()
-      const last = child
-      child = undefined
-      if (last === undefined) return
-      const cancel = clock.setTimeout(last.kill, END_MS)
-      last.end()
-      await last.ended
-      cancel()
+      await processes.close()
     },
   }
 }

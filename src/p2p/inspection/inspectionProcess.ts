@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { createSupervisor } from '../../lib/workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
 import type { PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
@@ -44,8 +45,6 @@ export interface InspectionProcess {
   close(): Promise<void>
 }
 
-type InspectionChild = WorkProcess<Task>
-
 /** Messages that wait, each of up to 10 MiB. */
 const QUEUE = { total: 24, perPeer: 6 }
 /** From a message's arrival to its verdict: op-node's limit on a validator. */
@@ -54,14 +53,6 @@ export const TIME_LIMIT_MS = 3_000
 export const STUCK_MS = 3_000
 /** For a process to load what it needs: 0.3 s, on a machine that is overloaded many times that. */
 export const LOADING_MS = 30_000
-/** For the process to end by itself when the node stops: a message and some more. */
-const END_MS = 500
-/**
- * From a process that broke down to the next one, if it had not done anything: twice as long each time. Starting them
- * takes more time than what waits is worth.
- */
-const pauseMs = exponentialBackoff(100, 2_000)
-
 /** What waits for the process, or is with it. */
 interface Job {
   from: string
@@ -81,56 +72,32 @@ export function createInspectionProcess(
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
-  let child: InspectionChild | undefined
   let running: { task: number; job: Job; sinceMs: number; cancelStuck(): void } | undefined
   let tasks = 0
   let closed = false
-  /** Processes in a row that broke down before they had answered. */
-  let inVain = 0
-  let cancelPause: (() => void) | undefined
 
-  const start = (): InspectionChild => {
-    const started = startChild((answer, bytes) => {
-      if (started === child) onAnswer(answer, bytes)
-    })
-    const cancelLoading = clock.setTimeout(() => {
-      if (started === child) replace('worker-failed', `not ready in ${LOADING_MS} ms`)
-    }, LOADING_MS)
-    void started.ready.then(cancelLoading)
-    void started.ended.then((why) => {
-      cancelLoading()
-      if (started === child) replace('worker-failed', why)
-    })
-    return started
-  }
-  const end = async (ending: InspectionChild): Promise<void> => {
-    const cancel = clock.setTimeout(ending.kill, END_MS)
-    ending.end()
-    await ending.ended
-    cancel()
-  }
-  /** The next message starts a new one, after a pause if this one was of no use. */
-  const replace = (reason: InspectionFailure['reason'], why: string): void => {
-    child?.kill()
-    child = undefined
-    logger.warn('The process that inspects large gossip messages broke down', { reason, why })
-    if (inVain > 0) pause(pauseMs(inVain))
-    inVain += 1
-    if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
-    finish()
-  }
-  const pause = (ms: number): void => {
-    cancelPause = clock.setTimeout(() => {
-      cancelPause = undefined
-      next()
-    }, ms)
-  }
+  const processes = createSupervisor<Task, Answer>(
+    {
+      clock,
+      startChild,
+      onAnswer: (answer, bytes) => onAnswer(answer, bytes),
+      onBreakdown(how, why) {
+        const reason = how === 'stuck' ? 'timed-out' : 'worker-failed'
+        logger.warn('The process that inspects large gossip messages broke down', { reason, why })
+        if (running !== undefined) fail(running.job, new InspectionFailure(reason, why))
+        finish()
+      },
+      onPauseOver: () => next(),
+    },
+    { loadingMs: LOADING_MS, pauseMs: exponentialBackoff(100, 2_000) },
+  )
 
   const next = (): void => {
-    if (running !== undefined || closed || cancelPause !== undefined) return
+    if (running !== undefined || queue.size === 0) return
+    const child = processes.get()
+    if (child === undefined) return
     const job = queue.take()
     if (job === undefined) return
-    child ??= start()
     tasks += 1
     const begun = { task: tasks, job, sinceMs: clock.now(), cancelStuck: () => {} }
     running = begun
@@ -138,7 +105,7 @@ export function createInspectionProcess(
     void child.ready.then(() => {
       if (running !== begun) return
       begun.sinceMs = clock.now()
-      begun.cancelStuck = clock.setTimeout(() => replace('timed-out', `no answer in ${stuckMs} ms`), stuckMs)
+      begun.cancelStuck = clock.setTimeout(() => processes.giveUp(`no answer in ${stuckMs} ms`), stuckMs)
     })
   }
   const finish = (): void => {
@@ -152,7 +119,6 @@ export function createInspectionProcess(
 
   const onAnswer = (answer: Answer, bytes: Uint8Array): void => {
     if (running === undefined || answer.task !== running.task) return
-    inVain = 0
     const { job } = running
     try {
       if ('failure' in answer) fail(job, new InspectionFailure('worker-failed', answer.failure))
@@ -236,14 +202,12 @@ export function createInspectionProcess(
     },
     async close() {
       closed = true
-      cancelPause?.()
       const failure = stopping()
       for (const job of queue.remove(() => true)) fail(job, failure)
       if (running !== undefined) fail(running.job, failure)
+      const ended = processes.close()
       finish()
-      const last = child
-      child = undefined
-      if (last !== undefined) await end(last)
+      await ended
     },
   }
 }
@@ -268,7 +232,7 @@ function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: Payload
   return { ...envelope, payload: withUnreadTransactions(envelope.payload, list) }
 }
 
-function startOwnChild(onAnswer: (answer: Answer, bytes: Uint8Array) => void): InspectionChild {
+function startOwnChild(onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> {
   // The source as it is, or compiled.
   const file = new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
   return startWorkProcess(file, onAnswer)
