@@ -11,6 +11,7 @@ import type {
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
 import { Ring } from './ring.ts'
+import type { ConnectionState, Known } from './statusSentence.ts'
 
 /** Heads at one moment, for the chart. */
 export interface HeadsSample {
@@ -31,8 +32,6 @@ export interface Peer {
   blocked: boolean
 }
 
-export type ConnectionState = 'connecting' | 'open' | 'lost' | 'unreachable'
-
 /** A sample a second: ten minutes. */
 const SAMPLES = 600
 /** Of each peer's score. */
@@ -46,7 +45,7 @@ const MS_PER_PEER = 50
 const MAX_REFUSED = 20
 
 /** Everything that is known of one node, in memory of fixed size. */
-export class NodeState {
+export class NodeState implements Known {
   readonly name: string
   readonly connection: Connection
   connectionState: ConnectionState = 'connecting'

@@ -1,6 +1,5 @@
-import type { PartHealth } from './answers.ts'
+import type { BatcherStatus, NodeHealth, PartHealth } from './answers.ts'
 import { duration, sentence } from './format.ts'
-import type { NodeState } from './nodeState.ts'
 
 export type Tone = 'good' | 'busy' | 'bad' | 'unknown'
 
@@ -20,10 +19,20 @@ export interface Status {
 /** States in which nothing is wrong and something is still to come. */
 const BUSY = new Set(['starting', 'catching-up', 'resetting', 'engine-syncing', 'quiet'])
 
-type Known = Pick<
-  NodeState,
-  'name' | 'connectionState' | 'lostAtMs' | 'health' | 'derivation' | 'batcher' | 'batcherProblem'
->
+export type ConnectionState = 'connecting' | 'open' | 'lost' | 'unreachable'
+
+/** What a sentence about a node is made from. */
+export interface Known {
+  name: string
+  connectionState: ConnectionState
+  /** Since when it does not answer. */
+  lostAtMs: number | undefined
+  health: NodeHealth | undefined
+  derivation: PartHealth | undefined
+  /** Null where the node knows of none. */
+  batcher: Pick<BatcherStatus, 'why' | 'ok'> | null | undefined
+  batcherProblem: string | undefined
+}
 
 /** What the page opens with: health, derivation and batches of one node in a sentence, and each by itself. */
 export function statusOf(node: Known, nowMs: number): Status {

@@ -4,7 +4,7 @@ import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
 import { addNetworksCommands } from './networksCommand.ts'
-import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
+import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, readBatcher, withNode } from './nodeCommand.ts'
 import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
 import { printJson } from './printJson.ts'
@@ -26,13 +26,14 @@ function createDeviumCommand(): Command {
       await withNode(options, async (node) => {
         const status = await node.request('devium_syncStatus', [])
         if (options.json) return printJson(status)
-        const [version, peers, health, derivation] = await Promise.all([
+        const [version, peers, health, derivation, batcher] = await Promise.all([
           node.request('devium_version', []),
           ifServed(node, 'deviump2p_peerStats', []),
           ifServed(node, 'deviump2p_health', []),
           ifServed(node, 'devium_derivationStatus', []),
+          readBatcher(node),
         ])
-        console.log(formatStatus({ status, version: String(version), stats: peers, health, derivation }))
+        console.log(formatStatus({ status, version: String(version), stats: peers, health, derivation, batcher }))
       })
     })
 

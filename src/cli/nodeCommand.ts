@@ -75,6 +75,16 @@ export async function ifServed<M extends NodeMethod>(
   }
 }
 
+/** What the batch submitter says of itself by way of the node; one that does not answer is a problem, too. */
+export async function readBatcher(node: NodeClient): Promise<object | null | undefined> {
+  try {
+    return await ifServed(node, 'devium_batcherStatus', [])
+  } catch (error) {
+    if (!(error instanceof JsonRpcError)) throw error
+    return { ok: false, why: `the batch submitter does not answer: ${error.message}` }
+  }
+}
+
 function isNotServed(error: unknown): error is JsonRpcError {
   return error instanceof JsonRpcError && error.rpcCode === RPC_METHOD_NOT_FOUND
 }

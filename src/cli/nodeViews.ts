@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { batcherNote } from './batcherView.ts'
 import { derivationNote } from './deriveView.ts'
 import { healthNote } from './healthView.ts'
 import { formatTable, shortHash } from './table.ts'
@@ -26,6 +27,8 @@ export interface StatusAnswers {
   health: unknown
   /** Undefined from a node that does not tell. */
   derivation?: unknown
+  /** Null where the node knows of none. */
+  batcher?: unknown
 }
 
 /** devium_syncStatus for people, with what is to be said of peers. */
@@ -64,6 +67,8 @@ export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Dat
   if (trouble !== undefined) notes.push(trouble)
   const standstill = derivationNote(answers.derivation)
   if (standstill !== undefined) notes.push(standstill)
+  const backlog = batcherNote(answers.batcher)
+  if (backlog !== undefined) notes.push(backlog)
   if (!/^0x0*$/.test(status.queued_unsafe_l2.hash))
     notes.push(`waiting in the queue from L2 block ${status.queued_unsafe_l2.number} on`)
   return `${notes.join('\n')}\n\n${table}`

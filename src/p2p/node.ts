@@ -114,6 +114,7 @@ async function assembleNode(
       activeTopic: topics.active,
       connected: peers.connected,
       protocolsOf: (peer) => protocolsOf(parsePeerId(peer)).catch(() => []),
+      bans: () => storage.access.lists.standingPeerBans(clock.now()),
     },
     { blockTimeS: config.blockTime, limits: options.health },
   )

@@ -41,6 +41,7 @@ function start(statics: string[] = []): void {
       record,
       connected: () => net.connected,
       gossip: () => ({ topic: '/optimism/901/2/blocks', subscribers: net.subscribers, mesh: net.mesh }),
+      bans: () => [],
       chainsOf: async () => net.chains,
     },
     healthLimits(1000),

@@ -14,6 +14,8 @@ export interface HealthMonitorModules {
   connected(): readonly string[]
   /** Of the topic that carries blocks now. */
   gossip(): { topic: string; subscribers: number; mesh: number }
+  /** Bans of peers that stand. */
+  bans(): { peerID: string; reason: string }[]
   /** Chains whose blocks a peer serves, as far as is known. */
   chainsOf(peerId: string): Promise<string[]>
 }
@@ -73,7 +75,8 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   }
   const report = async (): Promise<HealthReport> => {
     const chains = { otherChains: await otherChains() }
-    const text = healthText(state, { ...facts(), ...chains, troubleMs: limits.silentMs + limits.confirmMs })
+    const troubleMs = limits.silentMs + limits.confirmMs
+    const text = healthText(state, { ...facts(), ...chains, bans: modules.bans(), troubleMs })
     return { state, ok: !isTrouble(state), sinceMs, text, ...told(), ...chains }
   }
 

@@ -6,6 +6,8 @@ import type { HealthFacts } from './assessHealth.ts'
 /** What the text says beyond the facts. */
 export type TextFacts = HealthFacts &
   Pick<HealthReport, 'otherChains'> & {
+    /** Peers that may not connect for a time. */
+    bans: readonly { peerID: string; reason: string }[]
     /** Without a block for this long the monitor speaks of trouble. */
     troubleMs: number
   }
@@ -49,7 +51,7 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
   quiet: (facts) =>
     `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still${unlessCutOff(facts)}`,
   'no-peers': (facts) =>
-    `no peer is connected, so blocks reach this node through L1 only${l1Moves(facts)}. Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
+    `no peer is connected${banned(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. ${facts.bans.length === 0 ? '' : 'devium p2p unblock ends a ban. '}Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
   'static-peers-down': (facts) => `${staticsDown(facts)}, ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
   'no-subscriber': (facts) =>
     `${count(facts.connected, 'peer')} connected, but none takes part in ${facts.topic}${otherChains(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. Connect to nodes of this chain; if these are, their forks or chain id differ from this node's rollup config`,
@@ -85,6 +87,12 @@ function sinceLastBlock({ lastBlock, nowMs, startedMs }: TextFacts): string {
 function l1Moves({ l1Only, nowMs, head }: TextFacts): string {
   if (l1Only.count === 0 || l1Only.sinceMs === null || head === null) return ''
   return ` (the head advanced ${l1Only.count === 1 ? 'once' : `${l1Only.count} times`} that way in ${duration(nowMs - l1Only.sinceMs)}, to ${head.number})`
+}
+
+function banned({ bans }: TextFacts): string {
+  if (bans.length === 0) return ''
+  const named = bans.slice(0, MAX_NAMED).map(({ peerID, reason }) => `${peerID}: ${reason}`)
+  return `, and ${count(bans.length, 'peer')} ${bans.length === 1 ? 'is' : 'are'} banned (${named.join('; ')}${bans.length > MAX_NAMED ? '; …' : ''})`
 }
 
 function staticsDown({ staticPeers }: TextFacts): string {

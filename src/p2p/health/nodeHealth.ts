@@ -19,6 +19,7 @@ export interface NodeHealthModules {
   activeTopic(): { version: PayloadVersion; topic: string }
   connected(): readonly string[]
   protocolsOf(peerId: string): Promise<readonly string[]>
+  bans(): { peerID: string; reason: string }[]
   metrics: { watchHealth(read: { states(): Record<string, number>; lastBlockS(): number }): void }
 }
 
@@ -46,6 +47,7 @@ export function createNodeHealth(
       logger,
       record,
       connected: modules.connected,
+      bans: modules.bans,
       gossip() {
         const { version, topic } = modules.activeTopic()
         return { topic, subscribers: router.subscribers(version).length, mesh: router.meshPeers(version).length }

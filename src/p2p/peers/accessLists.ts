@@ -101,6 +101,13 @@ export class AccessLists {
   ipBan(ip: string): Ban | undefined {
     return this.ipBans.get(ip)
   }
+  /** Of peers, those that stand. */
+  standingPeerBans(nowMs: number): { peerID: string; reason: string }[] {
+    return [...this.peerBans].flatMap(([peerID, { expiryMs, reason }]) =>
+      expiryMs > nowMs ? [{ peerID, reason }] : [],
+    )
+  }
+
   listPeerBans(): [string, Ban][] {
     return [...this.peerBans]
   }
