@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
@@ -29,6 +29,7 @@ import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
+import { commandExists, fillVariables, promQueries, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 /** Longest time in which something that takes a few L1 blocks must have happened. */
@@ -103,6 +104,30 @@ describe('a testnet', () => {
       expect(metrics).toContain(`op_node_default_rpc_client_requests_total{${labels}`)
     }
   })
+
+  it.skipIf(!commandExists('prometheus'))(
+    'is scraped by Prometheus, which knows the queries of the boards and evaluates the alerts (skipped where it is not installed)',
+    async () => {
+      const folder = join(import.meta.dirname, '../../docs/grafana')
+      const targets = testnet.nodes.map(({ metrics }) => new URL(metrics).host)
+      const prometheus = await startPrometheus(targets, join(folder, 'alerts.yml'))
+      try {
+        const query = (text: string) => prometheus.ask(`query?query=${encodeURIComponent(fillVariables(text))}`)
+        const up = { status: 'success', data: { result: targets.map(() => ({ value: [expect.anything(), '1'] })) } }
+        await expect.poll(() => query('up').catch(() => undefined), SOON).toMatchObject(up)
+        for (const text of promQueries(readFileSync(join(folder, 'node.json'), 'utf8'), 'node.json')) {
+          expect(await query(text), text).toMatchObject({ status: 'success' })
+        }
+        const heads = await query('op_node_default_refs_number{layer="l2",type="l2_unsafe"} > 0')
+        expect(heads).toMatchObject({ data: { result: targets.map(() => expect.anything()) } })
+        const rules = () => prometheus.ask('rules').then((answer) => JSON.stringify(answer))
+        await expect.poll(rules, SOON).toMatch(/"name":"NoGossip".*"health":"ok"/)
+        expect(await rules()).not.toContain('"health":"err"')
+      } finally {
+        await prometheus.stop()
+      }
+    },
+  )
 
   describe('for its users', () => {
     const [alice, bob, carol] = [

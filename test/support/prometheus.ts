@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './programs.ts'
+
+export function commandExists(name: string): boolean {
+  return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined
+}
+
+/** PromQL of a dashboard or of alert rules. */
+export function promQueries(text: string, file: string): string[] {
+  if (file.endsWith('.yml')) return [...text.matchAll(/^\s+expr: (.*)$/gm)].map(([, query = '']) => query)
+  const { panels }: { panels: { targets?: { expr: string }[] }[] } = JSON.parse(text)
+  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+}
+
+/** Grafana's variables as it fills them in where all is chosen. */
+export function fillVariables(query: string): string {
+  return query.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.*').replaceAll('$instance', '.*')
+}
+
+export interface RunningPrometheus {
+  /** `path` below /api/v1/. */
+  ask(path: string): Promise<unknown>
+  stop(): Promise<void>
+}
+
+/** Prometheus, which scrapes `targets` (host:port) every second. */
+export async function startPrometheus(targets: readonly string[], rules: string): Promise<RunningPrometheus> {
+  const dir = mkdtempSync(join(tmpdir(), 'devium-prometheus-'))
+  const port = await freePort()
+  const config = {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: [rules],
+    scrape_configs: [{ job_name: 'node', static_configs: [{ targets }] }],
+  }
+  // JSON is YAML.
+  writeFileSync(join(dir, 'prometheus.yml'), JSON.stringify(config))
+  const args = [
+    `--config.file=${dir}/prometheus.yml`,
+    `--storage.tsdb.path=${dir}/data`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ]
+  const child: ChildProcess = spawn('prometheus', args, { stdio: 'ignore' })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  return {
+    ask: async (path) => (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json(),
+    async stop() {
+      kill()
+      await exited
+      process.off('exit', kill)
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
