@@ -4,26 +4,17 @@ import type { Host } from './host/host.ts'
 import type { P2pMetrics } from './metrics.ts'
 import type { FindGateway } from './nat/gateway.ts'
 
-/** How this node finds others, and is found by them. */
-export interface Reachability {
-  /** Undefined: off. */
-  discovery: HostDiscovery | undefined
-  /**
-   * Looks for peers, and has ports mapped, in the background, where that is wanted. Throws UsageError when the UDP port is
-   * taken.
-   */
-  start(): Promise<void>
-  stop(): Promise<void>
-}
-
 export interface ReachabilityModules extends Omit<HostDiscoveryModules, 'host' | 'metrics'> {
   host: Host
   metrics: Pick<P2pMetrics, 'discovery' | 'watchDiscovery'>
   findGateway: FindGateway | undefined
 }
 
+/** How this node finds others, and is found by them. */
+export type Reachability = Awaited<ReturnType<typeof createReachability>>
+
 /** Loads discv5 (some 300 ms) and the port mapper only where they are wanted. */
-export async function createReachability(modules: ReachabilityModules, options: P2pOptions): Promise<Reachability> {
+export async function createReachability(modules: ReachabilityModules, options: P2pOptions) {
   const { host, metrics, clock, logger, findGateway } = modules
   const discovery = await discoveryOf({ ...modules, metrics: metrics.discovery }, options)
   if (discovery !== undefined) {
@@ -36,12 +27,17 @@ export async function createReachability(modules: ReachabilityModules, options: 
       )
     : undefined
   return {
+    /** Undefined: off. */
     discovery,
-    async start() {
+    /**
+     * Looks for peers, and has ports mapped, in the background, where that is wanted. Throws UsageError when the UDP port is
+     * taken.
+     */
+    async start(): Promise<void> {
       await discovery?.start()
       mapper?.start()
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all([mapper?.stop(), discovery?.stop()])
     },
   }

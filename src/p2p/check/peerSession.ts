@@ -12,7 +12,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Identity } from '../host/identity.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { tcpMultiaddr } from '../host/multiaddrs.ts'
-import { createHandshakeTracer, type HandshakeTrace } from './handshakeTrace.ts'
+import { createHandshakeTracer } from './handshakeTrace.ts'
 import type { Endpoint } from './resolve.ts'
 
 /** When the peer ended the connection, counted from the moment when it stood. */
@@ -30,24 +30,6 @@ export interface PeerFacts {
   observedAddress: string | undefined
 }
 
-/** A connection to one peer, made by a host that lives for this alone. */
-export interface PeerSession {
-  readonly trace: HandshakeTrace
-  /** Undefined: the dial failed, with this. */
-  readonly connection: Connection | undefined
-  readonly dialError: unknown
-  readonly tookMs: number
-  /** Undefined while it stands. */
-  end(): ConnectionEnd | undefined
-  /** Resolves when the connection has ended, or after this time. */
-  watch(forMs: number): Promise<void>
-  /** Rejects when the peer does not answer. */
-  identify(connection: Connection, timeoutMs: number): Promise<PeerFacts>
-  /** Topics that the peer has subscribed to: waits for its first word on this, or the end of the connection. */
-  topics(timeoutMs: number): Promise<string[]>
-  stop(): Promise<void>
-}
-
 type SessionHost = Libp2p<{ identify: Identify; pubsub: GossipSub }>
 
 /** A peer may go on to announce after its first word; it all fits one message in practice. */
@@ -56,12 +38,15 @@ const SETTLE_MS = 150
 const MAX_TOPICS = 64
 const STOP_TIMEOUT_MS = 1_000
 
+/** A connection to one peer, made by a host that lives for this alone. */
+export type PeerSession = Awaited<ReturnType<typeof openPeerSession>>
+
 /** Dials, and returns how it went; rejects only with the signal's reason. The peer sees a libp2p node with gossipsub. */
 export async function openPeerSession(
   modules: { clock: Clock; identity: Identity },
   endpoint: Endpoint,
   options: { timeoutMs: number; signal?: AbortSignal | undefined },
-): Promise<PeerSession> {
+) {
   const { clock } = modules
   const tracer = createHandshakeTracer(clock)
   const host: SessionHost = await createLibp2p({
@@ -122,16 +107,21 @@ export async function openPeerSession(
   }
   return {
     trace: tracer.trace,
+    /** Undefined: the dial failed, with this. */
     connection,
     dialError,
     tookMs: clock.now() - startMs,
-    end: () => end,
-    watch: (forMs) => sleepUntil(clock, forMs, ended.signal),
-    async identify(open, timeoutMs) {
+    /** Undefined while it stands. */
+    end: (): ConnectionEnd | undefined => end,
+    /** Resolves when the connection has ended, or after this time. */
+    watch: (forMs: number): Promise<void> => sleepUntil(clock, forMs, ended.signal),
+    /** Rejects when the peer does not answer. */
+    async identify(open: Connection, timeoutMs: number): Promise<PeerFacts> {
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ended.signal])
       return factsOf(await host.services.identify.identify(open, { signal: limit }))
     },
-    async topics(timeoutMs) {
+    /** Topics that the peer has subscribed to: waits for its first word on this, or the end of the connection. */
+    async topics(timeoutMs: number): Promise<string[]> {
       if (topics.size === 0) {
         const word = new AbortController()
         announced = () => word.abort()

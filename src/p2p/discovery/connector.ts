@@ -14,13 +14,6 @@ export interface ConnectorHost {
   dial(peerId: string, signal: AbortSignal): Promise<void>
 }
 
-export interface Connector {
-  start(): void
-  stop(): void
-  /** A new candidate is there: looks at once while peers are wanted. */
-  onCandidate(peerId: string): void
-}
-
 export interface ConnectorMetrics {
   onDial(result: 'connected' | DialFailureReason): void
 }
@@ -34,6 +27,8 @@ const DIAL_QUEUE = 10
 const retryAfterMs = exponentialBackoff(FAST_INTERVAL_MS, 300_000)
 const REMEMBERED_FAILURES = 4096
 
+export type Connector = ReturnType<typeof createConnector>
+
 /**
  * Dials known peers in random order until `goal` are connected: looks every 5 s below the goal, every 20 s from there.
  */
@@ -46,7 +41,7 @@ export function createConnector(
     random?: () => number
   },
   options: { goal: number; dialTimeoutMs: number },
-): Connector {
+) {
   const { host, clock, logger, metrics } = modules
   const random = modules.random ?? Math.random
   const stopping = new AbortController()
@@ -121,16 +116,17 @@ export function createConnector(
     work()
   }
   return {
-    start() {
+    start(): void {
       isRunning = true
       void look()
     },
-    stop() {
+    stop(): void {
       isRunning = false
       cancel?.()
       stopping.abort(new Error('stopping'))
     },
-    onCandidate(peerId) {
+    /** A new candidate is there: looks at once while peers are wanted. */
+    onCandidate(peerId: string): void {
       failures.set(peerId, { count: 0, retryAtMs: 0 })
       // In a small network this peer may be the only one: not in five seconds, now.
       if (wanted() && !host.isConnected(peerId)) schedule(0)

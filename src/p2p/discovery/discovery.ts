@@ -14,7 +14,7 @@ import { createEnodeBootnodes } from './enodeBootnodes.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
-import { createOwnNode, type ExternalReach, type Reach } from './ownNode.ts'
+import { createOwnNode, type Reach } from './ownNode.ts'
 import { type Dialable, dialable, isAllowed, isLocalIp, type RecordRefusal, refusalOf } from './recordFilter.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
@@ -43,20 +43,6 @@ export interface DiscoverySetup extends DiscoveryOptions {
   requestTimeoutMs?: number | undefined
 }
 
-export interface Discovery {
-  /** Throws UsageError when the port is taken. */
-  start(reach: Reach): Promise<void>
-  stop(): Promise<void>
-  /** This node's own record; empty before the start. */
-  localEnr(): string
-  /** The UDP port listened on, once started. */
-  listeningPort(): number | undefined
-  /** As OwnNode. */
-  setExternal(external: ExternalReach | undefined): void
-  table(): NodeRecord[]
-  sessions(): number
-}
-
 /**
  * The first rounds follow each other sooner: nodes of a testnet start together, and find each other only when all are
  * there.
@@ -74,12 +60,14 @@ const SAVE_INTERVAL_MS = 60_000
 const SILENT_BOOTNODES_MS = 60_000
 const KNOWN_RECORDS = 4096
 
+export type Discovery = ReturnType<typeof createDiscovery>
+
 /**
  * Finds nodes of the chain by discv5: begins at the bootnodes and at the nodes of the last run, looks up random ids
  * every 5 s while peers are wanted and every 20 s after that, and passes on each record that fits.
  * Throws UsageError when a bootnode's record is invalid.
  */
-export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup): Discovery {
+export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup) {
   const { clock } = modules
   const logger = modules.logger.child({ module: 'discovery' })
   const netrestrict = setup.netrestrict.map(parseCidr)
@@ -251,7 +239,8 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
     })
 
   return {
-    async start(reach) {
+    /** Throws UsageError when the port is taken. */
+    async start(reach: Reach): Promise<void> {
       const saved = await stored()
       const earlier = saved.filter(({ publicKey }) => !equalBytes(publicKey, ownKey))
       const sequenceAbove = saved.find((record) => !earlier.includes(record))?.sequence ?? -1n
@@ -285,7 +274,7 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       after('renew', FIRST_RENEW_MS, () => renewSessions(SECOND_RENEW_MS))
       after('silence', SILENT_BOOTNODES_MS, reportSilence)
     },
-    async stop() {
+    async stop(): Promise<void> {
       isRunning = false
       for (const cancel of timers.values()) cancel()
       await save().catch((error: unknown) =>
@@ -294,11 +283,14 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       await own.stop()
       await socket?.close()
     },
-    localEnr: () => own.service()?.local().text ?? '',
-    listeningPort: () => socket?.port,
+    /** This node's own record; empty before the start. */
+    localEnr: (): string => own.service()?.local().text ?? '',
+    /** The UDP port listened on, once started. */
+    listeningPort: (): number | undefined => socket?.port,
+    /** As OwnNode. */
     setExternal: own.setExternal,
-    table: () => own.service()?.table() ?? [],
-    sessions: () => own.service()?.sessions() ?? 0,
+    table: (): NodeRecord[] => own.service()?.table() ?? [],
+    sessions: (): number => own.service()?.sessions() ?? 0,
   }
 }
 

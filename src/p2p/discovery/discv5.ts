@@ -47,33 +47,6 @@ export interface SeenEndpoint {
   nodeIp: string
 }
 
-/** discv5 as the rest of this folder sees it: records and endpoints, no type of the library. */
-export interface Discv5Service {
-  start(): Promise<void>
-  /** Leaves the socket open. */
-  stop(): Promise<void>
-  local(): NodeRecord
-  /** Changes the local record. Only new sessions carry it to nodes that do not list this one. */
-  update(local: LocalRecord, options: { fixedAddress: boolean }): void
-  /** Whether an answer to something that we asked is still to come. */
-  isAsking(): boolean
-  /** Shakes hands anew with whoever is asked next, some of the table now. */
-  renewSessions(): void
-  /** Nodes in the routing table, answering or not. */
-  table(): NodeRecord[]
-  /** Nodes that a key is agreed on with. */
-  sessions(): number
-  add(record: NodeRecord): void
-  /** Asks a node without a record for it, and where it sees us; it joins the table once it has answered. */
-  contact(endpoint: Endpoint): void
-  /** Asks a node where it sees us. */
-  ping(record: NodeRecord): void
-  /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
-  lookup(): Promise<void>
-  /** Asks a node for those that it lists, as many as fit into its answers. */
-  askForNodes(record: NodeRecord): void
-}
-
 export interface Discv5Listener {
   /** A record was heard of or has joined the table; the same one may come often. */
   onRecord(record: NodeRecord): void
@@ -146,6 +119,9 @@ function toRecord(enr: ENR): NodeRecord {
   return record
 }
 
+/** discv5 as the rest of this folder sees it: records and endpoints, no type of the library. */
+export type Discv5Service = ReturnType<typeof createDiscv5>
+
 /**
  * Builds the service on an open socket. `fixedAddress`: what others see changes nothing. `sequenceAbove`: of an earlier
  * run's record; whoever knows that one takes no other that is not later.
@@ -154,7 +130,7 @@ export function createDiscv5(
   modules: { socket: UdpSocket; clock: Pick<Clock, 'now'>; privateKey: Uint8Array; listener: Discv5Listener },
   local: LocalRecord,
   options: { fixedAddress: boolean; sequenceAbove?: bigint; requestTimeoutMs?: number | undefined },
-): Discv5Service {
+) {
   const { socket, privateKey, listener } = modules
   const { fixedAddress, requestTimeoutMs: requestTimeout = CONFIG.requestTimeout } = options
   const config = { ...CONFIG, requestTimeout, enrUpdate: !fixedAddress }
@@ -196,22 +172,29 @@ export function createDiscv5(
   }
 
   return {
-    start: () => service.start(),
-    stop: () => service.stop(),
-    local: () => toRecord(enr.toENR()),
-    update(next, { fixedAddress }) {
+    start: (): Promise<void> => service.start(),
+    /** Leaves the socket open. */
+    stop: (): Promise<void> => service.stop(),
+    local: (): NodeRecord => toRecord(enr.toENR()),
+    /** Changes the local record. Only new sessions carry it to nodes that do not list this one. */
+    update(next: LocalRecord, { fixedAddress }: { fixedAddress: boolean }): void {
       config.enrUpdate = !fixedAddress
       announceIn(enr, next)
     },
-    isAsking: () => hasOpenRequests(session),
-    renewSessions() {
+    /** Whether an answer to something that we asked is still to come. */
+    isAsking: (): boolean => hasOpenRequests(session),
+    /** Shakes hands anew with whoever is asked next, some of the table now. */
+    renewSessions(): void {
       forgetSessions(session)
       service.kadValues().slice(0, RENEWED_AT_ONCE).map(toRecord).forEach(ping)
     },
-    table: () => service.kadValues().map(toRecord),
-    sessions: () => session.sessionsSize(),
-    add: (record) => service.addEnr(record.text),
-    contact({ publicKey, ip, udpPort }) {
+    /** Nodes in the routing table, answering or not. */
+    table: (): NodeRecord[] => service.kadValues().map(toRecord),
+    /** Nodes that a key is agreed on with. */
+    sessions: (): number => session.sessionsSize(),
+    add: (record: NodeRecord): void => service.addEnr(record.text),
+    /** Asks a node without a record for it, and where it sees us; it joins the table once it has answered. */
+    contact({ publicKey, ip, udpPort }: Endpoint): void {
       // Not through the service's own methods: those take multiaddresses with a peer id, and then find that the answer
       // comes from an address without one.
       const node = {
@@ -222,8 +205,10 @@ export function createDiscv5(
       // It is asked for its record by the library, when the hands are shaken.
       session.sendRequest(node, { type: PING, id: requestId(), enrSeq: enr.seq })
     },
+    /** Asks a node where it sees us. */
     ping,
-    askForNodes(record) {
+    /** Asks a node for those that it lists, as many as fit into its answers. */
+    askForNodes(record: NodeRecord): void {
       const enr = parseEnr(record.text)
       for (const distances of DISTANCES) {
         service.sendFindNode(enr, distances).catch(() => {
@@ -231,7 +216,8 @@ export function createDiscv5(
         })
       }
     },
-    async lookup() {
+    /** Looks for the nodes nearest to a random id; returns at once while the table is empty. */
+    async lookup(): Promise<void> {
       if (service.kadValues().length > 0) await service.findRandomNode()
     },
   }

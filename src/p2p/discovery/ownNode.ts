@@ -21,18 +21,6 @@ export interface ExternalReach {
   udpPort: number | undefined
 }
 
-/** This node on discv5: the service, and what its record says of where it is. */
-export interface OwnNode {
-  /** `sequenceAbove`: of an earlier run's record. */
-  start(socket: UdpSocket, reach: Reach, sequenceAbove: bigint): Promise<void>
-  stop(): Promise<void>
-  service(): Discv5Service | undefined
-  /** Shakes hands anew with everyone, with the same record and table. */
-  renew(): void
-  /** Goes into the record instead of what others see; undefined: no more. What the operator advertises stands. */
-  setExternal(external: ExternalReach | undefined): void
-}
-
 export interface OwnNodeModules {
   clock: Clock
   logger: Logger
@@ -62,7 +50,10 @@ const MAX_RENEWAL_PAUSES = 40
 
 type Families = Pick<LocalRecord, 'ip4' | 'ip6'>
 
-export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): OwnNode {
+/** This node on discv5: the service, and what its record says of where it is. */
+export type OwnNode = ReturnType<typeof createOwnNode>
+
+export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup) {
   const { clock, logger } = modules
   let running: { service: Discv5Service; socket: UdpSocket; reach: Reach } | undefined
   let external: ExternalReach | undefined
@@ -126,7 +117,8 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
     modules.onRenewed()
   }
   return {
-    async start(socket, reach, sequenceAbove) {
+    /** `sequenceAbove`: of an earlier run's record. */
+    async start(socket: UdpSocket, reach: Reach, sequenceAbove: bigint): Promise<void> {
       const service = createDiscv5(
         {
           socket,
@@ -140,15 +132,17 @@ export function createOwnNode(modules: OwnNodeModules, setup: OwnNodeSetup): Own
       running = { service, socket, reach }
       await service.start()
     },
-    async stop() {
+    async stop(): Promise<void> {
       cancelRenewal?.()
       const stopping = running
       running = undefined
       await stopping?.service.stop()
     },
-    service: () => running?.service,
+    service: (): Discv5Service | undefined => running?.service,
+    /** Shakes hands anew with everyone, with the same record and table. */
     renew,
-    setExternal(next) {
+    /** Goes into the record instead of what others see; undefined: no more. What the operator advertises stands. */
+    setExternal(next: ExternalReach | undefined): void {
       if (running?.reach.advertisedIp !== undefined) return
       external = next
       announce()

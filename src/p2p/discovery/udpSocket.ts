@@ -4,17 +4,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createTokenBuckets, TokenBucket } from '../base/tokenBucket.ts'
 
-export interface UdpSocket {
-  /** The bound port, the same for both families. */
-  readonly port: number
-  readonly hasIp4: boolean
-  readonly hasIp6: boolean
-  /** Loses what cannot be sent, as UDP does. */
-  send(ip: string, port: number, packet: Uint8Array): void
-  onPacket(listener: ((packet: Uint8Array, ip: string, port: number) => void) | undefined): void
-  close(): Promise<void>
-}
-
 export interface UdpSocketOptions {
   ip: string
   /** 0 lets the system choose. */
@@ -34,12 +23,14 @@ const TOTAL_RATE = { perSecond: 200, burst: 1000 }
 const REMEMBERED_IPS = 1024
 const RECEIVE_BUFFER_BYTES = 256 * 1024
 
+export type UdpSocket = Awaited<ReturnType<typeof openUdpSocket>>
+
 /**
  * Opens the port of discovery, on both families when the IP is `::`. discv5's own transport would bring the process
  * down when the port is taken, cannot tell which port the system chose, and takes packets from anywhere.
  * Throws UsageError when the port cannot be bound.
  */
-export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocketOptions): Promise<UdpSocket> {
+export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocketOptions) {
   const { clock } = modules
   let onPacket: ((packet: Uint8Array, ip: string, port: number) => void) | undefined
   const total = new TokenBucket(clock, TOTAL_RATE)
@@ -69,18 +60,20 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   }
   let isOpen = true
   return {
+    /** The bound port, the same for both families. */
     port,
     hasIp4: ip4 !== undefined,
     hasIp6: ip6 !== undefined,
-    send(ip, toPort, packet) {
+    /** Loses what cannot be sent, as UDP does. */
+    send(ip: string, toPort: number, packet: Uint8Array): void {
       const socket = isIP(ip) === 6 ? ip6 : ip4
       if (!isOpen || socket === undefined || toPort === 0 || !options.isAllowed(ip)) return
       socket.send(packet, toPort, ip, () => {})
     },
-    onPacket(listener) {
+    onPacket(listener: ((packet: Uint8Array, ip: string, port: number) => void) | undefined): void {
       onPacket = listener
     },
-    async close() {
+    async close(): Promise<void> {
       if (!isOpen) return
       isOpen = false
       onPacket = undefined

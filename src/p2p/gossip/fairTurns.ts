@@ -11,14 +11,7 @@ const LIBRARY_MS = 0.05
  * their share of it, the rest waits, one turn each; more than `maxWaiting` are not let in. What else is done in the same
  * turn does not count: a busy process would pass blocks on late.
  */
-export interface FairTurns {
-  /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
-  take(): Promise<void> | undefined
-  /** Does a part of the work, and counts its time until it returns. */
-  measure<T>(work: () => T): T
-}
-
-export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()): FairTurns {
+export function createFairTurns(maxWaiting = 1024, now: () => number = () => performance.now()) {
   let spentMs = 0
   let isCounting = false
   let waiting = 0
@@ -35,7 +28,8 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
     })
   }
   return {
-    take() {
+    /** Undefined: go on now. Throws when too many wait already: the message is then dropped without blame. */
+    take(): Promise<void> | undefined {
       spend(LIBRARY_MS)
       if (hasTime() && waiting === 0) return undefined
       if (waiting >= maxWaiting) throw new DeviumError('gossip-overloaded', 'too many gossip messages at once')
@@ -45,7 +39,8 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
         waiting -= 1
       })
     },
-    measure(work) {
+    /** Does a part of the work, and counts its time until it returns. */
+    measure<T>(work: () => T): T {
       const startedMs = now()
       try {
         return work()

@@ -5,15 +5,10 @@ type Forwarding = Pick<GossipInternals, 'mesh' | 'topics' | 'floodsubPeers' | 'i
   score: Pick<GossipInternals['score'], 'score' | 'deliveryRecords'>
 }
 
-/** Passes blocks of others on. */
-export interface Forwarder {
-  /** The mesh is below its low mark: everybody on the topic gets each block. */
-  isSmall(topic: string): boolean
-  /** To all that need it but its sender. `id`: as inside. */
-  forward(id: string, message: RPC.Message, from: string): void
-}
-
 const NOBODY: ReadonlySet<string> = new Set()
+
+/** Passes blocks of others on. */
+export type Forwarder = ReturnType<typeof createForwarder>
 
 /**
  * To whom a block is passed on: the mesh, and always static peers. In a network smaller than the mesh's low mark each lost
@@ -23,7 +18,7 @@ export function createForwarder(
   gossip: Forwarding,
   modules: { isAlwaysServed(peerId: string): boolean },
   options: { meshLow: number; publishThreshold: number },
-): Forwarder {
+) {
   const isSmall = (topic: string): boolean => (gossip.mesh.get(topic)?.size ?? 0) < options.meshLow
 
   const wanting = (topic: string): Set<string> => {
@@ -36,8 +31,10 @@ export function createForwarder(
     return chosen
   }
   return {
+    /** The mesh is below its low mark: everybody on the topic gets each block. */
     isSmall,
-    forward(id, message, from) {
+    /** To all that need it but its sender. `id`: as inside. */
+    forward(id: string, message: RPC.Message, from: string): void {
       const have = gossip.score.deliveryRecords.getRecord(id)?.peers ?? NOBODY
       for (const peer of wanting(message.topic)) {
         if (peer === from || have.has(peer) || gossip.idontwants.get(peer)?.has(id) === true) continue

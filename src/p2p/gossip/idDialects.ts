@@ -6,35 +6,19 @@ import { GOSSIP_PARAMS } from './params.ts'
 export const idText = (id: Uint8Array): string =>
   Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1')
 
-/**
- * Which message has which two ids, and which of them each peer uses. Inside, a message goes by its id with topic: one
- * body has one id without topic on all topics, so that only what was found valid may claim that id. Otherwise a
- * stranger could have a block taken for known by sending it on a wrong topic first.
- */
-export interface IdDialects {
-  /** From now on `nameInside` knows the id without topic, and `nameFor` finds it. */
-  learnMessage(names: MessageNames): void
-  /** As above, of a message not judged yet: only for naming it to others. */
-  learnNames(names: MessageNames): void
-  /** The id by which the message is known inside; an id that nobody has explained is its own. */
-  nameInside(id: Uint8Array): string
-  /** The message's id in the peer's form. */
-  nameFor(peerId: string, id: Uint8Array): Uint8Array
-  /** op-node's form until the peer has shown another. */
-  dialectOf(peerId: string): IdDialect
-  setDialect(peerId: string, dialect: IdDialect): void
-  /** The form that the peer has shown; undefined before. */
-  shownBy(peerId: string): IdDialect | undefined
-  /** Learns from an id that the peer computed itself (IHAVE, IDONTWANT; what it asks for is our own naming). */
-  hear(peerId: string, id: Uint8Array): void
-}
-
 /** Peers whose form is remembered, connected or not. */
 const MAX_PEERS = 2_000
 /** Messages of one generation; strangers can make new ones at the price of sending them. */
 const MAX_MESSAGES = 8_192
 
-export function createIdDialects(now: () => number = Date.now): IdDialects {
+/**
+ * Which message has which two ids, and which of them each peer uses. Inside, a message goes by its id with topic: one
+ * body has one id without topic on all topics, so that only what was found valid may claim that id. Otherwise a
+ * stranger could have a block taken for known by sending it on a wrong topic first.
+ */
+export type IdDialects = ReturnType<typeof createIdDialects>
+
+export function createIdDialects(now: () => number = Date.now) {
   const peers = new LruMap<string, IdDialect>(MAX_PEERS)
   const insideOf = createGenerations<string>(now)
   const withoutTopicOf = createGenerations<Uint8Array>(now)
@@ -47,22 +31,29 @@ export function createIdDialects(now: () => number = Date.now): IdDialects {
     withoutTopicOf.set(idText(id), idWithoutTopic)
   }
   return {
+    /** As above, of a message not judged yet: only for naming it to others. */
     learnNames,
-    learnMessage(names) {
+    /** From now on `nameInside` knows the id without topic, and `nameFor` finds it. */
+    learnMessage(names: MessageNames): void {
       learnNames(names)
       insideOf.set(idText(names.idWithoutTopic), idText(names.id))
     },
-    nameInside(id) {
+    /** The id by which the message is known inside; an id that nobody has explained is its own. */
+    nameInside(id: Uint8Array): string {
       const text = idText(id)
       return insideOf.get(text) ?? text
     },
-    nameFor(peerId, id) {
+    /** The message's id in the peer's form. */
+    nameFor(peerId: string, id: Uint8Array): Uint8Array {
       return dialectOf(peerId) === 'with-topic' ? id : (withoutTopicOf.get(idText(id)) ?? id)
     },
+    /** op-node's form until the peer has shown another. */
     dialectOf,
     setDialect,
-    shownBy: (peerId) => peers.get(peerId),
-    hear(peerId, id) {
+    /** The form that the peer has shown; undefined before. */
+    shownBy: (peerId: string): IdDialect | undefined => peers.get(peerId),
+    /** Learns from an id that the peer computed itself (IHAVE, IDONTWANT; what it asks for is our own naming). */
+    hear(peerId: string, id: Uint8Array): void {
       const text = idText(id)
       if (insideOf.has(text)) setDialect(peerId, 'without-topic')
       else if (withoutTopicOf.has(text)) setDialect(peerId, 'with-topic')

@@ -5,15 +5,6 @@ import { hasManyTransactions, MANY_TRANSACTIONS, MAX_GOSSIP_BYTES } from '../ins
 import { type IdentifiedMessage, identifyMessage, type UnpackedHere, unpackMessage } from '../inspection/messageId.ts'
 import { allowedBytes, type InboundMessage, isLarge } from './inboundMessage.ts'
 
-/**
- * Each peer of the mesh sends its own copy, and the ids take unpacking and hashing all of it: copies of the last few
- * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
- */
-export interface MessageIds {
-  /** Throws, or rejects with InspectionFailure, when there will be no id. */
-  identify(message: InboundMessage): IdentifiedMessage | Promise<IdentifiedMessage>
-}
-
 /** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
 const RECENT_BYTES = 2 * MAX_GOSSIP_BYTES
 const RECENT_MESSAGES = 8
@@ -24,12 +15,19 @@ export interface MessageIdsModules {
   context(version: PayloadVersion): ValidationContext
 }
 
-export function createMessageIds({ inspector, context }: MessageIdsModules): MessageIds {
+/**
+ * Each peer of the mesh sends its own copy, and the ids take unpacking and hashing all of it: copies of the last few
+ * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
+ */
+export type MessageIds = ReturnType<typeof createMessageIds>
+
+export function createMessageIds({ inspector, context }: MessageIdsModules) {
   const recent = createRecentMessages()
   const isLaborious = (version: PayloadVersion, unpacked: UnpackedHere): boolean =>
     unpacked.ok && unpacked.data.length > MANY_TRANSACTIONS && hasManyTransactions(bodyOf(unpacked.data), version)
   return {
-    identify(message) {
+    /** Throws, or rejects with InspectionFailure, when there will be no id. */
+    identify(message: InboundMessage): IdentifiedMessage | Promise<IdentifiedMessage> {
       const known = recent.find(message)
       if (known !== undefined) return known
       const { from, topic, version, data, declaredBytes } = message

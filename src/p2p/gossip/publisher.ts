@@ -9,12 +9,10 @@ import { P2pError } from '../base/errors.ts'
 import type { BlockSigner } from '../signer/blockSigner.ts'
 import type { GossipRouter } from './router.ts'
 
-export interface Publisher {
-  publish(envelope: PayloadEnvelope): Promise<void>
-}
-
 /** Debug line with the block's number and hash, when it is signed and begins to travel. */
 export const PUBLISHING = 'Publishing signed execution payload'
+
+export type Publisher = ReturnType<typeof createPublisher>
 
 /** Signs and publishes on the topic that the block's time chooses. */
 export function createPublisher(modules: {
@@ -27,7 +25,7 @@ export function createPublisher(modules: {
   signer: BlockSigner | undefined
   /** Whom L1 names; undefined: not known yet. */
   expectedSigner(): Hex | undefined
-}): Publisher {
+}) {
   const { config, router, clock, logger, metrics, signer } = modules
   let warnedOf: Hex | undefined
 
@@ -39,7 +37,7 @@ export function createPublisher(modules: {
     logger.warn('Blocks are signed by another address than L1 names: peers reject them', { signer: own, expected })
   }
   return {
-    async publish(envelope) {
+    async publish(envelope: PayloadEnvelope): Promise<void> {
       const { blockHash, blockNumber, timestamp } = envelope.payload
       try {
         if (signer === undefined) {

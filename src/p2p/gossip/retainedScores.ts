@@ -12,20 +12,6 @@ export interface SavedCounters {
   behaviourPenalty: number
 }
 
-export interface RetainedScores {
-  /** What the score keeper is given instead of its own. */
-  readonly replacements: Replacements['retained']
-  /**
-   * As if the peer had been here before and left: it finds its counters again when it connects within `forMs`. On
-   * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
-   */
-  restore(peerId: string, saved: SavedCounters, forMs: number): void
-  /** An offence was put down in the peer's counters: they are kept when it leaves, however good its score is. */
-  holdAgainst(peerId: string): void
-  /** Strikes out what counts against a peer, connected or not. */
-  forgive(peerId: string): void
-}
-
 type Scored = Pick<ScoreInternals, 'peerStats' | 'params' | 'scoreCache' | 'removeIP'>
 
 /** Peers that are gone and remembered by the library: all are gone through every slot, and new identities cost nothing. */
@@ -53,12 +39,12 @@ export function savedCounters(counters: PeerCounters): SavedCounters {
  * a peer that comes back anew all the same (go-libp2p-pubsub does not). This gives it its counters back.
  * `leaving` is told before a peer's counters are settled, `left` after that.
  */
-export function retainScores(score: Scored, tell: (what: 'leaving' | 'left', peerId: string) => void): RetainedScores {
+export function retainScores(score: Scored, tell: (what: 'leaving' | 'left', peerId: string) => void) {
   const meshTimes = new Map<string, Map<string, number>>()
   /** Counters of peers that committed an offence. */
   const offended = new WeakSet<PeerCounters>()
 
-  const restore: RetainedScores['restore'] = (peerId, saved, forMs) => {
+  const restore = (peerId: string, saved: SavedCounters, forMs: number): void => {
     const topics: PeerCounters['topics'] = {}
     const times = new Map<string, number>()
     for (const [topic, counters] of Object.entries(saved.topics)) {
@@ -144,10 +130,17 @@ export function retainScores(score: Scored, tell: (what: 'leaving' | 'left', pee
   }
 
   return {
+    /** What the score keeper is given instead of its own. */
     replacements,
+    /**
+     * As if the peer had been here before and left: it finds its counters again when it connects within `forMs`. On
+     * topics where nobody is measured by deliveries its time in the mesh goes on at its first graft.
+     */
     restore,
+    /** An offence was put down in the peer's counters: they are kept when it leaves, however good its score is. */
     holdAgainst,
-    forgive(peerId) {
+    /** Strikes out what counts against a peer, connected or not. */
+    forgive(peerId: string): void {
       const counters = score.peerStats.get(peerId)
       if (counters === undefined) return
       counters.behaviourPenalty = 0

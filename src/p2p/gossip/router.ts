@@ -13,7 +13,7 @@ import type { PeerQuotas } from '../quotas/quotas.ts'
 import { gossipInternals, type PeerCounters, replaceMembers } from './adapter.ts'
 import { createForwarder } from './forward.ts'
 import { createGossipHistory } from './gossipHistory.ts'
-import { type GossipStreams, manageGossipStreams } from './gossipStreams.ts'
+import { manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
 import { createIdDialects, type IdDialects, idText } from './idDialects.ts'
 import { createInbound } from './inbound.ts'
@@ -21,7 +21,7 @@ import { countIpv6Networks } from './ipv6Networks.ts'
 import type { MessageIds } from './knownMessages.ts'
 import { namingOf } from './naming.ts'
 import { IDONTWANT_MIN_BYTES } from './params.ts'
-import { type RetainedScores, retainScores } from './retainedScores.ts'
+import { retainScores } from './retainedScores.ts'
 import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
 import { speakBothDialects } from './speakBothDialects.ts'
@@ -84,35 +84,10 @@ export interface OwnMessage {
 }
 
 /** The gossip network as the rest of the node sees it. */
-export interface GossipRouter {
-  /** Joins the topics; the host must be started. */
-  join(): void
-  /** The host is about to stop, and with it the topics are left. */
-  leave(): void
-  /** A signed message, compressed here. Number of peers it was sent to. */
-  publish(version: PayloadVersion, message: OwnMessage): Promise<number>
-  meshPeers(version: PayloadVersion): string[]
-  subscribers(version: PayloadVersion): string[]
-  isSubscribed(peerId: string): boolean
-  score(peerId: string): number
-  counters(peerId: string): PeerCounters | undefined
-  /** Gives a peer that is not connected the counters that it had. */
-  restore: RetainedScores['restore']
-  forgive: RetainedScores['forgive']
-  /** The topic of this version carries the chain's blocks from now on: scores go by it. */
-  setActiveTopic(version: PayloadVersion): void
-  /** For those who know of connections: a peer has one more, or one less. */
-  readonly streams: Pick<GossipStreams, 'moveTo' | 'repair' | 'forget'>
-  /** Peers known on an IP. */
-  peersOnIp(ip: string): string[]
-}
+export type GossipRouter = ReturnType<typeof createGossipRouter>
 
 /** Stands on the service of a host that is not started yet. Throws when the library has other members than are known. */
-export function createGossipRouter(
-  gossip: GossipSub,
-  modules: GossipRouterModules,
-  options: P2pOptions['gossip'],
-): GossipRouter {
+export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModules, options: P2pOptions['gossip']) {
   const { events, scoring, topics, service, clock, logger } = modules
   const { dialects, ownIds } = service
   const internals = gossipInternals(gossip)
@@ -179,18 +154,21 @@ export function createGossipRouter(
   let activeTopic: PayloadVersion | undefined
   let isJoined = false
   return {
-    join() {
+    /** Joins the topics; the host must be started. */
+    join(): void {
       for (const topic of names) {
         gossip.subscribe(topic)
         events.emit('traced', 'JOIN', 1)
       }
       isJoined = true
     },
-    leave() {
+    /** The host is about to stop, and with it the topics are left. */
+    leave(): void {
       if (isJoined) events.emit('traced', 'LEAVE', names.length)
       isJoined = false
     },
-    async publish(version, { bytes, blockTimeS }) {
+    /** A signed message, compressed here. Number of peers it was sent to. */
+    async publish(version: PayloadVersion, { bytes, blockTimeS }: OwnMessage): Promise<number> {
       const topic = topicOf(version)
       const data = compressSnappy(bytes)
       // It is not unpacked, and does not queue behind what strangers send.
@@ -209,14 +187,16 @@ export function createGossipRouter(
         ownIds.delete(data)
       }
     },
-    meshPeers: (version) => [...(internals.mesh.get(topicOf(version)) ?? [])],
-    subscribers: (version) => [...(internals.topics.get(topicOf(version)) ?? [])],
-    isSubscribed: (peerId) => names.some((topic) => internals.topics.get(topic)?.has(peerId) === true),
-    score: (peerId) => score.score(peerId),
-    counters: (peerId) => score.peerStats.get(peerId),
+    meshPeers: (version: PayloadVersion): string[] => [...(internals.mesh.get(topicOf(version)) ?? [])],
+    subscribers: (version: PayloadVersion): string[] => [...(internals.topics.get(topicOf(version)) ?? [])],
+    isSubscribed: (peerId: string): boolean => names.some((topic) => internals.topics.get(topic)?.has(peerId) === true),
+    score: (peerId: string): number => score.score(peerId),
+    counters: (peerId: string): PeerCounters | undefined => score.peerStats.get(peerId),
+    /** Gives a peer that is not connected the counters that it had. */
     restore: retained.restore,
     forgive: retained.forgive,
-    setActiveTopic(version) {
+    /** The topic of this version carries the chain's blocks from now on: scores go by it. */
+    setActiveTopic(version: PayloadVersion): void {
       if (version === activeTopic) return
       activeTopic = version
       const params = scoring.topicsFor(version)
@@ -225,7 +205,9 @@ export function createGossipRouter(
       Object.assign(scoring.params.topics, params)
       Object.assign(score.params.topics, structuredClone(params))
     },
+    /** For those who know of connections: a peer has one more, or one less. */
     streams,
-    peersOnIp: (ip) => [...(score.peerIPs.get(ip) ?? [])],
+    /** Peers known on an IP. */
+    peersOnIp: (ip: string): string[] => [...(score.peerIPs.get(ip) ?? [])],
   }
 }

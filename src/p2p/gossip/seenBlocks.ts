@@ -6,20 +6,17 @@ const MAX_HEIGHTS = 1000
 const MAX_BLOCKS_PER_HEIGHT = 5
 
 /** Which blocks passed validation at each height, so that a sequencer that signs many at one height is cut off. */
-export interface SeenBlocks {
-  /** `too-many` comes first: once more than five are recorded, even a known hash is rejected (op-node's order). */
-  check(number: number, hash: Hex): 'new' | 'seen' | 'too-many'
-  record(number: number, hash: Hex): void
-}
+export type SeenBlocks = ReturnType<typeof createSeenBlocks>
 
-export function createSeenBlocks(): SeenBlocks {
+export function createSeenBlocks() {
   const heights = new LruMap<number, Hex[]>(MAX_HEIGHTS)
   return {
-    check(number, hash) {
+    /** `too-many` comes first: once more than five are recorded, even a known hash is rejected (op-node's order). */
+    check(number: number, hash: Hex): 'new' | 'seen' | 'too-many' {
       const hashes = heights.get(number) ?? []
       if (hashes.length > MAX_BLOCKS_PER_HEIGHT) return 'too-many'
       return hashes.includes(hash) ? 'seen' : 'new'
     },
-    record: (number, hash) => heights.set(number, [...(heights.get(number) ?? []), hash]),
+    record: (number: number, hash: Hex): void => heights.set(number, [...(heights.get(number) ?? []), hash]),
   }
 }

@@ -8,19 +8,13 @@ const GRACE_MS = 3 * 60 * 60_000
 export type SignerVerdict = 'current' | 'previous' | 'wrong'
 
 /** Whose signature on a block is good. */
-export interface Signers {
-  /** False while the configured signer is unknown or zero: then no block is judged. */
-  configured(): boolean
-  judge(signer: Hex): SignerVerdict
-  /** Whose signature is good now: none, one, or two. */
-  accepted(): Hex[]
-}
+export type Signers = ReturnType<typeof createSigners>
 
 /**
  * Follows `current`: when it changes from one known address to another, the old one is accepted during the grace time
  * or until the new one has signed a block, whichever is first. A second change forgets all but the last old one.
  */
-export function createSigners(modules: { current: () => Hex | undefined; clock: Clock }): Signers {
+export function createSigners(modules: { current: () => Hex | undefined; clock: Clock }) {
   let known: Hex | undefined
   let previous: { address: Hex; sinceMs: number } | undefined
 
@@ -45,8 +39,9 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
     return previous?.address
   }
   return {
-    configured: () => refresh() !== undefined,
-    judge(signer) {
+    /** False while the configured signer is unknown or zero: then no block is judged. */
+    configured: (): boolean => refresh() !== undefined,
+    judge(signer: Hex): SignerVerdict {
       const current = refresh()
       if (signer === current) {
         previous = undefined
@@ -54,6 +49,7 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
       }
       return signer === inGrace() ? 'previous' : 'wrong'
     },
-    accepted: () => [refresh(), inGrace()].filter((address) => address !== undefined),
+    /** Whose signature is good now: none, one, or two. */
+    accepted: (): Hex[] => [refresh(), inGrace()].filter((address) => address !== undefined),
   }
 }

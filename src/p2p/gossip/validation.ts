@@ -2,21 +2,14 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
-import { createInspectionProcess, type InspectionProcess } from '../inspection/inspectionProcess.ts'
-import { type BlockValidator, createBlockValidator, createValidationContexts } from './blockValidator.ts'
-import { createMessageIds, type MessageIds } from './knownMessages.ts'
+import { createInspectionProcess } from '../inspection/inspectionProcess.ts'
+import { createBlockValidator, createValidationContexts } from './blockValidator.ts'
+import { createMessageIds } from './knownMessages.ts'
 import { createSeenBlocks } from './seenBlocks.ts'
 import { createSigners } from './signers.ts'
 
 /** What becomes of a gossip message before it travels on: it is named, then judged. */
-export interface Validation {
-  ids: MessageIds
-  validate: BlockValidator
-  /** For large messages, and for large blocks that come on request. */
-  inspector: InspectionProcess
-  /** Ends the process for large messages. */
-  close(): Promise<void>
-}
+export type Validation = ReturnType<typeof createValidation>
 
 export function createValidation(
   modules: {
@@ -26,14 +19,16 @@ export function createValidation(
     signer: () => Hex | undefined
   },
   options: { maxAgeS: number },
-): Validation {
+) {
   const { config, clock, logger } = modules
   const signers = createSigners({ current: modules.signer, clock })
   const inspector = createInspectionProcess({ clock, logger })
   return {
     ids: createMessageIds({ inspector, context: createValidationContexts({ config, clock, signers }, options) }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),
+    /** For large messages, and for large blocks that come on request. */
     inspector,
+    /** Ends the process for large messages. */
     close: inspector.close,
   }
 }

@@ -20,14 +20,6 @@ export interface HealthMonitorModules {
   chainsOf(peerId: string): Promise<string[]>
 }
 
-/** Says by itself when blocks no longer come by gossip, and why. */
-export interface HealthMonitor {
-  start(): void
-  stop(): void
-  state(): HealthState
-  report(): Promise<HealthReport>
-}
-
 /** A node that lacks blocks for half a minute, or for 15 of them, is not following by gossip. */
 const SILENT_MS = 30_000
 const SILENT_BLOCKS = 15
@@ -47,7 +39,10 @@ export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> 
   return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs, intervalMs: INTERVAL_MS, ...given }
 }
 
-export function createHealthMonitor(modules: HealthMonitorModules, limits: MonitorLimits): HealthMonitor {
+/** Says by itself when blocks no longer come by gossip, and why. */
+export type HealthMonitor = ReturnType<typeof createHealthMonitor>
+
+export function createHealthMonitor(modules: HealthMonitorModules, limits: MonitorLimits) {
   const { clock, logger, record } = modules
   let startedMs = clock.now()
   let state: HealthState = 'starting'
@@ -113,13 +108,13 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
     cancel = clock.setTimeout(tick, limits.intervalMs)
   }
   return {
-    start() {
+    start(): void {
       startedMs = clock.now()
       sinceMs = startedMs
       cancel = clock.setTimeout(tick, limits.intervalMs)
     },
-    stop: () => cancel?.(),
-    state: () => state,
+    stop: (): void => cancel?.(),
+    state: (): HealthState => state,
     report,
   }
 }

@@ -31,14 +31,6 @@ const IPS_REMEMBERED = 4_096
 /** Who has one IPv6 address has very many: go-libp2p counts by /56, too. */
 const IPV6_PREFIX_BYTES = 7
 
-/** Keeps one address from taking the places of all others. */
-export interface InboundLimits {
-  /** Undefined: let in. Otherwise which limit it is over. */
-  refuse(ip: string, connection: ClosingConnection): string | undefined
-  /** Hands are shaken. */
-  onUpgraded(connection: ClosingConnection): void
-}
-
 /** What is needed of a connection: to hear of its end, and to bring it about. */
 export type ClosingConnection = Pick<MultiaddrConnection, 'addEventListener' | 'abort'>
 
@@ -47,7 +39,10 @@ interface Places {
   pending: number
 }
 
-export function createInboundLimits(modules: { clock: Clock }, options: InboundLimitsOptions): InboundLimits {
+/** Keeps one address from taking the places of all others. */
+export type InboundLimits = ReturnType<typeof createInboundLimits>
+
+export function createInboundLimits(modules: { clock: Clock }, options: InboundLimitsOptions) {
   const { clock } = modules
   const exempt: Subnet[] = options.exempt.map(parseCidr)
   const places = new Map<string, Places>()
@@ -77,7 +72,8 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
     )
   }
   return {
-    refuse(ip, connection) {
+    /** Undefined: let in. Otherwise which limit it is over. */
+    refuse(ip: string, connection: ClosingConnection): string | undefined {
       const bytes = parseIp(ip)
       if (exempt.some((range) => subnetContains(range, bytes))) return undefined
       const place = bytes.length === 16 ? Buffer.from(bytes.subarray(0, IPV6_PREFIX_BYTES)).toString('hex') : ip
@@ -88,6 +84,7 @@ export function createInboundLimits(modules: { clock: Clock }, options: InboundL
       occupy(place, connection)
       return undefined
     },
-    onUpgraded: (connection) => pending.get(connection)?.(),
+    /** Hands are shaken. */
+    onUpgraded: (connection: ClosingConnection): void => pending.get(connection)?.(),
   }
 }

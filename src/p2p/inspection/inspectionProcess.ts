@@ -31,20 +31,6 @@ export interface LargeMessage {
   context: ValidationContext
 }
 
-/**
- * Another process for large messages and answers, which starts with the first one: it takes 70 MB, and 0.3 s to
- * load. A thread would be lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500); what
- * becomes of this one is no harm to the node. It does not keep the node's process alive when idle.
- */
-export interface InspectionProcess {
-  /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
-  identify(message: LargeMessage): Promise<IdentifiedMessage>
-  /** The block of an answer that `from` gave. Rejects with DecodeError, and with InspectionFailure. */
-  unpackBlock(block: FramedBlock, from: string): Promise<UnpackedBlock>
-  /** Ends the process; what waits fails. */
-  close(): Promise<void>
-}
-
 /** Messages that wait, each of up to 10 MiB. */
 const QUEUE = { total: 24, perPeer: 6 }
 /** From a message's arrival to its verdict: op-node's limit on a validator. */
@@ -65,10 +51,17 @@ interface Job {
   cancel(): void
 }
 
+/**
+ * Another process for large messages and answers, which starts with the first one: it takes 70 MB, and 0.3 s to
+ * load. A thread would be lighter, but V8 and addons may take all threads along when one of them begins or ends (nodejs/node 64500); what
+ * becomes of this one is no harm to the node. It does not keep the node's process alive when idle.
+ */
+export type InspectionProcess = ReturnType<typeof createInspectionProcess>
+
 export function createInspectionProcess(
   modules: { clock: Clock; logger: Logger },
   options: { startChild?: typeof startOwnChild; timeLimitMs?: number; stuckMs?: number } = {},
-): InspectionProcess {
+) {
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
@@ -146,7 +139,8 @@ export function createInspectionProcess(
   }
 
   return {
-    identify({ topic, compressed, from, context }) {
+    /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
+    identify({ topic, compressed, from, context }: LargeMessage): Promise<IdentifiedMessage> {
       if (closed) return Promise.reject(stopping())
       const identified = Promise.withResolvers<IdentifiedMessage>()
       const inspected = Promise.withResolvers<Inspection>()
@@ -180,7 +174,8 @@ export function createInspectionProcess(
       })
       return identified.promise
     },
-    unpackBlock({ frames, version }, from) {
+    /** The block of an answer that `from` gave. Rejects with DecodeError, and with InspectionFailure. */
+    unpackBlock({ frames, version }: FramedBlock, from: string): Promise<UnpackedBlock> {
       if (closed) return Promise.reject(stopping())
       const unpacked = Promise.withResolvers<UnpackedBlock>()
       const job = submit({
@@ -200,7 +195,8 @@ export function createInspectionProcess(
       })
       return unpacked.promise
     },
-    async close() {
+    /** Ends the process; what waits fails. */
+    async close(): Promise<void> {
       closed = true
       const failure = stopping()
       for (const job of queue.remove(() => true)) fail(job, failure)

@@ -3,29 +3,6 @@ import { describeError } from '../../lib/errors.ts'
 import { DIRECTION, type Direction } from '../base/api.ts'
 import type { ConnectionEnd, P2pEvents } from '../base/events.ts'
 
-/** Who is connected, kept from libp2p's events so that asking costs nothing. */
-export interface Connections {
-  /** Follows the host until `stop`. */
-  watch(host: ConnectionsHost): void
-  stop(): void
-  peers(): string[]
-  isConnected(peerId: string): boolean
-  direction(peerId: string): Direction
-  sinceMs(peerId: string): number | undefined
-  /** All, or those of one peer. */
-  open(peerId?: string): Connection[]
-  /** Orderly; resolves when closed, at the latest after a second. */
-  close(peerId: string, reason: string): Promise<void>
-  /** Whose connection the multiplexer belongs to. */
-  peerOf(muxer: StreamMuxer): string | undefined
-  /** At once. */
-  abort(peerId: string, reason: string): void
-  /** The newest that is open. */
-  newest(peerId: string): Connection | undefined
-  /** Closes all but the newest. */
-  closeOlder(peerId: string): void
-}
-
 /** What is followed of the host. */
 export interface ConnectionsHost {
   addEventListener(type: ConnectionEvent, listener: (event: CustomEvent<Connection>) => void): void
@@ -35,7 +12,10 @@ type ConnectionEvent = 'connection:open' | 'connection:close'
 
 const CLOSE_TIMEOUT_MS = 1_000
 
-export function createConnections(events: Pick<P2pEvents, 'emit'>): Connections {
+/** Who is connected, kept from libp2p's events so that asking costs nothing. */
+export type Connections = ReturnType<typeof createConnections>
+
+export function createConnections(events: Pick<P2pEvents, 'emit'>) {
   /** First connection first. */
   const byPeer = new Map<string, Connection[]>()
   let unwatch = (): void => {}
@@ -98,15 +78,18 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>): Connections 
   const newest = (peerId: string): Connection | undefined =>
     byPeer.get(peerId)?.findLast((connection) => connection.status === 'open')
   return {
+    /** The newest that is open. */
     newest,
-    closeOlder(peerId) {
+    /** Closes all but the newest. */
+    closeOlder(peerId: string): void {
       const kept = newest(peerId)
       for (const connection of byPeer.get(peerId) ?? []) {
         // Closing one that may be dead in order would wait for it, and with it all requests on it.
         if (connection !== kept) connection.abort(new Error('replaced by a newer connection'))
       }
     },
-    watch(host) {
+    /** Follows the host until `stop`. */
+    watch(host: ConnectionsHost): void {
       host.addEventListener('connection:open', onOpen)
       host.addEventListener('connection:close', onClose)
       unwatch = () => {
@@ -114,17 +97,19 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>): Connections 
         host.removeEventListener('connection:close', onClose)
       }
     },
-    stop: () => unwatch(),
-    peers: () => [...byPeer.keys()],
-    isConnected: (peerId) => byPeer.has(peerId),
-    direction(peerId) {
+    stop: (): void => unwatch(),
+    peers: (): string[] => [...byPeer.keys()],
+    isConnected: (peerId: string): boolean => byPeer.has(peerId),
+    direction(peerId: string): Direction {
       const direction = byPeer.get(peerId)?.[0]?.direction
       if (direction === undefined) return DIRECTION.unknown
       return direction === 'inbound' ? DIRECTION.inbound : DIRECTION.outbound
     },
-    sinceMs: (peerId) => byPeer.get(peerId)?.[0]?.timeline.open,
-    open: (peerId) => (peerId === undefined ? all() : [...(byPeer.get(peerId) ?? [])]),
-    async close(peerId, reason) {
+    sinceMs: (peerId: string): number | undefined => byPeer.get(peerId)?.[0]?.timeline.open,
+    /** All, or those of one peer. */
+    open: (peerId?: string): Connection[] => (peerId === undefined ? all() : [...(byPeer.get(peerId) ?? [])]),
+    /** Orderly; resolves when closed, at the latest after a second. */
+    async close(peerId: string, reason: string): Promise<void> {
       const closing = byPeer.get(peerId)
       if (closing === undefined) return
       reasons.set(peerId, reason)
@@ -134,11 +119,13 @@ export function createConnections(events: Pick<P2pEvents, 'emit'>): Connections 
       )
     },
     // libp2p's connections carry their multiplexer, though its types do not say so.
-    peerOf: (muxer) =>
+    /** Whose connection the multiplexer belongs to. */
+    peerOf: (muxer: StreamMuxer): string | undefined =>
       all()
         .find((connection) => 'muxer' in connection && connection.muxer === muxer)
         ?.remotePeer.toString(),
-    abort(peerId, reason) {
+    /** At once. */
+    abort(peerId: string, reason: string): void {
       if (byPeer.has(peerId)) reasons.set(peerId, reason)
       for (const connection of byPeer.get(peerId) ?? []) connection.abort(new Error(reason))
     },

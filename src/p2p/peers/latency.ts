@@ -2,14 +2,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-export interface LatencyTracker {
-  start(): void
-  stop(): void
-  /** Milliseconds, smoothed; undefined until measured. */
-  latencyMs(peerId: string): number | undefined
-  forget(peerId: string): void
-}
-
 /** op-node: a round each 3 minutes, one ping a second after a burst of 10. */
 const ROUND_MS = 3 * 60_000
 const BURST = 10
@@ -17,6 +9,8 @@ const PACE_MS = 1_000
 const PING_TIMEOUT_MS = 10_000
 /** Weight of a new measurement, as in go-libp2p's peer store (LatencyEWMASmoothing). */
 const SMOOTHING = 0.1
+
+export type LatencyTracker = ReturnType<typeof createLatencyTracker>
 
 /** Pings all connected peers now and then, and remembers a smoothed round-trip time. */
 export function createLatencyTracker(modules: {
@@ -26,7 +20,7 @@ export function createLatencyTracker(modules: {
   ping(peerId: string, signal: AbortSignal): Promise<number>
   clock: Clock
   logger: Logger
-}): LatencyTracker {
+}) {
   const { clock, logger } = modules
   const latencies = new Map<string, number>()
   const controller = new AbortController()
@@ -61,14 +55,15 @@ export function createLatencyTracker(modules: {
     next()
   }
   return {
-    start() {
+    start(): void {
       cancel = clock.setTimeout(round, ROUND_MS)
     },
-    stop() {
+    stop(): void {
       cancel?.()
       controller.abort(new Error('stopping'))
     },
-    latencyMs: (peerId) => latencies.get(peerId),
-    forget: (peerId) => latencies.delete(peerId),
+    /** Milliseconds, smoothed; undefined until measured. */
+    latencyMs: (peerId: string): number | undefined => latencies.get(peerId),
+    forget: (peerId: string): void => void latencies.delete(peerId),
   }
 }

@@ -14,19 +14,6 @@ export interface Dialer {
   closeOlder(peerId: string): void
 }
 
-export interface StaticPeers {
-  start(): void
-  stop(): void
-  /** Tell it of every connection and disconnection. */
-  onConnected(peerId: string): void
-  onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void
-  /** Dials again at once, for example after a block was lifted. */
-  retryNow(peerId: string): void
-  /** It is connected, but nothing comes: tries for a new connection until there is one, or `onAlive`. */
-  onSuspect(peerId: string): void
-  onAlive(peerId: string): void
-}
-
 /** op-node gives a dial 30 s, and looks after its static peers once a minute. */
 const DIAL_TIMEOUT_MS = 30_000
 const REPORT_INTERVAL_MS = 60_000
@@ -68,6 +55,8 @@ interface Entry {
   dialing: boolean
 }
 
+export type StaticPeers = ReturnType<typeof createStaticPeers>
+
 /**
  * Keeps a connection to each static peer: dials at the start, again at once when a standing connection falls, then
  * with growing pauses. Never gives up.
@@ -80,7 +69,7 @@ export function createStaticPeers(
     onDialFailed(peerId: string, failure: DialFailure): void
   },
   peers: readonly PeerAddress[],
-): StaticPeers {
+) {
   const { dialer, clock, logger } = modules
   const entries = new Map<string, Entry>()
   const controller = new AbortController()
@@ -187,7 +176,7 @@ export function createStaticPeers(
   }
 
   return {
-    start() {
+    start(): void {
       running = true
       for (const entry of entries.values()) {
         entry.awaySinceMs = clock.now()
@@ -196,7 +185,7 @@ export function createStaticPeers(
         schedule(entry, 0)
       }
     },
-    stop() {
+    stop(): void {
       running = false
       controller.abort(new Error('stopping'))
       for (const entry of entries.values()) {
@@ -204,7 +193,8 @@ export function createStaticPeers(
         entry.cancelTelling?.()
       }
     },
-    onConnected(peerId) {
+    /** Tell it of every connection and disconnection. */
+    onConnected(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined) return
       entry.connectedAtMs = clock.now()
@@ -213,7 +203,7 @@ export function createStaticPeers(
       entry.cancelTimer = undefined
       if (running) tellBack(entry)
     },
-    onDisconnected(peerId, end) {
+    onDisconnected(peerId: string, end?: { by: 'us' | 'peer'; cause: string }): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
       entry.cancelTelling?.()
@@ -238,14 +228,16 @@ export function createStaticPeers(
         schedule(entry, pauseMs(entry))
       }
     },
-    retryNow(peerId) {
+    /** Dials again at once, for example after a block was lifted. */
+    retryNow(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running) return
       entry.failures = 0
       entry.refusals = 0
       schedule(entry, 0)
     },
-    onSuspect(peerId) {
+    /** It is connected, but nothing comes: tries for a new connection until there is one, or `onAlive`. */
+    onSuspect(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
@@ -256,7 +248,7 @@ export function createStaticPeers(
       logger.debug('Static peer is silent, trying another connection', { peer: peerId })
       schedule(entry, 0)
     },
-    onAlive(peerId) {
+    onAlive(peerId: string): void {
       const entry = entries.get(peerId)
       if (entry?.suspected !== true) return
       entry.suspected = false

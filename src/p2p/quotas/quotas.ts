@@ -30,26 +30,19 @@ export const DROPS_PER_REPORT = 100
 /** Peers whose budgets are remembered, connected or not: coming back brings no new one. */
 const PEERS_REMEMBERED = 1_000
 
-/** Keeps account of what each peer costs, and of what it is to be blamed for. */
-export interface PeerQuotas {
-  /** False when the peer has used up its budget: what it wants is then not done. */
-  spend(peerId: string, budget: Budget, amount?: number): boolean
-  giveBack(peerId: string, budget: Budget, amount?: number): void
-  /** Counts what was not done for want of budget; every now and then that is an offence. */
-  drop(peerId: string, offence: OffenceName, count?: number): void
-  report(peerId: string, offence: OffenceName, detail?: string): void
-}
-
 interface Account {
   buckets: Partial<Record<Budget, TokenBucket>>
   drops: Partial<Record<OffenceName, number>>
 }
 
+/** Keeps account of what each peer costs, and of what it is to be blamed for. */
+export type PeerQuotas = ReturnType<typeof createPeerQuotas>
+
 export function createPeerQuotas(modules: {
   clock: Clock
   /** Adds behaviour points, none for an offence that is only written down. */
   penalise(peerId: string, points: number, offence: OffenceName, detail?: string): void
-}): PeerQuotas {
+}) {
   const { clock } = modules
   const accounts = new LruMap<string, Account>(PEERS_REMEMBERED)
 
@@ -65,13 +58,15 @@ export function createPeerQuotas(modules: {
     buckets[budget] ??= new TokenBucket(clock, BUDGETS[budget])
     return buckets[budget]
   }
-  const report: PeerQuotas['report'] = (peerId, offence, detail) => {
+  const report = (peerId: string, offence: OffenceName, detail?: string): void => {
     modules.penalise(peerId, OFFENCES[offence].points, offence, detail)
   }
   return {
-    spend: (peerId, budget, amount = 1) => bucketOf(peerId, budget).tryTake(amount),
-    giveBack: (peerId, budget, amount = 1) => bucketOf(peerId, budget).giveBack(amount),
-    drop(peerId, offence, count = 1) {
+    /** False when the peer has used up its budget: what it wants is then not done. */
+    spend: (peerId: string, budget: Budget, amount: number = 1): boolean => bucketOf(peerId, budget).tryTake(amount),
+    giveBack: (peerId: string, budget: Budget, amount: number = 1): void => bucketOf(peerId, budget).giveBack(amount),
+    /** Counts what was not done for want of budget; every now and then that is an offence. */
+    drop(peerId: string, offence: OffenceName, count: number = 1): void {
       const { drops } = accountOf(peerId)
       let dropped = (drops[offence] ?? 0) + count
       for (; dropped >= DROPS_PER_REPORT; dropped -= DROPS_PER_REPORT) report(peerId, offence)

@@ -11,44 +11,32 @@ const APP_EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 're
 export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01
 
-/** The application's part of a peer's score. */
-export interface AppScores {
-  /** `detail`: what went wrong, where something did. */
-  record(peerId: string, event: AppEvent, detail?: string): void
-  counters(peerId: string): ReqRespScores
-  /** Weighted sum. */
-  score(peerId: string): number
-  /** Once a slot, for the connected peers. */
-  decay(connected: Iterable<string>): void
-  /** Those of whom anything is counted. */
-  peers(): string[]
-  /** What was counted before a restart. */
-  restore(peerId: string, counters: ReqRespScores): void
-  forget(peerId: string): void
-}
-
 const NONE: ReqRespScores = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
 
-export function createAppScores(
-  onRecord: (peerId: string, event: AppEvent, detail?: string) => void = () => {},
-): AppScores {
+/** The application's part of a peer's score. */
+export type AppScores = ReturnType<typeof createAppScores>
+
+export function createAppScores(onRecord: (peerId: string, event: AppEvent, detail?: string) => void = () => {}) {
   const peers = new Map<string, ReqRespScores>()
   return {
-    record(peerId, event, detail) {
+    /** `detail`: what went wrong, where something did. */
+    record(peerId: string, event: AppEvent, detail?: string): void {
       onRecord(peerId, event, detail)
       const counters = peers.get(peerId) ?? { ...NONE }
       counters[event] = Math.min(CAPS[event], counters[event] + 1)
       peers.set(peerId, counters)
     },
-    counters: (peerId) => ({ ...(peers.get(peerId) ?? NONE) }),
-    score(peerId) {
+    counters: (peerId: string): ReqRespScores => ({ ...(peers.get(peerId) ?? NONE) }),
+    /** Weighted sum. */
+    score(peerId: string): number {
       const counters = peers.get(peerId)
       if (counters === undefined) return 0
       let total = 0
       for (const event of APP_EVENTS) total += counters[event] * APP_WEIGHTS[event]
       return total
     },
-    decay(connected) {
+    /** Once a slot, for the connected peers. */
+    decay(connected: Iterable<string>): void {
       for (const peerId of connected) {
         const counters = peers.get(peerId)
         if (counters === undefined) continue
@@ -59,11 +47,13 @@ export function createAppScores(
         if (APP_EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
       }
     },
-    peers: () => [...peers.keys()],
-    restore(peerId, counters) {
+    /** Those of whom anything is counted. */
+    peers: (): string[] => [...peers.keys()],
+    /** What was counted before a restart. */
+    restore(peerId: string, counters: ReqRespScores): void {
       if (APP_EVENTS.some((event) => counters[event] > 0)) peers.set(peerId, { ...counters })
     },
-    forget(peerId) {
+    forget(peerId: string): void {
       peers.delete(peerId)
     },
   }

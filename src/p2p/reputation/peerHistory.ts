@@ -6,15 +6,6 @@ import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 /** What the place that saw it happen says. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
 
-export interface PeerHistories {
-  record(peerId: string, event: NewPeerEvent): void
-  /** Oldest first. An event stays as it is: what is counted with it makes another of it. */
-  of(peerId: string): Readonly<PeerEvent>[]
-  peers(): string[]
-  /** Writes what is new. */
-  flush(): Promise<void>
-}
-
 const PREFIX = '/devium/peer-history/'
 const MAX_PEERS = 1_000
 const MAX_EVENTS = 64
@@ -32,6 +23,8 @@ const MERGE_MS = 60_000
 const MERGE_DEPTH = 16
 const MAX_DETAIL = 200
 
+export type PeerHistories = Awaited<ReturnType<typeof openPeerHistories>>
+
 /**
  * Opens the histories that the datastore holds, or keeps them in memory without one. Bounded: the peer that was quiet
  * longest goes first, and of each peer the oldest events.
@@ -39,7 +32,7 @@ const MAX_DETAIL = 200
 export async function openPeerHistories(
   modules: { clock: Clock; score(peerId: string): number },
   datastore: EntryStore | undefined,
-): Promise<PeerHistories> {
+) {
   const { clock } = modules
   const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
   const writer = createEntryWriter({ datastore, entry: (peerId) => peers.get(peerId) }, { prefix: PREFIX })
@@ -75,8 +68,10 @@ export async function openPeerHistories(
 
   return {
     record,
-    of: (peerId) => [...(peers.get(peerId) ?? [])],
-    peers: () => [...peers.keys()],
+    /** Oldest first. An event stays as it is: what is counted with it makes another of it. */
+    of: (peerId: string): Readonly<PeerEvent>[] => [...(peers.get(peerId) ?? [])],
+    peers: (): string[] => [...peers.keys()],
+    /** Writes what is new. */
     flush: writer.flush,
   }
 }

@@ -5,17 +5,15 @@ import type { GossipScoring } from '../gossip/scoreParams.ts'
 import type { AppScores } from './appScores.ts'
 
 /** A peer's scores as they stand now. */
-export interface PeerScoreReader {
-  of(peerId: string): PeerScores
-}
+export type PeerScoreReader = ReturnType<typeof createPeerScoreReader>
 
 export function createPeerScoreReader(
   modules: { router: Pick<GossipRouter, 'score' | 'counters' | 'peersOnIp'>; appScores: AppScores },
   params: Pick<GossipScoring['params'], 'IPColocationFactorThreshold' | 'IPColocationFactorWhitelist'>,
-): PeerScoreReader {
+) {
   const { router, appScores } = modules
   return {
-    of(peerId) {
+    of(peerId: string): PeerScores {
       const counters = router.counters(peerId)
       let ipColocation = 0
       for (const ip of counters?.knownIPs ?? []) {

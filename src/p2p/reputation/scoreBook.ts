@@ -16,23 +16,14 @@ export interface ScoreRecord {
   counters: SavedCounters
 }
 
-/** The last known scores of peers, over restarts. */
-export interface ScoreBook {
-  get(peerId: string): ScoreRecord | undefined
-  put(peerId: string, record: ScoreRecord): void
-  remove(peerId: string): void
-  entries(): [string, ScoreRecord][]
-  /** Removes what is older than the retain time, and who was updated longest ago when there are too many. */
-  prune(): string[]
-  /** Writes what is new, in one batch. */
-  flush(): Promise<void>
-}
-
 /** Not op-node's `/peers/scores`: below `/peers` libp2p takes every key for one of its own. */
 const PREFIX = '/devium/peer-scores/'
 const MAX_PEERS = 1_000
 /** Of the scored topics of one peer there are four. */
 const MAX_TOPICS = 8
+
+/** The last known scores of peers, over restarts. */
+export type ScoreBook = Awaited<ReturnType<typeof openScoreBook>>
 
 /**
  * Opens the scores that the datastore holds, or keeps them in memory without one. `retainMs`: op-node's 100 epochs.
@@ -42,7 +33,7 @@ export async function openScoreBook(
   modules: { clock: Clock; logger: Logger },
   datastore: EntryStore | undefined,
   options: { retainMs: number },
-): Promise<ScoreBook> {
+) {
   const { clock, logger } = modules
   /** Longest ago updated first. */
   const records = new Map<string, ScoreRecord>()
@@ -79,15 +70,17 @@ export async function openScoreBook(
   }
 
   return {
-    get: (peerId) => records.get(peerId),
-    put(peerId, record) {
+    get: (peerId: string): ScoreRecord | undefined => records.get(peerId),
+    put(peerId: string, record: ScoreRecord): void {
       records.delete(peerId)
       records.set(peerId, record)
       writer.changed(peerId)
     },
     remove,
-    entries: () => [...records],
+    entries: (): [string, ScoreRecord][] => [...records],
+    /** Removes what is older than the retain time, and who was updated longest ago when there are too many. */
     prune,
+    /** Writes what is new, in one batch. */
     flush: writer.flush,
   }
 }

@@ -8,20 +8,7 @@ import { APP_DECAY, type AppScores } from './appScores.ts'
 import type { ScoreBook, ScoreRecord } from './scoreBook.ts'
 
 /** Carries scores over a restart: neither is a hostile peer forgiven by one, nor does a good one start from nothing. */
-export interface ScoreKeeping {
-  /** Gives the peers of the book their counters back, decayed by the time that passed. Once, before anybody connects. */
-  restore(): void
-  /** Writes down how everybody stands; op-node does it every 15 s. */
-  save(): Promise<void>
-  /** Writes down a last time, while the peers are still connected; who leaves after that is leaving because we stop. */
-  close(): Promise<void>
-  /** For the gossip router. */
-  onLeave(peerId: string): () => void
-  /** Strikes out what counts against a peer. */
-  forgive(peerId: string): void
-  /** Of a peer that may be gone: how it stands, or stood when it left. */
-  of(peerId: string): PeerScores
-}
+export type ScoreKeeping = ReturnType<typeof createScoreKeeping>
 
 export function createScoreKeeping(
   modules: {
@@ -34,7 +21,7 @@ export function createScoreKeeping(
     clock: Clock
   },
   params: GossipScoring['params'],
-): ScoreKeeping {
+) {
   const { book, router, appScores, scores, clock } = modules
   let isClosed = false
 
@@ -62,7 +49,8 @@ export function createScoreKeeping(
   }
 
   return {
-    restore() {
+    /** Gives the peers of the book their counters back, decayed by the time that passed. Once, before anybody connects. */
+    restore(): void {
       for (const [peerId, record] of book.entries()) {
         const { counters, reqResp } = aged(record, clock.now(), params)
         const leftMs = record.lastUpdate * 1000 + params.retainScore - clock.now()
@@ -72,27 +60,32 @@ export function createScoreKeeping(
         appScores.restore(peerId, reqResp)
       }
     },
-    async save() {
+    /** Writes down how everybody stands; op-node does it every 15 s. */
+    async save(): Promise<void> {
       if (!isClosed) saveAll()
       await book.flush()
     },
-    async close() {
+    /** Writes down a last time, while the peers are still connected; who leaves after that is leaving because we stop. */
+    async close(): Promise<void> {
       if (!isClosed) saveAll()
       isClosed = true
       await book.flush()
     },
-    onLeave(peerId) {
+    /** For the gossip router. */
+    onLeave(peerId: string): () => void {
       const last = scores.of(peerId)
       return () => {
         if (!isClosed) write(peerId, false, last)
       }
     },
-    forgive(peerId) {
+    /** Strikes out what counts against a peer. */
+    forgive(peerId: string): void {
       router.forgive(peerId)
       appScores.forget(peerId)
       book.remove(peerId)
     },
-    of(peerId) {
+    /** Of a peer that may be gone: how it stands, or stood when it left. */
+    of(peerId: string): PeerScores {
       if (router.counters(peerId) !== undefined) return scores.of(peerId)
       return book.get(peerId)?.peerScores ?? scores.of(peerId)
     },
