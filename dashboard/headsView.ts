@@ -70,9 +70,13 @@ function dataOf(node: NodeState | undefined): uPlot.AlignedData {
 /** The chart fills its card, but for the legend below it. */
 function sizeOf(): { width: number; height: number } {
   const { clientWidth, clientHeight } = byId('chart')
-  return { width: Math.max(200, clientWidth), height: Math.max(180, clientHeight - LEGEND_HEIGHT) }
+  return { width: Math.max(200, clientWidth), height: Math.max(180, clientHeight - legendHeight(clientWidth)) }
 }
-const LEGEND_HEIGHT = 44
+
+/** In one line, or two. */
+function legendHeight(width: number): number {
+  return width < 440 ? 72 : 40
+}
 
 /** Where the cursor is, or the last. */
 function atCursor(plot: uPlot, value: number | null, series: number): string {

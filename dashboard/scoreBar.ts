@@ -53,7 +53,7 @@ export function termsOf(report: PeerScoreReport): ScoreTermPart[] {
 }
 
 const WIDTH = 600
-const HEIGHT = 64
+const HEIGHT = 66
 
 /** Parts side by side from zero on: what counts against the peer to the left, what counts for it to the right. */
 export function scoreBar(report: PeerScoreReport): HTMLElement {
@@ -89,12 +89,12 @@ export function scoreBar(report: PeerScoreReport): HTMLElement {
   for (const { name, value, below } of [...report.thresholds].sort((a, b) => b.value - a.value)) {
     const at = x(value)
     shapes.push(svg('line', { x1: at, x2: at, y1: 18, y2: 52, class: below ? 'limit below' : 'limit' }))
-    if (lastLabelAt - at < 62) continue
+    if (lastLabelAt - at < 100) continue
     lastLabelAt = at
     shapes.push(
       svg(
         'text',
-        { x: at, y: 12, 'text-anchor': at < 40 ? 'start' : 'middle', class: below ? 'limit-name below' : 'limit-name' },
+        { x: at, y: 14, 'text-anchor': at < 40 ? 'start' : 'middle', class: below ? 'limit-name below' : 'limit-name' },
         `${name} ${score(value)}`,
       ),
     )

@@ -177,6 +177,8 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
 async function takePictures(page: Page, name: string): Promise<void> {
   const { DEVIUM_PICTURES: folder } = process.env
   if (folder === undefined) return
+  // For curves that tell something.
+  await page.waitForTimeout(15_000)
   for (const width of [1440, 390]) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
