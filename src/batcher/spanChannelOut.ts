@@ -71,6 +71,8 @@ export class SpanChannelOut implements ChannelOut {
   private growth: number
   /** Of the same, what the quick compressor made of them. */
   private quick = { blockBytes: 0, bytes: 0 }
+  /** Compressed bytes for each byte of that, as they turned out in this channel. */
+  private besideQuick: number | undefined
   /** All blocks; undefined when there are others by now. */
   private compressed: Compressor | undefined
   /** What is compressed of all blocks; undefined when there are others by now. */
@@ -199,7 +201,8 @@ export class SpanChannelOut implements ChannelOut {
 
   /** Estimates how long the blocks become, and takes off the newest until they are thought to fit. Their number. */
   private async estimate(): Promise<number> {
-    const { besideQuick = BESIDE_QUICK_AT_FIRST[this.config.algorithm.kind] } = this.expected
+    const besideQuick =
+      this.besideQuick ?? this.expected.besideQuick ?? BESIDE_QUICK_AT_FIRST[this.config.algorithm.kind]
     let unfit = 0
     while (this.known.blockBytes !== this.blockBytes) {
       const { blockBytes } = this
@@ -239,6 +242,7 @@ export class SpanChannelOut implements ChannelOut {
     expected.ratio = bytes / blockBytes
     if (Math.abs(quick.blockBytes - blockBytes) > FEW * blockBytes) return
     const seen = bytes / blockBytes / (quick.bytes / quick.blockBytes)
+    this.besideQuick = seen
     const { besideQuick = seen } = expected
     // What differs is chance in part.
     expected.besideQuick = (besideQuick + seen) / 2
