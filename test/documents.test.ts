@@ -1,10 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { createBatchSubmitterCommand } from '../src/cli/batchSubmitterCommand.ts'
+import { createDeviumCommand } from '../src/cli/deviumCommand.ts'
+import { createGethCommand } from '../src/cli/gethCommand.ts'
+import { createRollupNodeCommand } from '../src/cli/rollupNodeCommand.ts'
+import { commandLines, problemOf } from './support/commandLines.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
-const DOCUMENTS = ['ARCHITECTURE.md', 'README.md', 'docs/rpc.md', 'src/p2p/OFFENCES.md']
+const OPERATORS = ['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md']
+const DOCUMENTS = [...OPERATORS, 'ARCHITECTURE.md', 'docs/flags.md', 'docs/rpc.md', 'src/p2p/OFFENCES.md']
+const PROGRAMS: Readonly<Record<string, () => Command>> = {
+  devium: createDeviumCommand,
+  'devium--batcher': createRollupNodeCommand,
+  'devium-batch-submitter': createBatchSubmitterCommand,
+  'devium-geth': createGethCommand,
+}
 
 /** Files and folders of ours, from the root on; folders with a slash at the end. */
 function paths(): string[] {
@@ -37,6 +50,18 @@ describe('documents', () => {
     const named = namedPaths(readFileSync(join(ROOT, document), 'utf8'))
     if (document === 'ARCHITECTURE.md') expect(named.length).toBeGreaterThan(40)
     expect(named.filter((path) => !exists(path))).toEqual([])
+  })
+
+  it.each(OPERATORS)('%s has only commands that the programs take', (document) => {
+    const lines = commandLines(readFileSync(join(ROOT, document), 'utf8'))
+    expect(lines.length).toBeGreaterThan(4)
+    const problems = lines.flatMap((line) => {
+      const [name = '', ...words] = line.split(' ')
+      const program = PROGRAMS[name]?.()
+      const problem = program === undefined ? `no program ${name}` : problemOf(program, words)
+      return problem === undefined ? [] : [`${line}: ${problem}`]
+    })
+    expect(problems).toEqual([])
   })
 
   it('name npm scripts that are there', () => {

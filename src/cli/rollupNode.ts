@@ -1,25 +1,4 @@
-import type { Command } from 'commander'
-import { addNetworksCommands } from './networksCommand.ts'
-import { p2pFlags } from './p2pFlags.ts'
-import { createProgram, runProgram } from './program.ts'
-import { rollupNodeFlags } from './rollupNodeFlags.ts'
-import { VERSION } from './version.ts'
-
-function createRollupNodeCommand(): Command {
-  const program = createProgram({
-    name: 'devium--batcher',
-    description: 'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks',
-    version: VERSION,
-    envPrefixes: ['DEVIUM_NODE', 'OP_NODE'],
-    flags: { ...rollupNodeFlags, ...p2pFlags },
-    run: async (values, context) => {
-      // What the node is made of takes longer to load than --help may take.
-      const { runRollupNode } = await import('./runRollupNode.ts')
-      await runRollupNode(values, context)
-    },
-  })
-  addNetworksCommands(program)
-  return program
-}
+import { runProgram } from './program.ts'
+import { createRollupNodeCommand } from './rollupNodeCommand.ts'
 
 await runProgram(createRollupNodeCommand())

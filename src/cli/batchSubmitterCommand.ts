@@ -1,0 +1,207 @@
+import type { Command } from 'commander'
+import { Registry } from 'prom-client'
+import {
+  ActiveSequencer,
+  BatchSubmitter,
+  createBatcherMetrics,
+  createBatcherRpc,
+  createL1Endpoint,
+  createL1Failover,
+  createL2Source,
+  createLocalSigner,
+  createRemoteTxSigner,
+  createTxManagerMetrics,
+  type L1Endpoint,
+  noBatcherMetrics,
+  noTxManagerMetrics,
+  TxManager,
+  type TxSigner,
+} from '../batcher/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { UsageError } from '../lib/errors.ts'
+import { createRpcClient, type RpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
+import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
+import { createKzg } from '../lib/kzg/index.ts'
+import { markLater } from '../lib/laterMarking.ts'
+import type { Logger } from '../lib/logger.ts'
+import { retry } from '../lib/retry.ts'
+import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
+import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
+import { serveMetrics } from './metricsServer.ts'
+import { createProgram, createProgramLogger, type RunContext } from './program.ts'
+import { rpcAccess } from './rpcAccess.ts'
+import { remoteSignerFromFlags } from './signerFlags.ts'
+import { VERSION } from './version.ts'
+
+/** admin_stopBatcher answers only when everything is on L1, which may take a while. */
+const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
+const L1_CONNECT_TRIES = 3
+
+async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
+  markLater()
+  const clock = systemClock
+  const logger = createProgramLogger(values)
+  for (const warning of warnings) logger.warn(warning)
+  const endpoints = endpointsOf(values)
+  const options = batcherOptionsOf(values)
+  const txOptions = txManagerOptionsOf(values)
+  const signer = await createSigner(values, logger)
+
+  const registry = values.metricsEnabled ? new Registry() : undefined
+  const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
+  const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
+  const observe = registry === undefined ? undefined : createRpcClientMetrics(registry, 'op_batcher_default')
+  const clientsOf = (rpc: string, urls: readonly string[]) =>
+    urls.map((url) => createRpcClient({ url, ...(observe === undefined ? {} : { observer: observe(rpc) }) }))
+  const l1Clients = clientsOf('l1', endpoints.l1)
+  const l2Clients = clientsOf('l2', endpoints.l2)
+  const rollupClients = clientsOf('rollup', endpoints.rollup)
+  const otherBuilders = clientsOf(
+    'builder',
+    endpoints.builders.filter((url) => !endpoints.l2.includes(url)),
+  )
+  const l1Rpc = createL1Failover(l1Clients, logger)
+  const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
+  const kzg = createKzg({ clock, logger })
+  const clients = [...l1Clients, ...l2Clients, ...rollupClients, ...otherBuilders]
+  const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
+  try {
+    if (options.dataAvailability !== 'calldata') kzg.start()
+    const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
+    const chainId = await connectL1(l1, endpoints.l1, signal)
+    const txManager = new TxManager(
+      {
+        l1,
+        signer,
+        kzg,
+        clock,
+        logger: logger.child({ service: 'txmgr' }),
+        metrics: txMetrics,
+        onForeign: (tx) => batcher.noteForeign(tx),
+      },
+      { ...txOptions, chainId },
+    )
+    const batcher: BatchSubmitter = new BatchSubmitter(
+      {
+        rollup: sequencer.rollup,
+        l1,
+        l2: createL2Source(sequencer.l2, values.networkTimeout),
+        builders: [...l2Clients, ...otherBuilders],
+        sender: txManager,
+        clock,
+        logger,
+        metrics,
+        onFatal: fail,
+      },
+      options,
+    )
+    metrics.info(VERSION)
+    metrics.balance(async () => Number(await l1.balance(signer.address)) / 1e18)
+
+    const methods = values.rpcEnableAdmin
+      ? createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
+      : new Map()
+    const dispatcher = createRpcDispatcher({
+      methods,
+      isGuarded: () => true,
+      onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
+    })
+    const app = createRpcApp({
+      dispatcher,
+      access: rpcAccess(values, logger),
+      version: VERSION,
+      allowedHosts: allowedHostsFor(values.rpcAddr),
+      timeoutMs: ADMIN_CALL_TIMEOUT_MS,
+    })
+    const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port')
+    closers.unshift(rpcServer.close)
+    const metricsServer =
+      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort)
+    if (metricsServer !== undefined) closers.unshift(metricsServer.close)
+
+    logger.info('devium-batch-submitter is up', {
+      version: VERSION,
+      rpc: rpcServer.url,
+      admin: values.rpcEnableAdmin,
+      metrics: metricsServer === undefined ? undefined : `${metricsServer.url}/metrics`,
+      l1_chain: chainId,
+      from: signer.address,
+    })
+    if (!values.stopped) batcher.start()
+    await aborted(signal)
+    await batcher.shutdown()
+  } finally {
+    for (const close of closers) await close()
+  }
+}
+
+/** One sequencer, or whichever of several makes blocks. */
+function sequencerOf(
+  l2Clients: readonly RpcClient[],
+  rollupClients: readonly RpcClient[],
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Pick<ActiveSequencer, 'l2' | 'rollup'> {
+  const endpoints = l2Clients.flatMap((l2, index) => {
+    const rollup = rollupClients[index]
+    return rollup === undefined ? [] : [{ l2, rollup }]
+  })
+  const [only] = endpoints
+  if (only !== undefined && endpoints.length === 1) return only
+  return new ActiveSequencer({ clock: systemClock, logger }, endpoints, {
+    checkIntervalMs: values.activeSequencerCheck,
+    timeoutMs: values.networkTimeout,
+  })
+}
+
+/** Exactly one of key, words and remote signer. Throws UsageError. */
+async function createSigner(
+  values: BatchSubmitterValues,
+  logger: Logger,
+): Promise<TxSigner & { close(): Promise<void> }> {
+  const { privateKey, mnemonic } = values
+  const remote = remoteSignerFromFlags(values)
+  if (remote === undefined) {
+    const local = createLocalSigner({ privateKey, mnemonic, hdPath: values.sequencerHdPath ?? values.hdPath })
+    return { ...local, close: async () => {} }
+  }
+  if (privateKey !== undefined || mnemonic !== undefined)
+    throw new UsageError('--signer.endpoint cannot be used together with --private-key or --mnemonic')
+  return createRemoteTxSigner({ logger, timeoutMs: values.networkTimeout }, remote)
+}
+
+/** The L1 is needed from the first moment: without it nothing starts. */
+async function connectL1(l1: L1Endpoint, urls: readonly string[], signal: AbortSignal): Promise<bigint> {
+  try {
+    return await retry(() => l1.chainId(signal), {
+      clock: systemClock,
+      backoff: () => 500,
+      tries: L1_CONNECT_TRIES,
+      signal,
+    })
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new UsageError(`cannot reach the L1 at ${urls.map(redact).join(', ')} (--l1-eth-rpc)`, { cause })
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+export function createBatchSubmitterCommand(): Command {
+  return createProgram({
+    name: 'devium-batch-submitter',
+    description: "Posts the blocks of an OP Stack chain's sequencer to L1",
+    version: VERSION,
+    envPrefixes: ['DEVIUM_BATCH_SUBMITTER', 'OP_BATCHER'],
+    flags: batchSubmitterFlags,
+    run: runBatchSubmitter,
+  })
+}

@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { Chain } from '../execution/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { describeError, UsageError } from '../lib/errors.ts'
+import type { RootLogger } from '../lib/logger.ts'
+import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
+import { gethFlags } from './gethFlags.ts'
+import { createProgram, createProgramLogger, logFlags } from './program.ts'
+import { VERSION } from './version.ts'
+
+const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
+
+export function createGethCommand(): Command {
+  const program = createProgram({
+    name: 'devium-geth',
+    description: 'OP Stack execution client: EVM, state, Engine API, transaction pool and eth RPC',
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: { ...gethFlags, ...gethCompatFlags },
+    run: async (values, context) => {
+      // What the client is made of takes longer to load than --help may take.
+      const { runGeth } = await import('./runGeth.ts')
+      await runGeth(values, values, context)
+    },
+  })
+  program.enablePositionalOptions().addCommand(createInitCommand(program)).addCommand(createExecuteCommand())
+  return program
+    .addCommand(createExportCommand(program))
+    .addCommand(createImportCommand(program))
+    .addCommand(createDumpGenesisCommand(program))
+}
+
+interface DatadirCommand {
+  name: string
+  description: string
+  run(args: readonly string[], datadir: string, logger: RootLogger, signal: AbortSignal): Promise<void>
+}
+
+/** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
+function createDatadirCommand(program: Command, { name, description, run }: DatadirCommand): Command {
+  const command = createProgram({
+    name,
+    description,
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: { ...gethFlags, ...gethCompatFlags },
+    run: async (values, { signal }) => {
+      // Flags before the sub-command are the program's.
+      const before = optionsByName(program)
+      const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
+      if (refused !== undefined) throw new UsageError(refused)
+      // The environment counts last.
+      const datadir = optionsByName(command).datadir ?? before.datadir ?? values.datadir
+      await run(command.args, datadir, createProgramLogger(values), signal)
+    },
+  })
+  return command
+}
+
+function createInitCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'init',
+    description: 'Write the genesis block of a genesis.json into a data directory',
+    run: async ([path], datadir, logger) => {
+      if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
+      const { initChain } = await import('../execution/index.ts')
+      const { hash, created } = await initChain(datadir, readGenesis(path))
+      logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
+    },
+  }).argument('<genesis.json>', 'Genesis file in op-geth format')
+}
+
+function createExportCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'export',
+    description:
+      'Write the blocks of the chain, or those from the first to the last number, to a file; .gz is compressed',
+    run: async ([path, ...range], datadir, logger, signal) => {
+      if (path === undefined) throw new UsageError('the path of a file is missing')
+      const { exportChain } = await import('./chainFiles.ts')
+      await withChain(datadir, logger, (chain) => exportChain({ chain, logger, signal }, path, range))
+    },
+  })
+    .argument('<filename>', 'File of RLP blocks')
+    .argument('[blockNumFirst]', 'First block; with numbers, the file is appended to')
+    .argument('[blockNumLast]', 'Last block')
+}
+
+function createImportCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'import',
+    description: 'Execute and store the blocks of files that export has written; .gz is unpacked',
+    run: async (paths, datadir, logger, signal) => {
+      const { importChain } = await import('./chainFiles.ts')
+      await withChain(datadir, logger, (chain) => importChain({ chain, logger, signal }, paths))
+    },
+  }).argument('<filename...>', 'Files of RLP blocks')
+}
+
+function createDumpGenesisCommand(program: Command): Command {
+  return createDatadirCommand(program, {
+    name: 'dumpgenesis',
+    description: 'Print the genesis file of the data directory',
+    run: async (_, datadir) => {
+      const { readGenesisFile } = await import('../execution/index.ts')
+      process.stdout.write(`${await readGenesisFile(datadir)}\n`)
+    },
+  }).alias('dump-genesis')
+}
+
+async function withChain(datadir: string, logger: RootLogger, use: (chain: Chain) => Promise<void>): Promise<void> {
+  const { createSenderRecovery, openChain } = await import('../execution/index.ts')
+  await using opened = new AsyncDisposableStack()
+  const senders = createSenderRecovery({ clock: systemClock, logger })
+  opened.defer(() => senders.close())
+  const chain = await openChain(datadir, { logger, clock: systemClock, senders })
+  opened.defer(() => chain.close())
+  await use(chain)
+}
+
+function createExecuteCommand(): Command {
+  const execute = createProgram({
+    name: 'execute',
+    description: 'Execute blocks from files that hold all they touch; a line for each, exit code 1 on a mismatch',
+    version: VERSION,
+    envPrefixes: ENV_PREFIXES,
+    flags: logFlags,
+    run: async () => {
+      const { executeFiles } = await import('./executeCommand.ts')
+      if (!(await executeFiles(execute.args, (line) => process.stdout.write(`${line}\n`)))) process.exitCode = 1
+    },
+  })
+  return execute.argument('[files...]', "Files of the form of kona's executor tests, plain or gzip")
+}
+
+function optionsByName(program: Command): Record<string, string | undefined> {
+  return Object.fromEntries(
+    program.options.map((option) => [option.name(), program.getOptionValue(option.attributeName())]),
+  )
+}
+
+function readGenesis(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    const problem = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    throw new UsageError(`genesis file ${path} ${problem}: ${describeError(cause)}`, { cause })
+  }
+}
