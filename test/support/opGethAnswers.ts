@@ -34,7 +34,15 @@ export async function startComparedGeth(path: string, directory: string, genesis
     '--datadir',
     files.data,
   ]
-  const rest = ['--http', '--http.api=eth,net,web3,debug,txpool', '--nodiscover', '--maxpeers=0', '--port=0']
+  // Beside busy programs its 5 s are too short for calls that use up all their gas.
+  const rest = [
+    '--rpc.evmtimeout=0',
+    '--http',
+    '--http.api=eth,net,web3,debug,txpool',
+    '--nodiscover',
+    '--maxpeers=0',
+    '--port=0',
+  ]
   const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
     stdio: 'ignore',
   })
