@@ -20,6 +20,7 @@ import {
 } from '../src/rollup/protocol/index.ts'
 import { type PayloadAttributes, ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { startOwn, startReference } from './engineProgram.ts'
+import { compareSenders } from './senders.ts'
 import { compareStateReads } from './stateReads.ts'
 import { stateRootMs } from './stateRoot.ts'
 import { benchWorstBlocks } from './worstBlocks.ts'
@@ -29,6 +30,7 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks [--only NAME]]; exit code 1 when such a block
 // takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
 // them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
+// With --senders: newPayload with and without senders from another core, and nothing else.
 // With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
 
 const EMPTY_BLOCKS = 1_000
@@ -276,6 +278,27 @@ async function benchMemory(count: number): Promise<boolean> {
   }
 }
 
+/** Whether newPayload is sooner done with senders from another core, by the median of pairs. */
+async function benchSenders(): Promise<boolean> {
+  const blocks: BuiltBlock[] = []
+  await withChain(async (chain) => {
+    for (const { name, blocks: lists } of signed()) {
+      for (const transactions of name === 'contracts' || name === 'transfers' ? lists : []) {
+        const block = await build(chain, transactions)
+        blocks.push(block)
+        await adopt(chain, block)
+      }
+    }
+  })
+  const { alone, shared } = await compareSenders(recording.genesis, blocks, adopt, 7)
+  const gains = alone.map((ms, round) => ms / (shared[round] ?? ms)).sort((a, b) => a - b)
+  const shown = (times: readonly number[]) => times.map((ms) => ms.toFixed(0)).join(', ')
+  console.log(`8 blocks of 500 transfers, ms alone: ${shown(alone)}\nwith senders from another core: ${shown(shared)}`)
+  const median = gains[gains.length >> 1] ?? 0
+  console.log(`median ${median.toFixed(2)}x (${gains.map((gain) => gain.toFixed(2)).join(', ')})`)
+  return median > 1
+}
+
 async function benchStateRoot(): Promise<void> {
   const { median, most } = await stateRootMs()
   console.log(`state root, 1,000 of 100,000 accounts changed: ${median.toFixed(1)} ms, at most ${most.toFixed(1)} ms`)
@@ -294,6 +317,7 @@ if (blocks > 0) {
   const isWithin = await benchMemory(Number(process.argv[blocks + 1] ?? 50_000))
   process.exit(isWithin ? 0 : 1)
 }
+if (process.argv.includes('--senders')) process.exit((await benchSenders()) ? 0 : 1)
 console.log('per second of processor time, one process')
 if (!process.argv.includes('--worst-blocks')) {
   await benchStateRoot()
