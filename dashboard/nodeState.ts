@@ -119,14 +119,15 @@ export class NodeState implements Known {
       .call<{ peerID: string }>('deviump2p_self')
       .then((self) => {
         this.peerId = self.peerID
+        void this.refreshPeers().catch(() => {})
         void connection.subscribe<PeerNews>('peers', (news) => this.onPeerNews(news))
         void connection.subscribe<PeerNews>('bans', (news) => this.onPeerNews(news))
       })
       // With p2p disabled there is nothing to hear of.
       .catch(() => {})
-    await this.look()
     clearInterval(this.timer)
-    this.timer = window.setInterval(() => void this.look().catch(() => {}), LOOK_MS)
+    this.timer = window.setInterval(() => void this.look(), LOOK_MS)
+    await this.look()
   }
 
   private end(everOpened: boolean): void {
@@ -166,11 +167,11 @@ export class NodeState implements Known {
     }
   }
 
-  /** What nobody tells of by himself. */
+  /** What nobody tells of by himself. One answer that does not come keeps none of the others away. */
   private async look(): Promise<void> {
     const { connection } = this
     this.sample()
-    await Promise.all([
+    await Promise.allSettled([
       connection.call<DerivationStatus>('devium_derivationStatus').then((status) => {
         this.derivation = status
       }),

@@ -1,0 +1,91 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { scoreReport } from '../../src/cli/testUtils/peerAnswers.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
+import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import { addDashboard, createRollupRpc, LIVE_NOTIFICATION } from '../../src/rpc/index.ts'
+import { RECORD, recorder } from '../../src/rpc/testUtils/recorder.ts'
+import { findChromium, startChromium } from '../support/chromium.ts'
+
+const chromium = findChromium()
+const TOKEN = 'a-token/of=some+length'
+const PEER = RECORD.peerID
+const SOON_MS = 90_000
+
+/** The RPC of a node with one peer, which writes down what it is asked to do, and its page. */
+async function serve(access: TokenAccess) {
+  const { node, p2p, asked } = recorder()
+  const peer = { ...RECORD, connectedness: 1 as const, direction: 1 as const }
+  const dump = await p2p.peers(true)
+  const known = { ...p2p, peers: async () => ({ ...dump, peers: { [PEER]: peer } }), bans: async () => [] }
+  known.listBlockedPeers = async () => []
+  known.health = async () => ({ ...(await p2p.health()), text: 'no peer' })
+  known.peerScore = async () => [scoreReport({ peerID: PEER })]
+  const logger = { ...silentLogger, setLevel: () => {} }
+  const { dispatcher } = createRollupRpc(
+    { node, p2p: known, clock: systemClock, logger },
+    { version: 'v1', enableAdmin: true },
+  )
+  const app = createRpcApp({ dispatcher, access })
+  addDashboard(app.routes, { name: 'guarded', nodes: [] })
+  const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
+  const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
+  onTestFinished(server.close)
+  return { url: `${server.url}/dashboard`, asked }
+}
+
+describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a token', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await startChromium(chromium ?? '')
+  })
+  afterAll(() => browser?.close())
+
+  async function open(access: TokenAccess) {
+    const served = await serve(access)
+    const page = await browser.newPage()
+    page.setDefaultTimeout(SOON_MS)
+    onTestFinished(() => page.close())
+    await page.goto(served.url)
+    const block = async () => {
+      await page.locator('.peers .link').click()
+      await page.locator('#peer').getByRole('button', { name: 'Block', exact: true }).click()
+      await page.locator('#ask').getByRole('button', { name: 'Block', exact: true }).click()
+    }
+    const show = async (token: string) => {
+      await page.locator('#token').fill(token)
+      await page.locator('#ask').getByRole('button', { name: 'Use it' }).click()
+    }
+    return { ...served, page, block, show }
+  }
+  const changes = (asked: unknown[][]) => asked.filter(([name]) => name === 'blockPeer')
+
+  it('asks for it before something is changed, and keeps it for the tab only', async () => {
+    const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
+    await block()
+    await page.getByRole('heading', { name: 'guarded asks for a token' }).waitFor()
+    expect(changes(asked)).toEqual([])
+    await show(TOKEN)
+    await expect.poll(() => changes(asked), { timeout: SOON_MS }).toEqual([['blockPeer', PEER]])
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(TOKEN)
+    expect(page.url()).not.toContain(TOKEN)
+  })
+
+  it('says that a wrong one is wrong', async () => {
+    const { page, asked, block, show } = await open({ token: TOKEN, guardsReading: false })
+    await block()
+    await show('another-token-of-some-length')
+    await page.getByText('Block did not work: deviump2p_blockPeer changes something').waitFor()
+    expect(changes(asked)).toEqual([])
+  })
+
+  it('asks for it before anything is read, where that is guarded too', async () => {
+    const { page, show } = await open({ token: TOKEN, guardsReading: true })
+    await page.getByRole('heading', { level: 1, name: /^Guarded cannot be reached: / }).waitFor()
+    await page.getByRole('button', { name: 'Enter a token' }).click()
+    await show(TOKEN)
+    await page.locator('.peers .link').waitFor()
+  })
+})
