@@ -1,26 +1,43 @@
 import type { Command } from 'commander'
 import { formatBatcherStatus } from './batcherView.ts'
-import { type NodeOptions, withNode } from './nodeCommand.ts'
+import { type NodeOptions, rpcCommand, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
 
-const DEFAULT_RPC = 'http://127.0.0.1:8545'
+const RPC = {
+  description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
+  address: process.env.DEVIUM_BATCHER_RPC ?? 'http://127.0.0.1:8545',
+}
+/** What is loaded is posted and confirmed first. */
+const STOP_TIMEOUT_MS = 600_000
+
+const ACTIONS = [
+  { name: 'start', method: 'admin_startBatcher', description: 'Post batches again', done: 'posting batches' },
+  {
+    name: 'stop',
+    method: 'admin_stopBatcher',
+    description: 'Post what is loaded, wait for its confirmations, then post no more',
+    done: 'stopped: what was loaded is on L1',
+  },
+  {
+    name: 'flush',
+    method: 'admin_flushBatcher',
+    description: 'Close the open channel, and post it without waiting for more blocks',
+    done: 'the open channel is closed and goes out',
+  },
+] as const
 
 /** `devium batcher …`: asks a running batch submitter, whose admin methods must be enabled. */
 export function addBatcherCommands(program: Command): void {
   const group = program
     .command('batcher')
-    .description('Look at a running batch submitter')
+    .description('Look at a running batch submitter, start and stop it')
     .helpOption('--help', 'Show this help')
-  group
-    .command('status')
-    .description('Why nothing lands on L1, or that all is well: what is loaded, open, sent, and what it costs')
-    .helpOption('--help', 'Show this help')
-    .option(
-      '--rpc <url>',
-      "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
-      process.env.DEVIUM_BATCHER_RPC ?? DEFAULT_RPC,
-    )
-    .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
+  rpcCommand(
+    group,
+    'status',
+    'Why nothing lands on L1, or that all is well: what is loaded, open, sent, and what it costs',
+    RPC,
+  )
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (batcher) => {
@@ -29,4 +46,12 @@ export function addBatcherCommands(program: Command): void {
         else console.log(formatBatcherStatus(status))
       })
     })
+  for (const { name, method, description, done } of ACTIONS) {
+    rpcCommand(group, name, description, RPC).action(async (options: NodeOptions) => {
+      await withNode(options, async (batcher) => {
+        await batcher.transport.request(method, [], { timeoutMs: STOP_TIMEOUT_MS })
+        console.log(done)
+      })
+    })
+  }
 }

@@ -9,6 +9,7 @@ import { formatStatus } from './nodeViews.ts'
 import { addP2pCommands } from './p2pCommands.ts'
 import { printJson } from './printJson.ts'
 import { onOneLine } from './program.ts'
+import { addSequencerCommands } from './sequencerCommands.ts'
 import { VERSION } from './version.ts'
 
 /** The operator's tool: asks a running rollup node and shows the answer to a person. */
@@ -40,6 +41,7 @@ export function createDeviumCommand(): Command {
   addP2pCommands(program)
   addDeriveCommands(program)
   addDecode(program)
+  addSequencerCommands(program)
   addBatcherCommands(program)
   addNetworksCommands(program)
 

@@ -19,11 +19,25 @@ export interface NodeOptions {
 
 /** A sub-command that asks a running rollup node; its address comes from `--rpc` or `DEVIUM_RPC`. */
 export function nodeCommand(parent: Command, signature: string, description: string): Command {
+  const address = process.env.DEVIUM_RPC ?? DEFAULT_RPC
+  return rpcCommand(parent, signature, description, {
+    description: "The rollup node's RPC address [DEVIUM_RPC]",
+    address,
+  })
+}
+
+/** The same for whatever program answers at `rpc.address`, where `--rpc` names no other. */
+export function rpcCommand(
+  parent: Command,
+  signature: string,
+  description: string,
+  rpc: { description: string; address: string },
+): Command {
   return parent
     .command(signature)
     .description(description)
     .helpOption('--help', 'Show this help')
-    .option('--rpc <url>', "The rollup node's RPC address [DEVIUM_RPC]", process.env.DEVIUM_RPC ?? DEFAULT_RPC)
+    .option('--rpc <url>', rpc.description, rpc.address)
     .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
 }
 
@@ -42,6 +56,9 @@ export async function withNode(
     if (error instanceof RpcTransportError) throw noAnswer(url, error)
     if (isNotServed(error) && error.message.includes('deviump2p_')) {
       throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is no devium`)
+    }
+    if (isNotServed(error) && error.message.includes('admin_')) {
+      throw new UsageError(`${error.message}: the program at ${redact(url)} runs without --rpc.enable-admin`)
     }
     if (!(error instanceof z.ZodError)) throw error
     const [{ path, message } = { path: [], message: '' }] = error.issues

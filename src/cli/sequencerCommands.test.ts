@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
+const HASH = `0x${'ab'.repeat(32)}`
+
+const asked: unknown[][] = []
+let isActive = false
+const note =
+  (name: string, act: (params: readonly unknown[]) => unknown): RpcHandler =>
+  (params) => {
+    asked.push([name, ...params])
+    return act(params)
+  }
+const METHODS: [string, RpcHandler][] = [
+  ['devium_syncStatus', () => ({ unsafe_l2: { number: 7, hash: HASH } })],
+  ['admin_sequencerActive', () => isActive],
+  ['admin_conductorEnabled', () => false],
+  [
+    'admin_startSequencer',
+    note('start', () => {
+      isActive = true
+      return null
+    }),
+  ],
+  ['admin_stopSequencer', note('stop', () => HASH)],
+  ['admin_startBatcher', note('startBatcher', () => null)],
+  ['admin_stopBatcher', note('stopBatcher', () => null)],
+  ['admin_flushBatcher', note('flushBatcher', () => null)],
+]
+
+async function serve(methods: [string, RpcHandler][]) {
+  const dispatcher = createRpcDispatcher({ methods: new Map(methods) })
+  return serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+}
+let url = ''
+beforeAll(async () => {
+  const server = await serve(METHODS)
+  url = server.url
+  return () => server.close()
+})
+
+const devium = async (words: string, at = url) =>
+  (await promisify(execFile)(process.execPath, [SCRIPT, ...words.split(' '), '--rpc', at])).stdout
+
+it('starts and stops the sequencer, and says whether it runs', async () => {
+  expect(await devium('sequencer status')).toBe(`makes no blocks. Unsafe head 7 ${HASH}\n`)
+  expect(await devium(`sequencer start ${HASH}`)).toBe('makes blocks\n')
+  expect(await devium('sequencer status')).toMatch(/^makes blocks\./)
+  expect(await devium('sequencer stop')).toBe(`${HASH}\n`)
+  expect(asked).toEqual([['start', HASH], ['stop']])
+})
+
+it('starts, stops and flushes the batch submitter', async () => {
+  asked.length = 0
+  await devium('batcher start')
+  await devium('batcher flush')
+  expect(await devium('batcher stop')).toMatch(/^stopped/)
+  expect(asked).toEqual([['startBatcher'], ['flushBatcher'], ['stopBatcher']])
+})
+
+it('says which flag is missing where admin methods are not served', async () => {
+  const server = await serve([])
+  onTestFinished(server.close)
+  await expect(devium('sequencer stop', server.url)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/admin_stopSequencer.*runs without --rpc\.enable-admin\n$/),
+  })
+})
