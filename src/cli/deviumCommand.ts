@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { UsageError } from '../lib/errors.ts'
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
 import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
@@ -52,6 +53,21 @@ export function createDeviumCommand(): Command {
   ).action(async (method: string, params: string[], options: NodeOptions) => {
     await withNode(options, async (node) => printJson(await node.transport.request(method, params.map(jsonOrText))))
   })
+
+  program
+    .command('completion')
+    .argument('<shell>', 'bash')
+    .description('Print a script that completes commands and flags: source <(devium completion bash)')
+    .helpOption('--help', 'Show this help')
+    .action(async (shell: string) => {
+      if (shell !== 'bash') throw new UsageError(`no completion for "${shell}": there is one for bash`)
+      const { bashCompletion } = await import('./completion.ts')
+      const { createRollupNodeCommand } = await import('./rollupNodeCommand.ts')
+      const { createBatchSubmitterCommand } = await import('./batchSubmitterCommand.ts')
+      const { createGethCommand } = await import('./gethCommand.ts')
+      const others = [createRollupNodeCommand(), createBatchSubmitterCommand(), createGethCommand()]
+      process.stdout.write(bashCompletion([program, ...others]))
+    })
 
   return program
 }
