@@ -144,7 +144,8 @@ describe('the score of a peer', () => {
   })
 
   it('goes by the topic that carries blocks, when a fork moves them to another', async () => {
-    const isthmus = Math.floor(Date.now() / 1000) + 2
+    // Late enough that the mesh forms before it, also on a busy machine.
+    const isthmus = Math.floor(Date.now() / 1000) + 6
     const forking = testConfig('holocene', { forks: { ...config.forks, isthmus } })
     const node = await nodeInTest({}, { chain: testChain(forking) })
     const raw = await rawPeerInTest([TOPIC, blocksTopic(CHAIN_ID, 4)])

@@ -12,8 +12,6 @@ import type { GossipRouter } from './router.ts'
 /** Debug line with the block's number and hash, when it is signed and begins to travel. */
 export const PUBLISHING = 'Publishing signed execution payload'
 
-export type Publisher = ReturnType<typeof createPublisher>
-
 /** Signs and publishes on the topic that the block's time chooses. */
 export function createPublisher(modules: {
   config: RollupConfig
