@@ -1,10 +1,45 @@
 import type { Command } from 'commander'
 
-/** A script for bash (4 or newer) that completes sub-commands and flags of these programs, from their declarations. */
-export function bashCompletion(programs: readonly Command[]): string {
-  const words = programs.flatMap((program) => wordsOf(program, program.name()))
+/** Makes a shell's script from what may follow which words, and the programs' names. */
+type Script = (words: readonly WordsAfter[], programs: readonly string[]) => string
+
+interface WordsAfter {
+  /** A program, or a program and its sub-commands. */
+  path: string
+  next: readonly string[]
+}
+
+/** By shell: bash 4, zsh 5, fish 3, or newer. */
+const SCRIPTS: Readonly<Record<string, Script>> = { bash, zsh, fish }
+
+export const COMPLETED_SHELLS: readonly string[] = Object.keys(SCRIPTS)
+
+/**
+ * A script that completes sub-commands and flags of these programs, from their declarations; files where none of them fits.
+ * Undefined for a shell that is not among COMPLETED_SHELLS.
+ */
+export function completionScript(shell: string, programs: readonly Command[]): string | undefined {
+  if (!COMPLETED_SHELLS.includes(shell)) return undefined
+  const words = programs.flatMap((program) => wordsAfter(program, program.name()))
+  return SCRIPTS[shell]?.(
+    words,
+    programs.map((program) => program.name()),
+  )
+}
+
+/** Names are the declarations' own: letters, digits, dots and dashes, which no shell has to have quoted. */
+function wordsAfter(command: Command, path: string): WordsAfter[] {
+  const flags = command.options.flatMap(({ long, hidden }) => (hidden || long == null ? [] : [long]))
+  const names = command.commands.map((sub) => sub.name())
+  return [
+    { path, next: [...names, ...flags, '--help'] },
+    ...command.commands.flatMap((sub) => wordsAfter(sub, `${path} ${sub.name()}`)),
+  ]
+}
+
+function bash(words: readonly WordsAfter[], programs: readonly string[]): string {
   return `declare -gA _devium_words=(
-${words.map(([path, ...next]) => `  ['${path}']='${next.join(' ')}'`).join('\n')}
+${words.map(({ path, next }) => `  ['${path}']='${next.join(' ')}'`).join('\n')}
 )
 _devium() {
   local path="\${COMP_WORDS[0]##*/}" word i
@@ -14,16 +49,46 @@ _devium() {
   done
   COMPREPLY=($(compgen -W "\${_devium_words["$path"]}" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -o default -F _devium ${programs.map((program) => program.name()).join(' ')}
+complete -o default -F _devium ${programs.join(' ')}
 `
 }
 
-/** By the words before: what may come next. Names are the declarations' own: letters, digits, dots and dashes. */
-function wordsOf(command: Command, path: string): string[][] {
-  const flags = command.options.flatMap(({ long, hidden }) => (hidden || long == null ? [] : [long]))
-  const names = command.commands.map((sub) => sub.name())
-  return [
-    [path, ...names, ...flags, '--help'],
-    ...command.commands.flatMap((sub) => wordsOf(sub, `${path} ${sub.name()}`)),
-  ]
+/** `path` is the shell's own there: what it looks for programs in. */
+function zsh(words: readonly WordsAfter[], programs: readonly string[]): string {
+  return `typeset -gA _devium_words=(
+${words.map(({ path, next }) => `  '${path}' '${next.join(' ')}'`).join('\n')}
+)
+_devium() {
+  local known="\${words[1]:t}" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    [[ -n "$word" ]] && (( \${+_devium_words[$known $word]} )) && known="$known $word"
+  done
+  compadd -- \${=_devium_words[$known]} || _files
+}
+(( \${+functions[compdef]} )) || { autoload -Uz compinit && compinit }
+compdef _devium ${programs.join(' ')}
+`
+}
+
+function fish(words: readonly WordsAfter[], programs: readonly string[]): string {
+  return `function __devium_words
+  switch "$argv"
+${words.map(({ path, next }) => `    case '${path}'\n      printf '%s\\n' ${next.join(' ')}`).join('\n')}
+    case '*'
+      return 1
+  end
+end
+function __devium_complete
+  set -l given (commandline -opc)
+  set -l known (string replace -r '.*/' '' -- $given[1])
+  set -e given[1]
+  for word in $given
+    __devium_words "$known $word" >/dev/null; and set known "$known $word"
+  end
+  __devium_words $known
+end
+for program in ${programs.join(' ')}
+  complete -c $program -a '(__devium_complete)'
+end
+`
 }

@@ -56,17 +56,20 @@ export function createDeviumCommand(): Command {
 
   program
     .command('completion')
-    .argument('<shell>', 'bash')
+    .argument('<shell>', 'bash, zsh or fish')
     .description('Print a script that completes commands and flags: source <(devium completion bash)')
     .helpOption('--help', 'Show this help')
     .action(async (shell: string) => {
-      if (shell !== 'bash') throw new UsageError(`no completion for "${shell}": there is one for bash`)
-      const { bashCompletion } = await import('./completion.ts')
+      const { COMPLETED_SHELLS, completionScript } = await import('./completion.ts')
       const { createRollupNodeCommand } = await import('./rollupNodeCommand.ts')
       const { createBatchSubmitterCommand } = await import('./batchSubmitterCommand.ts')
       const { createGethCommand } = await import('./gethCommand.ts')
       const others = [createRollupNodeCommand(), createBatchSubmitterCommand(), createGethCommand()]
-      process.stdout.write(bashCompletion([program, ...others]))
+      const script = completionScript(shell, [program, ...others])
+      if (script === undefined) {
+        throw new UsageError(`no completion for "${shell}": there is one for ${COMPLETED_SHELLS.join(', ')}`)
+      }
+      process.stdout.write(script)
     })
 
   return program
