@@ -11,7 +11,14 @@ import { commandLines, problemOf } from './support/commandLines.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
 const OPERATORS = ['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md']
-const DOCUMENTS = [...OPERATORS, 'ARCHITECTURE.md', 'docs/flags.md', 'docs/rpc.md', 'src/p2p/OFFENCES.md']
+const DOCUMENTS = [
+  ...OPERATORS,
+  'ARCHITECTURE.md',
+  'docs/flags.md',
+  'docs/rpc.md',
+  'docs/deploy/README.md',
+  'src/p2p/OFFENCES.md',
+]
 const PROGRAMS: Readonly<Record<string, () => Command>> = {
   devium: createDeviumCommand,
   'devium--batcher': createRollupNodeCommand,

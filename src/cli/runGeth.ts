@@ -122,6 +122,7 @@ export async function runGeth(
           createRpcApp({
             dispatcher: dispatchApi('--http.api', values.httpApi),
             allowedHosts: values.httpVhosts,
+            version: VERSION,
             ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
           }),
           hostOf(values.httpAddr),

@@ -241,6 +241,7 @@ describe('running', () => {
     expect(await post('127.0.0.1')).toMatchObject({ status: 200 })
     expect(await post('evil.example')).toMatchObject({ status: 403 })
     expect((await post('localhost', 'https://app.example')).headers).not.toHaveProperty(CORS)
+    expect((await fetch(`${node.eth}/healthz`)).status).toBe(200)
     const eth = createRpcClient({ url: node.eth })
     expect(await eth.request('rpc_modules', [])).toEqual({ eth: '1.0', net: '1.0', rpc: '1.0' })
     await expect(eth.request('debug_getRawHeader', ['latest'])).rejects.toMatchObject({ rpcCode: -32601 })
