@@ -105,6 +105,18 @@ describe('a testnet', () => {
     }
   })
 
+  it('has nodes that find each other by discovery, from the sequencer on', async () => {
+    const enrs = await Promise.all(
+      testnet.nodes.map(({ rollupRpc }) => rpc<{ ENR: string }>(rollupRpc, 'opp2p_self').then(({ ENR }) => ENR)),
+    )
+    for (const enr of enrs) expect(enr).toMatch(/^enr:/)
+    for (const [index, { rollupRpc }] of testnet.nodes.entries()) {
+      const table = () => rpc<string[]>(rollupRpc, 'deviump2p_discoveryTable')
+      const others = enrs.filter((_, other) => other !== index)
+      await expect.poll(async () => (await table()).sort(), SOON).toEqual(others.sort())
+    }
+  })
+
   it.skipIf(!commandExists('prometheus'))(
     'is scraped by Prometheus, which knows the queries of the boards and evaluates the alerts (skipped where it is not installed)',
     async () => {

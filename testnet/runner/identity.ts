@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { concatBytes } from '../../src/lib/bytes.ts'
-import { fromHex } from '../../src/lib/hex.ts'
-import { publicKeyOf } from '../../src/lib/secp256k1.ts'
+import { fromHex, toHex } from '../../src/lib/hex.ts'
+import { decompressPublicKey, publicKeyOf } from '../../src/lib/secp256k1.ts'
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
@@ -28,6 +28,13 @@ export function peerIdOf(privateKey: Uint8Array): string {
 export function peerIdOfPublicKey(publicKey: Uint8Array): string {
   const protobuf = concatBytes(Uint8Array.of(0x08, 0x02, 0x12, publicKey.length), publicKey)
   return base58(concatBytes(Uint8Array.of(0x00, protobuf.length), protobuf))
+}
+
+/** What a node with this key is found by, before it has a signed record: discovery listens at the same port of UDP. */
+export function enodeOf(privateKey: Uint8Array, ip: string, port: number): string {
+  // Without the byte that says "uncompressed".
+  const point = decompressPublicKey(publicKeyOf(privateKey)).subarray(1)
+  return `enode://${toHex(point).slice(2)}@${ip}:${port}`
 }
 
 /** Bitcoin's base58: a leading zero byte is a leading 1. */

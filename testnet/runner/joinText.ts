@@ -29,6 +29,7 @@ export function joinText(endpoints: Endpoints, layout: TestnetLayout, host: stri
     host: '127.0.0.1',
     l1Rpc: l1.rpc,
     staticPeers: [sequencer.p2p],
+    // Without discovery: its ports may have to be forwarded over ssh, which carries no UDP.
     sequencerRpc: sequencer.ethRpc,
   }
   return `How one more node joins this testnet (chain id ${endpoints.l2.chainId})

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -34,6 +35,15 @@ describe('ports', () => {
       await expect(checkPortsFree(ports, '127.0.0.1')).rejects.toThrow(`port ${port} (metrics of node 1) is in use`)
     } finally {
       server.close()
+    }
+    const socket = createSocket('udp4')
+    socket.bind(ports.nodes[0]?.p2p, '127.0.0.1')
+    await once(socket, 'listening')
+    try {
+      const taken = `port ${socket.address().port} (discovery of node 1) is in use`
+      await expect(checkPortsFree(ports, '127.0.0.1')).rejects.toThrow(taken)
+    } finally {
+      socket.close()
     }
   })
 })

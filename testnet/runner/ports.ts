@@ -1,11 +1,13 @@
-import { createServer } from 'node:net'
-import { UsageError } from '../../src/lib/errors.ts'
+import { createSocket } from 'node:dgram'
+import { createServer, isIPv6 } from 'node:net'
+import { isErrno, UsageError } from '../../src/lib/errors.ts'
 
 export interface NodePorts {
   rollupRpc: number
   ethRpc: number
   engineRpc: number
   metrics: number
+  /** TCP; discovery has the same of UDP. */
   p2p: number
 }
 
@@ -38,15 +40,22 @@ export function assignPorts(base: number, nodeCount: number): TestnetPorts {
   return { l1: base, batcherAdmin: base + 1, batcherMetrics: base + 2, nodes, spare }
 }
 
+interface PortUse {
+  port: number
+  use: string
+  isUdp?: boolean
+}
+
 /** Those that the testnet itself listens on. */
-function portUses({ l1, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): { port: number; use: string }[] {
+function portUses({ l1, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): PortUse[] {
   return [
     { port: l1, use: 'L1 RPC' },
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
-    ...nodes.flatMap((node, index) =>
-      Object.entries(node).map(([use, port]) => ({ port, use: `${use} of node ${index + 1}` })),
-    ),
+    ...nodes.flatMap((node, index) => [
+      ...Object.entries(node).map(([use, port]) => ({ port, use: `${use} of node ${index + 1}` })),
+      { port: node.p2p, use: `discovery of node ${index + 1}`, isUdp: true },
+    ]),
   ]
 }
 
@@ -72,7 +81,11 @@ export async function findFreePorts(nodeCount: number, host: string): Promise<Te
 
 async function firstTaken(ports: TestnetPorts, host: string) {
   const results = await Promise.all(
-    portUses(ports).map(async ({ port, use }) => ({ port, use, reason: await whyNotFree(port, host) })),
+    portUses(ports).map(async ({ port, use, isUdp = false }) => ({
+      port,
+      use,
+      reason: await (isUdp ? whyUdpNotFree(port, host) : whyNotFree(port, host)),
+    })),
   )
   return results.find(({ reason }) => reason !== undefined)
 }
@@ -80,9 +93,19 @@ async function firstTaken(ports: TestnetPorts, host: string) {
 function whyNotFree(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'EADDRINUSE' ? 'in use' : `not usable (${error.message})`),
-    )
+    server.once('error', (error) => resolve(reasonOf(error)))
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
+}
+
+function whyUdpNotFree(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
+    socket.once('error', (error) => resolve(reasonOf(error)))
+    socket.bind({ port, address: host, exclusive: true }, () => socket.close(() => resolve(undefined)))
+  })
+}
+
+function reasonOf(error: Error): string {
+  return isErrno(error, 'EADDRINUSE') ? 'in use' : `not usable (${error.message})`
 }

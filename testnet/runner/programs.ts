@@ -27,6 +27,8 @@ export interface NodeCallOptions {
   l1Rpc: string
   /** Multiaddresses of nodes to stay connected with. */
   staticPeers: readonly string[]
+  /** `enode:` of nodes that others are found by; absent: nobody is looked for. */
+  bootnodes?: readonly string[]
   /** Where transactions are sent on to; absent for the sequencer. */
   sequencerRpc?: string
   /** What its page shows; absent: it has none. */
@@ -69,7 +71,8 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
   }
 }
 
-export function rollupNode({ files, ports, host, l1Rpc, staticPeers, dashboard }: NodeCallOptions): ProgramCall {
+export function rollupNode(options: NodeCallOptions): ProgramCall {
+  const { files, ports, host, l1Rpc, staticPeers, bootnodes, dashboard } = options
   return {
     program: 'devium--batcher',
     args: [
@@ -97,10 +100,19 @@ export function rollupNode({ files, ports, host, l1Rpc, staticPeers, dashboard }
       `--p2p.peerstore.path=${files.peerstore}`,
       `--p2p.listen.ip=${host}`,
       `--p2p.listen.tcp=${ports.p2p}`,
-      '--p2p.no-discovery',
+      ...(bootnodes === undefined ? ['--p2p.no-discovery'] : discoveryFlags(ports, bootnodes)),
       ...(staticPeers.length === 0 ? [] : [`--p2p.static=${staticPeers.join(',')}`]),
     ],
   }
+}
+
+function discoveryFlags({ p2p }: NodePorts, bootnodes: readonly string[]): string[] {
+  return [
+    `--p2p.listen.udp=${p2p}`,
+    // All nodes start together: what the last run knew is found anew, and its ports may have been others.
+    '--p2p.discovery.path=memory',
+    ...(bootnodes.length === 0 ? [] : [`--p2p.bootnodes=${bootnodes.join(',')}`]),
+  ]
 }
 
 function dashboardFlags({ name, others, batcherRpc }: DashboardCall): string[] {

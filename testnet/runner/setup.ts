@@ -2,7 +2,7 @@ import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import { type Endpoints, forkPlan } from './events.ts'
-import { loadOrCreateSecret, peerIdOf } from './identity.ts'
+import { enodeOf, loadOrCreateSecret, peerIdOf } from './identity.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
 import { type NodeCallOptions, reachableHost } from './programs.ts'
@@ -38,10 +38,12 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
     rollupRpc: `http://${to}:${rollupRpc}`,
   }))
   const earlier: string[] = []
+  const bootnodes: string[] = []
   return ports.nodes.map((nodePorts, index) => {
     const node = nodeLayout(layout.dir, nodeName(index))
     loadOrCreateSecret(node.jwt)
-    const peerId = peerIdOf(loadOrCreateSecret(node.p2pKey))
+    const key = loadOrCreateSecret(node.p2pKey)
+    const peerId = peerIdOf(key)
     const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
     const call: NodeCallOptions = {
       files: { ...node, genesis: layout.genesis, rollupConfig: layout.rollupConfig, l1Config: layout.l1Config },
@@ -49,6 +51,7 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
       host,
       l1Rpc: `http://${to}:${ports.l1}`,
       staticPeers: neighboursAmong(earlier),
+      bootnodes: [...bootnodes],
       ...(index === 0 ? {} : { sequencerRpc }),
       dashboard: {
         name: node.name,
@@ -57,6 +60,8 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
       },
     }
     earlier.push(p2p)
+    // The sequencer is found without one.
+    if (index === 0) bootnodes.push(enodeOf(key, to, nodePorts.p2p))
     return { layout: node, ports: nodePorts, call, peerId, p2p }
   })
 }
