@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { syncUnderKills } from '../support/killedVerifier.ts'
 
-// A minute on a machine with nothing else to do; the long form is bench/killedVerifier.ts.
+// Half a minute on a machine with nothing else to do; the long form is bench/killedVerifier.ts.
 it('syncs the same chain from blobs, whenever it is killed', async () => {
-  const report = await syncUnderKills({ kills: 10, blocks: 25 })
-  expect(report.kills).toBe(10)
-  expect(report.killsDuringSync).toBeGreaterThan(2)
+  const report = await syncUnderKills({ kills: 5, blocks: 15 })
+  expect(report.kills).toBe(5)
+  expect(report.killsDuringSync).toBeGreaterThan(0)
   expect(report.blobs).toBeGreaterThan(0)
-  expect(report.compared).toBeGreaterThanOrEqual(25)
+  expect(report.compared).toBeGreaterThanOrEqual(15)
   expect(report.differing).toEqual([])
   expect(report.wrongEntries).toEqual([])
 }, 600_000)
