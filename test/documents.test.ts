@@ -15,8 +15,10 @@ const DOCUMENTS = [
   ...OPERATORS,
   'ARCHITECTURE.md',
   'docs/flags.md',
+  'docs/interfaces.md',
   'docs/rpc.md',
   'docs/deploy/README.md',
+  'bench/README.md',
   'src/p2p/OFFENCES.md',
 ]
 const PROGRAMS: Readonly<Record<string, () => Command>> = {
