@@ -40,6 +40,19 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
       }
     }
   }
+  const pointOf = (bytes: Uint8Array) => ({
+    x: BigInt(toHex(bytes.subarray(0, 64))),
+    y: BigInt(toHex(bytes.subarray(64))),
+  })
+  /** By any factor, which noble takes below the group's order alone. */
+  function times(point: typeof G1.Point.ZERO, factor: bigint): typeof G1.Point.ZERO {
+    let product = G1.Point.ZERO
+    for (const bit of factor.toString(2)) {
+      product = product.double()
+      if (bit === '1') product = product.add(point)
+    }
+    return product
+  }
   function g2(random: Random): Uint8Array {
     if (random.chance(0.1)) return new Uint8Array(256)
     if (random.chance(0.1)) return strayG2(random)
@@ -116,6 +129,25 @@ describe(`BLS12-381 (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     }
     const few = [...withDamage(random, make)].slice(0, RUNS)
     expect(await compare(prague(number), ours('isthmus')(number), few)).toBeGreaterThan(RUNS / 12)
+  })
+
+  it.each([3n, 11n, 10177n, 859267n, 52437899n])('no point of order %d is of G1', async (order) => {
+    const random = new Random(SEED + Number(order))
+    // The curve's order is r h, with h = (z - 1)^2 / 3.
+    const cofactor = 0x396c8c005555e1568c00aaab0000aaabn
+    let most = cofactor
+    while (most % order === 0n) most /= order
+    let point = G1.Point.ZERO
+    while (point.is0()) {
+      const { x, y } = pointOf(strayG1(random))
+      point = times(G1.Point.fromAffine({ x, y }), r * most)
+    }
+    for (let next = times(point, order); !next.is0(); next = times(point, order)) point = next
+    const generator = G1.Point.BASE
+    for (const stray of [point, point.negate(), generator.add(point), generator.subtract(point)]) {
+      const input = concatBytes(encodeG1(stray.toAffine()), scalarOf(random, r))
+      expect(await ours('isthmus')(0x0c)(input, GAS)).toMatchObject({ failed: true })
+    }
   })
 
   it('pairing', async () => {

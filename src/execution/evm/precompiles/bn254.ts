@@ -1,4 +1,4 @@
-import { CurveGroup } from './curveGroup.ts'
+import { CurveGroup, orderOfG2 } from './curveGroup.ts'
 import { lazily, Mcl, SIZES } from './mcl.ts'
 import { Pairing } from './pairing.ts'
 import { flagWord, type Precompile, padded, type Steps } from './precompile.ts'
@@ -25,8 +25,9 @@ class Bn254 {
 
   constructor(mcl: Mcl) {
     this.mcl = mcl
-    this.g1 = new CurveGroup(mcl, 'g1', PAIRS_PER_STEP)
-    this.g2 = new CurveGroup(mcl, 'g2', PAIRS_PER_STEP)
+    // All points of the curve are of G1.
+    this.g1 = new CurveGroup(mcl, 'g1', PAIRS_PER_STEP, { has: () => true })
+    this.g2 = new CurveGroup(mcl, 'g2', PAIRS_PER_STEP, orderOfG2(mcl))
     this.pairing = new Pairing(this.g1, this.g2)
     this.scalar = mcl.reserve(SIZES.scalar)
   }

@@ -8,11 +8,19 @@ interface Calls {
   elements: 2 | 4
   put(at: number, elements: readonly Uint8Array[]): boolean
   isZero(at: number): number
-  isValidOrder(at: number): number
   normalize(target: number, at: number): void
   add(target: number, a: number, b: number): void
   /** Sum of multiples. */
   mulVec(target: number, points: number, scalars: number, count: number): void
+}
+
+/** Tells which points of the curve, but the one at infinity, are of the group. */
+export interface Order {
+  has(point: number): boolean
+}
+
+export function orderOfG2({ raw }: Mcl): Order {
+  return { has: (point) => raw._mclBnG2_isValidOrder(point) === 1 }
 }
 
 const NOTHING = new Uint8Array(0)
@@ -24,7 +32,6 @@ function callsOfG1(mcl: Mcl): Calls {
     elements: 2,
     put: (at, [x = NOTHING, y = NOTHING]) => mcl.putG1(at, x, y),
     isZero: raw._mclBnG1_isZero,
-    isValidOrder: raw._mclBnG1_isValidOrder,
     normalize: raw._mclBnG1_normalize,
     add: raw._mclBnG1_add,
     mulVec: raw._mclBnG1_mulVec,
@@ -38,7 +45,6 @@ function callsOfG2(mcl: Mcl): Calls {
     elements: 4,
     put: (at, [x0 = NOTHING, x1 = NOTHING, y0 = NOTHING, y1 = NOTHING]) => mcl.putG2(at, x0, x1, y0, y1),
     isZero: raw._mclBnG2_isZero,
-    isValidOrder: raw._mclBnG2_isValidOrder,
     normalize: raw._mclBnG2_normalize,
     add: raw._mclBnG2_add,
     mulVec: raw._mclBnG2_mulVec,
@@ -55,9 +61,11 @@ export class CurveGroup {
   /** Where the result stands. */
   readonly result: number
   private readonly calls: Calls
+  private readonly order: Order
 
-  constructor(mcl: Mcl, name: 'g1' | 'g2', capacity: number) {
+  constructor(mcl: Mcl, name: 'g1' | 'g2', capacity: number, order: Order) {
     this.mcl = mcl
+    this.order = order
     this.calls = name === 'g1' ? callsOfG1(mcl) : callsOfG2(mcl)
     this.elements = this.calls.elements
     this.size = this.calls.size
@@ -72,8 +80,12 @@ export class CurveGroup {
 
   /** Whether the point that was put is of the right order. */
   isInGroup(index: number): boolean {
-    const at = this.points + index * this.size
-    return this.calls.isZero(at) === 1 || this.calls.isValidOrder(at) === 1
+    return this.isZero(index) || this.order.has(this.points + index * this.size)
+  }
+
+  /** Whether the point that was put is the one at infinity. */
+  isZero(index: number): boolean {
+    return this.calls.isZero(this.points + index * this.size) === 1
   }
 
   /** The sum of the first two points becomes the result. */

@@ -33,8 +33,9 @@ interface MclExports {
   _mclBnG1_clear(x: number): void
   _mclBnG1_isZero(x: number): number
   _mclBnG1_isValid(x: number): number
-  _mclBnG1_isValidOrder(x: number): number
+  _mclBnG1_isEqual(x: number, y: number): number
   _mclBnG1_neg(y: number, x: number): void
+  _mclBnG1_dbl(y: number, x: number): void
   _mclBnG1_add(z: number, x: number, y: number): void
   _mclBnG1_mul(z: number, x: number, scalar: number): void
   _mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void

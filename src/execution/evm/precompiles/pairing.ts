@@ -31,8 +31,15 @@ export class Pairing {
     let before: Uint8Array | undefined
     for (let first = 0; first < pairs; first += pairsPerStep) {
       if (first > 0) yield
-      const count = Math.min(pairsPerStep, pairs - first)
-      for (let index = 0; index < count; index++) if (!put(index, first + index)) return undefined
+      let count = 0
+      for (let pair = first; pair < Math.min(first + pairsPerStep, pairs); pair++) {
+        if (!put(count, pair)) return undefined
+        // A pairing with the point at infinity is one.
+        if (!g1.isZero(count) && !g2.isZero(count)) count++
+      }
+      if (count === 0) continue
+      // That of two others, which are of the groups' order, is not.
+      if (pairs === 1) return false
       raw._mclBn_millerLoopVec(factor, g1.points, g2.points, count)
       if (before === undefined) mcl.memory().copyWithin(product, factor, factor + SIZES.gt)
       else {
@@ -41,6 +48,7 @@ export class Pairing {
       }
       before = mcl.memory().slice(product, product + SIZES.gt)
     }
+    if (before === undefined) return true
     raw._mclBn_finalExp(product, product)
     return raw._mclBnGT_isOne(product) === 1
   }

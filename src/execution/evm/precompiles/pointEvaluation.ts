@@ -5,6 +5,7 @@ import { fromHex } from '../../../lib/hex.ts'
 import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
 import { bls12381 } from './bls12381.ts'
+import type { G1Order } from './g1Order.ts'
 import { isZero, lazily, type Mcl, SIZES } from './mcl.ts'
 import type { Precompile } from './precompile.ts'
 
@@ -59,6 +60,7 @@ const EMPTY_POINT = Uint8Array.from({ length: POINT_BYTES }, (_, index) => (inde
 /** Checks KZG proofs; where its numbers lie in mcl's memory. */
 class PointEvaluation {
   private readonly mcl: Mcl
+  private readonly order: G1Order
   /** The generator and the proof, by which scalars are multiplied; then the commitment. */
   private readonly points: number
   private readonly scalars: number
@@ -70,8 +72,9 @@ class PointEvaluation {
   private readonly generatorLines: number
   private readonly tauLines: number
 
-  constructor(mcl: Mcl) {
+  constructor(mcl: Mcl, order: G1Order) {
     this.mcl = mcl
+    this.order = order
     this.points = mcl.reserve(3 * SIZES.g1)
     this.scalars = mcl.reserve(2 * SIZES.scalar)
     this.sum = mcl.reserve(SIZES.g1)
@@ -132,7 +135,7 @@ class PointEvaluation {
     const isGreater = Buffer.compare(y, HALF) > 0
     if (isGreater !== ((first & SIGN) !== 0)) raw._mclBnFp_neg(root, root)
     mcl.takeField(root, y, 0)
-    return mcl.putG1(at, x, y) && raw._mclBnG1_isValidOrder(at) === 1
+    return mcl.putG1(at, x, y) && this.order.has(at)
   }
 
   private linesOf([x0, x1, y0, y1]: typeof G2_GENERATOR | typeof TAU_G2): number {
@@ -145,7 +148,10 @@ class PointEvaluation {
   }
 }
 
-const verifier = lazily(async () => new PointEvaluation((await bls12381.load()).mcl))
+const verifier = lazily(async () => {
+  const { mcl, g1Order } = await bls12381.load()
+  return new PointEvaluation(mcl, g1Order)
+})
 
 /** The library that takes a quarter of the time; undefined until it has answered, or has failed. */
 export const kzgLibrary = lazily(async () => {
