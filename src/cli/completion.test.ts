@@ -35,6 +35,7 @@ describe('devium completion', () => {
     const script = execFileSync(process.execPath, [SCRIPT, 'completion', shell], { encoding: 'utf8' })
     const complete = (...words: string[]) => offered(words, script).trim().split('\n').sort()
     expect(complete('devium', 'seq')).toEqual(['sequencer'])
+    expect(complete('devium', 'watch', '--rp')).toEqual(['--rpc'])
     expect(complete('/usr/bin/devium', 'sequencer', 'st')).toEqual(['start', 'status', 'stop'])
     expect(complete('devium', 'p2p', 'bans', '--t')).toEqual(['--token-file'])
     expect(complete('devium--batcher', '--sequencer.e')).toEqual(['--sequencer.enabled'])

@@ -12,6 +12,7 @@ import { printJson } from './printJson.ts'
 import { onOneLine } from './program.ts'
 import { addSequencerCommands } from './sequencerCommands.ts'
 import { VERSION } from './version.ts'
+import { addWatch } from './watch/watchCommand.ts'
 
 /** The operator's tool: asks a running rollup node and shows the answer to a person. */
 export function createDeviumCommand(): Command {
@@ -39,6 +40,7 @@ export function createDeviumCommand(): Command {
       })
     })
 
+  addWatch(program)
   addP2pCommands(program)
   addDeriveCommands(program)
   addDecode(program)

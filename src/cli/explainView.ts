@@ -4,11 +4,12 @@ import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema
 import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
-const answersSchema = z.object({ score: scoreSchema, history: historySchema })
+/** deviump2p_peerScore and deviump2p_peerHistory of one peer. */
+export const explanationSchema = z.object({ score: scoreSchema, history: historySchema })
 
-/** deviump2p_peerScore and deviump2p_peerHistory of one peer, for people. */
+/** The same for people. */
 export function formatExplanation(answers: unknown, width?: LineWidth): string {
-  const { score: report, history } = answersSchema.parse(answers)
+  const { score: report, history } = explanationSchema.parse(answers)
   return [
     headline(report, width),
     partsTable(report, width),

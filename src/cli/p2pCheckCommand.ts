@@ -11,6 +11,7 @@ import { readOwnNode } from './p2pCheckNode.ts'
 import { addressOfPeer } from './p2pCheckTarget.ts'
 import { formatStep, formatVerdict } from './p2pCheckView.ts'
 import { printJson } from './printJson.ts'
+import { wantsColours } from './terminal/fullScreen.ts'
 
 interface CheckFlags extends NodeOptions {
   chainId?: string
@@ -38,7 +39,7 @@ export const addCheck = (parent: Command): Command =>
     .option('--json', 'Print the steps as JSON')
     .action(async (address: string, flags: CheckFlags) => {
       const options = await readFlags(address, flags)
-      const isColoured = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
+      const isColoured = wantsColours(process.stdout)
       // Whoever reads has gone, `head` for example.
       process.stdout.on('error', () => process.exit(1))
       const { checkPeer } = await import('../p2p/check/checkPeer.ts')

@@ -56,9 +56,9 @@ export function wrapText(text: string, room: LineWidth, indent: number): string 
   return [...lines, line].join(`\n${' '.repeat(indent)}`)
 }
 
-/** A remote text without control characters: it can neither break a line nor move the cursor. */
+/** A remote text without control and format characters: it can neither break a line, move the cursor nor turn what follows around. */
 export function plainText(text: string): string {
-  return text.replace(/\p{Cc}/gu, '?')
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
 
 /** `0x1234…cdef`: enough of a hash to tell it from its neighbours. */

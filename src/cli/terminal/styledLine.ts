@@ -1,0 +1,48 @@
+/** How a part of a line looks; `good`, `notable` and `bad` are colours, which NO_COLOR takes away. */
+export type Style = 'bold' | 'dim' | 'inverse' | 'good' | 'notable' | 'bad'
+
+/** A part of a line. Texts hold no control characters: what comes from others has been through `plainText`. */
+export type Span = string | { readonly text: string; readonly style: Style }
+
+/** One line of a screen. */
+export type Line = string | readonly Span[]
+
+// ECMA-48, "select graphic rendition".
+const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, inverse: 7, good: 32, notable: 33, bad: 31 }
+const COLOURS: ReadonlySet<Style> = new Set(['good', 'notable', 'bad'])
+
+function spansOf(line: Line): readonly Span[] {
+  return typeof line === 'string' ? [line] : line
+}
+
+/** Without its looks. */
+export function textOf(line: Line): string {
+  return spansOf(line)
+    .map((span) => (typeof span === 'string' ? span : span.text))
+    .join('')
+}
+
+/** As it is, or its beginning and `…`. */
+export function cutLine(line: Line, columns: number): Line {
+  if (textOf(line).length <= columns) return line
+  const kept: Span[] = []
+  let room = Math.max(0, columns - 1)
+  for (const span of spansOf(line)) {
+    const text = (typeof span === 'string' ? span : span.text).slice(0, room)
+    room -= text.length
+    kept.push(typeof span === 'string' ? text : { ...span, text })
+    if (room === 0) break
+  }
+  return columns < 1 ? '' : [...kept, '…']
+}
+
+/** With control sequences, for a terminal. */
+export function paintLine(line: Line, { isColoured }: { isColoured: boolean }): string {
+  return spansOf(line)
+    .map((span) => {
+      if (typeof span === 'string') return span
+      if (COLOURS.has(span.style) && !isColoured) return span.text
+      return `\x1b[${CODES[span.style]}m${span.text}\x1b[0m`
+    })
+    .join('')
+}
