@@ -129,6 +129,9 @@ describe('calls over HTTP', () => {
 })
 
 describe('refused calls', () => {
+  /** More than waits in a socket for its reader. */
+  const LONG = ' '.repeat(262_144)
+
   it.each<[string, Partial<RpcAppOptions>, Headers, number, string]>([
     [
       'of another type',
@@ -146,8 +149,8 @@ describe('refused calls', () => {
   })
 
   it.each([
-    ['announced', 'content-length: 1000', ' '.repeat(1000)],
-    ['in chunks', 'transfer-encoding: chunked', `3e8\r\n${' '.repeat(1000)}\r\n0\r\n\r\n`],
+    ['announced', 'content-length: 262144', LONG],
+    ['in chunks', 'transfer-encoding: chunked', `40000\r\n${LONG}\r\n0\r\n\r\n`],
   ])('leave the connection to the next call, once their body has passed (%s)', async (_what, line, body) => {
     const { open } = await serve({ maxBodyBytes: 100 })
     const connection = open()
