@@ -8,13 +8,16 @@ let turnStartedAt = Number.NEGATIVE_INFINITY
 const waiting: Record<Work, (() => void)[]> = { block: [], answer: [] }
 
 /**
- * Lets the event loop turn when this process's work has held it for long enough; otherwise resolves at once. The time is
- * shared by all callers, since they share the loop: of those that wait, one goes on in each turn of it, so that a
+ * Lets the event loop turn when this process's work has held it for long enough; otherwise there is nothing to wait for. The
+ * time is shared by all callers, since they share the loop: of those that wait, one goes on in each turn of it, so that a
  * thousand of them do not keep the sockets waiting for a thousand times as long.
  */
-export async function takeTurn(work: Work = 'block'): Promise<void> {
-  const now = performance.now()
-  if (now - turnStartedAt < TURN_MS) return
+export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
+  if (performance.now() - turnStartedAt < TURN_MS) return undefined
+  return waitForTurn(work)
+}
+
+async function waitForTurn(work: Work): Promise<void> {
   await new Promise<void>((resolve) => {
     if (waiting.block.length + waiting.answer.length === 0) setImmediate(wakeNext)
     waiting[work].push(resolve)

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { CheapHistogram } from '../lib/cheapHistogram.ts'
 import { sizeOf } from '../lib/jsonRpc/pieces.ts'
 import type { CallContents } from '../lib/jsonRpc/server.ts'
 import { jsonSize } from './jsonSize.ts'
@@ -15,7 +16,11 @@ interface MethodCounts {
   paramsBytes: number
   /** Undefined until there was one. */
   resultBytes: number | undefined
+  addSeconds: (seconds: number) => void
 }
+
+/** prom-client's, and Go's client's. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** op-node's metrics of its RPC server (label `rpc` is `main`, as since 2026), so that its dashboards work. */
 export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics {
@@ -50,17 +55,19 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
   })
   count('params_size_total', 'Total bytes of RPC params received', ({ paramsBytes }) => paramsBytes)
   count('results_size_total', 'Total bytes of RPC results sent back', ({ resultBytes }) => resultBytes)
-  const durations = new Histogram({
+  const durations = new CheapHistogram({
     name: name('request_duration_seconds'),
     help: 'Duration of calls to the RPC server',
     labelNames: ['rpc', 'method'],
+    buckets: DURATION_BUCKETS,
     registers: [registry],
   })
   return {
     observe(method, durationMs, errorCode, { params, result }) {
       let counts = methods.get(method)
       if (counts === undefined) {
-        counts = { requests: 0, responses: new Map(), paramsBytes: 0, resultBytes: undefined }
+        const addSeconds = durations.begin({ rpc: 'main', method })
+        counts = { requests: 0, responses: new Map(), paramsBytes: 0, resultBytes: undefined, addSeconds }
         methods.set(method, counts)
       }
       const error = errorCode === undefined ? '<nil>' : `rpc_${errorCode}`
@@ -68,7 +75,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
       counts.responses.set(error, (counts.responses.get(error) ?? 0) + 1)
       if (params !== undefined) counts.paramsBytes += jsonSize(params)
       if (result !== undefined) counts.resultBytes = (counts.resultBytes ?? 0) + sizeOf(result)
-      durations.observe({ rpc: 'main', method }, durationMs / 1000)
+      counts.addSeconds(durationMs / 1000)
     },
   }
 }

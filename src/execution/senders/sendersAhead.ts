@@ -58,6 +58,6 @@ export class Batch implements SendersAhead {
 const TURN_TRANSACTIONS = 32
 
 /** Before each transaction of a block that is decoded. */
-export function nextTransaction(ahead: SendersAhead | undefined, index: number): Promise<void> {
+export function nextTransaction(ahead: SendersAhead | undefined, index: number): Promise<void> | undefined {
   return ahead !== undefined && index % TURN_TRANSACTIONS === 0 ? nextTurn() : takeTurn()
 }

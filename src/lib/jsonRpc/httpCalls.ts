@@ -3,7 +3,7 @@ import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { createJwtCheck } from '../jwt.ts'
 import { createSlots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
-import { createCallContext } from './callContext.ts'
+import { type CallContext, createCallContext } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
@@ -38,7 +38,6 @@ const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const LARGE_BODY_BYTES = 256 * 1024
 const MAX_LARGE_BODIES = 1
 const MAX_WAITING_BODIES = 64
-const SHORT_ANSWER_LENGTH = 65_536
 /** For a client to end a body that nobody reads. */
 const UNREAD_BODY_MS = 500
 
@@ -63,18 +62,13 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
       lacksToken: !hasToken(request.headers.authorization),
     })
     // What waits for the answer does not have the body.
-    const answer = dispatcher.handle(body, call)
-    return send(answer, request, response).finally(() => call.end())
+    return send(dispatcher.handle(body, call), call, request, response)
   }
-  /** Until the call is answered, or its client gone. */
-  const readAndAnswer = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    new Promise((resolve) => {
-      response.once('close', resolve)
-      readBodyText(request, limit, (body) => {
-        if (body !== 'too-large') return void answerBody(request, response, body).then(resolve)
-        refuse(request, response, 413, `request body is larger than ${limit} bytes`)
-        resolve()
-      })
+  const readAndAnswer = (request: IncomingMessage, response: ServerResponse, onAnswered = () => {}): void =>
+    readBodyText(request, limit, (body) => {
+      if (body !== 'too-large') return void answerBody(request, response, body).then(onAnswered)
+      refuse(request, response, 413, `request body is larger than ${limit} bytes`)
+      onAnswered()
     })
 
   return (request, response) => {
@@ -104,42 +98,43 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
     if (largeBodies.waiting >= MAX_WAITING_BODIES) {
       return refuse(request, response, 503, 'too many large requests at once')
     }
-    void largeBodies.run(async () => {
-      if (!response.closed) await readAndAnswer(request, response)
-    })
+    const untilAnswered = (resolve: () => void) => {
+      if (response.closed) return resolve()
+      response.once('close', resolve)
+      readAndAnswer(request, response, resolve)
+    }
+    void largeBodies.run(() => new Promise<void>(untilAnswered))
   }
 }
 
 async function send(
   answer: Promise<Pieces | undefined>,
+  call: CallContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const given = await answer
-    if (given === undefined) {
+    const pieces = await answer
+    if (pieces === undefined) {
       response.writeHead(204).end()
       return
     }
-    const pieces = asOneIfShort(given)
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': sizeOf(pieces) })
+    const size = sizeOf(pieces)
+    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(size)])
     // As they are: put together, an answer of 25 MB would be in memory twice.
     const [first, ...others] = pieces
-    for (const piece of others.length === 0 ? [] : pieces) response.write(piece)
-    response.end(others.length === 0 ? first : undefined)
+    if (others.length === 0) {
+      const isAscii = typeof first === 'string' && first.length === size
+      response.end(first, isAscii ? 'latin1' : 'utf8')
+      return
+    }
+    for (const piece of pieces) response.write(piece)
+    response.end()
   } catch {
     refuse(request, response, 500, 'Internal Server Error')
+  } finally {
+    call.end()
   }
-}
-
-/** A short text goes out along with the head, in one write to the system, which costs as much as all the rest of a small call. */
-function asOneIfShort(pieces: Pieces): Pieces {
-  let length = 0
-  for (const piece of pieces) {
-    length += piece.length
-    if (typeof piece !== 'string' || length > SHORT_ANSWER_LENGTH) return pieces
-  }
-  return [pieces.join('')]
 }
 
 /** Whose pages may read an answer to a page of `origin`. */

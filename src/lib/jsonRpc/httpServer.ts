@@ -70,10 +70,13 @@ export async function serveApp(
   what: string,
   { webSockets, ...unreadLimits }: ServeOptions = {},
 ): Promise<HttpServerHandle> {
-  const server = createServer(listenerOf(app))
-  const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
+  const answer = listenerOf(app)
   const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
-  server.prependListener('request', (_request, response) => watchReading(response))
+  const server = createServer((request, response) => {
+    watchReading(response)
+    answer(request, response)
+  })
+  const endWebSockets = webSockets === undefined ? () => {} : serveWebSockets(server, webSockets)
   server.keepAliveTimeout = IDLE_MS
   // Bounds a slow writer; calls themselves are bounded by their own timeout.
   server.requestTimeout = 60_000

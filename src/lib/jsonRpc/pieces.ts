@@ -19,6 +19,8 @@ export class WrittenJson {
  * Characters of a list that are written at once, in a millisecond or two. V8 moves smaller texts about while they are young.
  */
 const PIECE_LENGTH = 262_144
+const SHORT_LENGTH = 65_536
+
 /** Puts short texts together, and keeps a long answer as bytes: as they are sent, and no burden to the heap. */
 export class PieceWriter {
   private readonly pieces: Uint8Array[] = []
@@ -48,6 +50,13 @@ export class PieceWriter {
     this.texts = []
     this.length = 0
   }
+}
+
+/** A short text stays one: it goes out along with its head, in one write to the system. */
+export function between(before: string, pieces: Pieces, after: string): Pieces {
+  const [first, second] = pieces
+  const isShort = typeof first === 'string' && second === undefined && first.length <= SHORT_LENGTH
+  return isShort ? [before + first + after] : [before, ...pieces, after]
 }
 
 /** As JSON. Between the pieces of a list others have their turns; throws the reason of the call's signal when it aborts meanwhile. */

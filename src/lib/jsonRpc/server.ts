@@ -1,7 +1,7 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
 import { takeTurn, type Work } from '../turns.ts'
 import type { RpcContext } from './callContext.ts'
-import { type Pieces, PieceWriter, serialize, writeInPieces } from './pieces.ts'
+import { between, type Pieces, PieceWriter, serialize, writeInPieces } from './pieces.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -102,7 +102,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     // A request without id is a notification: executed, never answered.
     if (id === undefined) return undefined
     if (result === undefined) return error === undefined ? undefined : failure(answerId, error)
-    return [`{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":`, ...result, '}']
+    return between(`{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":`, result, '}')
   }
 
   /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
@@ -114,25 +114,18 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     return call(request, context)
   }
 
-  /** What the body holds, or what is wrong with it. */
-  const read = async (body: string): Promise<{ requests: unknown } | { problem: Pieces }> => {
-    // Of a flood of small calls as much as fits goes into one turn of the event loop, not all that has come by then.
+  /** A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then. */
+  const readLarge = async (body: string): Promise<Content> => {
     await takeTurn(work)
-    if (hasTooManyParts(body)) {
-      const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
-      return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
-    }
-    // A body of megabytes takes milliseconds to read, after it was made a text just now; so does what is done with it then.
-    const isLarge = body.length > LARGE_BODY_LENGTH
-    if (isLarge) await takeTurn(work)
-    let parsed: unknown
-    try {
-      parsed = JSON.parse(body)
-    } catch {
-      return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
-    }
-    if (isLarge) await takeTurn(work)
-    return { requests: withExactIds(parsed, body) }
+    const content = readContent(body)
+    await takeTurn(work)
+    return content
+  }
+
+  const answer = (content: Content, context: RpcContext): Promise<Pieces | undefined> => {
+    if ('problem' in content) return Promise.resolve(content.problem)
+    const { requests } = content
+    return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context)
   }
 
   const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<Pieces | undefined> => {
@@ -164,13 +157,29 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
   }
 
   return {
-    // No function that waits for answers has the body, which may have megabytes.
-    handle: (body, context) =>
-      read(body).then((content) => {
-        if ('problem' in content) return content.problem
-        const { requests } = content
-        return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context)
-      }),
+    handle: (body, context) => {
+      // No function that waits for answers has the body, which may have megabytes.
+      if (body.length > LARGE_BODY_LENGTH) return readLarge(body).then((content) => answer(content, context))
+      // Of a flood of small calls as much as fits goes into one turn of the event loop, not all that has come by then.
+      const turn = takeTurn(work)
+      if (turn === undefined) return answer(readContent(body), context)
+      return turn.then(() => answer(readContent(body), context))
+    },
+  }
+}
+
+/** What a body holds, or what is wrong with it. */
+type Content = { requests: unknown } | { problem: Pieces }
+
+function readContent(body: string): Content {
+  if (hasTooManyParts(body)) {
+    const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
+    return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
+  }
+  try {
+    return { requests: withExactIds(JSON.parse(body), body) }
+  } catch {
+    return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
   }
 }
 

@@ -26,16 +26,16 @@ export function boundUnread({ readingTimeoutMs, maxUnreadBytes }: UnreadLimits):
       oldest.destroy()
     }
   }
-  return (response) =>
-    response.once('prefinish', () => {
-      // As a rule the system has taken all of it by now.
-      if (response.writableLength === 0) return
-      const timer = setTimeout(() => response.destroy(), readingTimeoutMs).unref()
-      unread.add(response)
-      response.once('close', () => {
-        clearTimeout(timer)
-        unread.delete(response)
-      })
-      makeRoom()
+  function onPrefinish(this: ServerResponse): void {
+    // As a rule the system has taken all of it by now.
+    if (this.writableLength === 0) return
+    const timer = setTimeout(() => this.destroy(), readingTimeoutMs).unref()
+    unread.add(this)
+    this.once('close', () => {
+      clearTimeout(timer)
+      unread.delete(this)
     })
+    makeRoom()
+  }
+  return (response) => void response.on('prefinish', onPrefinish)
 }
