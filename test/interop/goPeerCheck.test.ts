@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { type CheckOptions, checkPeer } from '../../src/cli/p2pCheck/checkPeer.ts'
+import { systemResolver } from '../../src/cli/p2pCheck/resolve.ts'
+import type { CheckReport } from '../../src/cli/p2pCheck/steps.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type CheckOptions, checkPeer } from '../../src/p2p/check/checkPeer.ts'
-import { systemResolver } from '../../src/p2p/check/resolve.ts'
-import type { CheckReport } from '../../src/p2p/check/steps.ts'
 import { CHAIN_ID, testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { setStage } from './goPeerSetup.ts'
 

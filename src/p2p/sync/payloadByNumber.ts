@@ -20,6 +20,17 @@ export function payloadByNumberProtocols(chainId: bigint): [string, string] {
   return [base, `${base}/`]
 }
 
+/** Chain ids up to 64 bits, as in discovery; more is nobody's chain. */
+const PROTOCOL = /^\/opstack\/req\/payload_by_number\/(\d{1,20})\/0\/?$/
+
+/** Those of any chain among a peer's protocols, in the order given. */
+export function blockProtocols(protocols: readonly string[]): { protocol: string; chainId: bigint }[] {
+  return protocols.flatMap((protocol) => {
+    const [, chain] = PROTOCOL.exec(protocol) ?? []
+    return chain === undefined ? [] : [{ protocol, chainId: BigInt(chain) }]
+  })
+}
+
 export function encodeRequest(number: number): Uint8Array {
   const out = Buffer.alloc(REQUEST_BYTES)
   out.writeBigUInt64LE(BigInt(number))

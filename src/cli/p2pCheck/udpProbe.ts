@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
-import { createDiscv5 } from '../discovery/discv5.ts'
-import type { NodeRecord } from '../discovery/nodeRecord.ts'
-import { openUdpSocket } from '../discovery/udpSocket.ts'
+import { createDiscv5 } from '../../p2p/discovery/discv5.ts'
+import type { NodeRecord } from '../../p2p/discovery/nodeRecord.ts'
+import { openUdpSocket } from '../../p2p/discovery/udpSocket.ts'
 
 export interface UdpProbe {
   answered: boolean

@@ -1,8 +1,8 @@
 import { createServer as createHttpServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { check, outcomes, step } from '../testUtils/checking.ts'
-import { startDeafListener } from '../testUtils/deafListener.ts'
-import { closedPort, listenInTest, startRawServer } from '../testUtils/rawServer.ts'
+import { startDeafListener } from '../../p2p/testUtils/deafListener.ts'
+import { closedPort, listenInTest, startRawServer } from '../../p2p/testUtils/rawServer.ts'
+import { check, outcomes, step } from './testUtils/checking.ts'
 
 describe('a port', () => {
   it('that is closed', async () => {

@@ -4,9 +4,9 @@ import { peerIdFromPublicKey } from '@libp2p/peer-id'
 import { type Component, multiaddr } from '@multiformats/multiaddr'
 import { describeError } from '../../lib/errors.ts'
 import { normalizeIp } from '../../lib/ipNet.ts'
-import { parseEnode } from '../discovery/bootnodes.ts'
-import type { NodeRecord } from '../discovery/nodeRecord.ts'
-import { parsePeerId } from '../host/multiaddrs.ts'
+import { parseEnode } from '../../p2p/discovery/bootnodes.ts'
+import type { NodeRecord } from '../../p2p/discovery/nodeRecord.ts'
+import { parsePeerId } from '../../p2p/host/multiaddrs.ts'
 
 export type TargetHost =
   | { kind: 'ip'; ip: string }

@@ -1,6 +1,6 @@
-import { PAYLOAD_VERSIONS } from '../base/topics.ts'
+import { PAYLOAD_VERSIONS } from '../../p2p/base/topics.ts'
 
-/** What a peer's topics and protocols tell of the chains that it follows. */
+/** What a peer's topics tell of the chains that it follows. */
 export interface ChainFacts {
   /** Payload versions (1 to 4) of the block topics, by chain id. */
   topics: ReadonlyMap<bigint, number[]>
@@ -10,7 +10,6 @@ export interface ChainFacts {
 
 /** Up to 64 bits, as in discovery; more is nobody's chain. */
 const BLOCKS_TOPIC = /^\/optimism\/(\d{1,20})\/([0-3])\/blocks$/
-const BLOCK_PROTOCOL = /^\/opstack\/req\/payload_by_number\/(\d{1,20})\/0\/?$/
 
 export function chainsOfTopics(topics: readonly string[]): ChainFacts {
   const byChain = new Map<bigint, number[]>()
@@ -30,12 +29,4 @@ export function chainsOfTopics(topics: readonly string[]): ChainFacts {
 /** Versions that a peer of the chain lacks: those of the forks that its program does not know. */
 export function missingVersions(versions: readonly number[]): number[] {
   return PAYLOAD_VERSIONS.filter((version) => !versions.includes(version))
-}
-
-/** The `payload_by_number` protocols, in the order given. */
-export function blockProtocols(protocols: readonly string[]): { protocol: string; chainId: bigint }[] {
-  return protocols.flatMap((protocol) => {
-    const [, chain] = BLOCK_PROTOCOL.exec(protocol) ?? []
-    return chain === undefined ? [] : [{ protocol, chainId: BigInt(chain) }]
-  })
 }

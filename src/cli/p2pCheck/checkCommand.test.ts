@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { fromHex } from '../lib/hex.ts'
-import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
-import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
-import { identityFromRawKey } from '../p2p/host/identity.ts'
-import { startTestNode } from '../p2p/testUtils/testNode.ts'
-import { addCheck } from './p2pCheckCommand.ts'
+import { fromHex } from '../../lib/hex.ts'
+import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../lib/jsonRpc/server.ts'
+import { identityFromRawKey } from '../../p2p/host/identity.ts'
+import { startTestNode } from '../../p2p/testUtils/testNode.ts'
+import { addCheck } from './checkCommand.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../../../bin/devium.mjs', import.meta.url))
 const KEY = randomBytes(32).toString('hex')
 /** Nothing listens there. */
 const NO_NODE = 'http://127.0.0.1:1'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseRecord } from '../discovery/discv5.ts'
+import { parseRecord } from '../../p2p/discovery/discv5.ts'
 import { parseTarget } from './target.ts'
 
 const ID = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'

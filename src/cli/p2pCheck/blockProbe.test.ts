@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
+import { encodeResponse } from '../../p2p/testUtils/responses.ts'
+import { testBlock, testConfig } from '../../p2p/testUtils/testChain.ts'
+import { throwsOnly } from '../../p2p/testUtils/throwsOnly.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
-import { encodeResponse } from '../testUtils/responses.ts'
-import { testBlock, testConfig } from '../testUtils/testChain.ts'
-import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { decodeAnswer } from './blockProbe.ts'
 
 const answerOf = (fork: Fork, blockNumber: number) => {

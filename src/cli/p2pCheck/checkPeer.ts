@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import { identityFromRawKey } from '../host/identity.ts'
+import { identityFromRawKey } from '../../p2p/host/identity.ts'
 import { checkConnection, type FoundPeer } from './checkConnection.ts'
 import { finishDiscoveryCheck, startDiscoveryCheck } from './checkDiscovery.ts'
 import { checkAddress, checkRecord } from './checkRecord.ts'
@@ -108,7 +108,9 @@ export async function checkPeer(modules: CheckModules, options: CheckOptions): P
 
 /** discv5 takes 300 ms to load, and a multiaddress does without. */
 async function readTarget(text: string): Promise<ReturnType<typeof parseTarget>> {
-  const { parseRecord } = /^\s*enr:/.test(text) ? await import('../discovery/discv5.ts') : { parseRecord: undefined }
+  const { parseRecord } = /^\s*enr:/.test(text)
+    ? await import('../../p2p/discovery/discv5.ts')
+    : { parseRecord: undefined }
   return parseTarget(text, (record) => {
     if (parseRecord === undefined) throw new Error(`not a record: ${record}`)
     return parseRecord(record)

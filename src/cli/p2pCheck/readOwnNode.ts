@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { UsageError } from '../lib/errors.ts'
-import { ipNetToCidr, normalizeCidr } from '../lib/ipNet.ts'
-import { RpcTransportError } from '../lib/jsonRpc/client.ts'
-import type { OwnNodeView } from '../p2p/check/ownNode.ts'
-import type { NodeClient, NodeMethods } from '../rpc/client/index.ts'
-import { ifServed } from './nodeCommand.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { ipNetToCidr, normalizeCidr } from '../../lib/ipNet.ts'
+import { RpcTransportError } from '../../lib/jsonRpc/client.ts'
+import type { NodeClient, NodeMethods } from '../../rpc/client/index.ts'
+import { ifServed } from '../nodeCommand.ts'
+import type { OwnNodeView } from './ownNode.ts'
 
 // A remote answer is checked before it is used: another program may listen at that address.
 const selfSchema = z.object({ peerID: z.string() })

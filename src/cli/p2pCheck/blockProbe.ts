@@ -1,12 +1,12 @@
 import type { Connection } from '@libp2p/interface'
 import { DecodeError } from '../../lib/errors.ts'
+import { decodeSnappyFrames } from '../../p2p/base/snappyFrames.ts'
+import { readAll, writeAll } from '../../p2p/base/streams.ts'
+import type { PayloadVersion } from '../../p2p/base/topics.ts'
+import { MAX_RESPONSE_BYTES } from '../../p2p/inspection/unpackBlock.ts'
+import { encodeRequest, RESULT } from '../../p2p/sync/payloadByNumber.ts'
 import { decodePayloadEnvelope, payloadBlockHash } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { decodeSnappyFrames } from '../base/snappyFrames.ts'
-import { readAll, writeAll } from '../base/streams.ts'
-import type { PayloadVersion } from '../base/topics.ts'
-import { MAX_RESPONSE_BYTES } from '../inspection/unpackBlock.ts'
-import { encodeRequest, RESULT } from '../sync/payloadByNumber.ts'
 
 export type BlockAnswer =
   | { kind: 'block'; hash: string; bytes: number }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { UsageError } from '../lib/errors.ts'
-import { RpcTransportError } from '../lib/jsonRpc/client.ts'
-import type { NodeClient } from '../rpc/client/index.ts'
-import { resolvePeer } from './resolvePeer.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { RpcTransportError } from '../../lib/jsonRpc/client.ts'
+import type { NodeClient } from '../../rpc/client/index.ts'
+import { resolvePeer } from '../resolvePeer.ts'
 
 const dumpSchema = z.object({
   peers: z.record(z.string(), z.object({ ENR: z.string(), addresses: z.array(z.string()).nullable() })),

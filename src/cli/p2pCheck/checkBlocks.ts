@@ -1,9 +1,8 @@
 import type { Connection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import { RESULT } from '../sync/payloadByNumber.ts'
+import { blockProtocols, RESULT } from '../../p2p/sync/payloadByNumber.ts'
 import { askForBlock, type BlockAnswer } from './blockProbe.ts'
-import { blockProtocols } from './chains.ts'
 import { printable, type Recorder } from './steps.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
 import { lookup, resolveTxt } from 'node:dns/promises'
 import { multiaddr } from '@multiformats/multiaddr'
-import { ipOf } from '../host/multiaddrs.ts'
+import { ipOf } from '../../p2p/host/multiaddrs.ts'
 import type { CheckTarget } from './target.ts'
 
 /** Where a dial goes. */

@@ -1,8 +1,8 @@
-import { systemClock } from '../../lib/clock.ts'
-import { type CheckModules, type CheckOptions, checkPeer } from '../check/checkPeer.ts'
-import { systemResolver } from '../check/resolve.ts'
-import type { CheckReport, CheckStep, CheckStepName } from '../check/steps.ts'
-import { CHAIN_ID } from './testChain.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { CHAIN_ID } from '../../../p2p/testUtils/testChain.ts'
+import { type CheckModules, type CheckOptions, checkPeer } from '../checkPeer.ts'
+import { systemResolver } from '../resolve.ts'
+import type { CheckReport, CheckStep, CheckStepName } from '../steps.ts'
 
 /** Checks with waits that are short enough for a test. */
 export async function check(

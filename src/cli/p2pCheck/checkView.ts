@@ -1,6 +1,6 @@
-import type { CheckOutcome, CheckReport, CheckStep } from '../p2p/check/steps.ts'
-import { formatMs } from '../p2p/check/steps.ts'
-import { plainText, wrapText } from './table.ts'
+import { plainText, wrapText } from '../table.ts'
+import type { CheckOutcome, CheckReport, CheckStep } from './steps.ts'
+import { formatMs } from './steps.ts'
 
 const SIGNS: Readonly<Record<CheckOutcome, string>> = { ok: '✓', failed: '✗', warning: '!', skipped: '–' }
 /** ANSI colours: green, red, yellow, grey. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CheckReport, CheckStep } from '../p2p/check/steps.ts'
-import { formatStep, formatVerdict } from './p2pCheckView.ts'
+import { formatStep, formatVerdict } from './checkView.ts'
+import type { CheckReport, CheckStep } from './steps.ts'
 
 const PEER = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
 const REPORT: CheckReport = {

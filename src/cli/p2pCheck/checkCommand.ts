@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { systemClock } from '../lib/clock.ts'
-import { describeError, UsageError } from '../lib/errors.ts'
-import type { CheckOptions } from '../p2p/check/checkPeer.ts'
-import { parsePrivateKeyHex } from '../p2p/index.ts'
-import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
-import { parseDurationMs } from './flags.ts'
-import { type NodeOptions, nodeCommand, withNode } from './nodeCommand.ts'
-import { readOwnNode } from './p2pCheckNode.ts'
-import { addressOfPeer } from './p2pCheckTarget.ts'
-import { formatStep, formatVerdict } from './p2pCheckView.ts'
-import { printJson } from './printJson.ts'
-import { wantsColours } from './terminal/fullScreen.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { describeError, UsageError } from '../../lib/errors.ts'
+import { parsePrivateKeyHex } from '../../p2p/index.ts'
+import { findNetwork, ownNetworksFolder } from '../../rollup/networks/index.ts'
+import { parseDurationMs } from '../flags.ts'
+import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
+import { printJson } from '../printJson.ts'
+import { wantsColours } from '../terminal/fullScreen.ts'
+import { addressOfPeer } from './addressOfPeer.ts'
+import type { CheckOptions } from './checkPeer.ts'
+import { formatStep, formatVerdict } from './checkView.ts'
+import { readOwnNode } from './readOwnNode.ts'
 
 interface CheckFlags extends NodeOptions {
   chainId?: string
@@ -42,8 +42,8 @@ export const addCheck = (parent: Command): Command =>
       const isColoured = wantsColours(process.stdout)
       // Whoever reads has gone, `head` for example.
       process.stdout.on('error', () => process.exit(1))
-      const { checkPeer } = await import('../p2p/check/checkPeer.ts')
-      const { systemResolver } = await import('../p2p/check/resolve.ts')
+      const { checkPeer } = await import('./checkPeer.ts')
+      const { systemResolver } = await import('./resolve.ts')
       await withNode(flags, async (node) => {
         const known = await addressOfPeer(node, address)
         if (known !== undefined && !flags.json) console.log(`Known to the node at ${known}\n`)

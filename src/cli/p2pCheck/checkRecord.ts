@@ -1,5 +1,5 @@
-import type { NodeRecord } from '../discovery/nodeRecord.ts'
-import { OPSTACK_VERSION } from '../discovery/opstackEntry.ts'
+import type { NodeRecord } from '../../p2p/discovery/nodeRecord.ts'
+import { OPSTACK_VERSION } from '../../p2p/discovery/opstackEntry.ts'
 import type { CheckOutcome, Recorder } from './steps.ts'
 import type { CheckTarget } from './target.ts'
 
