@@ -9,6 +9,7 @@ import { PoolJournal, TxPool } from '../execution/txPool/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { limitGarbage } from '../lib/garbageLimit.ts'
+import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
 import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
 import { createRpcApp, createUpgradeApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
@@ -106,11 +107,16 @@ export async function runGeth(
         },
       })
 
-    const dispatchApi = (flag: string, api: string[]) =>
-      dispatch(selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger)), 'answer')
+    const dispatchApi = (flag: string, api: string[]) => {
+      const table = selectNamespaces(methods, servedNamespaces(flag, api, namespacesOf(methods), logger))
+      const dispatcher = dispatch(table, 'answer')
+      const served = { methods: [...table.keys()], maxBatchSize: values.rpcBatchLimit }
+      const answerLarge = (body: Uint8Array, context: RpcContext) => calls.answerBody(body, context, dispatcher, served)
+      return { dispatcher, answerLarge }
+    }
     const webSockets = values.ws
       ? {
-          dispatcher: dispatchApi('--ws.api', values.wsApi),
+          dispatcher: dispatchApi('--ws.api', values.wsApi).dispatcher,
           allowedOrigins: values.wsOrigins,
           notification: 'eth_subscription',
           onDropped: (reason: string) => rpcLogger.warn('A WebSocket client was dropped', { reason }),
@@ -120,7 +126,7 @@ export async function runGeth(
     const http = values.http
       ? await serveApp(
           createRpcApp({
-            dispatcher: dispatchApi('--http.api', values.httpApi),
+            ...dispatchApi('--http.api', values.httpApi),
             allowedHosts: values.httpVhosts,
             version: VERSION,
             ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),

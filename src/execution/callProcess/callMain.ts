@@ -18,5 +18,7 @@ let runner: CallRunner | undefined
 answerTasks<CallTask, CallAnswer>((task, bytes, answer) => {
   if (task.kind === 'start') runner = new CallRunner(readOverChannel(readFromProgram), task)
   else if (task.kind === 'cancel') runner?.cancel(task.id)
-  else runner?.run(task, bytes, answer)
+  else if (task.kind === 'call') runner?.run(task, bytes, answer)
+  else if (task.kind === 'body') runner?.runBody(task, bytes, answer)
+  else runner?.takeAnswer(task.question, bytes)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -48,6 +48,78 @@ function start(options: Partial<CallServiceOptions> = {}): CallService & AsyncDi
 const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: () => false })
 const written = (result: WrittenJson) => JSON.parse(textOf(result.pieces))
 const endless = (code: Hex = ENDLESS, gas = '0xffffffffffff') => [{ to: NOBODY, gas }, 'latest', { [NOBODY]: { code } }]
+
+/** What the node answers to a request that another process reads. */
+async function answerTo(body: JsonValue | string, url = node.url): Promise<unknown> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })
+  const answer = await response.text()
+  return answer === '' ? undefined : JSON.parse(answer)
+}
+
+describe('large bodies', () => {
+  const LARGE = '00'.repeat(140_000)
+
+  it('are answered by a process, which asks the program for what it cannot run', async () => {
+    const { raw, hash } = signTransaction(DEV_KEYS[0], { nonce: 1, to: NOBODY, gasLimit: 21_000n })
+    const call = (method: string, ...params: JsonValue[]) => ({ jsonrpc: '2.0', id: method, method, params })
+    const answered = (id: string, result: JsonValue) => ({ jsonrpc: '2.0', id, result })
+    const failed = (id: string, code: number, message: unknown) => ({ jsonrpc: '2.0', id, error: { code, message } })
+    const batch = [
+      call('eth_call', { to: NOBODY, data: `0x${LARGE}` }),
+      call('eth_sendRawTransaction', toHex(raw)),
+      call('eth_sendRawTransaction', toHex(raw)),
+      { jsonrpc: '2.0', method: 'eth_chainId', params: [] },
+      call('eth_chainId'),
+      call('eth_newFilter', `0x${LARGE}${LARGE}`),
+      call('eth_nonsense', LARGE),
+      7,
+    ]
+    expect(await answerTo(batch)).toEqual([
+      answered('eth_call', '0x'),
+      answered('eth_sendRawTransaction', hash),
+      failed('eth_sendRawTransaction', -32000, 'already known'),
+      answered('eth_chainId', toQuantity(node.chain.config.chainId)),
+      failed('eth_newFilter', -32602, expect.stringContaining('expected at most 524288 characters, got 560')),
+      failed('eth_nonsense', -32601, expect.stringContaining('does not exist')),
+      { jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.stringContaining('expected an object') } },
+    ])
+    expect(node.pool.get(hash)).toBeDefined()
+    expect(await answerTo(`[${LARGE}`.repeat(2))).toMatchObject({ id: null, error: { code: -32700 } })
+    expect(await answerTo({ jsonrpc: '2.0', method: 'eth_nonsense', params: [LARGE] })).toBeUndefined()
+  })
+
+  it('are no way past the time of calls', async () => {
+    await using calls = start({ evmTimeoutMs: 300 })
+    const body = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: endless() }
+    const served = { methods: ['eth_call'], maxBatchSize: 10 }
+    const answer = await calls.answerBody(Buffer.from(JSON.stringify(body)), contextOf(), { handle }, served)
+    expect(JSON.parse(textOf(answer ?? []))).toMatchObject({
+      id: 1,
+      error: { code: -32000, message: 'execution aborted (timeout = 0.3s)' },
+    })
+    const client = new AbortController()
+    const gone = calls.answerBody(Buffer.from(JSON.stringify(body)), contextOf(client.signal), { handle }, served)
+    client.abort(new Error('gone'))
+    expect(JSON.parse(textOf((await gone) ?? []))).toMatchObject({ id: null, error: { code: -32603 } })
+  })
+
+  it('are not run twice when the program has done a part of them', async () => {
+    await using calls = start({ file: FAULTY })
+    let asked = 0
+    const dispatcher = {
+      async handle() {
+        asked += 1
+        return ['{}']
+      },
+    }
+    const answer = await calls.answerBody(new Uint8Array(1), contextOf(), dispatcher, { methods: [], maxBatchSize: 1 })
+    expect(textOf(answer ?? [])).toMatch(/could not be run to its end: .*code 3/)
+    expect(asked).toBe(1)
+  })
+})
+
+const handle = () => Promise.reject(new Error('nothing was to be asked'))
 
 describe('calls in another process', () => {
   it('are answered as they are here, from the same chain', async () => {

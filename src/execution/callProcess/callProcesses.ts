@@ -1,13 +1,15 @@
 import { availableParallelism } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
-import { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { bytesOf, type Pieces, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { failure, type RpcDispatcher, timedOut, toRpcError } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/chainReads.ts'
 import type { Chain } from '../chain/types.ts'
-import type { CallAnswer, CallOptions, CallTask } from './callTask.ts'
+import { timedOutAfter } from '../rpc/offload.ts'
+import type { CallAnswer, CallOptions, CallTask, LabelHashes, ServedMethods } from './callTask.ts'
 
 /** One beside the chain's own loop where there are two cores. */
 const MAX_PROCESSES = availableParallelism() > 3 ? 2 : 1
@@ -41,6 +43,16 @@ const RPC_LIMIT_EXCEEDED = -32005
 export interface CallService {
   /** Throws JsonRpcError: what the method answers, `execution aborted` after `timeoutMs`, or that too many wait. */
   run(method: string, params: readonly JsonValue[], context: RpcContext, timeoutMs?: number): Promise<WrittenJson>
+  /**
+   * Answers the body of a request for the served methods, which is read there too; `dispatcher` runs what the process
+   * cannot. What keeps it from being run is the answer.
+   */
+  answerBody(
+    body: Uint8Array,
+    context: RpcContext,
+    dispatcher: RpcDispatcher,
+    served: ServedMethods,
+  ): Promise<Pieces | undefined>
   /** Calls that run and that wait, and processes that had to be ended. */
   stats(): { running: number; waiting: number; broken: number }
   close(): Promise<void>
@@ -55,12 +67,17 @@ export interface CallServiceOptions extends CallOptions {
 
 interface Job {
   id: number
-  method: string
-  params: Uint8Array
+  /** What it is, for the log. */
+  name: string
+  task(labels: LabelHashes): CallTask
+  /** Parameters, or a whole body. */
+  bytes: Uint8Array
   tries: number
   /** Nobody waits for it any more. */
   isGivenUp: boolean
-  resolve(result: WrittenJson): void
+  /** Runs a request here, and returns the answer. */
+  answerQuestion(request: Uint8Array): Promise<Uint8Array>
+  resolve(result: Uint8Array): void
   reject(error: unknown): void
 }
 
@@ -124,13 +141,13 @@ export function createCallService(
 
   const wait = (job: Job): void => {
     waiting.push(job)
-    waitingBytes += job.params.length
+    waitingBytes += job.bytes.length
   }
   const leaveQueue = (job: Job): void => {
     const place = waiting.indexOf(job)
     if (place < 0) return
     waiting.splice(place, 1)
-    waitingBytes -= job.params.length
+    waitingBytes -= job.bytes.length
   }
 
   const dispatch = (): void => {
@@ -148,7 +165,7 @@ export function createCallService(
         safe: chain.safe()?.hash,
         finalized: chain.finalized()?.hash,
       }
-      runner.process.send({ kind: 'call', id: job.id, method: job.method, labels }, job.params)
+      runner.process.send(job.task(labels), job.bytes)
     }
   }
   const freeRunner = (): Runner | undefined => {
@@ -163,11 +180,23 @@ export function createCallService(
     return hasLarge ? waiting.find((job) => !isLarge(job)) : waiting[0]
   }
 
-  const onAnswer = (runner: Runner, { id, error }: CallAnswer, bytes: Uint8Array): void => {
+  const onAnswer = (runner: Runner, { id, question, unexpected, error }: CallAnswer, bytes: Uint8Array): void => {
     const job = runner.jobs.get(id)
     if (job === undefined) return
+    if (question !== undefined) {
+      // What is done for it here is not to be done twice.
+      job.tries = TRIES
+      job.answerQuestion(bytes).then(
+        (answer) => runner.process.send({ kind: 'answer', question }, answer),
+        (problem: unknown) => giveUp(job, problem),
+      )
+      return
+    }
+    for (const { method, message: err } of unexpected ?? []) {
+      logger.error('RPC method failed unexpectedly', { method, err })
+    }
     runner.jobs.delete(id)
-    if (error === undefined) job.resolve(new WrittenJson([bytes]))
+    if (error === undefined) job.resolve(bytes)
     else if (error.isUnexpected) job.reject(new Error(error.message))
     else
       job.reject(new JsonRpcError(error.rpcCode, error.message, error.data === undefined ? {} : { data: error.data }))
@@ -193,33 +222,66 @@ export function createCallService(
     runner.process.send({ kind: 'cancel', id: job.id }, NO_BYTES)
     void runner.process.ready.then(() =>
       clock.setTimeout(() => {
-        if (runner.jobs.get(job.id) === job) replace(runner, `${job.method} did not end when its time was over`)
+        if (runner.jobs.get(job.id) === job) replace(runner, `${job.name} did not end when its time was over`)
       }, graceMs),
     )
   }
 
+  const runJob = async (
+    begun: Pick<Job, 'id' | 'name' | 'task' | 'bytes' | 'answerQuestion'>,
+    { signal }: RpcContext,
+    timeoutMs: number,
+  ): Promise<Uint8Array> => {
+    if (closed) throw new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
+    signal.throwIfAborted()
+    if (waiting.length >= MAX_WAITING || waitingBytes + begun.bytes.length > MAX_WAITING_BYTES) {
+      throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+    const job: Job = { ...begun, tries: 0, isGivenUp: false, resolve, reject }
+    const leave = (): void => giveUp(job, signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+    const endTime = () => giveUp(job, timedOutAfter(timeoutMs))
+    const cancelTime = timeoutMs === 0 ? () => {} : clock.setTimeout(endTime, timeoutMs)
+    wait(job)
+    dispatch()
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', leave)
+      cancelTime()
+    }
+  }
+
   return {
-    async run(method, params, { signal }, timeoutMs = 0) {
-      if (closed) throw new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
-      signal.throwIfAborted()
-      const bytes = Buffer.from(JSON.stringify(params))
-      if (waiting.length >= MAX_WAITING || waitingBytes + bytes.length > MAX_WAITING_BYTES) {
-        throw new JsonRpcError(RPC_LIMIT_EXCEEDED, 'too many calls wait to be run: try again later')
+    async run(method, params, context, timeoutMs = 0) {
+      const id = ++ids
+      const call = {
+        id,
+        name: method,
+        task: (labels: LabelHashes): CallTask => ({ kind: 'call', id, method, labels }),
+        bytes: Buffer.from(JSON.stringify(params)),
+        answerQuestion: asksNothing,
       }
-      const { promise, resolve, reject } = Promise.withResolvers<WrittenJson>()
-      ids += 1
-      const job: Job = { id: ids, method, params: bytes, tries: 0, isGivenUp: false, resolve, reject }
-      const leave = (): void => giveUp(job, signal.reason)
-      signal.addEventListener('abort', leave, { once: true })
-      const timedOut = new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
-      const cancelTime = timeoutMs === 0 ? () => {} : clock.setTimeout(() => giveUp(job, timedOut), timeoutMs)
-      wait(job)
-      dispatch()
+      return new WrittenJson([await runJob(call, context, timeoutMs)])
+    },
+    async answerBody(body, context, dispatcher, served) {
+      const id = ++ids
+      const request = {
+        id,
+        name: 'a large body',
+        task: (labels: LabelHashes): CallTask => ({ kind: 'body', id, labels, served }),
+        bytes: body,
+        async answerQuestion(question: Uint8Array) {
+          return bytesOf((await dispatcher.handle(decoder.decode(question), context)) ?? [])
+        },
+      }
       try {
-        return await promise
-      } finally {
-        signal.removeEventListener('abort', leave)
-        cancelTime()
+        const answer = await runJob(request, context, 0)
+        return answer.length === 0 ? undefined : [answer]
+      } catch (thrown) {
+        // What its id is nobody here knows.
+        return failure(null, context.isOver() ? timedOut() : toRpcError(thrown))
       }
     },
     stats: () => ({
@@ -245,9 +307,15 @@ export function createCallService(
   }
 }
 
-function isLarge({ params }: Job): boolean {
-  return params.length > LARGE_BYTES
+function isLarge({ bytes }: Job): boolean {
+  return bytes.length > LARGE_BYTES
 }
+
+function asksNothing(): Promise<Uint8Array> {
+  throw new Error('a single call asks nothing of the program')
+}
+
+const decoder = new TextDecoder()
 
 const NO_BYTES = new Uint8Array(0)
 /** The source as it is, or compiled. */

@@ -1,7 +1,8 @@
-import { concatBytes } from '../../lib/bytes.ts'
+import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { type Pieces, writeInPieces } from '../../lib/jsonRpc/pieces.ts'
-import { toRpcError } from '../../lib/jsonRpc/server.ts'
+import { bytesOf, writeInPieces } from '../../lib/jsonRpc/pieces.ts'
+import { createRpcDispatcher, toRpcError } from '../../lib/jsonRpc/server.ts'
 import { type JsonValue, RPC_INTERNAL_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import { BlockReader } from '../chain/blockReader.ts'
@@ -11,7 +12,10 @@ import { ChainView } from '../chain/chainView.ts'
 import { ChainError } from '../errors.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { createReadMethods } from '../rpc/readMethods.ts'
-import type { CallAnswer, CallTask, LabelHashes } from './callTask.ts'
+import { bodyMethods } from './bodyMethods.ts'
+import type { CallAnswer, CallOptions, CallTask, LabelHashes } from './callTask.ts'
+
+type Answer = (answer: CallAnswer, bytes?: Uint8Array) => void
 
 const decoder = new TextDecoder()
 const MEBIBYTE = 1024 * 1024
@@ -21,6 +25,10 @@ const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
 /** Runs calls one beside the other on a chain that answers elsewhere. */
 export class CallRunner {
   private readonly methods: MethodTable
+  private readonly options: CallOptions
+  /** Questions to the program, by their numbers. */
+  private readonly questions = new Map<number, (answer: string) => void>()
+  private asked = 0
   private readonly running = new Map<number, AbortController>()
   private labels: LabelHashes
 
@@ -41,24 +49,16 @@ export class CallRunner {
     }
     const chain = new ChainView({ reads, blocks, labels }, { config, genesis: header(hash) }, CACHES)
     this.methods = createReadMethods(chain, options)
+    this.options = options
   }
 
-  run(
-    { id, method, labels }: Extract<CallTask, { kind: 'call' }>,
-    params: Uint8Array,
-    answer: (answer: CallAnswer, bytes?: Uint8Array) => void,
-  ): void {
+  run({ id, method, labels }: Extract<CallTask, { kind: 'call' }>, params: Uint8Array, answer: Answer): void {
     this.labels = labels
     // The program wrote them. What waits for the result does not have the text.
     void this.begin(id, method, JSON.parse(decoder.decode(params)) as JsonValue[], answer)
   }
 
-  private async begin(
-    id: number,
-    method: string,
-    params: JsonValue[],
-    answer: (answer: CallAnswer, bytes?: Uint8Array) => void,
-  ): Promise<void> {
+  private async begin(id: number, method: string, params: JsonValue[], answer: Answer): Promise<void> {
     const controller = new AbortController()
     const { signal } = controller
     this.running.set(id, controller)
@@ -74,6 +74,41 @@ export class CallRunner {
     }
   }
 
+  /** Answers the body of a request as the program's dispatcher would; no bytes: nothing is to be answered. */
+  runBody({ id, labels, served }: Extract<CallTask, { kind: 'body' }>, body: Uint8Array, answer: Answer): void {
+    this.labels = labels
+    const controller = new AbortController()
+    const { signal } = controller
+    this.running.set(id, controller)
+    const unexpected: { method: string; message: string }[] = []
+    const ask = (request: string) => this.ask(id, request, answer)
+    const dispatcher = createRpcDispatcher({
+      methods: bodyMethods(served.methods, this.methods, ask, this.options),
+      maxBatchSize: served.maxBatchSize,
+      onUnexpectedError: (method, error) => unexpected.push({ method, message: describeError(error) }),
+    })
+    const answered = dispatcher.handle(decoder.decode(body), { signal, isOver: () => signal.aborted })
+    void answered
+      .then(
+        (pieces) => answer({ id, unexpected }, pieces === undefined ? EMPTY_BYTES : bytesOf(pieces)),
+        (thrown: unknown) => answer({ id, error: toAnswer(thrown) }),
+      )
+      .finally(() => this.running.delete(id))
+  }
+
+  private ask(id: number, request: string, answer: Answer): Promise<string> {
+    const question = ++this.asked
+    return new Promise((resolve) => {
+      this.questions.set(question, resolve)
+      answer({ id, question }, Buffer.from(request))
+    })
+  }
+
+  takeAnswer(question: number, bytes: Uint8Array): void {
+    this.questions.get(question)?.(decoder.decode(bytes))
+    this.questions.delete(question)
+  }
+
   cancel(id: number): void {
     this.running.get(id)?.abort()
   }
@@ -85,8 +120,4 @@ function toAnswer(thrown: unknown): NonNullable<CallAnswer['error']> {
   const isUnexpected = rpcCode === RPC_INTERNAL_ERROR && error !== thrown
   const text = isUnexpected && thrown instanceof Error ? (thrown.stack ?? thrown.message) : message
   return { rpcCode, message: text, data, isUnexpected }
-}
-
-function bytesOf(pieces: Pieces): Uint8Array {
-  return concatBytes(...pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
 }

@@ -1,6 +1,6 @@
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
-import type { JsonValue } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { CallService } from '../callProcess/callProcesses.ts'
@@ -9,6 +9,16 @@ import type { MethodTable, RpcOptions } from './context.ts'
 
 /** Methods that execute code, which end after `--rpc.evmtimeout`. */
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
+/** How long the method may take; 0: as long as any call. */
+export function timeLimitOf(name: string, { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>): number {
+  return EXECUTES.test(name) ? evmTimeoutMs : 0
+}
+
+/** geth's words. */
+export function timedOutAfter(timeoutMs: number): JsonRpcError {
+  return new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
+}
+
 /** Methods that are never short. */
 const IS_LONG = /^(eth_simulateV1|debug_trace\w*)$/
 /** Characters of parameters that are read on the chain's own loop. */
@@ -23,11 +33,11 @@ const REMEMBERED = 1_000
 export function offload(
   hurried: MethodTable,
   calls: Pick<CallService, 'run'>,
-  { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
+  options: Pick<RpcOptions, 'evmTimeoutMs'>,
 ): MethodTable {
   const knownLong = new LruMap<string, true>(REMEMBERED)
   const wrap = (name: string, handler: RpcHandler): RpcHandler => {
-    const timeoutMs = EXECUTES.test(name) ? evmTimeoutMs : 0
+    const timeoutMs = timeLimitOf(name, options)
     const elsewhere = (params: readonly JsonValue[], context: RpcContext) => calls.run(name, params, context, timeoutMs)
     if (IS_LONG.test(name)) return elsewhere
     return async (params, context) => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
+import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../lib/jsonRpc/server.ts'
@@ -50,13 +51,13 @@ export async function startExecutionNode(
   opened.defer(() => pool.stop())
   const engineMethods = createEngineMethods({ chain, pool, ...modules }, { version: 'test' })
   opened.defer(() => engineMethods.close())
-  const calls = createCallService({ chain, ...modules }, DEFAULT_RPC_OPTIONS)
+  const rpcOptions = { ...DEFAULT_RPC_OPTIONS, evmTimeoutMs: options.evmTimeoutMs ?? PATIENCE_MS }
+  const calls = createCallService({ chain, ...modules }, rpcOptions)
   opened.defer(() => calls.close())
   const ethMethods = createEthMethods(
     { chain, pool, ...modules, calls, sequencer: options.sequencer },
     {
-      ...DEFAULT_RPC_OPTIONS,
-      evmTimeoutMs: options.evmTimeoutMs ?? PATIENCE_MS,
+      ...rpcOptions,
       conditionalLookupsPerSecond: options.conditionalLookupsPerSecond,
       clientVersion: 'devium-geth/test',
       networkId: chain.config.chainId,
@@ -76,7 +77,9 @@ export async function startExecutionNode(
     return client
   }
   const ethDispatcher = dispatcher(ethMethods)
-  const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher }), '127.0.0.1', 0, 'test', {
+  const served = { methods: Object.keys(ethMethods), maxBatchSize: 1_000 }
+  const answerLarge = (body: Uint8Array, context: RpcContext) => calls.answerBody(body, context, ethDispatcher, served)
+  const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher, answerLarge }), '127.0.0.1', 0, 'test', {
     webSockets: { dispatcher: ethDispatcher, allowedOrigins: [], notification: 'eth_subscription' },
   })
   opened.defer(() => server.close())

@@ -3,15 +3,17 @@ import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { createJwtCheck } from '../jwt.ts'
 import { createSlots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
-import { type CallContext, createCallContext } from './callContext.ts'
+import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
-import { readBodyText } from './requestBody.ts'
+import { readBody } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
 export interface HttpCallOptions {
   dispatcher: RpcDispatcher
+  /** Answers strangers' large bodies as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
+  answerLarge?: (body: Uint8Array, context: RpcContext) => Promise<Pieces | undefined>
   /** Demands the Engine API's bearer token. */
   jwtSecret?: Uint8Array
   /** Origins that browsers may call from; absent: none. */
@@ -38,6 +40,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const LARGE_BODY_BYTES = 256 * 1024
 const MAX_LARGE_BODIES = 1
 const MAX_WAITING_BODIES = 64
+const decoder = new TextDecoder()
 /** For a client to end a body that nobody reads. */
 const UNREAD_BODY_MS = 500
 
@@ -46,7 +49,7 @@ const UNREAD_BODY_MS = 500
  * much as all the rest of a small call.
  */
 export function createCallListener(options: HttpCallOptions): RequestListener {
-  const { dispatcher, jwtSecret, corsOrigin, clock = systemClock } = options
+  const { dispatcher, answerLarge, jwtSecret, corsOrigin, clock = systemClock } = options
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
@@ -54,7 +57,7 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   const checkJwt = jwtSecret === undefined ? undefined : createJwtCheck(jwtSecret)
   const largeBodies = createSlots(MAX_LARGE_BODIES)
 
-  const answerBody = (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
+  const answerBody = (request: IncomingMessage, response: ServerResponse, body: Uint8Array): Promise<void> => {
     const call = createCallContext({
       timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => goneSignal(response),
@@ -62,10 +65,14 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
       lacksToken: !hasToken(request.headers.authorization),
     })
     // What waits for the answer does not have the body.
-    return send(dispatcher.handle(body, call), call, request, response)
+    const answer =
+      answerLarge !== undefined && jwtSecret === undefined && body.length > LARGE_BODY_BYTES
+        ? answerLarge(body, call)
+        : dispatcher.handle(decoder.decode(body), call)
+    return send(answer, call, request, response)
   }
   const readAndAnswer = (request: IncomingMessage, response: ServerResponse, onAnswered = () => {}): void =>
-    readBodyText(request, limit, (body) => {
+    readBody(request, limit, (body) => {
       if (body !== 'too-large') return void answerBody(request, response, body).then(onAnswered)
       refuse(request, response, 413, `request body is larger than ${limit} bytes`)
       onAnswered()

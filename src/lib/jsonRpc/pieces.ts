@@ -1,3 +1,4 @@
+import { concatBytes } from '../bytes.ts'
 import { takeTurn } from '../turns.ts'
 import type { RpcContext } from './callContext.ts'
 
@@ -89,6 +90,11 @@ export function serialize(value: unknown): string {
   } catch {
     return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(part.toString()) : part))
   }
+}
+
+/** As UTF-8, put together. */
+export function bytesOf(pieces: Pieces): Uint8Array {
+  return concatBytes(...pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
 }
 
 /** As UTF-8. */

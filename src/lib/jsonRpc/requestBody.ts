@@ -1,20 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { concatBytes } from '../bytes.ts'
 
-const decoder = new TextDecoder()
 /** Of a longer body each piece is copied as it comes, and forgotten: kept, thousands of them would outlive it. */
 const SHORT_BYTES = 65_536
 
 /**
- * Hands the body of a request as text to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
+ * Hands the body of a request to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
  * more is kept. Not called when the client goes away before its end.
  *
  * No async iterator, nor a promise: they cost as much as the rest of a small call.
  */
-export function readBodyText(
+export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  onEnd: (text: string | 'too-large') => void,
+  onEnd: (body: Uint8Array | 'too-large') => void,
 ): void {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > maxBytes) {
@@ -44,7 +43,7 @@ export function readBodyText(
     const bytes = collected ?? (first !== undefined && chunks.length === 1 ? first : concatBytes(...chunks))
     collected = undefined
     chunks = []
-    onEnd(decoder.decode(bytes))
+    onEnd(bytes)
   }
   request.on('data', onData).on('end', onWhole)
 }

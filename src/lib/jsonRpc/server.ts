@@ -235,7 +235,8 @@ function refuse(request: unknown, error: JsonRpcError): Pieces | undefined {
   return id === undefined ? undefined : failure(toAnswerId(id), error)
 }
 
-function timedOut(): JsonRpcError {
+/** A call that had its time. */
+export function timedOut(): JsonRpcError {
   return new JsonRpcError(RPC_TIMED_OUT, 'request timed out')
 }
 
@@ -260,7 +261,8 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
+/** The answer to a request that failed. */
+export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): Pieces {
   const { rpcCode: code, message, data } = error
   return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]
 }
