@@ -66,6 +66,11 @@ export const testnetFlags = {
       return text
     },
   },
+  failFast: flag.boolean(
+    'Testnet',
+    'fail-fast',
+    'Stop everything, with exit code 1, when a program ends by itself. Without this flag that is so where nobody can press a key to start it again: with --json, --plain, or without a terminal',
+  ),
   json: flag.boolean('Output', 'json', 'Print one JSON object a line'),
   plain: flag.boolean('Output', 'plain', 'Print plain lines even on a terminal'),
 }

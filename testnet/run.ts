@@ -1,8 +1,12 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunContext } from '../src/cli/program.ts'
+import { wantsColours } from '../src/cli/terminal/fullScreen.ts'
+import { listenToKeys } from '../src/cli/terminal/keyboard.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import { DeviumError, describeError } from '../src/lib/errors.ts'
 import type { ChainParameters } from './chainParameters.ts'
+import { takeCommands } from './commands.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { forkPlan, type TestnetEvent } from './runner/events.ts'
@@ -19,7 +23,7 @@ import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from '.
 import { describeNodes } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
-import { createLiveView } from './view/liveView.ts'
+import { type Controls, createLiveView } from './view/liveView.ts'
 import { createPlainView } from './view/plainView.ts'
 import type { View } from './view/view.ts'
 
@@ -34,11 +38,18 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   const { chain, resumed } = openChain(layout, options, given)
   const setup = { layout, ports, host: options.host, chain, resumed, da: options.da }
 
-  const view = createView(options)
+  const isInteractive = !options.json && !options.plain && process.stdin.isTTY && process.stdout.isTTY
+  const failFast = given.has('fail-fast') ? options.failFast : !isInteractive
+  const controls: Controls = {
+    listen: (onKey) => listenToKeys(process.stdin, onKey, { clock: systemClock }),
+    startAgain: () => testnet.startEndedAgain(),
+    interrupt: () => process.kill(process.pid, 'SIGINT'),
+  }
+  const view = createView(options, isInteractive ? controls : undefined)
   let isReady = false
   const explain = (error: unknown): unknown => (resumed && !isReady ? withResetHint(error) : error)
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
-  const testnet = new Testnet(modules, setup, describeNodes(setup))
+  const testnet = new Testnet(modules, setup, describeNodes(setup), { failFast })
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
   const onExit = () => {
     testnet.kill()
@@ -54,6 +65,7 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   try {
     await testnet.start(signal)
     isReady = true
+    if (!failFast && !process.stdin.isTTY) takeCommands(testnet, modules.emit)
     await watch(testnet, view, signal)
   } catch (error) {
     failure = signal.aborted ? error : explain(error)
@@ -107,10 +119,12 @@ async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<T
   return ports
 }
 
-function createView({ json, plain }: TestnetOptions): View {
-  if (json) return createJsonView(process.stdout)
-  if (plain || !process.stdout.isTTY) return createPlainView(process.stdout)
-  return createLiveView(process.stdout, () => Date.now())
+function createView({ json, plain }: TestnetOptions, controls: Controls | undefined): View {
+  const { stdout } = process
+  if (json) return createJsonView(stdout)
+  if (plain || !stdout.isTTY) return createPlainView(stdout)
+  const modules = { terminal: stdout, now: () => Date.now(), isColoured: wantsColours(stdout) }
+  return createLiveView(controls === undefined ? modules : { ...modules, controls })
 }
 
 /** Shows how things stand until the signal aborts. */

@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { descendantsOf, isAlive } from '../support/processes.ts'
+import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-runner-'))
@@ -94,11 +93,3 @@ describe('the runner', () => {
     expect(statSync(join(dir, 'l1', 'state.new.json')).mtimeMs).toBeGreaterThan(interruptedAtMs)
   })
 })
-
-function commandOf(pid: number): string {
-  try {
-    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
-  } catch {
-    return ''
-  }
-}

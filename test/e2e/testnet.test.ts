@@ -29,6 +29,7 @@ import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
+import { commandOf, descendantsOf } from '../support/processes.ts'
 import { commandExists, fillVariables, promQueries, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
@@ -78,7 +79,7 @@ async function blockHashes(ethRpc: string, last: number): Promise<unknown[]> {
 }
 
 beforeAll(async () => {
-  testnet = await startTestnet({ dir })
+  testnet = await startTestnet({ dir, args: ['--fail-fast=false'] })
 })
 afterAll(async () => {
   await testnet?.stop()
@@ -449,6 +450,36 @@ describe('a testnet', () => {
     await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(2)
   })
 
+  it('goes on when programs are killed, and with those that are started again', async () => {
+    const [, , verifier] = testnet.nodes
+    if (verifier === undefined) throw new Error('the testnet has no third node')
+    expect(testnet.events.filter(({ event }) => event === 'ended')).toEqual([])
+    const processes = descendantsOf(testnet.runner.pid ?? 0)
+    /** Kills the program whose command line has all of these, and resolves to what the runner says of it. */
+    const kill = async (program: string, ...parts: string[]) => {
+      const [pid] = processes.filter((process) => parts.every((part) => commandOf(process).includes(part)))
+      process.kill(pid ?? Number.NaN, 'SIGKILL')
+      const ended = () => testnet.events.find((event) => event.event === 'ended' && event.program === program)
+      await expect.poll(ended, SOON).toMatchObject({ how: 'signal SIGKILL', lastLines: expect.arrayContaining([]) })
+    }
+    await kill('verifier2-node', 'devium--batcher', `${dir}/verifier2/`)
+    await kill('verifier1-geth', '--authrpc.port', `${dir}/verifier1/`)
+    await kill('batcher', 'devium-batch-submitter')
+    const before = await heads(sequencer().rollupRpc)
+    for (const program of ['verifier2-node', 'verifier1-geth', 'batcher', 'l1']) testnet.startAgain(program)
+    const warnings = () => testnet.events.flatMap((event) => (event.event === 'warning' ? [event.message] : []))
+    await expect.poll(warnings, SOON).toEqual(['l1 has not ended'])
+    // Under its old key, by which the others know it.
+    const self = () => rpc(verifier.rollupRpc, 'opp2p_self').catch(() => undefined)
+    await expect.poll(self, SOON).toMatchObject({ peerID: verifier.peerId })
+    await expect.poll(() => connected(verifier.rollupRpc), SOON).toBe(2)
+    for (const { rollupRpc } of testnet.nodes) {
+      const safe = async () => (await heads(rollupRpc)).safe_l2.number
+      await expect.poll(safe, SOON).toBeGreaterThan(before.unsafe_l2.number)
+    }
+    testnet.events.length = 0
+  })
+
   it('stops in order and goes on with the same chain', async () => {
     const height = (await heads(sequencer().rollupRpc)).safe_l2.number
     const before = await blockHashes(sequencer().ethRpc, height)
@@ -458,7 +489,7 @@ describe('a testnet', () => {
     expect(stopped.slice(2, 5).every((name) => name.endsWith('-node'))).toBe(true)
     expect(stopped.slice(5, 8).every((name) => name.endsWith('-geth'))).toBe(true)
     expect(stopped.slice(8)).toEqual(['l1'])
-    expect(testnet.events.filter(({ event }) => event === 'warning')).toEqual([])
+    expect(testnet.events.filter(({ event }) => event === 'warning' || event === 'ended')).toEqual([])
 
     testnet = await startTestnet({ dir })
     expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)

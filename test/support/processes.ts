@@ -19,3 +19,12 @@ export function isAlive(pid: number): boolean {
     return false
   }
 }
+
+/** Its command line; empty for one that has ended. */
+export function commandOf(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return ''
+  }
+}

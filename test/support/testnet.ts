@@ -26,6 +26,8 @@ export interface RunningTestnet extends Endpoints {
   runner: ChildProcess
   /** The runner's exit code, once it has ended. */
   exited: Promise<number | null>
+  /** Has the runner start a program that has ended; it must have been started with `--fail-fast=false`. */
+  startAgain(program: string): void
   /** Interrupts the runner as Ctrl-C does and resolves to its exit code. */
   stop(): Promise<number | null>
   /** Lines of warnings and errors in all logs. */
@@ -48,7 +50,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     ...(options.args ?? []),
   ]
   const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
   })
   // A test run that is cut short takes the testnet with it: the programs follow their runner.
@@ -88,6 +90,7 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     events,
     runner,
     exited,
+    startAgain: (program) => void runner.stdin.write(`start ${program}\n`),
     async stop() {
       if (runner.exitCode === null && runner.signalCode === null) runner.kill('SIGINT')
       const code = await exited

@@ -97,7 +97,7 @@ describe('ManagedProcess', () => {
 describe('ProcessGroup', () => {
   it('tells of a program that ends unexpectedly, not of one that is stopped', async () => {
     const crashes: string[] = []
-    const group = new ProcessGroup((error) => crashes.push(error.message))
+    const group = new ProcessGroup(async (crashed) => crashes.push((await crashed.failure()).message))
     const crashing = group.start(spec('crashing', 'process.exit(4)'))
     await crashing.exited
     await expect.poll(() => crashes).toHaveLength(1)

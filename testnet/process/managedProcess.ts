@@ -24,6 +24,15 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
+export interface Ending {
+  /** `exit code 1`, `signal SIGKILL`. */
+  how: string
+  /** Path of the log. */
+  log: string
+  /** Of what this run has written. */
+  lastLines: string[]
+}
+
 const LEASH = new URL('leash.mjs', import.meta.url).href
 const LEASHED_BINARY = fileURLToPath(new URL('leashedBinary.mjs', import.meta.url))
 
@@ -150,14 +159,22 @@ export class ManagedProcess {
     }
   }
 
-  /** An error that says how it ended, with the last lines of its log. */
-  async failure(): Promise<DeviumError> {
+  /** How it ended, once it has, with the last lines of its log. */
+  async ending(): Promise<Ending> {
     const { code, signal } = await this.exited
-    const how = signal === null ? `exit code ${code}` : `signal ${signal}`
-    const tail = this.output(4096).trimEnd().split('\n').slice(-8)
-    const shown = tail.filter((line) => line !== '').map((line) => `\n    ${line}`)
-    const told =
-      shown.length === 0 ? '; its log is empty' : `\n  the last lines of ${this.spec.logPath}:${shown.join('')}`
+    const lastLines = this.output(4096)
+      .trimEnd()
+      .split('\n')
+      .slice(-8)
+      .filter((line) => line !== '')
+    return { how: signal === null ? `exit code ${code}` : `signal ${signal}`, log: this.spec.logPath, lastLines }
+  }
+
+  /** The same as an error. */
+  async failure(): Promise<DeviumError> {
+    const { how, log, lastLines } = await this.ending()
+    const shown = lastLines.map((line) => `\n    ${line}`).join('')
+    const told = shown === '' ? '; its log is empty' : `\n  the last lines of ${log}:${shown}`
     return new DeviumError('child-exited', `${this.name} ended unexpectedly with ${how}${told}`)
   }
 }

@@ -4,18 +4,18 @@ import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 /** All programs of a testnet: says when one ends that should not, and leaves none behind. */
 export class ProcessGroup {
   private readonly processes = new Set<ManagedProcess>()
-  private readonly onCrash: (error: Error) => void
+  private readonly onCrash: (crashed: ManagedProcess) => void
   private stopping = false
 
-  constructor(onCrash: (error: Error) => void) {
+  constructor(onCrash: (crashed: ManagedProcess) => void) {
     this.onCrash = onCrash
   }
 
   /** Starts a program that has to run until it is stopped. */
   start(spec: ProcessSpec): ManagedProcess {
     const started = this.add(spec)
-    void started.exited.then(async () => {
-      if (!this.stopping) this.onCrash(await started.failure())
+    void started.exited.then(() => {
+      if (!this.stopping) this.onCrash(started)
     })
     return started
   }

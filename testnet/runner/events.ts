@@ -3,6 +3,7 @@ import type { Fork } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
+import type { Ending } from '../process/managedProcess.ts'
 import type { TestnetStatus } from './status.ts'
 
 export interface NodeEndpoints {
@@ -57,6 +58,9 @@ export type TestnetEvent =
   /** The sequencer has made the first block of a fork. */
   | { event: 'fork'; fork: Fork; block: number }
   | ({ event: 'status' } & TestnetStatus)
+  /** A program has ended by itself, and the others go on. */
+  | ({ event: 'ended'; program: string } & Ending)
+  | { event: 'started-again'; program: string }
   | { event: 'stopping'; reason: string }
   | { event: 'stopped-part'; what: string }
   | { event: 'warning'; message: string }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DeviumError } from '../../src/lib/errors.ts'
+import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
@@ -11,8 +11,7 @@ import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
 import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
-import type { ManagedProcess } from '../process/managedProcess.ts'
-import { ProcessGroup } from '../process/processGroup.ts'
+import type { ProcessSpec } from '../process/managedProcess.ts'
 import { binDirectory } from './binDirectory.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
@@ -20,6 +19,7 @@ import { joinText } from './joinText.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
 import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
+import { RunningPrograms } from './runningPrograms.ts'
 import { describeEndpoints, type NodeDescription, type TestnetSetup } from './setup.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
 import { stopInOrder } from './stop.ts'
@@ -30,9 +30,9 @@ export interface TestnetModules {
   fail: (error: unknown) => void
 }
 
-interface NodeProcesses extends NodeDescription {
-  geth?: ManagedProcess
-  rollupNode?: ManagedProcess
+export interface TestnetOptions {
+  /** Whether one program that ends is the end of all, also once all is ready. */
+  failFast: boolean
 }
 
 /** The files that nodes start with. */
@@ -45,6 +45,12 @@ interface ChainFiles {
   /** What is left to do once the execution clients have started. */
   finish?: () => Promise<void>
 }
+
+// Names of the programs, by which their logs are named too.
+const L1 = 'l1'
+const BATCHER = 'batcher'
+const gethProgram = ({ layout }: NodeDescription) => `${layout.name}-geth`
+const nodeProgram = ({ layout }: NodeDescription) => `${layout.name}-node`
 
 /** Polling of programs that are coming up. */
 const STARTUP_POLL_MS = 50
@@ -59,25 +65,30 @@ export class Testnet {
   readonly endpoints: Endpoints
   private readonly modules: TestnetModules
   private readonly setup: TestnetSetup
-  private readonly group: ProcessGroup
+  private readonly options: TestnetOptions
+  private readonly programs: RunningPrograms
   private readonly l1Client: RpcClient
   private readonly clients: RpcClient[]
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
-  private readonly nodes: NodeProcesses[]
+  private readonly nodes: readonly NodeDescription[]
   private readonly forksTold = new Set<Fork>()
   /** The sequencer's, when it first answered. */
   private headAtStart: number | undefined
-  private l1: ManagedProcess | undefined
-  private batcher: ManagedProcess | undefined
 
-  constructor(modules: TestnetModules, setup: TestnetSetup, nodes: readonly NodeDescription[]) {
+  constructor(
+    modules: TestnetModules,
+    setup: TestnetSetup,
+    nodes: readonly NodeDescription[],
+    options: TestnetOptions,
+  ) {
     const { chain } = setup
     this.modules = modules
     this.setup = setup
     if (!setup.resumed) this.headAtStart = 0
-    this.group = new ProcessGroup(modules.fail)
-    this.nodes = nodes.map((node) => ({ ...node }))
+    this.options = options
+    this.programs = new RunningPrograms(modules)
+    this.nodes = nodes
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     const rollupClients = this.endpoints.nodes.map(({ rollupRpc }) => createRpcClient({ url: rollupRpc }))
@@ -105,7 +116,7 @@ export class Testnet {
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
     await writeFile(setup.layout.l1Config, `${JSON.stringify(l1ChainConfig(setup.chain.l1ChainId), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
-    for (const node of this.nodes) node.rollupNode = this.launch(`${node.layout.name}-node`, this.rollupNodeCall(node))
+    for (const node of this.nodes) this.programs.start(this.spec(nodeProgram(node), this.rollupNodeCall(node)))
 
     const [first] = this.clients.slice(1)
     if (first === undefined) throw new RangeError('a testnet has a sequencer')
@@ -113,9 +124,11 @@ export class Testnet {
     this.reached('sequencer answers')
     const { ports, host, resumed, da, chain } = setup
     const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
-    const submitter = batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli })
-    this.batcher = this.launch('batcher', submitter)
+    const submitter = (resumed: boolean) =>
+      this.spec(BATCHER, batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli }))
+    this.programs.start(submitter(resumed), () => submitter(true))
     await this.waitUntilReady(signal)
+    if (!this.options.failFast) this.programs.tolerateDeaths()
   }
 
   /** Where everything stands now. Tells of forks that have been activated since it was asked last. */
@@ -136,24 +149,41 @@ export class Testnet {
     return { ...status, fork: { active, ...(next === undefined ? {} : { next }) } }
   }
 
+  /** Starts a program that has ended, as it was started before. Throws UsageError for another name, and why it cannot be. */
+  startAgain(program: string): void {
+    this.programs.startAgain(program)
+  }
+
+  /** The same for all that have ended; what cannot be is told as a warning. */
+  startEndedAgain(): void {
+    for (const program of this.programs.ended()) {
+      try {
+        this.programs.startAgain(program)
+      } catch (error) {
+        this.modules.emit({ event: 'warning', message: `${program}: ${describeError(error)}` })
+      }
+    }
+  }
+
   /** Ends everything in the documented order. Never rejects. */
   async stop(): Promise<void> {
-    this.group.expectExits()
+    const { programs } = this
+    programs.group.expectExits()
     const batcherAdmin = createRpcClient({ url: this.endpoints.batcher.adminRpc })
     await stopInOrder(this.modules.emit, {
       batcherAdmin,
-      batcher: this.batcher,
-      rollupNodes: this.nodes.map((node) => node.rollupNode),
-      geths: this.nodes.map((node) => node.geth),
-      l1: this.l1,
+      batcher: programs.get(BATCHER),
+      rollupNodes: this.nodes.map((node) => programs.get(nodeProgram(node))),
+      geths: this.nodes.map((node) => programs.get(gethProgram(node))),
+      l1: programs.get(L1),
     })
-    this.group.killAll()
+    programs.group.killAll()
     await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
   }
 
   /** Ends everything at once; synchronous, for the end of this process. */
   kill(): void {
-    this.group.killAll()
+    this.programs.group.killAll()
   }
 
   private makeChain(): ChainFiles {
@@ -180,10 +210,7 @@ export class Testnet {
 
   private async resumeChain(): Promise<ChainFiles> {
     const { layout, chain } = this.setup
-    if (!takeNewestState(layout.l1StateNew, layout.l1State)) {
-      throw new DeviumError('l1-state', `${layout.l1State} is missing: the L1 chain is lost`)
-    }
-    this.startAnvil(layout.l1State)
+    this.startAnvil(this.keptL1())
     const complete = this.resumeL1(chain.l1ChainId)
     const forks = new ForkWriter(layout, chain)
     if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
@@ -200,52 +227,56 @@ export class Testnet {
     this.modules.emit({ event: 'resumed', l1Block: number, pauseSeconds })
   }
 
+  /** Where the L1 chain is that an Anvil has written; throws where there is none. */
+  private keptL1(): string {
+    const { l1StateNew, l1State } = this.setup.layout
+    if (!takeNewestState(l1StateNew, l1State)) {
+      throw new DeviumError('l1-state', `${l1State} is missing: the L1 chain is lost`)
+    }
+    return l1State
+  }
+
   private startAnvil(loadFrom?: string): void {
+    // One that ended by itself lost what it had not written: L1 goes on from there, as after a reorg.
+    this.programs.start(this.anvilSpec(loadFrom), () => this.anvilSpec(this.keptL1()))
+  }
+
+  private anvilSpec(loadFrom: string | undefined): ProcessSpec {
     const { layout, ports, host, chain } = this.setup
     // Of use to the Anvil that wrote it only.
     rmSync(layout.l1Cache, { recursive: true, force: true })
     mkdirSync(layout.l1Cache, { recursive: true })
-    this.l1 = this.group.start({
-      name: 'l1',
+    const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }
+    return {
+      name: L1,
       savesOnInterrupt: true,
       command: { binary: findAnvil() },
-      args: anvilArguments({
-        host,
-        port: ports.l1,
-        chain,
-        dumpTo: layout.l1StateNew,
-        cacheDir: layout.l1Cache,
-        ...(loadFrom === undefined ? {} : { loadFrom }),
-      }),
-      logPath: layout.log('l1'),
-    })
+      args: anvilArguments(loadFrom === undefined ? options : { ...options, loadFrom }),
+      logPath: layout.log(L1),
+    }
   }
 
   private async startGeths({ genesisWritten, initAgain = false }: ChainFiles): Promise<void> {
     await genesisWritten
     await Promise.all(
       this.nodes.map(async (node) => {
-        const name = `${node.layout.name}-geth`
+        const name = gethProgram(node)
         // A node whose execution client's data were taken away begins at the genesis block again.
         if (initAgain || !existsSync(node.layout.initialised) || !existsSync(node.layout.gethDataDir)) {
-          await this.group.run(this.spec(name, gethInit(node.call.files)))
+          await this.programs.group.run(this.spec(name, gethInit(node.call.files)))
           await writeFile(node.layout.initialised, '')
         }
-        node.geth = this.launch(name, geth(node.call))
+        this.programs.start(this.spec(name, geth(node.call)))
       }),
     )
     this.reached('devium-geth started')
   }
 
-  private rollupNodeCall(node: NodeProcesses): ProgramCall {
+  private rollupNodeCall(node: NodeDescription): ProgramCall {
     return node === this.nodes[0] ? sequencerNode(node.call, roles.sequencer.privateKey) : rollupNode(node.call)
   }
 
-  private launch(name: string, call: ProgramCall): ManagedProcess {
-    return this.group.start(this.spec(name, call))
-  }
-
-  private spec(name: string, { program, args, env }: ProgramCall) {
+  private spec(name: string, { program, args, env }: ProgramCall): ProcessSpec {
     const script = join(binDirectory(), `${program}.mjs`)
     return {
       name,

@@ -1,75 +1,116 @@
+import { FullScreen, type Terminal } from '../../src/cli/terminal/fullScreen.ts'
+import type { Key } from '../../src/cli/terminal/keys.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
 import type { TestnetStatus } from '../runner/status.ts'
 import { plainLines } from './plainView.ts'
-import { renderScreen } from './screen.ts'
-import type { Output, View } from './view.ts'
+import { type EndedProgram, renderScreen } from './screen.ts'
+import type { View } from './view.ts'
 
-export interface Terminal extends Output {
-  columns?: number
-  rows?: number
-  on(event: 'resize', listener: () => void): unknown
-  off(event: 'resize', listener: () => void): unknown
+export interface LiveViewModules {
+  terminal: Terminal
+  now: () => number
+  isColoured: boolean
+  /** Absent: nobody can press a key. */
+  controls?: Controls
 }
 
-// ECMA-48 and xterm control sequences. Synchronized output (2026) lets the terminal show each redraw at once.
-const ENTER = '\x1b[?1049h\x1b[?25l'
-const LEAVE = '\x1b[?25h\x1b[?1049l'
-const BEGIN_FRAME = '\x1b[?2026h\x1b[H'
-const END_FRAME = '\x1b[J\x1b[?2026l'
-const CLEAR_TO_LINE_END = '\x1b[K'
-const BOLD = '\x1b[1m'
-const PLAIN = '\x1b[0m'
+/** What keys do while the table is shown. */
+export interface Controls {
+  /** Tells of keys until the returned function is called. */
+  listen: (onKey: (key: Key) => void) => () => void
+  /** Starts what has ended again. */
+  startAgain: () => void
+  /** What Ctrl-C does elsewhere. */
+  interrupt: () => void
+}
+
+const NOTICE_MS = 10_000
+/** What one key does comes within this time. */
+const TOGETHER_MS = 500
 
 /**
  * Lines while things start and stop, and in between a table on the terminal's alternate screen, redrawn in place: what
  * was in the terminal before is still there afterwards.
  */
-export function createLiveView(terminal: Terminal, now: () => number): View {
+export function createLiveView({ terminal, now, isColoured, controls }: LiveViewModules): View {
+  const screen = new FullScreen(terminal, { isColoured })
   let endpoints: Endpoints | undefined
   let status: TestnetStatus = { nodes: [] }
+  let ended: EndedProgram[] = []
+  let notice: { text: string; untilMs: number } | undefined
   let readyAt = 0
-  let open = false
+  let stopListening = () => {}
 
   const draw = () => {
-    if (!open || endpoints === undefined) return
-    const size = { columns: terminal.columns ?? 80, rows: terminal.rows ?? 24 }
-    const nowSeconds = Math.floor(now() / 1000)
-    const uptimeSeconds = Math.floor((now() - readyAt) / 1000)
-    const lines = renderScreen({ endpoints, status, uptimeSeconds, nowSeconds }, size)
-    const [title = '', ...rest] = lines
-    const text = [`${BOLD}${title}${PLAIN}`, ...rest].map((line) => line + CLEAR_TO_LINE_END).join('\r\n')
-    terminal.write(`${BEGIN_FRAME}${text}${END_FRAME}`)
+    if (endpoints === undefined) return
+    const nowMs = now()
+    const uptimeSeconds = Math.floor((nowMs - readyAt) / 1000)
+    const shownNotice = notice !== undefined && nowMs < notice.untilMs ? notice.text : undefined
+    screen.draw(renderScreen({ endpoints, status, ended, notice: shownNotice, uptimeSeconds, nowMs }, screen.size))
   }
 
   const close = () => {
-    if (!open) return
-    open = false
-    terminal.off('resize', draw)
-    terminal.write(LEAVE)
+    stopListening()
+    stopListening = () => {}
+    screen.close()
   }
 
   const print = (event: TestnetEvent) => {
     for (const line of plainLines(event)) terminal.write(`${line}\n`)
   }
 
+  const onKey = (key: Key) => {
+    if (key === 'interrupt') controls?.interrupt()
+    if (key === 'r') controls?.startAgain()
+  }
+
+  /** Several at once stand side by side. */
+  const note = (text: string) => {
+    const nowMs = now()
+    const before = notice !== undefined && nowMs < notice.untilMs - NOTICE_MS + TOGETHER_MS ? `${notice.text}, ` : ''
+    notice = { text: before + text, untilMs: nowMs + NOTICE_MS }
+  }
+
+  /** Of what happens while the table is shown. Returns false for what it does not show. */
+  const show = (event: TestnetEvent): boolean => {
+    switch (event.event) {
+      case 'status':
+        status = event
+        return true
+      case 'ended': {
+        const { program, how, log, lastLines } = event
+        const others = ended.filter((other) => other.program !== program)
+        ended = [...others, { program, how, log, lastLine: lastLines.at(-1) ?? '', atMs: now() }]
+        return true
+      }
+      case 'started-again':
+        ended = ended.filter(({ program }) => program !== event.program)
+        note(`${event.program} was started again`)
+        return true
+      case 'warning':
+        note(event.message)
+        return true
+      // The title shows it.
+      case 'fork':
+        return true
+      default:
+        return false
+    }
+  }
+
   return {
     statusIntervalMs: 500,
     handle(event) {
-      if (event.event === 'status') {
-        status = event
-        draw()
-        return
+      if (event.event === 'status' || screen.isOpen) {
+        if (show(event)) return draw()
       }
-      // The title shows it.
-      if (event.event === 'fork' && open) return
       if (event.event === 'stopping') close()
       print(event)
       if (event.event !== 'ready') return
       endpoints = event
       readyAt = now()
-      open = true
-      terminal.on('resize', draw)
-      terminal.write(ENTER)
+      screen.open(draw)
+      if (controls !== undefined) stopListening = controls.listen(onKey)
       draw()
     },
     close,

@@ -40,6 +40,13 @@ export function plainLines(event: TestnetEvent): string[] {
     }
     case 'fork':
       return [`  ${forkName(event.fork)} is active from L2 block ${event.block} on`]
+    case 'ended':
+      return [
+        `  ${event.program} ended with ${event.how}; the others go on. The last lines of ${event.log}:`,
+        ...event.lastLines.map((line) => `    ${line}`),
+      ]
+    case 'started-again':
+      return [`  ${event.program} was started again`]
     case 'stopping':
       return [`stopping: ${event.reason}`]
     case 'stopped-part':

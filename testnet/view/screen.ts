@@ -1,25 +1,38 @@
-import { formatTable } from '../../src/cli/table.ts'
+import { formatTable, plainText } from '../../src/cli/table.ts'
+import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
+import { cutLine, type Line } from '../../src/cli/terminal/styledLine.ts'
+import { formatSeconds } from '../../src/cli/units.ts'
 import { forkName } from '../forks.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 
+/** A program that ended by itself. */
+export interface EndedProgram {
+  program: string
+  /** `exit code 1`, `signal SIGKILL`. */
+  how: string
+  log: string
+  /** Of its log, where it says why as a rule. */
+  lastLine: string
+  atMs: number
+}
+
 export interface ScreenState {
   endpoints: Endpoints
   status: TestnetStatus
+  ended: readonly EndedProgram[]
+  /** What became of the last key. */
+  notice: string | undefined
   uptimeSeconds: number
-  nowSeconds: number
+  nowMs: number
 }
 
-export interface ScreenSize {
-  columns: number
-  rows: number
-}
-
-/** The live table as lines without colours, made to fit the terminal; what still does not fit ends in `…`. */
-export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize): string[] {
+/** The live table, made to fit the terminal; what does not fit ends in `…`. */
+export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize): Line[] {
   const { endpoints, status } = state
-  const head = [
-    `devium testnet   ${forkNow(state)}   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`,
+  const title = `devium testnet   ${forkNow(state)}   chain ${endpoints.l2.chainId} on L1 ${endpoints.l1.chainId}   up ${duration(state.uptimeSeconds)}`
+  const head: Line[] = [
+    [{ text: title, style: 'bold' }],
     '',
     `dashboard   ${endpoints.dashboard}`,
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
@@ -27,25 +40,42 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,
     '',
     ...nodeTable(state, columns),
+    ...endedLines(state),
     '',
   ]
-  const foot = [
+  const foot: Line[] = [
     '',
     `data           ${endpoints.dir}`,
     `one more node  ${endpoints.joinDir}/join.txt`,
-    `look at it     npx devium status --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
-    'Ctrl-C stops',
+    `look at it     npx devium watch --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
+    keysLine(state),
   ]
   const room = rows - head.length - foot.length
   const lines = [...head, ...accountLines(endpoints, columns, room), ...foot]
-  return lines.slice(0, rows).map((line) => cut(line, columns))
+  // Of the foot, only the keys cannot be done without.
+  const kept = lines.length <= rows ? lines : [...lines.slice(0, Math.max(0, rows - 1)), keysLine(state)]
+  return kept.slice(0, rows).map((line) => cutLine(line, columns))
+}
+
+/** What has ended, when and how, and why as far as it has said so. */
+function endedLines({ ended, nowMs }: ScreenState): Line[] {
+  return ended.flatMap(({ program, how, log, lastLine, atMs }): Line[] => [
+    '',
+    [{ text: `${program} ended ${formatSeconds((nowMs - atMs) / 1000)} ago with ${how}`, style: 'bad' }, `   ${log}`],
+    ...(lastLine === '' ? [] : [`  ${plainText(lastLine)}`]),
+  ])
+}
+
+function keysLine({ ended, notice }: ScreenState): Line {
+  const keys = ended.length === 0 ? 'Ctrl-C stops' : 'r starts again what has ended   Ctrl-C stops'
+  return notice === undefined ? keys : [`${keys}   `, { text: plainText(notice), style: 'notable' }]
 }
 
 /** `Jovian`, or `Jovian (Karst in 40 s)`. */
-function forkNow({ endpoints, status, nowSeconds }: ScreenState): string {
+function forkNow({ endpoints, status, nowMs }: ScreenState): string {
   const { active, next } = status.fork ?? { active: endpoints.l2.forks.genesis }
   if (next === undefined) return forkName(active)
-  return `${forkName(active)} (${forkName(next.fork)} in ${Math.max(0, next.time - nowSeconds)} s)`
+  return `${forkName(active)} (${forkName(next.fork)} in ${Math.max(0, next.time - Math.floor(nowMs / 1000))} s)`
 }
 
 /** Addresses are whole, or only the ports where there is no room for them. */
@@ -92,15 +122,11 @@ function accountLines({ accounts }: Endpoints, columns: number, room: number): s
   return [...lines.slice(0, 1 + shown * first.length), `… ${accounts.length - shown} more`]
 }
 
-function cut(line: string, columns: number): string {
-  return line.length <= columns ? line : `${line.slice(0, columns - 1)}…`
-}
-
-function submissionText({ status: { lastSubmission }, nowSeconds }: ScreenState): string {
+function submissionText({ status: { lastSubmission }, nowMs }: ScreenState): string {
   if (lastSubmission === undefined) return 'none yet'
   const { l1Block, bytes, blobs, timestamp, transactionHash } = lastSubmission
   const size = blobs === 0 ? `${bytes} bytes` : blobs === 1 ? '1 blob' : `${blobs} blobs`
-  return `in L1 block ${l1Block}, ${Math.max(0, nowSeconds - timestamp)} s ago, ${size}, ${transactionHash}`
+  return `in L1 block ${l1Block}, ${Math.max(0, Math.floor(nowMs / 1000) - timestamp)} s ago, ${size}, ${transactionHash}`
 }
 
 function duration(seconds: number): string {

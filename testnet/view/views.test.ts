@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
+import type { Key } from '../../src/cli/terminal/keys.ts'
+import { textOf } from '../../src/cli/terminal/styledLine.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
@@ -6,7 +9,7 @@ import type { TestnetStatus } from '../runner/status.ts'
 import { createJsonView } from './jsonView.ts'
 import { createLiveView } from './liveView.ts'
 import { plainLines } from './plainView.ts'
-import { renderScreen } from './screen.ts'
+import { renderScreen as renderLines, type ScreenState } from './screen.ts'
 
 const hash = `0x${'ab'.repeat(32)}` as const
 const endpoints: Endpoints = {
@@ -86,7 +89,8 @@ function fakeTerminal(columns: number, rows: number) {
 }
 
 describe('screen', () => {
-  const state = { endpoints, status, uptimeSeconds: 3_723, nowSeconds: 1_003 }
+  const state = { endpoints, status, ended: [], notice: undefined, uptimeSeconds: 3_723, nowMs: 1_003_900 }
+  const renderScreen = (given: ScreenState, size: ScreenSize) => renderLines(given, size).map(textOf)
 
   it('shows heads, peers, L1, the last batch, URLs and accounts', () => {
     const text = renderScreen(state, { columns: 200, rows: 50 }).join('\n')
@@ -120,6 +124,20 @@ describe('screen', () => {
     })
   }
 
+  it('shows what has ended, how, and what its log said last', () => {
+    const [program, how, log] = ['verifier1-node', 'exit code 1', '/data/net/logs/verifier1-node.log']
+    const ended = [{ program, how, log, lastLine: 'devium--batcher: no engine\x1b[2J', atMs: 1_001_900 }]
+    const lines = renderScreen({ ...state, ended }, { columns: 160, rows: 50 })
+    const index = lines.indexOf(`verifier1-node ended 2 s ago with exit code 1   ${log}`)
+    expect(lines[index + 1]).toBe('  devium--batcher: no engine?[2J')
+    expect(lines.at(-1)).toBe('r starts again what has ended   Ctrl-C stops')
+    // Whatever has no room, how to go on has.
+    const small = renderScreen({ ...state, ended }, { columns: 80, rows: 14 })
+    expect(small).toHaveLength(14)
+    expect(small.at(-1)).toMatch(/^r starts again/)
+    expect(renderScreen(state, { columns: 80, rows: 24 }).at(-1)).toBe('Ctrl-C stops')
+  })
+
   it('says how many accounts have no room', () => {
     expect(renderScreen(state, { columns: 120, rows: 20 }).join('\n')).toMatch(/… \d+ more/)
   })
@@ -138,11 +156,11 @@ describe('screen', () => {
 describe('live view', () => {
   it('draws in place on the alternate screen, follows the size, and gives the terminal back', () => {
     const terminal = fakeTerminal(100, 30)
-    const view = createLiveView(terminal, () => 1_000_000)
+    const view = createLiveView({ terminal, now: () => 1_000_000, isColoured: false })
     view.handle({ event: 'progress', what: 'genesis', seconds: 0.4 })
     expect(terminal.written).toBe('   0.40 s  genesis\n')
     view.handle(ready)
-    expect(terminal.written).toContain('\x1b[?1049h\x1b[?25l')
+    expect(terminal.written).toContain('\x1b[?1049h')
     terminal.written = ''
     view.handle({ event: 'status', ...status })
     expect(terminal.written.startsWith('\x1b[?2026h\x1b[H')).toBe(true)
@@ -151,12 +169,62 @@ describe('live view', () => {
     const rows = terminal.written.split('\r\n')
     expect(rows).toHaveLength(5)
     view.handle({ event: 'stopping', reason: 'received SIGINT' })
-    expect(terminal.written).toContain('\x1b[?25h\x1b[?1049l')
+    expect(terminal.written).toContain('\x1b[?1049l')
     expect(terminal.listeners.size).toBe(0)
     terminal.written = ''
     view.handle({ event: 'status', ...status })
     view.close()
     expect(terminal.written).toBe('')
+  })
+})
+
+describe('keys of the live view', () => {
+  const ended: TestnetEvent = {
+    ...{ event: 'ended', program: 'batcher', how: 'signal SIGKILL', log: '/data/net/logs/batcher.log' },
+    lastLines: ['one', 'two'],
+  }
+  it('start again what has ended, and pass on Ctrl-C, while the table is shown', () => {
+    const terminal = fakeTerminal(100, 40)
+    let nowMs = 1_000_000
+    let press = (_: Key) => {}
+    const done: string[] = []
+    const controls = {
+      listen(onKey: (key: Key) => void) {
+        press = onKey
+        return () => done.push('no keys any more')
+      },
+      startAgain: () => done.push('start again'),
+      interrupt: () => done.push('interrupt'),
+    }
+    const view = createLiveView({ terminal, now: () => nowMs, isColoured: false, controls })
+    view.handle(ready)
+    view.handle(ended)
+    expect(terminal.written).toContain('batcher ended 0 s ago with signal SIGKILL')
+    expect(terminal.written).toMatch(/ {2}two[\s\S]*r starts again what has ended/)
+    press('x')
+    press('r')
+    terminal.written = ''
+    view.handle({ event: 'started-again', program: 'batcher' })
+    expect(terminal.written).not.toContain('ended 0 s ago')
+    expect(terminal.written).toContain('batcher was started again')
+    view.handle({ event: 'warning', message: 'l1: its chain is lost' })
+    expect(terminal.written).toContain('Ctrl-C stops   batcher was started again, l1: its chain is lost')
+    nowMs += 10_000
+    terminal.written = ''
+    view.handle({ event: 'status', ...status })
+    expect(terminal.written).toMatch(/Ctrl-C stops(?! )/)
+    press('interrupt')
+    view.handle({ event: 'stopping', reason: 'received SIGINT' })
+    expect(done).toEqual(['start again', 'interrupt', 'no keys any more'])
+  })
+
+  it('have a line each in the plain view', () => {
+    expect(plainLines(ended)).toEqual([
+      '  batcher ended with signal SIGKILL; the others go on. The last lines of /data/net/logs/batcher.log:',
+      '    one',
+      '    two',
+    ])
+    expect(plainLines({ event: 'started-again', program: 'batcher' })).toEqual(['  batcher was started again'])
   })
 })
 
