@@ -107,7 +107,7 @@ function controllerChange(
   const found = THROTTLE_CONTROLLERS.find((name) => name === wanted)
   if (found === undefined) {
     throw invalidParams(
-      `invalid controller type '${String(wanted)}', must be one of: [${THROTTLE_CONTROLLERS.join(', ')}]`,
+      `invalid controller type '${typeof wanted === 'string' ? wanted : JSON.stringify(wanted)}', must be one of: [${THROTTLE_CONTROLLERS.join(', ')}]`,
     )
   }
   if (found !== 'pid') return [found]

@@ -191,6 +191,8 @@ describe('devium-batch-submitter', () => {
     await expect(admin.request('admin_setThrottleController', ['cubic'])).rejects.toThrow(
       "invalid controller type 'cubic', must be one of: [step, linear, quadratic, pid]",
     )
+    const noText = admin.request('admin_setThrottleController', [{ toString: 1 }])
+    await expect(noText).rejects.toThrow(`invalid controller type '{"toString":1}', must be one of`)
     expect(await admin.request('admin_setThrottleController', [''])).toBeNull()
     expect(await admin.request('admin_getThrottleController', [])).toMatchObject({ type: 'step' })
     expect(await admin.request('admin_resetThrottleController', [])).toBeNull()

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ownFaults, sendMutated, targetsOf } from '../support/mutatedRequests/run.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -209,4 +210,14 @@ describe('the testnet runner refuses', () => {
 it('the testnet is none the worse for it', () => {
   expect(testnet.runner.exitCode).toBeNull()
   expect(testnet.complaints().slice(0, 10)).toEqual([])
+})
+
+// What is asked at random may stop the sequencer, and leaves its traces in the logs.
+it('every port answers random and mutated requests, bodies and frames as it should (bench/mutatedRequests.ts sends more)', async () => {
+  const targets = await targetsOf(testnet)
+  expect(targets).toHaveLength(6)
+  expect(await sendMutated(targets, 400, 20_261_123)).toEqual([])
+  expect(ownFaults(testnet)).toEqual([])
+  expect(testnet.events.filter(({ event }) => event === 'warning')).toEqual([])
+  expect(testnet.runner.exitCode).toBeNull()
 })

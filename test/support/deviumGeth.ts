@@ -11,8 +11,11 @@ import { startProgram } from './programs.ts'
 const SCRIPT = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.url))
 const HOST = '127.0.0.1'
 
-/** Starts a devium-geth of its own with the genesis of a testnet's join directory, in the place of an op-geth. */
-export async function startDeviumGeth(joinDir: string, directory: string): Promise<OpGeth> {
+/**
+ * Starts a devium-geth of its own with the genesis of a testnet's join directory, in the place of an op-geth. `webSockets`: on the
+ * port of its RPC.
+ */
+export async function startDeviumGeth(joinDir: string, directory: string, webSockets = false): Promise<OpGeth> {
   const [ports] = (await findFreePorts(1, HOST)).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const file = (name: string) => join(directory, name)
@@ -29,7 +32,8 @@ export async function startDeviumGeth(joinDir: string, directory: string): Promi
   writeFileSync(files.jwt, randomBytes(32).toString('hex'))
   execFileSync(process.execPath, [SCRIPT, ...gethInit(files).args], { stdio: 'ignore' })
   const call = geth({ files, ports, host: HOST, l1Rpc: '', staticPeers: [] })
-  startProgram(process.execPath, [SCRIPT, ...call.args])
+  const further = webSockets ? ['--ws', `--ws.addr=${HOST}`, `--ws.port=${ports.ethRpc}`] : []
+  startProgram(process.execPath, [SCRIPT, ...call.args, ...further])
   return {
     engineUrl: `http://${HOST}:${ports.engineRpc}`,
     rpcUrl: `http://${HOST}:${ports.ethRpc}`,

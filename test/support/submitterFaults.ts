@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { FaultyL1, type L1Faults } from './faultyL1.ts'
+import { randomNumbers } from './random.ts'
 import { SubmitterChain, type SubmitterProcess } from './submitterChain.ts'
-import { randomNumbers } from './submitterKills.ts'
 
 /** Ethereum's, about; the faults multiply them by 20. Wei. */
 const BASE_FEE = 2_000_000_000n

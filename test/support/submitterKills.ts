@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { randomNumbers } from './random.ts'
 import { judgeOrder, SubmitterChain } from './submitterChain.ts'
 
 const SUBMITTER_FLAGS = [
@@ -98,14 +99,5 @@ export async function submitUnderKills({
     }
   } finally {
     await chain.stop()
-  }
-}
-
-/** From 0 to 1, the same ones for a seed. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    return state / 2 ** 31
   }
 }

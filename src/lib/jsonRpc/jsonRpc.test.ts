@@ -212,8 +212,20 @@ describe('createRpcDispatcher', () => {
     const answers = await answerTo(`[${calls}]`)
     for (const id of ids) expect(answers).toContain(`{"jsonrpc":"2.0","id":${id},`)
     expect(await handle({ id: { valueOf: 1, toString: 1 }, method: 'echo' })).toMatchObject({ id: null })
-    const deep = `{"id":1e400,"method":"echo","params":[${'['.repeat(20_000)}${']'.repeat(20_000)}]}`
-    expect(await answerTo(deep.replace('echo', 'nothing'))).toContain('"id":null')
+  })
+
+  it('refuses what is nested too deeply to be walked through, with its id', async () => {
+    const called: unknown[] = []
+    const dispatcher = createRpcDispatcher({ methods: new Map([['take', (params) => void called.push(params)]]) })
+    const nested = (depth: number) => `{"id":7,"method":"take","params":${'['.repeat(depth)}${']'.repeat(depth)}}`
+    const answerTo = async (body: string) => JSON.parse((await dispatcher.handle(body, context))?.join('') ?? '')
+    expect(await answerTo(nested(199))).toMatchObject({ id: 7, result: null })
+    expect(called).toHaveLength(1)
+    const error = { code: -32600, message: 'invalid request: arrays and objects nested more than 200 deep' }
+    for (const depth of [200, 40_000]) expect(await answerTo(nested(depth))).toMatchObject({ id: 7, error })
+    expect(await answerTo(nested(40_000).replace('"id":7', '"id":1e400'))).toMatchObject({ id: null, error })
+    expect(await answerTo(`[${nested(1)},${nested(40_000)}]`)).toMatchObject({ id: null, error })
+    expect(called).toHaveLength(1)
   })
 
   it('never throws, whatever the body', async () => {

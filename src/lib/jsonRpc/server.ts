@@ -64,6 +64,8 @@ const MAX_BATCH_ANSWER_LENGTH = 25_000_000
 /** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
 const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
+/** Of arrays and objects in one another. What is nested by thousands can be read, but not walked through or written again. */
+const MAX_DEPTH = 200
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
@@ -176,11 +178,38 @@ function readContent(body: string): Content {
     const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
     return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
   }
+  let parsed: unknown
   try {
-    return { requests: withExactIds(JSON.parse(body), body) }
+    parsed = JSON.parse(body)
   } catch {
     return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
   }
+  // In shorter ones there is no room for it.
+  if (body.length > 2 * MAX_DEPTH && isTooDeep(parsed)) {
+    const message = `invalid request: arrays and objects nested more than ${MAX_DEPTH} deep`
+    return { problem: failure(toAnswerId(memberOf(parsed, 'id')), new JsonRpcError(RPC_INVALID_REQUEST, message)) }
+  }
+  return { requests: withExactIds(parsed, body) }
+}
+
+/** Goes a level at a time: a function that called itself would come to the very end that it is to prevent. */
+function isTooDeep(parsed: unknown): boolean {
+  let level = [parsed].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true
+    const next: object[] = []
+    for (const container of level) {
+      for (const value of Array.isArray(container) ? container : Object.values(container)) {
+        if (isContainer(value)) next.push(value)
+      }
+    }
+    level = next
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** Counts without reading, brackets in texts too: those that methods take have none. */
@@ -208,15 +237,9 @@ function withExactIds(parsed: unknown, body: string): unknown {
   }
   // The longer way of reading takes its time with a body that has millions of numbers.
   if (body.length > MAX_PARTS || !requests.some(isInexact)) return parsed
-  let exact: unknown
-  try {
-    exact = JSON.parse(body, (key, value, source?: { source?: string }) =>
-      key === 'id' && typeof value === 'number' && source?.source !== undefined ? JSON.rawJSON(source.source) : value,
-    )
-  } catch {
-    // Nested too deeply to be read so.
-    return parsed
-  }
+  const exact: unknown = JSON.parse(body, (key, value, source?: { source?: string }) =>
+    key === 'id' && typeof value === 'number' && source?.source !== undefined ? JSON.rawJSON(source.source) : value,
+  )
   const exactRequests = Array.isArray(exact) ? exact : [exact]
   const withIds = requests.map((request, index) =>
     isInexact(request) ? { ...request, id: memberOf(exactRequests[index], 'id') } : request,
