@@ -380,37 +380,3 @@ describe('any parameters', () => {
     expect(node.unexpected).toEqual([])
   })
 })
-
-describe('a node that is not the sequencer', () => {
-  let verifier: ExecutionNode
-  let answer: () => Promise<unknown>
-
-  beforeAll(async () => {
-    verifier = await startExecutionNode(holocene.genesis, { sequencer: { request: () => answer() } })
-  })
-  afterAll(() => verifier.close())
-  const transaction = signTransaction(KEY)
-  const forward = () => verifier.eth.request('eth_sendRawTransaction', [toHex(transaction.raw)])
-
-  it("passes the sequencer's yes on and keeps nothing", async () => {
-    answer = async () => transaction.hash
-    expect(await forward()).toBe(transaction.hash)
-    expect(verifier.pool.status().pending).toBe(0)
-  })
-
-  it("passes the sequencer's no on with its code", async () => {
-    answer = () => Promise.reject(new JsonRpcError(-32000, 'nonce too low: next nonce 5, tx nonce 0'))
-    await expect(forward()).rejects.toMatchObject({
-      rpcCode: -32000,
-      message: 'nonce too low: next nonce 5, tx nonce 0',
-    })
-  })
-
-  it('says when the sequencer cannot be reached', async () => {
-    answer = () => Promise.reject(new Error('connect ECONNREFUSED'))
-    await expect(forward()).rejects.toMatchObject({
-      rpcCode: -32000,
-      message: "failed to forward tx to sequencer, please try again. Error message: 'connect ECONNREFUSED'",
-    })
-  })
-})

@@ -276,7 +276,26 @@ describe('WorldState', () => {
 })
 
 describe('what is kept in memory', () => {
-  it('is bounded by what it takes there, not by what is stored', () => {
+  it.each([
+    // A trie of five nodes, 700 bytes.
+    { id: 'all of it', maxNodeBytes: 20_000, isKept: true },
+    { id: 'nothing, where a node takes more than there may be', maxNodeBytes: 2_000, isKept: false },
+  ])('of trie nodes is $id', ({ maxNodeBytes, isKept }) => {
+    const store = new MemoryStore()
+    const world = new WorldState(new StateDatabase({ store }), EMPTY_TRIE_ROOT)
+    for (let index = 0; index < 4; index++) world.addBalance(address(index), 1n)
+    const changes = world.commit()
+    store.write(changes)
+    const states = new StateDatabase({ store }, { maxNodeBytes })
+    const readAll = () => {
+      for (let index = 0; index < 4; index++) new WorldState(states, changes.root).balance(address(index))
+      return states.statistics().nodeReads
+    }
+    const first = readAll()
+    expect(readAll() === first).toBe(isKept)
+  })
+
+  it('of code is bounded by what it takes there, not by what is stored', () => {
     const read: string[] = []
     const store = {
       node: () => undefined,

@@ -14,6 +14,7 @@ import { effectiveTip } from '../tx/decodeTransaction.ts'
 import { blockProblem, stateProblem } from './condition.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
+import { checkReplacement } from './replacement.ts'
 import { type PoolEntry, SenderQueue, slotsOf } from './senderQueue.ts'
 import { createTxCursor } from './txCursor.ts'
 import { checkAccount, checkTransaction, maxTransactionGas, transactionCost } from './validation.ts'
@@ -38,12 +39,6 @@ export interface SenderContent {
 
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
-/**
- * How often a transaction may be replaced by ones that the next block could not take: those cost their sender nothing. geth
- * has no such bound, only that each offers more.
- */
-const MAX_FREE_REPLACEMENTS = 16
-
 /**
  * Transactions that wait for a block: legacy, access list, dynamic fee and set code. Every addition and every head
  * change runs alone, in order of arrival.
@@ -221,7 +216,7 @@ export class TxPool implements TxSource {
       freeReplacements: 0,
     }
     const executable = transaction.nonce <= queue.nextNonce
-    if (previous !== undefined) this.checkReplacement(previous, entry)
+    if (previous !== undefined) checkReplacement(previous, entry, this.nextBaseFee(), this.options.priceBumpPercent)
     else if (!executable && queue.queued.length >= this.options.accountQueue) {
       throw new TxPoolError('accountLimit', `at most ${this.options.accountQueue} transactions may wait for a nonce`)
     }
@@ -240,22 +235,6 @@ export class TxPool implements TxSource {
     })
     for (const listener of this.takeListeners) listener(transaction)
     if (gained) this.announce(transaction)
-  }
-
-  private checkReplacement(previous: PoolEntry, next: PoolEntry): void {
-    const factor = 100n + this.options.priceBumpPercent
-    const old = previous.transaction
-    const { maxFeePerGas, maxPriorityFeePerGas } = next.transaction
-    const enough = (before: bigint, after: bigint) => after > before && after >= (before * factor) / 100n
-    if (!enough(old.maxFeePerGas, maxFeePerGas) || !enough(old.maxPriorityFeePerGas, maxPriorityFeePerGas)) {
-      throw new TxPoolError('replacementUnderpriced')
-    }
-    if (old.maxFeePerGas >= this.nextBaseFee()) return
-    next.freeReplacements = previous.freeReplacements + 1
-    if (next.freeReplacements > MAX_FREE_REPLACEMENTS) {
-      const text = `replaced ${MAX_FREE_REPLACEMENTS} times below the base fee`
-      throw new TxPoolError('replacementUnderpriced', text)
-    }
   }
 
   /** With the pool full, cheaper transactions that strand no other make way. `freed` slots become free anyway. */

@@ -163,6 +163,12 @@ describe('refused calls', () => {
     expect(await post(headers)).toMatchObject({ status, text, headers: { 'content-type': PLAIN } })
   })
 
+  it('without a token is answered before its body has come', async () => {
+    const connection = (await serve({ jwtSecret: new Uint8Array(32), maxBodyBytes: 2 ** 30 })).open()
+    connection.head(['content-length: 134217728'])
+    expect(await connection.until('missing token')).toContain('HTTP/1.1 401')
+  })
+
   it.each([
     ['announced', 'content-length: 262144', LONG],
     ['in chunks', 'transfer-encoding: chunked', `40000\r\n${LONG}\r\n0\r\n\r\n`],
