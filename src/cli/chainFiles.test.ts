@@ -16,6 +16,7 @@ import {
 import { loadRecordedRpc } from '../execution/testUtils/recordedRpc.ts'
 import { systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
+import type { ProgressState } from '../lib/progress.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../lib/rlp.ts'
 import { ZERO_HASH } from '../rollup/protocol/types.ts'
 import { exportChain, importChain } from './chainFiles.ts'
@@ -69,6 +70,30 @@ describe('a chain in files', () => {
       // What is there already is passed over.
       await importChain({ chain, logger, signal }, [file(name)])
     }
+  })
+
+  it('says how far it is on the way out, and on the way in', async () => {
+    // Every look at this clock takes a second.
+    let nowMs = 0
+    const clock = { now: () => (nowMs += 1_000) }
+    const states: ProgressState[] = []
+    let ended = 0
+    const sink = { intervalMs: 0, show: (state: ProgressState) => states.push(state), end: () => ended++ }
+    await exportChain({ chain: full, logger, signal, sink, clock }, file('told.rlp'), [])
+    expect(states.at(-1)).toMatchObject({ what: 'Exporting blocks', done: 33, total: 33, fraction: 1, secondsLeft: 0 })
+    await exportChain({ chain: full, logger, signal }, file('told.rlp.gz'), [])
+    for (const name of ['told.rlp', 'told.rlp.gz']) {
+      states.length = 0
+      const chain = await emptyChain(`from-${name}`)
+      await importChain({ chain, logger, signal, sink, clock }, [file(name)])
+      expect(states.at(-1)).toMatchObject({ what: 'Importing blocks', done: 32, fields: { number: 32 } })
+      // All but the genesis block, which is not imported.
+      expect(states.at(-1)?.fraction).toBeGreaterThan(0.9)
+      expect(states.every(({ fraction = 2 }) => fraction <= 1)).toBe(true)
+      expect(states[10]?.fraction).toBeLessThan(0.6)
+      expect(states[10]?.secondsLeft).toBeGreaterThan(5)
+    }
+    expect(ended).toBe(3)
   })
 
   it('may be cut: numbers choose, and add to the file', async () => {

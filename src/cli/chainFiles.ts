@@ -1,4 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -8,11 +9,11 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
+import { Progress, type ProgressSink, progressInLog } from '../lib/progress.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../rollup/protocol/types.ts'
 
 // `devium-geth export` and `import`: blocks in files, as geth has them.
 
-const REPORT_MS = 8_000
 /** Blocks from one move of the head to the next. */
 const BLOCKS_PER_HEAD = 100
 /** Blocks that are read before they are imported, so that their senders are recovered meanwhile, and their transactions' bytes. */
@@ -23,22 +24,26 @@ interface Modules {
   chain: Chain
   logger: Logger
   signal: AbortSignal
+  /** Where it says how far it is; the log unless told. */
+  sink?: ProgressSink
   clock?: Pick<Clock, 'now'>
 }
 
 /** `first` and `last` as the operator wrote them: absent: the whole chain, into a new file; with both it is appended to. */
 export async function exportChain(
-  { chain, logger, signal }: Modules,
+  { chain, logger, signal, sink = progressInLog(logger), clock = systemClock }: Modules,
   path: string,
   range: readonly string[],
 ): Promise<void> {
   const [first, last] = blockRange(range, chain.head().number)
+  const progress = new Progress({ clock, sink }, { what: 'Exporting blocks', unit: 'blocks' })
   async function* blocks(): AsyncGenerator<Uint8Array> {
     for (let number = first; number <= last; number++) {
       signal.throwIfAborted()
       const block = await chain.blockByNumber(number)
       if (block === undefined) throw new UsageError(`block ${number} is not there`)
       yield encodeBlock(block)
+      progress.advance(number - first + 1, { total: last - first + 1, fields: () => ({ file: path, number }) })
     }
   }
   const file = createWriteStream(path, { flags: range.length === 0 ? 'w' : 'a' })
@@ -48,6 +53,8 @@ export async function exportChain(
   } catch (error) {
     if (!isFileError(error)) throw error
     throw new UsageError(`${path}: ${describeError(error)}`, { cause: error })
+  } finally {
+    progress.end()
   }
   logger.info('Exported blockchain', { file: path, first, last })
 }
@@ -83,30 +90,31 @@ export async function importChain(modules: Modules, paths: readonly string[]): P
   }
 }
 
-async function importFile({ chain, logger, signal, clock = systemClock }: Modules, path: string): Promise<void> {
-  const file = createReadStream(path, { highWaterMark: 1 << 20 })
+async function importFile(
+  { chain, logger, signal, sink = progressInLog(logger), clock = systemClock }: Modules,
+  path: string,
+): Promise<void> {
+  const file = await openBlockFile(path)
   const startedAt = clock.now()
-  let reportedAt = startedAt
-  const done = { blocks: 0, transactions: 0, gas: 0n }
+  const progress = new Progress({ clock, sink }, { what: 'Importing blocks', unit: 'blocks' })
+  const done = { blocks: 0, bytes: 0, transactions: 0, gas: 0n }
   let best: { hash: Hex; number: number } | undefined
   const adopt = async () => {
     if (best === undefined || best.number <= chain.head().number) return
     await chain.setForkchoice({ headBlockHash: best.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH })
   }
-  const report = (message: string) => {
+  const fields = () => {
     const seconds = Math.max(0.001, (clock.now() - startedAt) / 1000)
-    const megagasPerSecond = (Number(done.gas) / 1e6 / seconds).toFixed(1)
-    logger.info(message, {
+    return {
       file: path,
       number: best?.number,
-      blocks: done.blocks,
       transactions: done.transactions,
-      mgasps: megagasPerSecond,
+      mgasps: (Number(done.gas) / 1e6 / seconds).toFixed(1),
       elapsed: `${seconds.toFixed(1)}s`,
-    })
+    }
   }
   try {
-    for await (const envelope of readAhead(chain, path.endsWith('.gz') ? file.pipe(createGunzip()) : file)) {
+    for await (const { envelope, bytes } of readAhead(chain, file.content)) {
       signal.throwIfAborted()
       const { blockHash, blockNumber, gasUsed, transactions } = envelope.payload
       const result = await chain.importPayload(envelope)
@@ -115,33 +123,69 @@ async function importFile({ chain, logger, signal, clock = systemClock }: Module
         throw new UsageError(`block ${blockNumber} ${blockHash}: ${why}`)
       }
       done.blocks++
+      done.bytes += bytes
       done.transactions += transactions.length
       done.gas += gasUsed
       best = { hash: blockHash, number: blockNumber }
       if (done.blocks % BLOCKS_PER_HEAD === 0) await adopt()
-      if (clock.now() - reportedAt < REPORT_MS) continue
-      reportedAt = clock.now()
-      report('Importing blocks')
+      progress.advance(done.blocks, { fraction: file.fractionOf(done.bytes), fields })
     }
   } finally {
-    file.destroy()
+    progress.end()
+    file.close()
     await adopt()
   }
-  report('Imported blocks')
+  logger.info('Imported blocks', { ...fields(), blocks: done.blocks })
+}
+
+interface BlockFile {
+  /** Unpacked. */
+  content: AsyncIterable<Uint8Array>
+  /** How much of all its content so many bytes are, from 0 to 1; of a compressed file by what was read of it so far. */
+  fractionOf(bytes: number): number
+  close(): void
+}
+
+/** Rejects with the system's error. */
+async function openBlockFile(path: string): Promise<BlockFile> {
+  const { size } = await stat(path)
+  const file = createReadStream(path, { highWaterMark: 1 << 20 })
+  const isPacked = path.endsWith('.gz')
+  const source = isPacked ? file.pipe(createGunzip()) : file
+  let unpacked = 0
+  async function* content(): AsyncGenerator<Uint8Array> {
+    for await (const part of source) {
+      unpacked += part.length
+      yield part
+    }
+  }
+  return {
+    content: content(),
+    fractionOf(bytes) {
+      if (!isPacked) return bytes / size
+      return unpacked === 0 ? 0 : Math.min(1, (bytes / unpacked) * (file.bytesRead / size))
+    },
+    close: () => file.destroy(),
+  }
+}
+
+interface ReadBlock {
+  envelope: PayloadEnvelope
+  bytes: number
 }
 
 /** The blocks of a file but the genesis block. What is wrong with the file is thrown behind the blocks before it. */
 async function* readAhead(
   chain: Pick<Chain, 'expectPayload'>,
   file: AsyncIterable<Uint8Array>,
-): AsyncGenerator<PayloadEnvelope> {
-  const ahead: { envelope: PayloadEnvelope; bytes: number }[] = []
+): AsyncGenerator<ReadBlock> {
+  const ahead: ReadBlock[] = []
   let bytesAhead = 0
-  function* take(isFull: () => boolean): Generator<PayloadEnvelope> {
+  function* take(isFull: () => boolean): Generator<ReadBlock> {
     for (let [next] = ahead; next !== undefined && isFull(); [next] = ahead) {
       ahead.shift()
       bytesAhead -= next.bytes
-      yield next.envelope
+      yield next
     }
   }
   try {

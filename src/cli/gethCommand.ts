@@ -4,9 +4,11 @@ import type { Chain } from '../execution/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { RootLogger } from '../lib/logger.ts'
+import { Progress, type ProgressOptions, type ProgressSink, progressInLog } from '../lib/progress.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 import { createProgram, createProgramLogger, logFlags } from './program.ts'
+import { ProgressLine } from './terminal/progressLine.ts'
 import { VERSION } from './version.ts'
 
 const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
@@ -34,7 +36,14 @@ export function createGethCommand(): Command {
 interface DatadirCommand {
   name: string
   description: string
-  run(args: readonly string[], datadir: string, logger: RootLogger, signal: AbortSignal): Promise<void>
+  run(args: readonly string[], datadir: string, context: DatadirContext): Promise<void>
+}
+
+interface DatadirContext {
+  logger: RootLogger
+  signal: AbortSignal
+  /** A line that is rewritten on a terminal, elsewhere lines of the log. */
+  sink: ProgressSink
 }
 
 /** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
@@ -52,7 +61,14 @@ function createDatadirCommand(program: Command, { name, description, run }: Data
       if (refused !== undefined) throw new UsageError(refused)
       // The environment counts last.
       const datadir = optionsByName(command).datadir ?? before.datadir ?? values.datadir
-      await run(command.args, datadir, createProgramLogger(values), signal)
+      const line = process.stdout.isTTY ? new ProgressLine(process.stdout) : undefined
+      const logger = createProgramLogger(values, line === undefined ? undefined : (text) => line.write(text))
+      const sink = line ?? progressInLog(logger)
+      try {
+        await run(command.args, datadir, { logger, signal, sink })
+      } finally {
+        sink.end()
+      }
     },
   })
   return command
@@ -62,10 +78,11 @@ function createInitCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'init',
     description: 'Write the genesis block of a genesis.json into a data directory',
-    run: async ([path], datadir, logger) => {
+    run: async ([path], datadir, { logger, sink }) => {
       if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
       const { initChain } = await import('../execution/index.ts')
-      const { hash, created } = await initChain(datadir, readGenesis(path))
+      const startProgress = (options: ProgressOptions) => new Progress({ clock: systemClock, sink }, options)
+      const { hash, created } = await initChain(datadir, readGenesis(path), { startProgress })
       logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
     },
   }).argument('<genesis.json>', 'Genesis file in op-geth format')
@@ -76,10 +93,10 @@ function createExportCommand(program: Command): Command {
     name: 'export',
     description:
       'Write the blocks of the chain, or those from the first to the last number, to a file; .gz is compressed',
-    run: async ([path, ...range], datadir, logger, signal) => {
+    run: async ([path, ...range], datadir, { logger, signal, sink }) => {
       if (path === undefined) throw new UsageError('the path of a file is missing')
       const { exportChain } = await import('./chainFiles.ts')
-      await withChain(datadir, logger, (chain) => exportChain({ chain, logger, signal }, path, range))
+      await withChain(datadir, logger, (chain) => exportChain({ chain, logger, signal, sink }, path, range))
     },
   })
     .argument('<filename>', 'File of RLP blocks')
@@ -91,9 +108,9 @@ function createImportCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'import',
     description: 'Execute and store the blocks of files that export has written; .gz is unpacked',
-    run: async (paths, datadir, logger, signal) => {
+    run: async (paths, datadir, { logger, signal, sink }) => {
       const { importChain } = await import('./chainFiles.ts')
-      await withChain(datadir, logger, (chain) => importChain({ chain, logger, signal }, paths))
+      await withChain(datadir, logger, (chain) => importChain({ chain, logger, signal, sink }, paths))
     },
   }).argument('<filename...>', 'Files of RLP blocks')
 }

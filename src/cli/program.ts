@@ -25,8 +25,13 @@ export const logFlags = {
   logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
 }
 
-export function createProgramLogger(values: FlagValues<typeof logFlags>): RootLogger {
-  return createLogger({ level: values.logLevel, format: values.logFormat, color: values.logColor, pid: values.logPid })
+/** `write`: where lines go instead of standard output. */
+export function createProgramLogger(
+  { logLevel, logFormat, logColor, logPid }: FlagValues<typeof logFlags>,
+  write?: (line: string) => void,
+): RootLogger {
+  const options = { level: logLevel, format: logFormat, color: logColor, pid: logPid }
+  return createLogger(write === undefined ? options : { ...options, write })
 }
 
 export interface ProgramSpec<T extends FlagTable> {

@@ -17,7 +17,7 @@ import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
 import { nodesOnDisk, tableOnDisk } from '../testUtils/statesOnDisk.ts'
 import type { BlockHeader } from './block.ts'
-import { progressOf } from './flatKeeper.ts'
+import { placeOf } from './flatKeeper.ts'
 import type { OpenChainOptions } from './opChain.ts'
 import type { Chain } from './types.ts'
 
@@ -227,11 +227,7 @@ describe('the flat state', () => {
   })
 })
 
-it('tells how much is left', () => {
-  expect(progressOf(Uint8Array.of(0x40, 0, 0), 1000, 10)).toEqual({
-    percent: 25,
-    leaves: 1000,
-    leavesPerSecond: 100,
-    secondsLeft: 30,
-  })
+it('tells by the key of a leaf how far it is', () => {
+  expect(placeOf(Uint8Array.of(0x40, 0, 0))).toBe(0.25)
+  expect(placeOf(new Uint8Array(32).fill(0xff))).toBeCloseTo(1, 6)
 })

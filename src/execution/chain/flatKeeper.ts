@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { Progress, progressInLog } from '../../lib/progress.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import { type FlatSource, FlatState, type FlatView, type FlatWrites, type LeafKey } from '../state/flatState.ts'
 import { toNodeKey } from '../state/nodeHistory.ts'
@@ -24,7 +25,6 @@ export interface FlatKeeperModules {
 const MAX_BRIDGE_LEAVES = 200_000
 const LAYER_BYTES = 16 * 1024 * 1024
 const BATCH_LEAVES = 2000
-const PROGRESS_INTERVAL_MS = 8000
 
 /** Keeps the head's state flat beside its trie; see FlatState. */
 export class FlatKeeper implements FlatSource {
@@ -115,7 +115,10 @@ export class FlatKeeper implements FlatSource {
     const { database, nodes, logger, clock } = this.modules
     await database.clearFlat()
     const startedAtMs = clock.now()
-    let toldAtMs = startedAtMs
+    const progress = new Progress(
+      { clock, sink: progressInLog(logger) },
+      { what: 'Building the flat state', unit: 'leaves' },
+    )
     let leaves = 0
     let batch = new DatabaseBatch()
     logger.info('Building the flat state from the trie', { number: head.number, hash: head.hash })
@@ -126,10 +129,7 @@ export class FlatKeeper implements FlatSource {
       if (leaves % BATCH_LEAVES !== 0) continue
       await database.write(batch, { sync: false })
       batch = new DatabaseBatch()
-      const nowMs = clock.now()
-      if (nowMs - toldAtMs < PROGRESS_INTERVAL_MS) continue
-      toldAtMs = nowMs
-      logger.info('Building the flat state', progressOf(key, leaves, (nowMs - startedAtMs) / 1000))
+      progress.advance(leaves, { fraction: placeOf(key) })
     }
     batch.setFlatBlock(head.hash)
     await database.write(batch, { sync: true })
@@ -138,17 +138,7 @@ export class FlatKeeper implements FlatSource {
   }
 }
 
-/** Keys are hashes: how far one is tells how much is done. */
-export function progressOf(
-  key: Uint8Array,
-  leaves: number,
-  seconds: number,
-): { percent: number; leaves: number; leavesPerSecond: number; secondsLeft: number } {
-  const done = (((key[0] ?? 0) << 16) | ((key[1] ?? 0) << 8) | (key[2] ?? 0)) / 0x1000000
-  return {
-    percent: Math.round(done * 100),
-    leaves,
-    leavesPerSecond: Math.round(leaves / seconds),
-    secondsLeft: done === 0 ? 0 : Math.round((seconds * (1 - done)) / done),
-  }
+/** Keys are hashes: how far one is, from 0 to 1, tells how much is done. */
+export function placeOf(key: Uint8Array): number {
+  return (((key[0] ?? 0) << 16) | ((key[1] ?? 0) << 8) | (key[2] ?? 0)) / 0x1000000
 }

@@ -109,6 +109,29 @@ describe('a data directory', () => {
     await chain.close()
   })
 
+  it('tells of each account that it reads, and again when it is hashed', async () => {
+    const rounds: { what: string; last: unknown[]; ended: boolean }[] = []
+    const startProgress = ({ what }: { what: string }) => {
+      const round = { what, last: [] as unknown[], ended: false }
+      rounds.push(round)
+      return {
+        advance(...measure: unknown[]) {
+          round.last = measure
+        },
+        end() {
+          round.ended = true
+        },
+      }
+    }
+    await initChain(datadir, recorded, { startProgress })
+    const total = Object.keys(recorded.alloc ?? {}).length
+    expect(rounds).toEqual([
+      { what: 'Reading the genesis state', last: [total, { total }], ended: false },
+      { what: 'Hashing the genesis state', last: [total, { total }], ended: true },
+      { what: 'Writing the genesis state', last: [], ended: true },
+    ])
+  })
+
   it('refuses another genesis, and keeps its own', async () => {
     const { hash } = await initChain(datadir, recorded)
     const other = changed((genesis) => {

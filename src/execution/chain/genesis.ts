@@ -1,5 +1,6 @@
 import { DecodeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
+import type { Progress, ProgressOptions } from '../../lib/progress.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import {
   decodeExtraData,
@@ -34,12 +35,15 @@ export interface Genesis {
   state: StateChanges
 }
 
+/** Told of each account that is read, and again when it is in the state trie. */
+export type OnAccount = (what: 'read' | 'hashed', done: number, total: number) => void
+
 /** Builds the genesis block and its state from a geth genesis file. Throws UsageError naming what is wrong. */
-export function readGenesis(json: unknown): Genesis {
+export function readGenesis(json: unknown, onAccount: OnAccount = () => {}): Genesis {
   try {
     const file = new JsonObjectReader(json, 'genesis.json')
     const config = parseChainConfig(file.raw('config'))
-    const state = allocate(file.raw('alloc'))
+    const state = allocate(file.raw('alloc'), onAccount)
     return { config, header: genesisHeader(file, config, state), state: state.changes }
   } catch (error) {
     if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
@@ -52,13 +56,15 @@ interface Allocation {
   messagePasserStorageRoot: Hex
 }
 
-function allocate(alloc: unknown): Allocation {
+function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
   if (typeof alloc !== 'object' || alloc === null || Array.isArray(alloc)) {
     throw new UsageError('genesis.json: alloc: expected an object of accounts')
   }
   const empty = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
   const world = new WorldState(empty, EMPTY_TRIE_ROOT)
-  for (const [key, value] of Object.entries(alloc)) {
+  const accounts = Object.entries(alloc)
+  for (const [index, [key, value]] of accounts.entries()) {
+    onAccount('read', index + 1, accounts.length)
     const path = `genesis.json: alloc.${key}`
     const address = normalizeHex(key.startsWith('0x') ? key : `0x${key}`, 20, path)
     const account = new JsonObjectReader(value, path)
@@ -72,7 +78,7 @@ function allocate(alloc: unknown): Allocation {
       if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
     }
   }
-  const changes = world.commit()
+  const changes = world.commit((done, total) => onAccount('hashed', done, total))
   return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
 }
 
@@ -133,8 +139,12 @@ function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Alloc
  * Writes the genesis block into a data directory, once: doing it again with the same file changes nothing but the fork
  * times, with another genesis it is a UsageError.
  */
-export async function initChain(datadir: string, json: unknown): Promise<{ hash: Hex; created: boolean }> {
-  const genesis = readGenesis(json)
+export async function initChain(
+  datadir: string,
+  json: unknown,
+  { startProgress = silently }: { startProgress?: StartProgress } = {},
+): Promise<{ hash: Hex; created: boolean }> {
+  const genesis = readGenesis(json, tellOf(startProgress))
   const { header } = genesis
   const database = await ChainDatabase.open(datadir, { create: true })
   try {
@@ -145,10 +155,27 @@ export async function initChain(datadir: string, json: unknown): Promise<{ hash:
       )
     }
     if (known !== undefined) checkForkTimes(database, genesis.config)
-    await writeGenesis(database, genesis, json, known === undefined)
+    await writeGenesis(database, genesis, json, { isNew: known === undefined, startProgress })
     return { hash: header.hash, created: known === undefined }
   } finally {
     await database.close()
+  }
+}
+
+/** Makes what tells of a work that begins now. */
+type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
+
+const silently: StartProgress = () => ({ advance() {}, end() {} })
+
+/** Two rounds over all accounts, of which each has its own pace. */
+function tellOf(startProgress: StartProgress): OnAccount {
+  const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
+  let hashing: ReturnType<StartProgress> | undefined
+  return (what, done, total) => {
+    if (what === 'read') return reading.advance(done, { total })
+    hashing ??= startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
+    hashing.advance(done, { total })
+    if (done === total) hashing.end()
   }
 }
 
@@ -184,21 +211,23 @@ function checkForkTimes(database: ChainDatabase, config: ChainConfig): void {
   }
 }
 
+/** Entries that are written at once: each time the disk is waited for. */
+const ENTRIES_A_WRITE = 20_000
+
 async function writeGenesis(
   database: ChainDatabase,
   { config, header, state }: Genesis,
   json: unknown,
-  isNew: boolean,
+  { isNew, startProgress }: { isNew: boolean; startProgress: StartProgress },
 ): Promise<void> {
   const batch = new DatabaseBatch()
   database.setChainConfig(batch, config.json)
   database.setGenesisFile(batch, json)
   if (isNew) {
+    // Without its label, the last to be written, the rest counts for nothing.
+    await writeState(database, state, startProgress)
     const hash = fromHex(header.hash)
-    for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
-    for (const [key, value] of state.leaves) if (value !== null) batch.put('leaf', fromNodeKey(key), value)
     batch.setFlatBlock(header.hash)
-    for (const { hash: codeHash, code } of state.codes) batch.put('code', codeHash, code)
     batch.put('header', hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))
     batch.put('receipts', hash, encodeStoredReceipts([]))
@@ -208,4 +237,28 @@ async function writeGenesis(
     batch.setClosed()
   }
   await database.write(batch, { sync: true })
+}
+
+async function writeState(database: ChainDatabase, state: StateChanges, startProgress: StartProgress): Promise<void> {
+  // An earlier init that was cut short may have left some, of another genesis.
+  await database.clearFlat()
+  const total = state.nodes.length + state.leaves.size + state.codes.length
+  const progress = startProgress({ what: 'Writing the genesis state', unit: 'entries' })
+  let batch = new DatabaseBatch()
+  let done = 0
+  for (const put of entriesOf(state)) {
+    put(batch)
+    if (++done % ENTRIES_A_WRITE !== 0) continue
+    await database.write(batch, { sync: true })
+    batch = new DatabaseBatch()
+    progress.advance(done, { total })
+  }
+  await database.write(batch, { sync: true })
+  progress.end()
+}
+
+function* entriesOf({ nodes, leaves, codes }: StateChanges): Generator<(batch: DatabaseBatch) => void> {
+  for (const { key, encoding } of nodes) yield (batch) => batch.put('node', key, encoding)
+  for (const { hash, code } of codes) yield (batch) => batch.put('code', hash, code)
+  for (const [key, value] of leaves) if (value !== null) yield (batch) => batch.put('leaf', fromNodeKey(key), value)
 }

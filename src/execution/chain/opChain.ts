@@ -119,6 +119,7 @@ class OpChain extends ChainView implements Chain {
       keep: (header, changes) => keeper.addAgain(header, changes),
       prunedTo: () => keeper.prunedTo,
       logger,
+      clock: modules.clock,
     })
   }
 

@@ -1,5 +1,7 @@
+import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { Progress, progressInLog } from '../../lib/progress.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { ExecutionResult } from '../block/blockExecution.ts'
 import { ChainError } from '../errors.ts'
@@ -16,10 +18,9 @@ export interface StateRecoveryModules {
   /** States below were given up. */
   prunedTo: () => number
   logger: Logger
+  clock: Pick<Clock, 'now'>
 }
 
-/** Blocks between two lines that tell how far it got. */
-const PROGRESS_BLOCKS = 2000
 /** Blocks that are executed again at most where somebody waits for the answer. */
 const MAX_BLOCKS_WHILE_RUNNING = 1024
 
@@ -80,7 +81,9 @@ export class StateRecovery {
 
   /** Lowest first, as they are at the end of the list. Returns the first one that could not be executed. */
   private async executeAgain(missing: readonly BlockHeader[]): Promise<BlockHeader | undefined> {
-    const { blocks, execute, keep, logger } = this.modules
+    const { blocks, execute, keep, logger, clock } = this.modules
+    const parts = { clock, sink: progressInLog(logger) }
+    const progress = new Progress(parts, { what: 'Executing blocks again', unit: 'blocks' })
     for (let index = missing.length - 1, done = 1; index >= 0; index--, done++) {
       const header = missing[index]
       const block = header === undefined ? undefined : blocks.block(header.hash)
@@ -98,7 +101,7 @@ export class StateRecovery {
         })
         return header
       }
-      if (done % PROGRESS_BLOCKS === 0) logger.info('Executing blocks again', { done, of: missing.length })
+      progress.advance(done, { total: missing.length, fields: () => ({ number: header.number }) })
     }
     return undefined
   }

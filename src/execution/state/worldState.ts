@@ -211,10 +211,18 @@ export class WorldState {
     }
   }
 
-  /** Writes all changes into the tries and hashes them. May be called again after further changes. */
-  commit(): StateChanges {
+  /**
+   * Writes all changes into the tries and hashes them. May be called again after further changes. `onAccount` hears of each
+   * account that is through, of how many.
+   */
+  commit(onAccount?: (done: number, total: number) => void): StateChanges {
     const changes: StateChanges = { root: EMPTY_TRIE_ROOT, nodes: [], replaced: [], codes: [], leaves: new Map() }
-    for (const address of this.dirtyAccounts) this.commitAccount(address, changes)
+    const total = this.dirtyAccounts.size
+    let done = 0
+    for (const address of this.dirtyAccounts) {
+      this.commitAccount(address, changes)
+      onAccount?.(++done, total)
+    }
     this.dirtyAccounts.clear()
     this.journal = []
     for (const [hash, code] of this.newCodes) changes.codes.push({ hash: fromHex(hash), code })

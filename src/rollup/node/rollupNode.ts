@@ -17,6 +17,7 @@ import {
 import { type Conductor, OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
 import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
 import { BlockTimesRecorder } from './blockTimes.ts'
+import { CatchUpWatch } from './catchUpWatch.ts'
 import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
@@ -217,6 +218,7 @@ export function createRollupNode(
         derivation.run(loops),
         unsafeChain.run(loops),
         new DerivationWatch({ status: whySafeHead, clock, logger }).run(loops),
+        new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {

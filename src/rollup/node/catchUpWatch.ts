@@ -1,0 +1,63 @@
+import { type Clock, sleep } from '../../lib/clock.ts'
+import type { Logger } from '../../lib/logger.ts'
+import { Progress, progressInLog } from '../../lib/progress.ts'
+import type { DerivationStatus } from './derivationStatus.ts'
+
+/** Between looks at the status. */
+const LOOK_MS = 2_000
+/** L1 blocks behind the last readable one from which on derivation is catching up. */
+const BEHIND_L1_BLOCKS = 3
+
+type Status = Pick<DerivationStatus, 'l1Head' | 'currentL1' | 'confirmations' | 'record' | 'safe'>
+
+/** While derivation is behind L1, writes a line now and then on how far it is, how fast, and how long it will still take. */
+export class CatchUpWatch {
+  private readonly status: () => Status
+  private readonly clock: Clock
+  private readonly logger: Logger
+  private underWay: { progress: Progress; from: number; sinceMs: number } | undefined
+
+  constructor({ status, clock, logger }: { status: () => Status; clock: Clock; logger: Logger }) {
+    this.status = status
+    this.clock = clock
+    this.logger = logger.child({ module: 'derivation' })
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.look()
+      await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
+    }
+  }
+
+  look(): void {
+    const { l1Head, currentL1, confirmations, record, safe } = this.status()
+    // While heads are looked for, nobody knows where it stands.
+    if (l1Head === undefined || currentL1 === undefined) return
+    const readable = l1Head.number - confirmations
+    if (readable - currentL1.number < BEHIND_L1_BLOCKS) {
+      this.end(currentL1.number)
+      return
+    }
+    // It waits for what L1 does not give yet.
+    if (record.isIdle) return
+    // A reset goes back: the way is another one.
+    if (this.underWay === undefined || currentL1.number < this.underWay.from) {
+      const parts = { clock: this.clock, sink: progressInLog(this.logger) }
+      const progress = new Progress(parts, { what: 'Deriving from L1', unit: 'l1Blocks' })
+      this.underWay = { progress, from: currentL1.number, sinceMs: this.clock.now() }
+    }
+    const { progress, from } = this.underWay
+    const fields = () => ({ l1: currentL1.number, l1Head: l1Head.number, safe: safe?.number })
+    progress.advance(currentL1.number - from, { total: readable - from, fields })
+  }
+
+  private end(l1: number): void {
+    const { underWay } = this
+    this.underWay = undefined
+    if (underWay?.progress.wasShown !== true) return
+    const seconds = Math.round((this.clock.now() - underWay.sinceMs) / 1000)
+    this.logger.info('Derivation has caught up with L1', { l1, l1Blocks: l1 - underWay.from, seconds })
+  }
+}
