@@ -74,10 +74,15 @@ describe('what comes from the node', () => {
     expect(after(connected(false), health).gossip).toBeNull()
     expect(after(connected(false), connected(true), health).gossip).toBeUndefined()
     const lines = Array.from({ length: 250 }, (_, atMs): NodeNews => {
-      return { kind: 'happened', happening: { atMs, text: 'x', tone: 'plain' } }
+      return { kind: 'happened', happening: { atMs, text: String(atMs), tone: 'plain' } }
     })
     expect(after(...lines).happenings).toHaveLength(200)
     expect(after(...lines).happenings.at(-1)?.atMs).toBe(249)
+    const grafted = (atMs: number): NodeNews => ({
+      kind: 'happened',
+      happening: { atMs, text: 'a is in the mesh', tone: 'plain' },
+    })
+    expect(after(grafted(0), grafted(5), grafted(2_000)).happenings.map(({ atMs }) => atMs)).toEqual([0, 2_000])
   })
 })
 

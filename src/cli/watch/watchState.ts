@@ -83,6 +83,8 @@ export type NodeNews =
 
 /** Lines of events that are kept. */
 const MAX_HAPPENINGS = 200
+/** The same line again within this time says nothing new. */
+const REPEATED_MS = 1_000
 
 export const INITIAL_STATE: WatchState = {
   connection: { state: 'open' },
@@ -182,5 +184,8 @@ function happened(state: WatchState, atMs: number, text: string, tone: Tone): Wa
 }
 
 function withHappening(state: WatchState, happening: Happening): WatchState {
+  // A peer comes into the mesh of each version of the topic by itself.
+  const last = state.happenings.at(-1)
+  if (last?.text === happening.text && happening.atMs - last.atMs < REPEATED_MS) return state
   return { ...state, happenings: [...state.happenings, happening].slice(-MAX_HAPPENINGS) }
 }
