@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Browser, CDPSession, Page } from 'playwright-core'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { blocksTopic } from '../../src/p2p/base/topics.ts'
+import { findChromium, startChromium } from '../../test/support/chromium.ts'
+import { startDeviumGeth } from '../../test/support/deviumGeth.ts'
+import { startProgram, stopPrograms } from '../../test/support/programs.ts'
+import { startTestnet } from '../../test/support/testnet.ts'
+import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { rollupNode } from '../../testnet/runner/programs.ts'
+import { startChild } from '../p2p/calls.ts'
+import { median } from '../p2p/figures.ts'
+import type { PagePeersCalls } from './peersProcess.ts'
+
+// The page of a rollup node with many peers, left open: its memory, the node's event-loop delay, and how soon it is painted. A
+// testnet's sequencer makes blocks, a follower shows the page; the peers are libp2p hosts with gossip. Linux, with Chromium.
+
+const USAGE = 'node bench/dashboard/main.ts [--peers 200] [--seconds 1800] [--every 30]'
+const TARGET = { memoryMb: 150, loopDelayMs: 20, firstPaintMs: 1_000 }
+const PROCESSES = 2
+const LOADS = 5
+const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
+const HOST = '127.0.0.1'
+/** What prom-client's timer waits for, which its figure has in it. */
+const LAG_TIMER_MS = 10
+
+const { values } = parseArgs({
+  options: {
+    peers: { type: 'string', default: '200' },
+    seconds: { type: 'string', default: '1800' },
+    every: { type: 'string', default: '30' },
+  },
+})
+const [peers, seconds, every] = [Number(values.peers), Number(values.seconds), Number(values.every)]
+if (![peers, seconds, every].every((value) => value > 0)) throw new Error(USAGE)
+const chromium = findChromium()
+if (chromium === undefined) throw new Error('no Chromium is installed (DEVIUM_CHROMIUM names one)')
+process.env.DEVIUM_NODE_P2P_PEERS_HI = '1000'
+
+interface FollowerNode {
+  url: string
+  metrics: string
+  pid: number
+}
+
+interface Sample {
+  heapMb: number
+  /** All that only the page's process has, Chromium's own included. */
+  processMb: number
+  elements: number
+  loopDelayMs: number
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'devium-dashboard-bench-'))
+const testnet = await startTestnet({ nodes: 1 })
+const children = Array.from({ length: PROCESSES }, () =>
+  startChild<PagePeersCalls>(new URL('./peersProcess.ts', import.meta.url)),
+)
+let browser: Browser | undefined
+try {
+  const node = await startNode()
+  const { addresses } = await untilItAnswers(node.url)
+  const topic = blocksTopic(BigInt(testnet.l2.chainId), 4)
+  await Promise.all(
+    children.map((child) => child.call('add', { peers: peers / PROCESSES, address: addresses[0] ?? '', topic })),
+  )
+  console.log(`${cpus().length} processors, load ${loadavg().map((load) => load.toFixed(1))}, ${peers} peers`)
+  browser = await startChromium(chromium)
+  const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  const session = await browser.newBrowserCDPSession()
+  const [empty = 0] = await renderersOf(session)
+  console.log(`an empty page takes ${privateMb(empty).toFixed(0)} MB`)
+  const paints: number[] = []
+  for (let load = 0; load < LOADS; load++) paints.push(await firstPaint(page, `${node.url}/dashboard`))
+  await page
+    .locator('.peers tbody tr')
+    .nth(peers - 1)
+    .waitFor({ timeout: 120_000 })
+  console.log(`processes: node ${node.pid}, page ${await renderersOf(session)}`)
+  const samples = await watch(page, session, node)
+  report(paints, samples)
+} finally {
+  await browser?.close()
+  await Promise.all(children.map((child) => child.stop()))
+  await stopPrograms()
+  await testnet.stop()
+  rmSync(directory, { recursive: true, force: true })
+}
+
+async function startNode(): Promise<FollowerNode> {
+  mkdirSync(join(directory, 'node'))
+  const geth = await startDeviumGeth(testnet.joinDir, join(directory, 'node'))
+  const [ports] = (await findFreePorts(1, HOST)).nodes
+  if (ports === undefined) throw new RangeError('no ports')
+  const call = rollupNode({
+    files: {
+      gethDataDir: '',
+      jwt: geth.jwtPath,
+      p2pKey: join(directory, 'p2p-key.txt'),
+      peerstore: 'memory',
+      genesis: join(testnet.joinDir, 'genesis.json'),
+      rollupConfig: join(testnet.joinDir, 'rollup.json'),
+      l1Config: join(testnet.joinDir, 'l1.json'),
+    },
+    ports: { ...ports, engineRpc: Number(new URL(geth.engineUrl).port) },
+    host: HOST,
+    l1Rpc: testnet.l1.rpc,
+    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
+    dashboard: { name: 'follower', others: [], batcherRpc: testnet.batcher.adminRpc },
+  })
+  const { pid = 0 } = startProgram(process.execPath, [SCRIPT, ...call.args])
+  return { url: `http://${HOST}:${ports.rollupRpc}`, metrics: `http://${HOST}:${ports.metrics}/metrics`, pid }
+}
+
+async function untilItAnswers(url: string): Promise<{ addresses: string[] }> {
+  const client = createRpcClient({ url })
+  try {
+    for (let tries = 0; ; tries++) {
+      try {
+        return (await client.request('deviump2p_self', [])) as { addresses: string[] }
+      } catch (error) {
+        if (tries === 600) throw error
+        await delay(200)
+      }
+    }
+  } finally {
+    await client.close()
+  }
+}
+
+/** Milliseconds from asking for the page to its first content, with nothing of it in the cache but what the node lets be kept. */
+async function firstPaint(page: Page, url: string): Promise<number> {
+  await page.goto(url)
+  const paint = () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0
+  await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0)
+  return page.evaluate(paint)
+}
+
+async function renderersOf(session: CDPSession): Promise<number[]> {
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
+}
+
+async function watch(page: Page, session: CDPSession, node: FollowerNode): Promise<Sample[]> {
+  const renderers = await renderersOf(session)
+  const ofPage = await page.context().newCDPSession(page)
+  await ofPage.send('Performance.enable')
+  const metricsOfPage = async () => {
+    const { metrics } = await ofPage.send('Performance.getMetrics')
+    return (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0
+  }
+  // What was before counts no more: prom-client begins anew with each reading.
+  await loopDelayMs(node)
+  const samples: Sample[] = []
+  const began = performance.now()
+  const before = { node: processorSeconds(node.pid), page: sum(renderers.map(processorSeconds)) }
+  const elapsed = () => (performance.now() - began) / 1_000
+  while (elapsed() < seconds) {
+    await delay(Math.min(every, seconds - elapsed()) * 1_000)
+    const page = await metricsOfPage()
+    const sample = {
+      heapMb: page('JSHeapUsedSize') / 1e6,
+      processMb: Math.max(...renderers.map(privateMb)),
+      elements: page('Nodes'),
+      loopDelayMs: await loopDelayMs(node),
+    }
+    samples.push(sample)
+    console.log(`${elapsed().toFixed(0)} s: ${shown(sample)}`)
+  }
+  const share = (used: number) => `${((used / elapsed()) * 100).toFixed(0)}% of a processor`
+  console.log(
+    `the node took ${share(processorSeconds(node.pid) - before.node)}, the page ${share(sum(renderers.map(processorSeconds)) - before.page)}`,
+  )
+  return samples
+}
+
+function shown({ heapMb, processMb, elements, loopDelayMs }: Sample): string {
+  return `page ${heapMb.toFixed(1)} MB of JavaScript, ${processMb.toFixed(0)} MB its process, ${elements} nodes; node's loop p99 ${loopDelayMs.toFixed(1)} ms late`
+}
+
+function report(paints: readonly number[], samples: readonly Sample[]): void {
+  const rows: [string, number, number, string][] = [
+    ['first paint, median', median(paints), TARGET.firstPaintMs, 'ms'],
+    ["the page's process, largest", Math.max(...samples.map(({ processMb }) => processMb)), TARGET.memoryMb, 'MB'],
+    ["the node's loop p99, median", median(samples.map(({ loopDelayMs }) => loopDelayMs)), TARGET.loopDelayMs, 'ms'],
+    [
+      "the node's loop p99, largest",
+      Math.max(...samples.map((sample) => sample.loopDelayMs)),
+      TARGET.loopDelayMs,
+      'ms',
+    ],
+  ]
+  for (const [what, seen, target, unit] of rows) {
+    console.log(`${what}: ${seen.toFixed(1)} ${unit} (target ${target})${seen > target ? ', MISSED' : ''}`)
+  }
+}
+
+async function loopDelayMs({ metrics }: FollowerNode): Promise<number> {
+  const text = await (await fetch(metrics)).text()
+  const p99 = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN)
+  return Math.max(0, p99 * 1_000 - LAG_TIMER_MS)
+}
+
+/** What it would give back if it ended. */
+function privateMb(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024
+  return of('Private_Clean') + of('Private_Dirty')
+}
+
+function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

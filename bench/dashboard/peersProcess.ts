@@ -1,0 +1,50 @@
+import { gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
+import { identify } from '@libp2p/identify'
+import type { Libp2p } from '@libp2p/interface'
+import { ping } from '@libp2p/ping'
+import { multiaddr } from '@multiformats/multiaddr'
+import { messageId, unpackMessage } from '../../src/p2p/inspection/messageId.ts'
+import { startBareHost } from '../../src/p2p/testUtils/bareHost.ts'
+import { answerCalls } from '../p2p/calls.ts'
+
+// Peers of the node that the page is about, each with a mesh of its own, in a process of their own.
+
+const hosts: Libp2p[] = []
+
+const calls = {
+  /** So many more, which take blocks of the topic from the node. */
+  async add({ peers, address, topic }: { peers: number; address: string; topic: string }): Promise<void> {
+    for (let added = 0; added < peers; added++) {
+      const host = await startBareHost({
+        nodeInfo: { userAgent: `bench/${added % 7}` },
+        services: {
+          identify: identify(),
+          ping: ping(),
+          pubsub: gossipsub({
+            globalSignaturePolicy: StrictNoSign,
+            allowPublishToZeroTopicPeers: true,
+            msgIdFn: (message) => messageId(message.topic, message.data, unpackMessage(message.data)),
+          }),
+        },
+      })
+      host.services.pubsub.subscribe(topic)
+      await connect(host, address)
+      hosts.push(host)
+    }
+  },
+}
+
+/** A busy machine takes its time with handshakes, and neither side waits long for the other. */
+async function connect(host: Libp2p, address: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await host.dial(multiaddr(address))
+      return
+    } catch (error) {
+      if (tries === 20) throw error
+    }
+  }
+}
+
+export type PagePeersCalls = typeof calls
+answerCalls(calls)
