@@ -26,9 +26,13 @@ import {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
+import { createNodeClient } from '../../src/rpc/client/index.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
+import { callByCurl, type DescribedMethod, documentedMethods, problemOf } from '../support/documentedCalls.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
+import { rollupNodeCalls } from '../support/mutatedRequests/calls.ts'
+import { chainFacts } from '../support/mutatedRequests/run.ts'
 import { commandOf, descendantsOf } from '../support/processes.ts'
 import { commandExists, fillVariables, promQueries, startPrometheus } from '../support/prometheus.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
@@ -356,7 +360,10 @@ describe('a testnet', () => {
         return found[0] ?? ''
       }
       gethCommand = find('devium-geth.mjs --datadir')
-      nodeCommand = `${find('devium--batcher.mjs')} --rpc.corsdomain=https://ops.example --rpc.vhosts=node.example`
+      const further = ['rpc.corsdomain=https://ops.example', 'rpc.vhosts=node.example', 'safedb.path=safe-heads']
+      const batcher = `dashboard.batcher=${testnet.batcher.adminRpc}`
+      const flags = [...further, 'rpc.enable-admin', batcher].map((flag) => `--${flag}`)
+      nodeCommand = `${find('devium--batcher.mjs')} ${flags.join(' ')}`
       const port = (command: string, flag: string) => new RegExp(`--${flag}=(\\d+)`).exec(command)?.[1]
       rollupRpc = `http://127.0.0.1:${port(nodeCommand, 'rpc.port')}`
       ethRpc = `http://127.0.0.1:${port(gethCommand, 'http.port')}`
@@ -405,6 +412,72 @@ describe('a testnet', () => {
       expect(foreign.headers).toMatchObject({ 'access-control-allow-origin': '*' })
       expect(JSON.parse(foreign.text).error.message).toContain('web pages of https://evil.example may not call')
       expect(await call({ ...ours, host: 'localhost' }, 'deviump2p_peerHistory')).toMatchObject({ status: 403 })
+    })
+
+    it.skipIf(!commandExists('curl'))(
+      'answers scripts: curl for every method of docs/rpc.md, by the schema of its result (skipped without curl)',
+      async () => {
+        await caughtUp()
+        const facts = await chainFacts({ ethRpc, peerId: sequencer().peerId }, testnet, 'safe')
+        const { methods } = await rpc<{ methods: DescribedMethod[] }>(rollupRpc, 'rpc_discover')
+        expect(methods.map(({ name }) => name).sort()).toEqual(documentedMethods().sort())
+        const calls = rollupNodeCalls(methods, { ...facts, peerAddress: sequencer().p2p })
+        const ofSequencer = /^admin_(start|stop)Sequencer$|^admin_overrideLeader$/
+        const overWebSocket = /^devium_(un)?subscribe$/
+        const problems: unknown[] = []
+        for (const [index, method] of methods.entries()) {
+          const { name } = method
+          if (ofSequencer.test(name) || overWebSocket.test(name)) continue
+          // A node that joins by hand has no discovery.
+          const url = name.endsWith('_discoveryTable') ? sequencer().rollupRpc : rollupRpc
+          const result = await callByCurl(url, name, calls[index]?.params ?? [])
+          problems.push(problemOf(method, result))
+        }
+        expect(problems.filter((problem) => problem !== undefined)).toEqual([])
+
+        // What takes a node that makes blocks, in the order in which an operator would.
+        const { rollupRpc: main } = sequencer()
+        const head = await callByCurl(main, 'admin_stopSequencer', [])
+        expect(head).toMatch(/^0x[0-9a-f]{64}$/)
+        expect(await callByCurl(main, 'admin_sequencerActive', [])).toBe(false)
+        expect(await callByCurl(main, 'admin_startSequencer', [head])).toBeNull()
+        expect(await callByCurl(main, 'admin_sequencerActive', [])).toBe(true)
+        expect(await callByCurl(main, 'admin_overrideLeader', [])).toBeNull()
+      },
+    )
+
+    it('answers scripts that use the typed client, and viem', async () => {
+      const client = createNodeClient({ url: rollupRpc.replace('http', 'ws') })
+      const ended = new AbortController()
+      try {
+        const [version, outputRoot] = await client.request('devium_outputAtBlock', ['0x1'])
+        const output = await client.request('optimism_outputAtBlock', ['0x1'])
+        expect([output.version, output.outputRoot]).toEqual([version, outputRoot])
+        const id = await client.request('devium_subscribe', ['heads'])
+        expect(await client.request('devium_unsubscribe', [id])).toBe(true)
+        const heads = await new Promise<number>((resolve, reject) => {
+          client.subscribe('heads', ({ unsafe_l2 }) => resolve(unsafe_l2.number), ended.signal).catch(reject)
+        })
+        expect(heads).toBeGreaterThan(0)
+
+        const l2 = createPublicClient({ transport: http(ethRpc) }).extend(publicActionsL2())
+        const block = await l2.getBlock({ blockNumber: 1n })
+        expect(output.blockRef).toMatchObject({ hash: block.hash, number: 1 })
+        const { storageHash } = await l2.getProof({
+          address: '0x4200000000000000000000000000000000000016',
+          storageKeys: [],
+          blockNumber: 1n,
+        })
+        expect(output.withdrawalStorageRoot).toBe(storageHash)
+        const transfer = { account: `0x${'12'.repeat(20)}`, to: `0x${'34'.repeat(20)}` } as const
+        const fees = { chain: { ...chainConfig, id: testnet.l2.chainId } as never }
+        expect(await l2.getL1BaseFee(fees)).toBeGreaterThan(0n)
+        expect(await l2.estimateL1Gas({ ...transfer, ...fees })).toBeGreaterThan(0n)
+        expect(await l2.estimateL1Fee({ ...transfer, ...fees })).toBeGreaterThan(0n)
+      } finally {
+        ended.abort()
+        await client.close()
+      }
     })
 
     it('catches up and agrees after being killed', async () => {

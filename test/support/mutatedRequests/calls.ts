@@ -13,6 +13,8 @@ export interface ChainFacts {
   /** Raw transactions of that block. */
   rawTransactions: string[]
   peerId: string
+  /** Where it can be dialled. */
+  peerAddress?: string
   /** A transaction that the pool would take. */
   signedTransaction: string
   account: string
@@ -38,8 +40,8 @@ export function rollupNodeCalls(methods: readonly DescribedMethod[], facts: Chai
     'peer id': facts.peerId,
     'IP address': '10.1.2.3',
     subnet: '10.1.0.0/16',
-    // Nobody listens there.
-    'peer address': `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
+    // Nobody listens at the other.
+    'peer address': facts.peerAddress ?? `/ip4/127.0.0.1/tcp/1/p2p/${facts.peerId}`,
     'unsafe head': String(facts.block.hash),
     'recover mode': false,
     payload: { parentBeaconBlockRoot: facts.block.parentBeaconBlockRoot, executionPayload: payloadOf(facts) },

@@ -49,7 +49,7 @@ function converse(
     const onFrame = (opcode: number, payload: Buffer): Fault | 'closed' => {
       if (opcode === OPCODE.close) return 'closed'
       if (opcode === OPCODE.pong) wasPinged ||= payload.toString() === 'end'
-      return opcode === OPCODE.text ? takeAnswer(payload.toString(), waiting) : undefined
+      return opcode === OPCODE.text ? takeAnswer(payload.toString(), waiting, mayClose) : undefined
     }
     socket
       .on('error', () => end(mayClose ? undefined : 'the connection was closed'))
@@ -86,8 +86,8 @@ function converse(
   })
 }
 
-/** Takes what is answered off the list. */
-function takeAnswer(text: string, waiting: unknown[]): Fault {
+/** Takes what is answered off the list. `hasGarbage`: bytes at random may be a frame, whose message is none. */
+function takeAnswer(text: string, waiting: unknown[], hasGarbage: boolean): Fault {
   let content: unknown
   try {
     content = JSON.parse(text)
@@ -101,6 +101,7 @@ function takeAnswer(text: string, waiting: unknown[]): Fault {
     const fault = faultOf(one, id)
     if (fault !== undefined) return fault
     const at = waiting.indexOf(id)
+    if (at === -1 && hasGarbage && id === null) continue
     if (at === -1) return `an answer to ${JSON.stringify(id)}, which nobody asked`
     waiting.splice(at, 1)
   }

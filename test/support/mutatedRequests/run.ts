@@ -116,9 +116,14 @@ function some<T>(list: readonly T[]): readonly [T, ...T[]] {
   return [first, ...rest]
 }
 
-async function chainFacts(node: RunningTestnet['nodes'][number], { l2 }: RunningTestnet): Promise<ChainFacts> {
+/** Of the latest block of a node, or another. */
+export async function chainFacts(
+  node: Pick<RunningTestnet['nodes'][number], 'ethRpc' | 'peerId'>,
+  { l2 }: RunningTestnet,
+  tag: 'latest' | 'safe' = 'latest',
+): Promise<ChainFacts> {
   const account = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
-  const block = await ask<ChainFacts['block']>(node.ethRpc, 'eth_getBlockByNumber', ['latest', false])
+  const block = await ask<ChainFacts['block']>(node.ethRpc, 'eth_getBlockByNumber', [tag, false])
   const hashes = Array.isArray(block.transactions) ? block.transactions : []
   const signedTransaction = await account.signTransaction({
     chainId: l2.chainId,
