@@ -14,6 +14,8 @@ const REORG_DEPTH = 3
 const CHANNEL_DURATION = 4
 const L1_BLOCK_TIME = 2
 const CHANNEL_SECONDS = CHANNEL_DURATION * L1_BLOCK_TIME
+/** A phase whose faults were not met by then never meets them. */
+const LONGEST_PHASE_SECONDS = 60
 
 const SUBMITTER_FLAGS = [
   '--poll-interval=500ms',
@@ -32,18 +34,24 @@ const SUBMITTER_FLAGS = [
 interface Phase {
   name: string
   faults: Partial<L1Faults>
+  /** Counts of the L1 that must have grown before the phase ends, since nothing is sent in many a second. */
+  meets?: readonly string[]
   /** The L1's base fee all the while. */
   baseFee?: bigint
   reorg?: boolean
 }
 
-/** One after the other, then from the beginning; each takes as long. */
+/** One after the other, then from the beginning; each takes as long, or until the submitter met its faults. */
 const PHASES: readonly Phase[] = [
-  { name: 'errors and delays', faults: { failing: 0.4, delayMs: 1_500 } },
+  { name: 'errors and delays', faults: { failing: 0.4, delayMs: 1_500 }, meets: ['delayed', 'failed'] },
   { name: 'reorg', faults: {}, reorg: true },
   { name: 'base fee x20', faults: {}, baseFee: 20n * BASE_FEE },
-  { name: 'receipts and transactions dropped', faults: { droppedReceipts: 0.7, lostTransactions: 0.5 } },
-  { name: 'pool full', faults: { poolFull: true } },
+  {
+    name: 'receipts and transactions dropped',
+    faults: { droppedReceipts: 0.7, lostTransactions: 0.5 },
+    meets: ['receipt dropped'],
+  },
+  { name: 'pool full', faults: { poolFull: true }, meets: ['pool full'] },
   {
     name: 'blob fee x20, errors, dropped receipts',
     faults: { blobBaseFeeWei: 20n * BLOB_BASE_FEE, failing: 0.2, delayMs: 500, droppedReceipts: 0.3 },
@@ -112,7 +120,9 @@ export async function submitUnderFaults(options: {
         await chain.l1.request('anvil_reorg', [REORG_DEPTH, []])
         reorgs++
       }
-      for (let second = 0; second < phaseSeconds; second++) {
+      const before = { ...l1.counts }
+      const isMet = () => (phase.meets ?? []).every((fault) => (l1.counts[fault] ?? 0) > (before[fault] ?? 0))
+      for (let second = 0; second < phaseSeconds || (!isMet() && second < LONGEST_PHASE_SECONDS); second++) {
         await delay(1_000)
         worstLag = Math.max(worstLag, await lagNow())
         requireRunning(submitter)

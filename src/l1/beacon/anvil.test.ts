@@ -28,7 +28,8 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
 
   beforeAll(async () => {
     anvil = await startAnvil({ hardfork, args: ['--no-mining'] })
-    rpc = createRpcClient({ url: anvil.url })
+    // A busy machine lets Anvil take long over the proofs of its first blobs.
+    rpc = createRpcClient({ url: anvil.url, timeoutMs: 60_000 })
     kzg = createKzg({ clock: systemClock, logger: silentLogger })
     beacon = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
     await rpc.request('anvil_mine', ['0x3'])
