@@ -92,7 +92,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
 export function showBatcher({ batcher, batcherProblem }: NodeState, nowMs: number): void {
   const second = Math.floor(nowMs / 2_000)
   replaceIfChanged(byId('batcher'), JSON.stringify([batcher, batcherProblem, second]), () => {
-    if (batcherProblem !== undefined) return [el('p', { class: 'empty bad' }, `It does not answer: ${batcherProblem}`)]
+    if (batcherProblem !== undefined) return [el('p', { class: 'empty bad' }, sentence(batcherProblem))]
     if (batcher === undefined) return [el('p', { class: 'empty' }, 'Not known yet.')]
     if (batcher === null) {
       return [

@@ -72,11 +72,7 @@ function partsOf({ health, derivation, batcher, batcherProblem }: Known): Status
     parts.push({ label: 'Gossip', tone: 'unknown', text: 'The peer-to-peer network is switched off.' })
   }
   if (batcherProblem !== undefined) {
-    parts.push({
-      label: 'Batches',
-      tone: 'bad',
-      text: sentence(`the batch submitter does not answer: ${batcherProblem}`),
-    })
+    parts.push({ label: 'Batches', tone: 'bad', text: sentence(batcherProblem) })
   } else if (batcher != null) {
     parts.push({ label: 'Batches', tone: batcher.ok ? 'good' : 'bad', text: sentence(batcher.why) })
   }

@@ -20,7 +20,7 @@ import {
   removeTestnet,
 } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
-import { describeNodes } from './runner/setup.ts'
+import { describeNodes, openToken } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
 import { type Controls, createLiveView } from './view/liveView.ts'
@@ -36,7 +36,15 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
   // Before --reset deletes anything.
   const ports = await choosePorts(options)
   const { chain, resumed } = openChain(layout, options, given)
-  const setup = { layout, ports, host: options.host, chain, resumed, da: options.da }
+  const setup = {
+    layout,
+    ports,
+    host: options.host,
+    chain,
+    resumed,
+    da: options.da,
+    token: openToken(layout, options.host),
+  }
 
   const isInteractive = !options.json && !options.plain && process.stdin.isTTY && process.stdout.isTTY
   const failFast = given.has('fail-fast') ? options.failFast : !isInteractive

@@ -13,7 +13,14 @@ it.each([
   [{ dashboardNodes: ['x'] }, /instead of "x"/],
   [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes needs --dashboard/],
   [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],
+  [{ dashboardBatcherTokenFile: 'token' }, /--dashboard.batcher-token-file needs --dashboard.batcher/],
 ])('refuses %j', (changes, message) => {
-  const values = { dashboard: true, dashboardNodes: [], dashboardBatcher: undefined, ...changes }
+  const values = {
+    dashboard: true,
+    dashboardNodes: [],
+    dashboardBatcher: undefined,
+    dashboardBatcherTokenFile: undefined,
+    ...changes,
+  }
   expect(() => checkDashboardFlags(values)).toThrow(message)
 })

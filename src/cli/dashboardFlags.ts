@@ -5,14 +5,19 @@ interface DashboardValues {
   dashboard: boolean
   dashboardNodes: readonly string[]
   dashboardBatcher: string | undefined
+  dashboardBatcherTokenFile: string | undefined
 }
 
 /** Throws UsageError. */
-export function checkDashboardFlags({ dashboard, dashboardNodes, dashboardBatcher }: DashboardValues): void {
+export function checkDashboardFlags(values: DashboardValues): void {
+  const { dashboard, dashboardNodes, dashboardBatcher } = values
   if (!dashboard && dashboardNodes.length > 0) throw new UsageError('--dashboard.nodes needs --dashboard')
   shownNodes(dashboardNodes)
   if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
     throw new UsageError('--dashboard.batcher must be an http:// or https:// address')
+  }
+  if (dashboardBatcher === undefined && values.dashboardBatcherTokenFile !== undefined) {
+    throw new UsageError('--dashboard.batcher-token-file needs --dashboard.batcher')
   }
 }
 

@@ -98,7 +98,7 @@ export async function readBatcher(node: NodeClient): Promise<object | null | und
     return await ifServed(node, 'devium_batcherStatus', [])
   } catch (error) {
     if (!(error instanceof JsonRpcError)) throw error
-    return { ok: false, why: `the batch submitter does not answer: ${error.message}` }
+    return { ok: false, why: error.message }
   }
 }
 

@@ -248,7 +248,7 @@ export const rollupNodeFlags = {
   dashboardNodes: flag.list(
     RPC,
     'dashboard.nodes',
-    'RPC addresses of other nodes that the page shows too; each must let the page in (--rpc.corsdomain)',
+    'RPC addresses of other nodes that the page shows too; each must let the page in (--rpc.corsdomain). 0.0.0.0 stands for the host that the page came from',
     { placeholder: '<name=url,…>' },
   ),
   dashboardBatcher: flag.optional(
@@ -258,6 +258,12 @@ export const rollupNodeFlags = {
     {
       placeholder: '<url>',
     },
+  ),
+  dashboardBatcherTokenFile: flag.optional(
+    RPC,
+    'dashboard.batcher-token-file',
+    'File with the bearer token that the batch submitter asks for (its --rpc.token-file)',
+    { placeholder: '<file>' },
   ),
 
   metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),

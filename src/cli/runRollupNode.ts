@@ -39,12 +39,12 @@ import { ConductorClient } from '../rollup/sequencer/index.ts'
 import {
   addDashboard,
   addReadyPath,
-  batcherStatusSchema,
   createRollupRpc,
   createRpcMetrics,
   LIVE_NOTIFICATION,
   type ReadBatcher,
 } from '../rpc/index.ts'
+import { createBatcherReader } from './batcherReader.ts'
 import { shownNodes } from './dashboardFlags.ts'
 import type { FlagValues } from './flags.ts'
 import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
@@ -63,8 +63,6 @@ const MAX_L1_HEADERS = 20_000
 
 /** Far above any sync status. */
 const MAX_STATUS_BYTES = 1024 * 1024
-/** Whoever looks at the page waits for the answer. */
-const BATCHER_TIMEOUT_MS = 3_000
 
 export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFlags>
 
@@ -303,13 +301,13 @@ function createFollowSource(
 
 /** The batch submitter whose status the RPC passes on. */
 function openBatcher(
-  { dashboardBatcher: url }: RollupNodeValues,
+  { dashboardBatcher: url, dashboardBatcherTokenFile: tokenFile }: RollupNodeValues,
   opened: AsyncDisposableStack,
 ): ReadBatcher | undefined {
   if (url === undefined) return undefined
-  const rpc = createRpcClient({ url, timeoutMs: BATCHER_TIMEOUT_MS, maxResponseBytes: MAX_STATUS_BYTES })
-  opened.defer(() => rpc.close())
-  return async () => batcherStatusSchema.parse(await rpc.request('admin_batcherStatus', []))
+  const batcher = createBatcherReader({ url, tokenFile })
+  opened.defer(() => batcher.close())
+  return batcher.read
 }
 
 /** All endpoints are asked at once: each may still be starting. */

@@ -99,7 +99,15 @@ export async function startSequencerCluster(opConductor: string, size: number): 
     await maker.writeRollupConfig(await maker.deploy(connect(ports.l1)), genesisHash)
     await writeFile(layout.l1Config, JSON.stringify(l1ChainConfig(chain.l1ChainId)))
 
-    const descriptions = describeNodes({ layout, ports, host: HOST, chain, resumed: false, da: 'calldata' })
+    const descriptions = describeNodes({
+      layout,
+      ports,
+      host: HOST,
+      chain,
+      resumed: false,
+      da: 'calldata',
+      token: undefined,
+    })
     const members = await Promise.all(descriptions.map((description) => startMember(description)))
     await Promise.all(members.map(({ conductor }) => answer(conductor, 'conductor_leader')))
     await formCluster(members, genesisHash)

@@ -31,6 +31,8 @@ export interface ForkPlan {
 export interface Endpoints {
   /** The page that shows all nodes. */
   dashboard: string
+  /** File with the bearer token that RPCs ask for, by which something is changed; undefined: only this machine reaches them. */
+  tokenFile?: string | undefined
   dir: string
   l1: { rpc: string; chainId: number; blockTime: number; contracts: L1Addresses }
   l2: { chainId: number; blockTime: number; genesisTime: number; forks: ForkPlan }

@@ -19,6 +19,8 @@ export interface TestnetLayout {
   l1State: string
   /** What Anvil keeps out of memory while it runs. */
   l1Cache: string
+  /** The bearer token of all RPCs, where others than this machine reach them. */
+  rpcToken: string
   log(name: string): string
 }
 
@@ -47,6 +49,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     l1StateNew: join(dir, 'l1', 'state.new.json'),
     l1State: join(dir, 'l1', 'state.json'),
     l1Cache: join(dir, 'l1', 'cache'),
+    rpcToken: join(dir, 'rpc-token.txt'),
     log: (name) => join(dir, 'logs', `${name}.log`),
   }
 }

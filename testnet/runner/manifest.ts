@@ -89,7 +89,7 @@ export function lockDirectory(layout: TestnetLayout): () => void {
 /** Removes a testnet that was kept here; nothing else in the directory is touched. */
 export function removeTestnet(layout: TestnetLayout): void {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
-  for (const name of ['l1', 'join', 'logs', ...nodes, basename(layout.manifest)]) {
+  for (const name of ['l1', 'join', 'logs', ...nodes, basename(layout.rpcToken), basename(layout.manifest)]) {
     rmSync(join(layout.dir, name), { recursive: true, force: true })
   }
 }

@@ -31,6 +31,8 @@ export interface NodeCallOptions {
   bootnodes?: readonly string[]
   /** Where transactions are sent on to; absent for the sequencer. */
   sequencerRpc?: string
+  /** File with the bearer token of its RPC and the batch submitter's; absent: only this machine reaches them. */
+  tokenFile?: string | undefined
   /** What its page shows; absent: it has none. */
   dashboard?: DashboardCall
 }
@@ -72,7 +74,7 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
 }
 
 export function rollupNode(options: NodeCallOptions): ProgramCall {
-  const { files, ports, host, l1Rpc, staticPeers, bootnodes, dashboard } = options
+  const { files, ports, host, l1Rpc, staticPeers, bootnodes, dashboard, tokenFile } = options
   return {
     program: 'devium--batcher',
     args: [
@@ -92,7 +94,10 @@ export function rollupNode(options: NodeCallOptions): ProgramCall {
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.rollupRpc}`,
       '--rpc.enable-admin',
+      // The first node's page asks all of them, and nobody knows by which host it will come; the token is what guards them.
+      ...(tokenFile === undefined ? [] : [`--rpc.token-file=${tokenFile}`, '--rpc.corsdomain=*']),
       ...(dashboard === undefined ? [] : dashboardFlags(dashboard)),
+      ...(dashboard === undefined || tokenFile === undefined ? [] : [`--dashboard.batcher-token-file=${tokenFile}`]),
       '--metrics.enabled',
       `--metrics.addr=${host}`,
       `--metrics.port=${ports.metrics}`,
@@ -139,10 +144,11 @@ export function batchSubmitter(
   ports: TestnetPorts,
   host: string,
   batcherKey: string,
-  { resumed, da, hasBrotli }: { resumed: boolean; da: DataAvailability; hasBrotli: boolean },
+  options: { resumed: boolean; da: DataAvailability; hasBrotli: boolean; tokenFile: string | undefined },
 ): ProgramCall {
   const [sequencer] = ports.nodes
   if (sequencer === undefined) throw new RangeError('a batch submitter needs a sequencer')
+  const { resumed, da, hasBrotli, tokenFile } = options
   const to = reachableHost(host)
   return {
     program: 'devium-batch-submitter',
@@ -168,6 +174,7 @@ export function batchSubmitter(
       `--rpc.addr=${host}`,
       `--rpc.port=${ports.batcherAdmin}`,
       '--rpc.enable-admin',
+      ...(tokenFile === undefined ? [] : [`--rpc.token-file=${tokenFile}`]),
       '--metrics.enabled',
       `--metrics.addr=${host}`,
       `--metrics.port=${ports.batcherMetrics}`,

@@ -1,3 +1,5 @@
+import { loadToken } from '../../src/lib/jsonRpc/bearerToken.ts'
+import { isLoopback } from '../../src/lib/jsonRpc/hostCheck.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
@@ -14,6 +16,8 @@ export interface TestnetSetup {
   chain: ChainParameters
   /** Where the batch submitter posts. */
   da: DataAvailability
+  /** Whoever shows it may change something by RPC. */
+  token: { file: string; value: string } | undefined
   /** The chain was made by an earlier start. */
   resumed: boolean
 }
@@ -29,13 +33,13 @@ export interface NodeDescription {
 }
 
 /** Plans all nodes. Makes their p2p keys and jwt secrets where they are missing, since others must know the peer ids. */
-export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescription[] {
+export function describeNodes({ layout, ports, host, token }: TestnetSetup): NodeDescription[] {
   const to = reachableHost(host)
   const sequencerRpc = `http://${to}:${ports.nodes[0]?.ethRpc}`
-  // The first node's page shows all of them.
+  // The first node's page shows all of them, to whoever it shows itself.
   const verifiers = ports.nodes.slice(1).map(({ rollupRpc }, index) => ({
     name: nodeName(index + 1),
-    rollupRpc: `http://${to}:${rollupRpc}`,
+    rollupRpc: `http://${host}:${rollupRpc}`,
   }))
   const earlier: string[] = []
   const bootnodes: string[] = []
@@ -53,6 +57,7 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
       staticPeers: neighboursAmong(earlier),
       bootnodes: [...bootnodes],
       ...(index === 0 ? {} : { sequencerRpc }),
+      tokenFile: token?.file,
       dashboard: {
         name: node.name,
         others: index === 0 ? verifiers : [],
@@ -66,6 +71,11 @@ export function describeNodes({ layout, ports, host }: TestnetSetup): NodeDescri
   })
 }
 
+/** Made where it is missing. Undefined where nobody but this machine reaches the RPCs. */
+export function openToken({ rpcToken: file }: TestnetLayout, host: string): TestnetSetup['token'] {
+  return isLoopback(host) ? undefined : { file, value: loadToken(file, { create: true }) }
+}
+
 /** Nodes that a verifier dials beside the sequencer, the first: blocks find a way round a link that is down. */
 const NEIGHBOURS = 2
 
@@ -75,10 +85,11 @@ function neighboursAmong(earlier: readonly string[]): string[] {
 
 /** What the outside needs to know. */
 export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescription[]): Endpoints {
-  const { layout, ports, host, chain } = setup
+  const { layout, ports, host, chain, token } = setup
   const url = (port: number) => `http://${reachableHost(host)}:${port}`
   return {
     dashboard: `${url(ports.nodes[0]?.rollupRpc ?? 0)}/dashboard`,
+    tokenFile: token?.file,
     dir: layout.dir,
     l1: {
       rpc: url(ports.l1),

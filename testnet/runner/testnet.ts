@@ -124,8 +124,9 @@ export class Testnet {
     this.reached('sequencer answers')
     const { ports, host, resumed, da, chain } = setup
     const hasBrotli = isForkActive(chain, 'fjord', chain.genesisTime)
+    const tokenFile = setup.token?.file
     const submitter = (resumed: boolean) =>
-      this.spec(BATCHER, batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli }))
+      this.spec(BATCHER, batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, tokenFile }))
     this.programs.start(submitter(resumed), () => submitter(true))
     await this.waitUntilReady(signal)
     if (!this.options.failFast) this.programs.tolerateDeaths()
@@ -169,7 +170,7 @@ export class Testnet {
   async stop(): Promise<void> {
     const { programs } = this
     programs.group.expectExits()
-    const batcherAdmin = createRpcClient({ url: this.endpoints.batcher.adminRpc })
+    const batcherAdmin = this.batcherAdmin()
     await stopInOrder(this.modules.emit, {
       batcherAdmin,
       batcher: programs.get(BATCHER),
@@ -179,6 +180,12 @@ export class Testnet {
     })
     programs.group.killAll()
     await Promise.all([batcherAdmin, ...this.clients].map((client) => client.close()))
+  }
+
+  private batcherAdmin(): RpcClient {
+    const { token } = this.setup
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token.value}` }
+    return createRpcClient({ url: this.endpoints.batcher.adminRpc, headers })
   }
 
   /** Ends everything at once; synchronous, for the end of this process. */

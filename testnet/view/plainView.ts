@@ -68,9 +68,10 @@ export function forkText({ genesis, later }: ForkPlan): string {
   return [forkName(genesis), ...later.map(({ fork, time }) => `${forkName(fork)} at ${clockTime(time)}`)].join(', ')
 }
 
-function endpointLines({ dashboard, l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
+function endpointLines({ dashboard, tokenFile, l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
   return [
     `  dashboard   ${dashboard}`,
+    ...(tokenFile === undefined ? [] : [`  token       ${tokenFile}, for what changes something`]),
     `  L1          ${l1.rpc}`,
     `  fork        ${forkText(l2.forks)}`,
     ...nodes.map(

@@ -35,6 +35,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     [{ text: title, style: 'bold' }],
     '',
     `dashboard   ${endpoints.dashboard}`,
+    ...(endpoints.tokenFile === undefined ? [] : [`token       ${endpoints.tokenFile}, for what changes something`]),
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
     `last batch  ${submissionText(state)}`,
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,

@@ -4,11 +4,11 @@ import { addDashboard } from './dashboard.ts'
 
 const OTHERS = [{ name: 'b', url: 'http://127.0.0.1:9510' }]
 
-function page() {
+function page(nodes = OTHERS) {
   const routes = new Hono()
-  addDashboard(routes, { name: 'a', nodes: OTHERS })
-  return async (path: string) => {
-    const response = await routes.request(path)
+  addDashboard(routes, { name: 'a', nodes })
+  return async (path: string, host?: string) => {
+    const response = await routes.request(path, host === undefined ? {} : { headers: { host } })
     const { status, headers } = response
     return { status, headers: Object.fromEntries(headers), text: await response.text() }
   }
@@ -29,6 +29,21 @@ describe('the dashboard', () => {
       "frame-ancestors 'none'",
       "form-action 'none'",
     ])
+  })
+
+  it.each([
+    ['10.0.0.7:9510', '10.0.0.7'],
+    ['devnet.lan', 'devnet.lan'],
+    ['[fd00::7]:9510', '[fd00::7]'],
+    // Part of no policy.
+    ['x;script-src', 'localhost'],
+    [undefined, 'localhost'],
+  ])('shows nodes beside it by the name by which it was reached: %s', async (host, name) => {
+    const get = page([{ name: 'b', url: 'http://0.0.0.0:9520' }])
+    const { headers } = await get('/dashboard', host)
+    expect(headers['content-security-policy']).toContain(`; connect-src 'self' ws://${name}:9520; img-src`)
+    const { text } = await get('/dashboard/nodes.json', host)
+    expect(JSON.parse(text).others).toEqual([{ name: 'b', webSocket: `ws://${name}:9520` }])
   })
 
   it('serves everything that its files name, without types and package names', async () => {

@@ -1,12 +1,14 @@
-import type { Hono } from 'hono'
-import { loadPageFiles } from './pageFiles.ts'
+import type { Context, Hono } from 'hono'
+import { loadPageFiles, type PageFile } from './pageFiles.ts'
 
 /** A node that the page shows. */
 export interface ShownNode {
   name: string
-  /** Of its RPC, http or https. */
+  /** Of its RPC, http or https. With `SAME_HOST` as host: the one by which a browser has reached this node. */
   url: string
 }
+
+const SAME_HOST = '0.0.0.0'
 
 export interface DashboardOptions {
   /** What this node is called. */
@@ -21,40 +23,53 @@ export interface DashboardOptions {
  */
 export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes }: DashboardOptions): void {
   const files = loadPageFiles()
-  const shown = nodes.map((node) => ({ name: node.name, webSocket: webSocketUrl(node.url) }))
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    ["connect-src 'self'", ...new Set(shown.map(({ webSocket }) => new URL(webSocket).origin))].join(' '),
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    "form-action 'none'",
-  ].join('; ')
-  const headers = (type: string) => ({
+  const shownTo = (host: string | undefined) =>
+    nodes.map((node) => ({ name: node.name, webSocket: webSocketUrl(node.url, host) }))
+  const policy = (host: string | undefined): string =>
+    [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      ["connect-src 'self'", ...new Set(shownTo(host).map(({ webSocket }) => new URL(webSocket).origin))].join(' '),
+      "img-src 'self' data:",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "form-action 'none'",
+    ].join('; ')
+  const headers = (type: string, host: string | undefined) => ({
     'content-type': type,
-    'content-security-policy': policy,
+    'content-security-policy': policy(host),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     // A new version of the program brings new files under the same names.
     'cache-control': 'no-cache',
   })
-  const nodesFile = { content: JSON.stringify({ name, others: shown }), type: 'application/json' }
-  routes.get('/dashboard', (context) => {
-    const page = files.get('index.html')
-    return page === undefined ? context.notFound() : context.body(page.content, 200, headers(page.type))
+  const nodesFile = (host: string | undefined): PageFile => ({
+    content: JSON.stringify({ name, others: shownTo(host) }),
+    type: 'application/json',
   })
+  const send = (context: Context, file: PageFile | undefined) =>
+    file === undefined
+      ? context.notFound()
+      : context.body(file.content, 200, headers(file.type, context.req.header('host')))
+  routes.get('/dashboard', (context) => send(context, files.get('index.html')))
   // Links on the page stand beside `/dashboard`.
   routes.get('/dashboard/', (context) => context.redirect('../dashboard', 308))
   routes.get('/dashboard/:file', (context) => {
     const wanted = context.req.param('file')
-    const file = wanted === 'nodes.json' ? nodesFile : files.get(wanted)
-    return file === undefined ? context.notFound() : context.body(file.content, 200, headers(file.type))
+    return send(context, wanted === 'nodes.json' ? nodesFile(context.req.header('host')) : files.get(wanted))
   })
 }
 
-function webSocketUrl(url: string): string {
-  return url.replace(/^http/, 'ws')
+function webSocketUrl(url: string, hostHeader: string | undefined): string {
+  const socket = new URL(url.replace(/^http/, 'ws'))
+  if (socket.hostname === SAME_HOST) socket.hostname = hostNameOf(hostHeader)
+  return socket.href.replace(/\/$/, '')
+}
+
+/** It becomes part of a policy: what is no plain name or address does not. */
+function hostNameOf(hostHeader: string | undefined): string {
+  const name = URL.parse(`http://${hostHeader ?? ''}`)?.hostname ?? ''
+  return /^([\w.-]+|\[[\da-f:.]+\])$/.test(name) ? name : 'localhost'
 }

@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { testnetLayout } from './layout.ts'
+import { assignPorts } from './ports.ts'
+import { rollupNode } from './programs.ts'
+import { describeNodes, openToken, type TestnetSetup } from './setup.ts'
+
+function setupOn(host: string): TestnetSetup {
+  const dir = mkdtempSync(join(tmpdir(), 'devium-setup-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const layout = testnetLayout(dir)
+  const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
+  const token = openToken(layout, host)
+  return { layout, ports: assignPorts(9500, 2), host, chain, da: 'calldata', resumed: false, token }
+}
+
+function flagsOfFirstNode(setup: TestnetSetup): string[] {
+  const [first] = describeNodes(setup)
+  if (first === undefined) throw new Error('no node')
+  return rollupNode(first.call).args
+}
+
+it('a testnet that other machines reach asks for a token, and its page names nodes by the host that it came from', () => {
+  const setup = setupOn('0.0.0.0')
+  const { rpcToken } = setup.layout
+  expect(flagsOfFirstNode(setup)).toEqual(
+    expect.arrayContaining([
+      '--dashboard.nodes=verifier1=http://0.0.0.0:9520',
+      '--dashboard.batcher=http://127.0.0.1:9501',
+      `--dashboard.batcher-token-file=${rpcToken}`,
+      `--rpc.token-file=${rpcToken}`,
+    ]),
+  )
+  expect(readFileSync(rpcToken, 'utf8')).toBe(setup.token?.value)
+  expect(statSync(rpcToken).mode & 0o777).toBe(0o600)
+})
+
+it('one that only this machine reaches asks for none', () => {
+  const flags = flagsOfFirstNode(setupOn('127.0.0.1'))
+  expect(flags).toContain('--dashboard.nodes=verifier1=http://127.0.0.1:9520')
+  expect(flags.filter((flag) => flag.includes('token'))).toEqual([])
+})
