@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import { showDraining } from './batcherDraining.ts'
 import { formatBatcherStatus } from './batcherView.ts'
 import { type NodeOptions, rpcCommand, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
+import { ProgressLine } from './terminal/progressLine.ts'
 
 const RPC = {
   description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
@@ -49,7 +51,10 @@ export function addBatcherCommands(program: Command): void {
   for (const { name, method, description, done } of ACTIONS) {
     rpcCommand(group, name, description, RPC).action(async (options: NodeOptions) => {
       await withNode(options, async (batcher) => {
-        await batcher.transport.request(method, [], { timeoutMs: STOP_TIMEOUT_MS })
+        const { transport } = batcher
+        const answer = transport.request(method, [], { timeoutMs: STOP_TIMEOUT_MS })
+        if (process.stdout.isTTY) await showDraining(transport, answer, new ProgressLine(process.stdout))
+        await answer
         console.log(done)
       })
     })

@@ -35,6 +35,14 @@ export interface EngineClient extends Engine {
   /** eth_getProof, not yet verified. */
   proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
   chainId(): Promise<bigint>
+  /** eth_syncing: how far the engine's own sync has come; undefined where it runs none. */
+  ownSync(): Promise<OwnSync | undefined>
+}
+
+/** Block numbers, as the engine counts them: what it has of the chain, and what it knows there is. */
+export interface OwnSync {
+  current: number
+  highest: number
 }
 
 export interface EngineClientOptions {
@@ -197,6 +205,16 @@ export function createEngineClient(
     },
 
     chainId: async () => quantityToBigInt(await request('eth_chainId', []), 'eth_chainId answer'),
+
+    async ownSync() {
+      const answer = await request('eth_syncing', [])
+      if (answer === false) return undefined
+      const { currentBlock, highestBlock } = asObject(answer, 'eth_syncing answer')
+      return {
+        current: Number(quantityToBigInt(currentBlock, 'currentBlock')),
+        highest: Number(quantityToBigInt(highestBlock, 'highestBlock')),
+      }
+    },
   }
 
   /** Karst is of Osaka's time: its engines take V5 only, whose answer differs in nothing that is read here. newPayload stays at V4. */

@@ -22,6 +22,7 @@ import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
 import { DerivationWatch } from './derivationWatch.ts'
+import { EngineSyncWatch } from './engineSyncWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import { FollowLoop, type FollowModules } from './followLoop.ts'
 import type { NodeMetrics } from './metrics.ts'
@@ -219,6 +220,7 @@ export function createRollupNode(
         unsafeChain.run(loops),
         new DerivationWatch({ status: whySafeHead, clock, logger }).run(loops),
         new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
+        new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
       ]
       try {

@@ -162,6 +162,8 @@ export class FakeEngine implements EngineClient {
     throw new JsonRpcError(-32601, 'this engine has no state')
   }
 
+  async ownSync(): Promise<undefined> {}
+
   async chainId(): Promise<bigint> {
     return this.config.l2ChainId
   }

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
+import { silentLogger } from '../../lib/logger.ts'
+import { EngineSyncWatch } from './engineSyncWatch.ts'
+
+it('tells how far the engine is with its own sync, how fast, and for how long still, until that is over', async () => {
+  const clock = new ManualClock(1_000_000)
+  const lines: unknown[] = []
+  const logger = { ...silentLogger, info: (...line: unknown[]) => lines.push(line), child: () => logger }
+  let isSyncing = true
+  let answers: ({ current: number; highest: number } | Error | undefined)[] = []
+  let asked = 0
+  const engine = {
+    async ownSync() {
+      asked++
+      const [answer] = answers.length > 1 ? answers.splice(0, 1) : answers
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  }
+  // It has not begun, does not answer, then goes on from where it was.
+  answers = [undefined, new Error('busy'), { current: 100, highest: 1_100 }, { current: 300, highest: 1_100 }]
+  const watch = new EngineSyncWatch({ isSyncing: () => isSyncing, engine, clock, logger })
+  const end = watch.run(new AbortController().signal)
+  await clock.advance(3_999)
+  expect(lines).toEqual([])
+  await clock.advance(20_000)
+  expect(lines.at(-1)).toMatchObject([
+    'Engine syncs by its own network',
+    { current: 300, highest: 1_100, percent: 20, blocks: 200, of: 1_000 },
+  ])
+  expect((lines.at(-1) as [string, object])[1]).toMatchObject({ secondsLeft: expect.any(Number) })
+  isSyncing = false
+  await clock.advance(2_000)
+  await end
+  const before = asked
+  await clock.advance(10_000)
+  expect(asked).toBe(before)
+})
