@@ -9,6 +9,7 @@ export type {
   PeerHistory,
   PeerRecord,
   PeerScoreReport,
+  PeerStanding,
   ScoreTerm,
   ScoreThreshold,
 } from '../src/p2p/base/api.ts'

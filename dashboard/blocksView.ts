@@ -1,5 +1,5 @@
 import type { BlockTimes } from './answers.ts'
-import { byId, el, replaceIfChanged, svg } from './dom.ts'
+import { byId, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
 import { clockTime, count, duration, shortHash } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
@@ -18,48 +18,62 @@ const TICKS = [
 
 /** The strip of each of the last blocks: when it was signed, came by gossip, was executed, became safe. */
 export function showBlocks(page: Page): void {
-  const { node } = page
-  const blocks = node.blocks.slice(0, SHOWN)
-  const rows = blocks.map((block) => ({
-    block,
-    beganAtMs: beganAtMs(page, block),
-    isChosen: block.hash === page.block,
-  }))
+  const blocks = page.node.blocks.slice(0, SHOWN)
   const place = byId('blocks')
+  replaceIfChanged(place, blocks.length === 0 ? 'none' : 'some', () => [
+    blocks.length === 0
+      ? el('p', { class: 'empty' }, 'No block has come since this node started. Here each shows its times as it comes.')
+      : emptyTable(),
+  ])
+  const body = place.querySelector('tbody')
+  if (body === null) return
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.block : undefined
-  replaceIfChanged(place, JSON.stringify([node.name, page.nodes.map(({ peerId }) => peerId), rows]), () => {
-    if (rows.length === 0) {
-      return [
-        el(
-          'p',
-          { class: 'empty' },
-          'No block has come since this node started. Here each shows its times as it comes.',
-        ),
-      ]
-    }
-    return [
-      el(
-        'table',
-        { class: 'blocks' },
-        el('caption', { class: 'hidden-text' }, 'The last blocks, the newest first'),
-        el(
-          'thead',
-          {},
-          el(
-            'tr',
-            {},
-            ...['Block', 'Signed', 'Came', 'Executed', 'Safe'].map((text) =>
-              el('th', { 'data-column': text.toLowerCase() }, text),
-            ),
-            el('th', { class: 'strip-head' }, axis()),
-          ),
-        ),
-        el('tbody', {}, ...rows.map((row) => rowOf(page, row))),
-      ),
-    ]
-  })
+  replaceChildrenByKey(
+    body,
+    blocks.map((block) => {
+      const row = toRow(page, block)
+      return { key: JSON.stringify(row), make: () => rowOf(page, row) }
+    }),
+  )
   if (focused !== undefined && document.activeElement === document.body) {
     place.querySelector<HTMLElement>(`[data-block="${CSS.escape(focused)}"]`)?.focus()
+  }
+}
+
+function emptyTable(): HTMLElement {
+  const heads = ['Block', 'Signed', 'Came', 'Executed', 'Safe'].map((text) =>
+    el('th', { 'data-column': text.toLowerCase() }, text),
+  )
+  return el(
+    'table',
+    { class: 'blocks' },
+    el('caption', { class: 'hidden-text' }, 'The last blocks, the newest first'),
+    el('thead', {}, el('tr', {}, ...heads, el('th', { class: 'strip-head' }, axis()))),
+    el('tbody'),
+  )
+}
+
+/** All that a row shows. */
+interface Row {
+  block: BlockTimes
+  beganAtMs: number | undefined
+  /** By a node of this page. */
+  signedAtMs: number | undefined
+  from: string
+  isChosen: boolean
+}
+
+function toRow(page: Page, block: BlockTimes): Row {
+  const { came, hash } = block
+  const signed = page.nodes.flatMap((node) => node.blocks.find((other) => other.hash === hash)?.signedAtMs ?? [])
+  const from =
+    came === null ? (block.executedBy === 'derivation' ? 'from L1' : 'made here') : `from ${peerName(page, came.from)}`
+  return {
+    block,
+    beganAtMs: beganAtMs(page, block),
+    signedAtMs: signed[0],
+    from: came?.way === 'request' ? `${from}, asked for` : from,
+    isChosen: hash === page.block,
   }
 }
 
@@ -73,16 +87,10 @@ export function beganAtMs(page: Page, { hash, came, executedAtMs, signedAtMs }: 
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-function rowOf(
-  page: Page,
-  { block, beganAtMs: began, isChosen }: { block: BlockTimes; beganAtMs: number | undefined; isChosen: boolean },
-): HTMLElement {
+function rowOf(page: Page, { block, beganAtMs: began, signedAtMs, from, isChosen }: Row): HTMLElement {
   const after = (atMs: number | null | undefined): string =>
     atMs == null || began === undefined ? '–' : `+${duration(Math.max(0, atMs - began))}`
   const { came } = block
-  const signed = page.nodes.flatMap((node) => node.blocks.find(({ hash }) => hash === block.hash)?.signedAtMs ?? [])[0]
-  const from =
-    came === null ? (block.executedBy === 'derivation' ? 'from L1' : 'made here') : `from ${peerName(page, came.from)}`
   return el(
     'tr',
     { class: isChosen ? 'chosen' : undefined },
@@ -105,13 +113,8 @@ function rowOf(
       ),
       el('span', { class: 'quiet hash' }, ` ${shortHash(block.hash)}`),
     ),
-    el('td', { 'data-column': 'signed' }, signed === undefined ? '–' : clockTime(signed)),
-    el(
-      'td',
-      {},
-      came === null ? null : `${after(came.atMs)} `,
-      el('span', { class: 'quiet' }, came?.way === 'request' ? `${from}, asked for` : from),
-    ),
+    el('td', { 'data-column': 'signed' }, signedAtMs === undefined ? '–' : clockTime(signedAtMs)),
+    el('td', {}, came === null ? null : `${after(came.atMs)} `, el('span', { class: 'quiet' }, from)),
     el('td', {}, after(block.executedAtMs)),
     el('td', {}, block.safeAtMs === null ? el('span', { class: 'quiet' }, 'not yet') : after(block.safeAtMs)),
     el('td', { class: 'strip' }, began === undefined ? null : strip(block, began)),

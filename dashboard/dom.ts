@@ -69,6 +69,36 @@ export function replaceIfChanged(element: Element, key: string, make: () => Chil
 
 const made = new WeakMap<Element, string>()
 
+/** One child of a list, and by what it is known again: where nothing of it is different, neither is that. */
+export interface Keyed {
+  key: string
+  make: () => Element
+}
+
+/**
+ * The same for a list, child by child: those that are still wanted stay as they are, and where they stand as far as possible. A page
+ * that makes all of a long list anew for each block has thousands of elements of which most wait to be collected.
+ */
+export function replaceChildrenByKey(element: Element, wanted: readonly Keyed[]): void {
+  const before = madeByKey.get(element) ?? new Map<string, Element>()
+  const after = new Map<string, Element>()
+  for (const { key, make } of wanted) after.set(key, before.get(key) ?? make())
+  madeByKey.set(element, after)
+  for (const [key, child] of before) if (!after.has(key)) child.remove()
+  putInOrder(element, after.values())
+}
+
+const madeByKey = new WeakMap<Element, Map<string, Element>>()
+
+/** Moves only those children that do not stand where they belong: what is moved loses the focus. */
+export function putInOrder(element: Element, children: Iterable<Element>): void {
+  let next = element.firstElementChild
+  for (const child of children) {
+    if (child === next) next = child.nextElementSibling
+    else element.insertBefore(child, next)
+  }
+}
+
 function textOrNode(children: readonly Child[]): (Node | string)[] {
   return children.flatMap((child) =>
     child === null || child === undefined || child === false ? [] : [child instanceof Node ? child : String(child)],

@@ -1,5 +1,5 @@
 import { beganAtMs } from './blocksView.ts'
-import { byId, el, replaceIfChanged, svg } from './dom.ts'
+import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
 import { clockTime, count, duration, shortPeer } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
@@ -32,14 +32,22 @@ interface Edge {
 export function showMesh(page: Page): void {
   const edges = edgesOf(page)
   const vertices = verticesOf(page, edges)
+  const isAlone = vertices.length < 2
+  replaceIfChanged(byId('mesh'), isAlone ? 'alone' : 'connected', () =>
+    isAlone
+      ? [el('p', { class: 'empty' }, 'No peer is connected, so nobody passes blocks on to this node.')]
+      : [emptyGraph(), legend(), el('div', { id: 'mesh-way' })],
+  )
+  if (isAlone) return
   const way = wayOf(page)
-  const key = JSON.stringify([vertices.map(({ node: _, ...rest }) => rest), edges, way, page.node.name, page.block])
-  replaceIfChanged(byId('mesh'), key, () => {
-    if (vertices.length < 2) {
-      return [el('p', { class: 'empty' }, 'No peer is connected, so nobody passes blocks on to this node.')]
-    }
-    return [graph(page, vertices, edges, way), legend(), ...wayText(page, way)]
-  })
+  const graph = document.querySelector('svg.mesh')
+  if (graph !== null) replaceChildrenByKey(graph, shapesOf(page, vertices, edges, way))
+  replaceIfChanged(byId('mesh-way'), JSON.stringify([way, page.block]), () => wayText(page, way))
+}
+
+function emptyGraph(): SVGElement {
+  const name = 'Nodes and their peers'
+  return svg('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'mesh', role: 'group', 'aria-label': name })
 }
 
 function edgesOf({ nodes }: Page): Edge[] {
@@ -48,9 +56,9 @@ function edgesOf({ nodes }: Page): Edge[] {
     if (node.peerId === undefined || node.connectionState !== 'open') continue
     for (const peer of node.peers.values()) {
       if (!peer.connected) continue
-      const [a, b] = [node.peerId, peer.id].sort() as [string, string]
+      const [a, b] = [node.peerId, peer.peerID].sort() as [string, string]
       const known = edges.get(`${a} ${b}`)
-      edges.set(`${a} ${b}`, { a, b, isMesh: node.isInMesh(peer.id) || known?.isMesh === true })
+      edges.set(`${a} ${b}`, { a, b, isMesh: peer.inMesh || known?.isMesh === true })
     }
   }
   return [...edges.values()]
@@ -60,11 +68,14 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
   const nodes = page.nodes.filter(({ peerId }) => peerId !== undefined)
   const nodeIds = new Set(nodes.map(({ peerId }) => peerId))
   const refused = nodes.flatMap((node) =>
-    [...node.peers.values()].flatMap(({ id, ban, blocked }) => (ban !== undefined || blocked ? [id] : [])),
+    [...node.peers.values()].flatMap(({ peerID, ban, blocked }) => (ban !== null || blocked ? [peerID] : [])),
   )
-  const others = [...new Set([...edges.flatMap(({ a, b }) => [a, b]), ...refused])]
+  const endsOf = (some: readonly Edge[]) => some.flatMap(({ a, b }) => [a, b])
+  // Where there is no room for all, who passes blocks on, and who is refused, comes first.
+  const others = [...new Set([...endsOf(edges.filter(({ isMesh }) => isMesh)), ...refused, ...endsOf(edges)])]
     .filter((id) => !nodeIds.has(id))
     .slice(0, MAX_PEERS)
+    .sort()
   const isAlone = nodes.length === 1
   const outer = 132
   const inner = isAlone ? 0 : others.length === 0 ? 116 : 96
@@ -88,8 +99,8 @@ function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
 
 function peerTone({ nodes }: Page, id: string): string {
   const seen = nodes.flatMap(({ peers }) => peers.get(id) ?? [])
-  if (seen.some(({ ban, blocked }) => ban !== undefined || blocked)) return 'bad'
-  return seen.some(({ score }) => (score ?? 0) < 0) ? 'warned' : 'peer'
+  if (seen.some(({ ban, blocked }) => ban !== null || blocked)) return 'bad'
+  return seen.some(({ score }) => score < 0) ? 'warned' : 'peer'
 }
 
 interface Step {
@@ -116,39 +127,37 @@ function wayOf(page: Page): Step[] {
   return steps.sort((a, b) => a.atMs - b.atMs)
 }
 
-function graph(page: Page, vertices: readonly Vertex[], edges: readonly Edge[], way: readonly Step[]): SVGElement {
+/** Lines lie below circles, and the times of a block's way above both. */
+function shapesOf(page: Page, vertices: readonly Vertex[], edges: readonly Edge[], way: readonly Step[]): Keyed[] {
   const byIdOf = new Map(vertices.map((vertex) => [vertex.id, vertex]))
-  const lines: SVGElement[] = []
+  const shape = (tag: 'line' | 'text', attributes: Record<string, string | number>, text?: string): Keyed => ({
+    key: JSON.stringify([tag, attributes, text]),
+    make: () => svg(tag, attributes, text),
+  })
+  const lines: Keyed[] = []
   const line = (a: string, b: string, name: string): void => {
     const [from, to] = [byIdOf.get(a), byIdOf.get(b)]
     if (from !== undefined && to !== undefined)
-      lines.push(svg('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: name }))
+      lines.push(shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: name }))
   }
   const taken = new Set(way.flatMap(({ from, to }) => (from === undefined ? [] : [[from, to].sort().join(' ')])))
   for (const { a, b, isMesh } of edges) if (!taken.has(`${a} ${b}`)) line(a, b, isMesh ? 'edge mesh' : 'edge')
-  const labels: SVGElement[] = []
+  const labels: Keyed[] = []
   for (const { from, to, afterMs } of way) {
     if (from !== undefined) line(from, to, 'edge way')
     const [start, end] = [byIdOf.get(from ?? ''), byIdOf.get(to)]
     if (start === undefined || end === undefined || afterMs === undefined) continue
     const [x, y] = [(start.x + 2 * end.x) / 3, (start.y + 2 * end.y) / 3]
-    labels.push(svg('text', { x, y: y + 4, class: 'way-label', 'text-anchor': 'middle' }, `+${duration(afterMs)}`))
+    labels.push(shape('text', { x, y: y + 4, class: 'way-label', 'text-anchor': 'middle' }, `+${duration(afterMs)}`))
   }
   const hasNames = vertices.length <= MAX_NAMES
-  return svg(
-    'svg',
-    { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'mesh', role: 'group', 'aria-label': 'Nodes and their peers' },
-    ...lines,
-    ...vertices.map((vertex) =>
-      circle(
-        page,
-        vertex,
-        hasNames,
-        way.some(({ to, from }) => to === vertex.id && from === undefined),
-      ),
-    ),
-    ...labels,
-  )
+  const circles = vertices.map((vertex): Keyed => {
+    const isOrigin = way.some(({ to, from }) => to === vertex.id && from === undefined)
+    const { node, ...looks } = vertex
+    const key = JSON.stringify([looks, node === page.node, node !== undefined, hasNames, isOrigin])
+    return { key, make: () => circle(page, vertex, hasNames, isOrigin) }
+  })
+  return [...lines, ...circles, ...labels]
 }
 
 function circle(

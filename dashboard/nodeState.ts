@@ -1,12 +1,11 @@
 import type {
-  BanRecord,
   BatcherStatus,
   BlockTimes,
   DerivationStatus,
   NodeHealth,
   PeerNews,
   PeerRecord,
-  PeerScoreReport,
+  PeerStanding,
   SyncStatus,
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
@@ -21,15 +20,13 @@ export interface HeadsSample {
   finalized: number
 }
 
+/** What a peer says of itself, and of its connection. */
+export type PeerFacts = Pick<PeerRecord, 'userAgent' | 'addresses' | 'direction' | 'latency'>
+
 /** One row of the table of peers: connected, banned or blocked. */
-export interface Peer {
-  id: string
-  connected: boolean
-  record: PeerRecord | undefined
-  report: PeerScoreReport | undefined
-  score: number | undefined
-  ban: BanRecord | undefined
-  blocked: boolean
+export interface Peer extends PeerStanding {
+  /** Undefined until the node is asked for it. */
+  facts: PeerFacts | undefined
 }
 
 /** A sample a second: ten minutes. */
@@ -39,10 +36,11 @@ const SCORES = 60
 /** Peers whose scores are remembered for the small curves. */
 const CURVES = 500
 const LOOK_MS = 2_000
-/** A look at all peers is the dearer the more there are. */
-const MS_PER_PEER = 50
-/** Peers that are refused whose scores are asked for. */
-const MAX_REFUSED = 20
+/** A look at all peers is the dearer the more there are; at what they say of themselves, ten times as much. */
+const MS_PER_PEER = 5
+const MS_PER_RECORD = 50
+/** News of many peers bring one look. */
+const NEWS_MS = 300
 
 /** Everything that is known of one node, in memory of fixed size. */
 export class NodeState implements Known {
@@ -67,6 +65,8 @@ export class NodeState implements Known {
   private readonly onChange: () => void
   private timer: number | undefined
   private nextPeersMs = 0
+  private nextRecordsMs = 0
+  private newsTimer: number | undefined
   private isAskingBlocks = false
 
   constructor(name: string, url: string, onChange: () => void) {
@@ -82,14 +82,9 @@ export class NodeState implements Known {
     this.connection.open()
   }
 
-  /** The last scores, the oldest first. */
-  curve(peerId: string): readonly number[] {
-    return this.curves.get(peerId)?.values ?? []
-  }
-
-  /** Those in whose mesh, or it in ours, of any version of the topic. */
-  isInMesh(peerId: string): boolean {
-    return this.peers.get(peerId)?.report?.topics.parts.some(({ inMesh }) => inMesh) ?? false
+  /** The last scores. */
+  curve(peerId: string): Ring<number> | undefined {
+    return this.curves.get(peerId)
   }
 
   /** After an operator has changed something. */
@@ -204,46 +199,31 @@ export class NodeState implements Known {
     if (this.peerId === undefined || now < this.nextPeersMs) return
     const { connection } = this
     this.nextPeersMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_PEER) - 100
-    const [dump, reports, bans, blocked] = await Promise.all([
-      connection.call<{ peers: Record<string, PeerRecord> }>('deviump2p_peers', [true]),
-      connection.call<PeerScoreReport[]>('deviump2p_peerScore'),
-      connection.call<BanRecord[]>('deviump2p_bans'),
-      connection.call<string[]>('deviump2p_listBlockedPeers'),
-    ])
-    const bansById = new Map(bans.filter(({ kind }) => kind === 'peer').map((ban) => [ban.subject, ban]))
-    const blockedIds = new Set(blocked)
-    const connected = new Set(reports.map(({ peerID }) => peerID))
-    // Those that are refused have a score, too, and it is why.
-    const refused = [...new Set([...bansById.keys(), ...blocked])]
-      .filter((id) => !connected.has(id))
-      .slice(0, MAX_REFUSED)
-    const others = await Promise.all(
-      refused.map((id) => connection.call<PeerScoreReport[] | PeerScoreReport>('deviump2p_peerScore', [id])),
-    )
-    const byId = new Map([...reports, ...others.flat()].map((report) => [report.peerID, report]))
+    const standings = await connection.call<PeerStanding[]>('deviump2p_standings')
+    const records = await this.lookAtRecords(now)
     const before = this.peers
-    const ids = new Set([...Object.keys(dump.peers), ...bansById.keys(), ...blockedIds])
     this.peers = new Map(
-      [...ids].map((id) => {
-        const report = byId.get(id)
-        const record = dump.peers[id]
-        return [
-          id,
-          {
-            id,
-            connected: connected.has(id),
-            // Of one that is gone, what was known of it is still worth showing.
-            record: record ?? withoutConnection(before.get(id)?.record),
-            report,
-            score: report?.total ?? before.get(id)?.score,
-            ban: bansById.get(id),
-            blocked: blockedIds.has(id),
-          },
-        ]
+      standings.map((standing) => {
+        const { peerID: id, connected } = standing
+        // Of one that is gone, what was known of it is still worth showing.
+        const known = before.get(id)?.facts
+        const facts = records?.[id] ?? (connected || known === undefined ? known : { ...known, latency: 0 })
+        return [id, { ...standing, facts }]
       }),
     )
-    for (const report of reports) this.addToCurve(report.peerID, report.total)
+    for (const { peerID, connected, score } of standings) if (connected) this.addToCurve(peerID, score)
     for (const id of this.curves.keys()) if (!this.peers.has(id)) this.curves.delete(id)
+  }
+
+  /** Undefined where the last answer is new enough. */
+  private async lookAtRecords(now: number): Promise<Record<string, PeerFacts> | undefined> {
+    if (now < this.nextRecordsMs) return undefined
+    this.nextRecordsMs = now + Math.max(LOOK_MS, this.peers.size * MS_PER_RECORD) - 100
+    const { peers } = await this.connection.call<{ peers: Record<string, PeerRecord> }>('deviump2p_peers', [true])
+    const facts = Object.entries(peers).map(([id, { userAgent, addresses, direction, latency }]) => {
+      return [id, { userAgent, addresses, direction, latency }] as const
+    })
+    return Object.fromEntries(facts)
   }
 
   private onPeerNews(news: PeerNews): void {
@@ -256,8 +236,13 @@ export class NodeState implements Known {
       this.onChange()
       return
     }
-    this.nextPeersMs = Math.min(this.nextPeersMs, Date.now() + 200)
-    setTimeout(() => void this.lookAtPeers().then(this.onChange, () => {}), 250)
+    this.newsTimer ??= window.setTimeout(
+      () => {
+        this.newsTimer = undefined
+        void this.refreshPeers().catch(() => {})
+      },
+      Math.max(NEWS_MS, this.peers.size * MS_PER_PEER),
+    )
   }
 
   private addToCurve(id: string, score: number): void {
@@ -269,8 +254,4 @@ export class NodeState implements Known {
     }
     curve.push(score)
   }
-}
-
-function withoutConnection(record: PeerRecord | undefined): PeerRecord | undefined {
-  return record === undefined ? undefined : { ...record, connectedness: 0, latency: 0 }
 }

@@ -1,13 +1,15 @@
 import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
-import { ago, clockTime, count, duration, score, sentence } from './format.ts'
+import { ago, clockTime, count, countOf, duration, score, sentence, shortPeer } from './format.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
 import { scoreBar, termsOf } from './scoreBar.ts'
 
 const LOOK_MS = 2_000
 /** Of its history, the latest. */
 const SHOWN_EVENTS = 30
+/** Of those on its IP. */
+const SHOWN_NEIGHBOURS = 5
 
 interface Facts {
   report: PeerScoreReport
@@ -100,14 +102,14 @@ export class PeerSheet {
         ),
       ),
     )
-    const record = page.node.peers.get(peerId)?.record
+    const facts = page.node.peers.get(peerId)?.facts
     const minute = Math.floor(Date.now() / 5_000)
-    replaceIfChanged(this.content, JSON.stringify([report, events, record, minute]), () => [
+    replaceIfChanged(this.content, JSON.stringify([report, events, facts, minute]), () => [
       this.standing(report),
       el(
         'p',
         { class: 'facts quiet' },
-        [record?.userAgent, ...(record?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
+        [facts?.userAgent, ...(facts?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
       ),
       el('h3', {}, 'What the score is made of'),
       scoreBar(report),
@@ -201,8 +203,14 @@ function causes({ causes: { rejections, behaviour, application }, ipColocation, 
     ...application.map(of('request')),
     ...ipColocation.parts
       .filter(({ score: points }) => points < 0)
-      .map(({ ip, peers }) => `IP ${ip} is also that of ${peers.filter((peer) => peer !== peerID).join(', ')}`),
+      .map(({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID))}`),
   ]
+}
+
+function someOf(peerIds: readonly string[]): string {
+  const named = peerIds.slice(0, SHOWN_NEIGHBOURS).map(shortPeer)
+  const others = peerIds.length - named.length
+  return others === 0 ? named.join(', ') : `${named.join(', ')} and ${countOf(others, 'other')}`
 }
 
 function consequences(report: PeerScoreReport): string[] {

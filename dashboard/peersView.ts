@@ -1,18 +1,25 @@
-import { byId, el, setText, svg } from './dom.ts'
+import { byId, el, putInOrder, setText, svg } from './dom.ts'
 import { count, countOf, duration, score, shortPeer } from './format.ts'
 import type { NodeState, Peer } from './nodeState.ts'
 import { nodeNameOf, type Page } from './page.ts'
 
 /** Rows that are made; a filter finds the others. */
 const MAX_ROWS = 250
+/**
+ * Rows keep their places for so long, though scores move: whoever reads or clicks one is not to lose it. Those that are not seen
+ * keep their texts as well: with hundreds of peers, laying them out again all the time was most of the page's memory.
+ */
+const SORT_MS = 5_000
+/** How far from being seen a row is drawn. */
+const MARGIN = '300px'
 
+/** What a peer's row shows. */
 interface Row {
   peer: Peer
   name: string
   agent: string
   direction: string
   latencyMs: number | undefined
-  isInMesh: boolean
   flags: string[]
 }
 
@@ -30,16 +37,28 @@ const COLUMNS: readonly Column[] = [
   { key: 'agent', label: 'Agent', title: 'What the peer says that it runs', by: ({ agent }) => agent },
   { key: 'direction', label: 'Direction', by: ({ direction }) => direction },
   { key: 'latency', label: 'Latency', isNumber: true, by: ({ latencyMs }) => latencyMs ?? Number.POSITIVE_INFINITY },
-  { key: 'mesh', label: 'Mesh', by: ({ isInMesh }) => (isInMesh ? 0 : 1) },
-  { key: 'score', label: 'Score', isNumber: true, by: ({ peer }) => peer.score ?? 0 },
+  { key: 'mesh', label: 'Mesh', by: ({ peer }) => (peer.inMesh ? 0 : 1) },
+  { key: 'score', label: 'Score', isNumber: true, by: ({ peer }) => peer.score },
   { key: 'standing', label: 'Standing', by: ({ flags }) => flags.join() || '~' },
 ]
 
 let sortKey = 'score'
 let isDescending = false
-const rows = new Map<string, HTMLTableRowElement>()
+const rows = new Map<string, DrawnRow>()
 let rowsOf: NodeState | undefined
 let body: HTMLTableSectionElement
+let sortedAtMs = 0
+/** Tells which rows are seen. */
+let watcher: IntersectionObserver
+
+interface DrawnRow {
+  element: HTMLTableRowElement
+  /** What it is to show, and what it shows. */
+  wanted: Row
+  shown: string
+  shownAtMs: number
+  isSeen: boolean
+}
 
 export function startPeers(page: Page): void {
   const heads = COLUMNS.map(({ key, label, title, isNumber }) =>
@@ -53,6 +72,7 @@ export function startPeers(page: Page): void {
           onclick: () => {
             isDescending = sortKey === key ? !isDescending : false
             sortKey = key
+            sortedAtMs = 0
             showPeers(page)
           },
         },
@@ -71,33 +91,48 @@ export function startPeers(page: Page): void {
     ),
     el('p', { class: 'empty', id: 'peers-empty' }),
   )
-  byId('peer-filter').addEventListener('input', () => showPeers(page))
-  byId('peer-kind').addEventListener('change', () => showPeers(page))
+  const onFilter = () => {
+    sortedAtMs = 0
+    showPeers(page)
+  }
+  byId('peer-filter').addEventListener('input', onFilter)
+  byId('peer-kind').addEventListener('change', onFilter)
+  watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const row = rows.get((target as HTMLElement).dataset.peer ?? '')
+        if (row === undefined) continue
+        row.isSeen = isIntersecting
+        draw(page, row)
+      }
+    },
+    { rootMargin: MARGIN },
+  )
 }
 
 export function showPeers(page: Page): void {
   const { node } = page
   if (rowsOf !== node) {
+    for (const { element } of rows.values()) remove(element)
     rows.clear()
-    body.replaceChildren()
     rowsOf = node
+    sortedAtMs = 0
   }
   const all = [...node.peers.values()].map((peer) => toRow(page, peer))
-  const shown = sorted(all.filter(isWanted)).slice(0, MAX_ROWS)
-  const wanted = new Set(shown.map(({ peer }) => peer.id))
+  const shown = inPlace(all.filter(isWanted)).slice(0, MAX_ROWS)
+  const wanted = new Set(shown.map(({ peer }) => peer.peerID))
   for (const [id, row] of rows) {
     if (wanted.has(id)) continue
-    row.remove()
+    remove(row.element)
     rows.delete(id)
   }
-  for (const row of shown) fill(page, row)
-  // Moving a row takes the focus from what is in it: done only where the order is another.
-  const order = shown.flatMap(({ peer }) => rows.get(peer.id) ?? [])
-  if (order.some((row, index) => body.children[index] !== row)) {
-    const focused = document.activeElement
-    body.append(...order)
-    if (focused instanceof HTMLElement && body.contains(focused)) focused.focus()
-  }
+  for (const row of shown) draw(page, rowFor(page, row))
+  const focused = document.activeElement
+  putInOrder(
+    body,
+    shown.flatMap(({ peer }) => rows.get(peer.peerID)?.element ?? []),
+  )
+  if (focused instanceof HTMLElement && focused !== document.activeElement && body.contains(focused)) focused.focus()
   for (const head of document.querySelectorAll<HTMLElement>('.peers th')) {
     const isSorted = head.dataset.column === sortKey
     head.setAttribute('aria-sort', isSorted ? (isDescending ? 'descending' : 'ascending') : 'none')
@@ -118,33 +153,30 @@ function emptyText(node: NodeState, all: number, shown: number): string {
 }
 
 function toRow(page: Page, peer: Peer): Row {
-  const { record, report, ban, blocked } = peer
+  const { peerID, connected, facts, ban } = peer
   const flags: string[] = []
-  if (blocked) flags.push('blocked')
-  if (ban !== undefined) flags.push(`banned, ${duration(Math.max(0, ban.untilMs - Date.now()))} left`)
-  if (report?.static) flags.push('static')
-  if (report?.protected && !report.static) flags.push('protected')
+  if (peer.blocked) flags.push('blocked')
+  if (ban !== null) flags.push(`banned, ${duration(Math.max(0, ban.untilMs - Date.now()))} left`)
+  if (peer.static) flags.push('static')
+  if (peer.protected && !peer.static) flags.push('protected')
   return {
     peer,
-    name: nodeNameOf(page, peer.id) ?? shortPeer(peer.id),
-    agent: record?.userAgent ?? '',
-    direction:
-      record?.connectedness !== 1 || !peer.connected
-        ? 'not connected'
-        : record.direction === 1
-          ? 'inbound'
-          : 'outbound',
-    latencyMs: record === undefined || record.latency === 0 ? undefined : record.latency / 1e6,
-    isInMesh: report?.topics.parts.some(({ inMesh }) => inMesh) ?? false,
+    name: nodeNameOf(page, peerID) ?? shortPeer(peerID),
+    agent: facts?.userAgent ?? '',
+    direction: connected ? (DIRECTIONS[facts?.direction ?? 0] ?? '–') : 'not connected',
+    latencyMs: facts === undefined || facts.latency === 0 ? undefined : facts.latency / 1e6,
     flags,
   }
 }
 
-function isWanted({ peer, name, agent, isInMesh }: Row): boolean {
+/** By libp2p's numbers. */
+const DIRECTIONS = ['–', 'inbound', 'outbound']
+
+function isWanted({ peer, name, agent }: Row): boolean {
   const text = (byId('peer-filter') as HTMLInputElement).value.trim().toLowerCase()
   if (
     text !== '' &&
-    ![name, agent, peer.id, ...(peer.record?.addresses ?? [])].some((field) => field.toLowerCase().includes(text))
+    ![name, agent, peer.peerID, ...(peer.facts?.addresses ?? [])].some((field) => field.toLowerCase().includes(text))
   ) {
     return false
   }
@@ -152,14 +184,26 @@ function isWanted({ peer, name, agent, isInMesh }: Row): boolean {
     case 'connected':
       return peer.connected
     case 'mesh':
-      return isInMesh
+      return peer.inMesh
     case 'bad':
-      return (peer.score ?? 0) < 0
+      return peer.score < 0
     case 'refused':
-      return peer.ban !== undefined || peer.blocked
+      return peer.ban !== null || peer.blocked
     default:
       return true
   }
+}
+
+/** Sorted, or for a while yet in the order in which they stand, with new ones at the end. */
+function inPlace(list: Row[]): Row[] {
+  const now = performance.now()
+  if (sortedAtMs === 0 || now - sortedAtMs >= SORT_MS) {
+    sortedAtMs = now
+    return sorted(list)
+  }
+  const places = new Map([...rows.keys()].map((id, index) => [id, index]))
+  const placeOf = ({ peer }: Row) => places.get(peer.peerID) ?? rows.size
+  return sorted(list).sort((a, b) => placeOf(a) - placeOf(b))
 }
 
 function sorted(list: Row[]): Row[] {
@@ -169,46 +213,69 @@ function sorted(list: Row[]): Row[] {
     const [left, right] = [by(a), by(b)]
     const order =
       typeof left === 'number' && typeof right === 'number' ? left - right : String(left).localeCompare(String(right))
-    return sign * order || a.peer.id.localeCompare(b.peer.id)
+    return sign * order || a.peer.peerID.localeCompare(b.peer.peerID)
   })
 }
 
-function fill(page: Page, row: Row): void {
-  const { peer, name, agent, direction, latencyMs, isInMesh, flags } = row
-  let found = rows.get(peer.id)
-  if (found === undefined) {
-    found = el(
-      'tr',
-      {},
-      ...COLUMNS.map(({ key, isNumber }) => el('td', { 'data-column': key, class: isNumber ? 'number' : undefined })),
-    )
-    found.cells[0]?.append(
-      el('button', { type: 'button', class: 'link', title: peer.id, onclick: () => page.openPeer(peer.id) }),
-    )
-    found.cells[5]?.append(
-      svg('svg', { viewBox: '0 0 64 18', class: 'spark', 'aria-hidden': 'true' }, svg('polyline')),
-      el('span', { class: 'figure' }),
-    )
-    rows.set(peer.id, found)
+/** At the end of all, which is how their order is known again. */
+function rowFor(page: Page, wanted: Row): DrawnRow {
+  const { peerID } = wanted.peer
+  let row = rows.get(peerID)
+  if (row === undefined) {
+    row = { element: makeRow(page, peerID), wanted, shown: '', shownAtMs: 0, isSeen: false }
+    watcher.observe(row.element)
   }
-  const total = peer.score ?? 0
-  found.dataset.tone = flags.some((flag) => /^b(anned|locked)/.test(flag)) ? 'bad' : total < 0 ? 'warned' : 'good'
-  const cell = (index: number, text: string): void => {
-    const target = found.cells[index]
-    if (target !== undefined) setText(target, text)
+  row.wanted = wanted
+  rows.delete(peerID)
+  rows.set(peerID, row)
+  return row
+}
+
+function remove(element: Element): void {
+  watcher.unobserve(element)
+  element.remove()
+}
+
+/** Where something is different, and it is seen, or it matters. */
+function draw(page: Page, row: DrawnRow): void {
+  const { element, wanted } = row
+  const { peer, name, agent, direction, latencyMs, flags } = wanted
+  const scores = page.node.curve(peer.peerID)
+  const texts = [
+    name,
+    agent === '' ? '–' : agent,
+    direction,
+    latencyMs === undefined ? '–' : duration(latencyMs),
+    peer.inMesh ? 'in the mesh' : '–',
+    score(peer.score),
+    flags.length === 0 ? (peer.connected ? 'connected' : '–') : flags.join(', '),
+  ]
+  const tone = flags.some((flag) => /^b(anned|locked)/.test(flag)) ? 'bad' : peer.score < 0 ? 'warned' : 'good'
+  const shown = [...texts, tone, scores?.version].join('\n')
+  const now = performance.now()
+  const mayWait = !row.isSeen && element.dataset.tone === tone && now - row.shownAtMs < SORT_MS
+  if (row.shown === shown || mayWait) return
+  row.shown = shown
+  row.shownAtMs = now
+  element.dataset.tone = tone
+  for (const [index, cell] of [...element.cells].entries()) {
+    setText(cell.querySelector('button, .figure') ?? cell, texts[index] ?? '')
   }
-  const button = found.querySelector('button')
-  if (button !== null) setText(button, name)
-  cell(1, agent === '' ? '–' : agent)
-  found.cells[1]?.setAttribute('title', agent)
-  cell(2, direction)
-  cell(3, latencyMs === undefined ? '–' : duration(latencyMs))
-  cell(4, isInMesh ? 'in the mesh' : '–')
-  const figure = found.querySelector('.figure')
-  if (figure !== null) setText(figure, peer.score === undefined ? '–' : score(total))
-  found.querySelector('polyline')?.setAttribute('points', curve(page.node.curve(peer.id)))
-  const standing = flags.length === 0 ? (direction === 'not connected' ? '–' : 'connected') : flags.join(', ')
-  cell(6, standing)
+  element.cells[1]?.setAttribute('title', agent)
+  element.querySelector('polyline')?.setAttribute('points', curve(scores?.values ?? []))
+}
+
+function makeRow(page: Page, peerId: string): HTMLTableRowElement {
+  const cells = COLUMNS.map(({ key, isNumber }) =>
+    el('td', { 'data-column': key, class: isNumber ? 'number' : undefined }),
+  )
+  const [nameCell, , , , , scoreCell] = cells
+  nameCell?.append(el('button', { type: 'button', class: 'link', title: peerId, onclick: () => page.openPeer(peerId) }))
+  scoreCell?.append(
+    svg('svg', { viewBox: '0 0 64 18', class: 'spark', 'aria-hidden': 'true' }, svg('polyline')),
+    el('span', { class: 'figure' }),
+  )
+  return el('tr', { 'data-peer': peerId }, ...cells)
 }
 
 /** Its own scale, with zero always on it. */

@@ -90,7 +90,6 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
 
   return {
     self: selfRecord,
-    connectedScores: () => Object.fromEntries(connections.peers().map((peer) => [peer, router.score(peer)])),
     async peers(connectedOnly) {
       const found: PeerDump['peers'] = {}
       let totalConnected = 0

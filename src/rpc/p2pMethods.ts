@@ -121,6 +121,16 @@ function reasonMethods(p2p: P2pApi) {
       handle: async ([id]) => oneOrAll(id, await p2p.peerScore(id)),
     }),
     defineMethod({
+      name: 'deviump2p_standings',
+      params: [],
+      result: result(
+        'array of objects: peerID, connected, score, inMesh, static, protected, blocked, ban',
+        z.array(schemas.standing),
+      ),
+      description: 'How connected, banned and blocked peers stand, in short: cheap where there are hundreds',
+      handle: () => p2p.standings(),
+    }),
+    defineMethod({
       name: 'deviump2p_peerHistory',
       params: [peer],
       result: eitherResult('peerID, events, oldest first; without a peer id an array of those', schemas.peerHistory),

@@ -19,8 +19,7 @@ async function serve(access: TokenAccess) {
   const { node, p2p, asked } = recorder()
   const peer = { ...RECORD, connectedness: 1 as const, direction: 1 as const }
   const dump = await p2p.peers(true)
-  const known = { ...p2p, peers: async () => ({ ...dump, peers: { [PEER]: peer } }), bans: async () => [] }
-  known.listBlockedPeers = async () => []
+  const known = { ...p2p, peers: async () => ({ ...dump, peers: { [PEER]: peer } }) }
   known.health = async () => ({ ...(await p2p.health()), text: 'no peer' })
   known.peerScore = async () => [scoreReport({ peerID: PEER })]
   const logger = { ...silentLogger, setLevel: () => {} }

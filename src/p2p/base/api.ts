@@ -262,6 +262,21 @@ export interface BanRecord {
   remainingS: number
 }
 
+/** How one peer stands, without the reasons. */
+export interface PeerStanding {
+  peerID: string
+  connected: boolean
+  /** The total of its score. */
+  score: number
+  /** In our mesh of a topic, or we in its. */
+  inMesh: boolean
+  static: boolean
+  protected: boolean
+  /** On the operator's block list. */
+  blocked: boolean
+  ban: BanRecord | null
+}
+
 /**
  * Errors: `DecodeError` when an argument is no peer id, IP or subnet (JSON-RPC -32602), `P2pError` for the rest
  * (-32000). Unblocking, unprotecting or disconnecting what is not there succeeds.
@@ -312,8 +327,8 @@ export interface P2pApi {
 
   /** Tells of peers and bans as it happens; the returned function ends that. */
   onNews(listener: (news: P2pNews) => void): () => void
-  /** The totals of connected peers, by peer id. */
-  connectedScores(): Record<string, number>
+  /** Of connected peers, and of those that are banned or blocked. */
+  standings(): PeerStanding[]
 }
 
 export const ZERO_SCORES: PeerScores = {

@@ -12,14 +12,14 @@ import { mainReason } from './mainReason.ts'
 import type { PeerHistories } from './peerHistory.ts'
 import { scoreAdvice } from './scoreAdvice.ts'
 
-export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans'> {
+export interface PeerReasons extends Pick<P2pApi, 'peerScore' | 'peerHistory' | 'bans' | 'standings'> {
   /** Of a connected peer. */
   mainReason(peerId: string): string
 }
 
 export interface PeerReasonsModules {
   clock: Clock
-  router: Pick<GossipRouter, 'counters' | 'peersOnIp'>
+  router: Pick<GossipRouter, 'counters' | 'peersOnIp' | 'score'>
   versionOf(topic: string): number | undefined
   appScores: Pick<AppScores, 'counters'>
   scoring: GossipScoring
@@ -159,6 +159,24 @@ export function createPeerReasons(
     async peerHistory(text) {
       const names = text === undefined ? histories.peers() : [parsePeerId(text).toString()]
       return names.map((peerID) => ({ peerID, events: histories.of(peerID) }))
+    },
+    standings() {
+      const connected = new Set(modules.connected())
+      const bans = new Map(lists.listPeerBans().filter(([, ban]) => standing(ban)))
+      return [...new Set([...connected, ...bans.keys(), ...lists.blockedPeers])].map((peerID) => {
+        const ban = bans.get(peerID)
+        const topics = Object.values(modules.router.counters(peerID)?.topics ?? {})
+        return {
+          peerID,
+          connected: connected.has(peerID),
+          score: modules.router.score(peerID),
+          inMesh: topics.some(({ inMesh }) => inMesh),
+          static: modules.isStatic(peerID),
+          protected: modules.isProtected(peerID),
+          blocked: lists.blockedPeers.has(peerID),
+          ban: ban === undefined ? null : banRecord('peer', peerID, ban),
+        }
+      })
     },
     async bans() {
       const peers = lists.listPeerBans().map(([peerId, ban]) => ({ kind: 'peer' as const, subject: peerId, ban }))

@@ -7,7 +7,7 @@ import { postJson } from '../../lib/testUtils/httpRequest.ts'
 import type { P2pNews } from '../../p2p/base/news.ts'
 import { createRollupRpc, LIVE_NOTIFICATION } from '../index.ts'
 import { deviumSyncStatus } from '../json.ts'
-import { RECORD, recorder } from '../testUtils/recorder.ts'
+import { RECORD, recorder, STANDING } from '../testUtils/recorder.ts'
 
 /** The rollup node's RPC as it is served, with a clock that stands still. */
 async function serve({ hasPeers = true } = {}) {
@@ -132,7 +132,7 @@ it('peers: who comes and goes, in the mesh too, and scores that moved', async ()
   for (const event of events) expect(await client.told(id)).toEqual(event)
   // Small steps are told when together they are a large one.
   let score = -12
-  p2p.connectedScores = () => ({ [peerID]: score })
+  p2p.standings = () => [{ ...STANDING, score }]
   score = -11.7
   await clock.advance(2_000)
   score = -11.4

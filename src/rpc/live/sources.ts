@@ -84,14 +84,15 @@ export function peersSource({
   p2p,
   clock,
   logger,
-}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'connectedScores'> }): TopicSource<'peers'> {
+}: Timed & { logger: Logger; p2p: Pick<P2pApi, 'onNews' | 'standings'> }): TopicSource<'peers'> {
   return (tell) => {
     let told: Record<string, number> = {}
     const end = p2p.onNews((news) => {
       if (!isBanNews(news)) tell(news)
     })
     const endLooks = lookEvery(LOOK_MS, { clock, logger }, async () => {
-      const scores = p2p.connectedScores()
+      const connected = p2p.standings().filter((peer) => peer.connected)
+      const scores = Object.fromEntries(connected.map(({ peerID, score }) => [peerID, score]))
       const moved = Object.entries(scores).filter(([peer, score]) => Math.abs(score - (told[peer] ?? 0)) >= SCORE_STEP)
       if (moved.length > 0) tell({ event: 'scores', scores: Object.fromEntries(moved) })
       // What was told, not what is: many small steps are a large one.

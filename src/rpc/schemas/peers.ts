@@ -68,6 +68,12 @@ export const ban = z.object({
   remainingS: z.number(),
 })
 
+/** deviump2p_standings of one peer. */
+export const standing = z.object({
+  ...{ peerID: z.string(), connected: z.boolean(), score: z.number(), inMesh: z.boolean() },
+  ...{ static: z.boolean(), protected: z.boolean(), blocked: z.boolean(), ban: ban.nullable() },
+})
+
 /** deviump2p_peerScore of one peer. */
 export const scoreReport = z.object({
   peerID: z.string(),

@@ -1,6 +1,6 @@
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { P2pApi, PeerDump, PeerRecord } from '../../p2p/base/api.ts'
+import type { P2pApi, PeerDump, PeerRecord, PeerStanding } from '../../p2p/base/api.ts'
 import { ZERO_SCORES } from '../../p2p/base/api.ts'
 import type { P2pNews } from '../../p2p/base/news.ts'
 import type { DerivationListener } from '../../rollup/derive/index.ts'
@@ -82,6 +82,11 @@ export const RECORD: PeerRecord = {
   latency: 0,
   gossipBlocks: true,
   scores: ZERO_SCORES,
+}
+
+export const STANDING: PeerStanding = {
+  ...{ peerID: RECORD.peerID, connected: true, score: -12, inMesh: false },
+  ...{ static: false, protected: false, blocked: false, ban: null },
 }
 
 /** Records what was asked of the node and the host, in place of both: their own behaviour has its own tests. */
@@ -222,7 +227,7 @@ export function recorder() {
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
     onNews: listenTo(told.news),
-    connectedScores: () => ({ [RECORD.peerID]: -12 }),
+    standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
   return { asked, told, node, p2p }
