@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { socketOf, startHostileHost } from '../../src/p2p/testUtils/hostileHost.ts'
-import { BLOCKS } from '../../src/p2p/testUtils/hostileSetup.ts'
+import { TOPIC } from '../../src/p2p/testUtils/testChain.ts'
 import { ATTACKS, type Attack, type Session } from './attacks.ts'
 import { nowMs } from './figures.ts'
 
@@ -83,7 +83,7 @@ function wage(attack: Attack, address: string): () => Promise<AttackReport> {
       identities += 1
       const hostile = await startHostileHost({ localIp: nextIp() })
       try {
-        const gossip = await hostile.join(address, [BLOCKS])
+        const gossip = await hostile.join(address, [TOPIC])
         const session: Session = { hostile, address, gossip, connection: gossip.connection }
         await attackAs(session).finally(() => {
           sentBytes += socketOf(session.connection).bytesWritten

@@ -5,9 +5,9 @@ import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import { PING_PROTOCOL } from '../../src/p2p/host/pingServer.ts'
 import { payloadByNumberProtocols } from '../../src/p2p/sync/payloadByNumber.ts'
 import { type GossipStream, type HostileHost, muxerOf, socketOf } from '../../src/p2p/testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, wronglySigned } from '../../src/p2p/testUtils/hostileSetup.ts'
+import { gossiped, wronglySigned } from '../../src/p2p/testUtils/hostileSetup.ts'
 import { encodeRpc, frameRpc, varint } from '../../src/p2p/testUtils/rpcCodec.ts'
-import { CHAIN_ID } from '../../src/p2p/testUtils/testChain.ts'
+import { CHAIN_ID, TOPIC } from '../../src/p2p/testUtils/testChain.ts'
 
 /** One identity at work: its connection, and its gossip stream. */
 export interface Session {
@@ -30,7 +30,7 @@ const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
 const many = { maxOutboundStreams: 100_000 }
 const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () => new Uint8Array(randomBytes(20)))
 const messages = (datas: readonly Uint8Array[]) =>
-  frameRpc(encodeRpc({ messages: datas.map((data) => ({ topic: BLOCKS, data })) }))
+  frameRpc(encodeRpc({ messages: datas.map((data) => ({ topic: TOPIC, data })) }))
 const repeat = (frame: Uint8Array, count: number): Uint8Array =>
   Buffer.concat(Array.from({ length: count }, () => frame))
 const lazily = <T>(make: () => T): (() => T) => {
@@ -58,10 +58,10 @@ const wrongSigners = lazily(() => wronglySigned(10_000))
 const frames = {
   tiny: lazily(() => repeat(frameRpc(encodeRpc({ iwant: [ids(1)] })), 500)),
   emptyIds: lazily(() => frameRpc(encodeRpc({ ihave: [Array.from({ length: 100_000 }, () => new Uint8Array(0))] }))),
-  ihave: lazily(() => frameRpc(encodeRpc({ ihave: [ids(5_000)], topic: BLOCKS }))),
+  ihave: lazily(() => frameRpc(encodeRpc({ ihave: [ids(5_000)], topic: TOPIC }))),
   subscriptions: lazily(() =>
     repeat(
-      frameRpc(encodeRpc({ subscriptions: Array.from({ length: 100 }, (_, n) => [BLOCKS, n % 2 === 0] as const) })),
+      frameRpc(encodeRpc({ subscriptions: Array.from({ length: 100 }, (_, n) => [TOPIC, n % 2 === 0] as const) })),
       5,
     ),
   ),
@@ -120,7 +120,7 @@ export const ATTACKS: Record<string, Attack> = {
     everyMs: 10,
     step: ({ gossip }) =>
       gossip.send({
-        messages: ids(20).map((data) => ({ topic: BLOCKS, data, from: Uint8Array.of(1), seqno: Uint8Array.of(2) })),
+        messages: ids(20).map((data) => ({ topic: TOPIC, data, from: Uint8Array.of(1), seqno: Uint8Array.of(2) })),
       }),
   },
   'unknown-topics': {
@@ -130,17 +130,17 @@ export const ATTACKS: Record<string, Attack> = {
   'rpc-flood': { everyMs: 5, step: ({ gossip }) => gossip.sendBytes(frames.tiny()) },
   grafts: {
     everyMs: 10,
-    begin: ({ gossip }) => gossip.send({ prune: [[BLOCKS, 3_600]] }),
-    step: ({ gossip }) => gossip.send({ graft: Array.from({ length: 50 }, () => BLOCKS) }),
+    begin: ({ gossip }) => gossip.send({ prune: [[TOPIC, 3_600]] }),
+    step: ({ gossip }) => gossip.send({ graft: Array.from({ length: 50 }, () => TOPIC) }),
   },
   'graft-churn': {
     everyMs: 10,
-    step: ({ gossip }) => gossip.send({ graft: [BLOCKS] }, { prune: [[BLOCKS, 1]] }),
+    step: ({ gossip }) => gossip.send({ graft: [TOPIC] }, { prune: [[TOPIC, 1]] }),
   },
   ihaves: { everyMs: 20, step: ({ gossip }) => gossip.sendBytes(frames.ihave()) },
   iwants: {
     everyMs: 10,
-    begin: ({ gossip }) => gossip.send({ prune: [[BLOCKS, 60]] }),
+    begin: ({ gossip }) => gossip.send({ prune: [[TOPIC, 60]] }),
     step({ gossip, hostile }) {
       const told = hostile.heard.slice(-20).flatMap(({ control }) => control?.ihave ?? [])
       gossip.send({ iwant: told.map(({ messageIDs }) => messageIDs.slice(0, 1_000)).slice(0, 20) })

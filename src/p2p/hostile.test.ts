@@ -2,20 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
 import { signHash } from '../lib/secp256k1.ts'
 import { payloadSigningHashOfBody } from '../rollup/protocol/index.ts'
-import type { PayloadEnvelope } from '../rollup/protocol/types.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { blocksTopic } from './base/topics.ts'
 import type { RejectReason } from './base/verdict.ts'
 import { NOT_TO_BLAME } from './gossip/topicScores.ts'
 import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
+import { expectDelivery } from './testUtils/network.ts'
 import type { RawPeer } from './testUtils/rawPeer.ts'
 import { recordRejections } from './testUtils/rejections.ts'
-import { signedMessage } from './testUtils/signedMessage.ts'
-import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import { gossipMessage, signedMessage } from './testUtils/signedMessage.ts'
+import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testConfig } from './testUtils/testChain.ts'
+import { until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
-const TOPIC = blocksTopic(CHAIN_ID, 3)
 const OLD_TOPIC = blocksTopic(CHAIN_ID, 1)
 const nowS = () => Math.floor(Date.now() / 1000)
 
@@ -30,9 +29,8 @@ async function setUp() {
   return { sequencer, follower, hostile, reasons }
 }
 
-function signed(envelope: PayloadEnvelope, key = SEQUENCER_KEY, version: 1 | 3 = 3): Uint8Array {
-  return compressSnappy(signedMessage(envelope, version, CHAIN_ID, key))
-}
+const signed = (changes: Parameters<typeof testBlock>[1], key?: Uint8Array) =>
+  gossipMessage(testBlock(config, changes), key)
 
 /** Bytes that the sequencer would never sign, signed by it. */
 function signedBody(body: Uint8Array): Uint8Array {
@@ -58,18 +56,14 @@ const OFFENCES: [string, string, (hostile: RawPeer) => Promise<void>][] = [
   ['a crumb', 'too-small', (h) => h.publish(TOPIC, compressSnappy(new Uint8Array(10)))],
   ['a block without signature', 'bad-signature', (h) => h.publish(TOPIC, compressSnappy(unsigned()))],
   ['a signed nothing', 'bad-encoding', (h) => h.publish(TOPIC, signedBody(new Uint8Array(600).fill(7)))],
-  ['a wrong signer', 'wrong-signer', (h) => h.publish(TOPIC, signed(testBlock(config), new Uint8Array(32).fill(9)))],
-  ['a stale block', 'too-old', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() - 70 })))],
-  ['a future block', 'from-future', (h) => h.publish(TOPIC, signed(testBlock(config, { timestamp: nowS() + 20 })))],
-  [
-    'a wrong hash',
-    'wrong-hash',
-    (h) => h.publish(TOPIC, signed(testBlock(config, { blockHash: `0x${'ab'.repeat(32)}` }))),
-  ],
+  ['a wrong signer', 'wrong-signer', (h) => h.publish(TOPIC, signed({}, new Uint8Array(32).fill(9)))],
+  ['a stale block', 'too-old', (h) => h.publish(TOPIC, signed({ timestamp: nowS() - 70 }))],
+  ['a future block', 'from-future', (h) => h.publish(TOPIC, signed({ timestamp: nowS() + 20 }))],
+  ['a wrong hash', 'wrong-hash', (h) => h.publish(TOPIC, signed({ blockHash: `0x${'ab'.repeat(32)}` }))],
   [
     'a block on the topic of another time',
     'wrong-hash',
-    (h) => h.publish(OLD_TOPIC, signed(testBlock(config), SEQUENCER_KEY, 1)),
+    (h) => h.publish(OLD_TOPIC, gossipMessage(testBlock(config), SEQUENCER_KEY, 1)),
   ],
 ]
 
@@ -79,10 +73,10 @@ describe('hostile messages', () => {
     await offend(hostile)
     await until('the verdict', () => reasons.length > 0)
     expect(reasons).toEqual([`reject ${reason}`])
-    await expectGoodBlock(sequencer, follower)
+    await expectDelivery(sequencer, follower, testBlock(config, { blockNumber: 100 }))
     expect(follower.received).toHaveLength(1)
-    const [history] = await follower.node.peerHistory(hostile.peerId)
-    expect(history?.events.filter(({ kind }) => kind === 'reject')).toMatchObject([{ reason, count: 1 }])
+    const events = await follower.events(hostile.peerId)
+    expect(events.filter(({ kind }) => kind === 'reject')).toMatchObject([{ reason, count: 1 }])
     // What may be our own fault, or the sequencer's, costs nothing.
     const isFree = NOT_TO_BLAME.has(reason as RejectReason)
     const score = async () => (await follower.node.peerScore(hostile.peerId))[0]?.total ?? 0
@@ -94,12 +88,11 @@ describe('hostile messages', () => {
 
   it('the seventh block at a height is rejected', async () => {
     const { sequencer, follower, hostile, reasons } = await setUp()
-    const rivals = Array.from({ length: 7 }, (_, n) => testBlock(config, { blockNumber: 50, gasUsed: BigInt(n) }))
-    for (const rival of rivals) await hostile.publish(TOPIC, signed(rival))
+    for (let n = 0; n < 7; n++) await hostile.publish(TOPIC, signed({ blockNumber: 50, gasUsed: BigInt(n) }))
     await until('the verdict', () => reasons.length > 0)
     expect(reasons).toEqual(['reject too-many-at-height'])
     expect(follower.received).toHaveLength(6)
-    await expectGoodBlock(sequencer, follower)
+    await expectDelivery(sequencer, follower, testBlock(config, { blockNumber: 100 }))
   })
 
   it('a flood of garbage does not stop good blocks', async () => {
@@ -107,7 +100,7 @@ describe('hostile messages', () => {
     for (let n = 0; n < 500; n++) {
       await hostile.publish(TOPIC, compressSnappy(new Uint8Array(1_000 + n).fill(n)))
     }
-    await expectGoodBlock(sequencer, follower)
+    await expectDelivery(sequencer, follower, testBlock(config, { blockNumber: 100 }))
   })
 
   it('a topic that is not ours is not subscribed to', async () => {
@@ -118,10 +111,3 @@ describe('hostile messages', () => {
     expect((await follower.node.peerStats()).blocksTopicV3).toBe(2)
   })
 })
-
-async function expectGoodBlock(sequencer: TestNode, follower: TestNode): Promise<void> {
-  const good = testBlock(config, { blockNumber: 100 })
-  const arrived = follower.block(good.payload.blockHash)
-  await sequencer.node.publish(good)
-  expect((await arrived).payload.blockHash).toBe(good.payload.blockHash)
-}

@@ -5,8 +5,9 @@ import { DEFAULT_P2P_OPTIONS } from './base/options.ts'
 import { INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { haltableClock, unhurriedClock } from './testUtils/clocks.ts'
 import { type HostileHost, type HostileHostOptions, namesOf, startHostileHost } from './testUtils/hostileHost.ts'
-import { BLOCKS, startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
+import { TOPIC } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 /** Without the exemption of loopback, on which all hosts of a test are. */
@@ -145,13 +146,13 @@ describe('a static peer', () => {
     const [connection] = friend.host.getConnections()
     if (connection === undefined) throw new Error('no connection')
     const gossip = await friend.openGossip(connection)
-    gossip.send({ subscriptions: [[BLOCKS, true]] })
+    gossip.send({ subscriptions: [[TOPIC, true]] })
     for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
     await until('the score', async () => (await victims.score(friend.peerId)) < -100)
     await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
     // Whoever does the same after it is banned: both were looked at.
     const stranger = await host()
-    const other = await stranger.join(victims.follower.address, [BLOCKS])
+    const other = await stranger.join(victims.follower.address, [TOPIC])
     for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))
     await victims.banned(stranger.peerId)
     expect(await victims.isBanned(friend.peerId)).toBe(false)

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { MAX_ID_BYTES } from './gossip/rpcShape.ts'
 import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped } from './testUtils/hostileSetup.ts'
+import { gossiped } from './testUtils/hostileSetup.ts'
 import { recordedLog } from './testUtils/recordedLog.ts'
 import { encodeRpc, frameRpc } from './testUtils/rpcCodec.ts'
+import { TOPIC } from './testUtils/testChain.ts'
 import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
 
 /** Nobody is scored, so that everything is listened to. */
@@ -22,9 +23,9 @@ afterAll(async () => {
 })
 
 it('no RPC of whatever members, whole or with bytes changed, makes gossip fail', async () => {
-  const gossip = await hostile.join(node.address, [BLOCKS])
+  const gossip = await hostile.join(node.address, [TOPIC])
   const seed = Date.now()
-  const topic = fc.oneof(fc.constant(BLOCKS), fc.string({ maxLength: 30 }))
+  const topic = fc.oneof(fc.constant(TOPIC), fc.string({ maxLength: 30 }))
   const id = fc.uint8Array({ maxLength: MAX_ID_BYTES })
   const lists = fc.array(fc.array(id, { maxLength: 8 }), { maxLength: 3 })
   const data = fc.oneof(
@@ -58,7 +59,7 @@ it('no RPC of whatever members, whole or with bytes changed, makes gossip fail',
     await new Promise((resolve) => setImmediate(resolve))
   }
   const last = gossiped({ blockNumber: 77_777 })
-  gossip.send({ messages: [{ topic: BLOCKS, data: last }] })
+  gossip.send({ messages: [{ topic: TOPIC, data: last }] })
   await until('a block behind all that', () => node.received.some(({ payload }) => payload.blockNumber === 77_777))
   const failures = lines.filter((line) => /lvl=error|Handling an RPC failed/.test(line))
   expect(failures, `seed ${seed}`).toEqual([])

@@ -6,11 +6,11 @@ import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { payloadByNumberProtocols } from './sync/payloadByNumber.ts'
 import { haltableClock } from './testUtils/clocks.ts'
-import { muxerOf } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, startVictims } from './testUtils/hostileSetup.ts'
+import { muxerOf, type RawMuxer } from './testUtils/hostileHost.ts'
+import { gossiped, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
 import { encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
-import { CHAIN_ID } from './testUtils/testChain.ts'
+import { CHAIN_ID, TOPIC } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
@@ -46,7 +46,7 @@ describe('mplex', () => {
     const connection = await connect({ muxer: 'mplex' })
     const { stream } = await hostile().openGossip(connection)
     const data = gossiped({ blockNumber: 3, transactions: [new Uint8Array(randomBytes(300_000))] })
-    const rpc = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data }] }))
+    const rpc = frameRpc(encodeRpc({ messages: [{ topic: TOPIC, data }] }))
     const whole = frame(Number(stream.id.slice(1)), MESSAGE, rpc)
     const before = victims().follower.received.length
     for (let at = 0; at < whole.length; at += 200) send(connection, [whole.subarray(at, at + 200)])
@@ -54,23 +54,19 @@ describe('mplex', () => {
     expect(victims().follower.received.at(-1)?.payload.blockNumber).toBe(3)
   })
 
-  it('closes the connection of one that opens streams without end', async () => {
+  it.each([
+    [
+      'of one that opens streams without end',
+      'too many streams',
+      Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) => frame(1_000 + n, NEW_STREAM, new Uint8Array(1))),
+    ],
+    ['of a frame that is too large', 'too large', [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))]],
+  ])('closes the connection %s', async (_what, reason, frames) => {
     const connection = await connect({ muxer: 'mplex' })
-    const names = Array.from({ length: MAX_INBOUND_STREAMS + 1 }, (_, n) =>
-      frame(1_000 + n, NEW_STREAM, new Uint8Array(1)),
-    )
-    send(connection, names)
+    send(connection, frames)
     await isClosed(connection)
     await blamed('muxer-abuse')
-    await endedBecause('too many streams')
-  })
-
-  it('closes the connection of a frame that is too large', async () => {
-    const connection = await connect({ muxer: 'mplex' })
-    send(connection, [concatBytes(varint(4_711 * 8 + MESSAGE), varint(2 ** 20 + 1))])
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too large')
+    await endedBecause(reason)
   })
 
   it('does not read on and on what is for streams that are gone, and blames nobody', async () => {
@@ -83,36 +79,38 @@ describe('mplex', () => {
 })
 
 describe('the multiplexer', () => {
-  it('pinged without end closes the connection', async () => {
-    const connection = await connect()
-    for (let n = 0; n < 200; n++) muxerOf(connection).sendPing(n)
-    await isClosed(connection)
-    await blamed('muxer-abuse')
-    await endedBecause('too many pings')
-  })
-
-  it('closes the connection of a frame larger than its window, at the frame’s head', async () => {
+  it.each<[string, string, (muxer: RawMuxer, streamID: number) => unknown]>([
+    [
+      'that pings without end',
+      'too many pings',
+      (muxer) => {
+        for (let n = 0; n < 200; n++) muxer.sendPing(n)
+      },
+    ],
+    [
+      'whose frame is larger than its window, at the frame’s head',
+      '2147483648 bytes',
+      (muxer, streamID) => {
+        const head = Buffer.alloc(12)
+        head.writeUInt8(DATA, 1)
+        head.writeUInt32BE(streamID, 4)
+        head.writeUInt32BE(2 ** 31, 8)
+        muxer.maConn.send(new Uint8Array(head))
+      },
+    ],
+    [
+      'that sends more than the window',
+      '',
+      (muxer, streamID) => muxer.sendFrame({ type: DATA, flag: 0, streamID, length: 300_000 }, new Uint8Array(300_000)),
+    ],
+    ['that speaks something else', '', ({ maConn }) => maConn.send(new Uint8Array(100).fill(0xab))],
+  ])('closes the connection of one %s', async (_what, reason, abuse) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
-    const streamID = Number(stream.id)
-    const head = Buffer.alloc(12)
-    head.writeUInt8(DATA, 1)
-    head.writeUInt32BE(streamID, 4)
-    head.writeUInt32BE(2 ** 31, 8)
-    muxerOf(connection).maConn.send(new Uint8Array(head))
+    abuse(muxerOf(connection), Number(stream.id))
     await isClosed(connection)
     await blamed('muxer-abuse')
-    await endedBecause('2147483648 bytes')
-  })
-
-  it('closes the connection of one that sends more than the window', async () => {
-    const connection = await connect()
-    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
-    const chunk = new Uint8Array(300_000)
-    const streamID = Number(stream.id)
-    muxerOf(connection).sendFrame({ type: DATA, flag: 0, streamID, length: chunk.length }, chunk)
-    await isClosed(connection)
-    await blamed('muxer-abuse')
+    await endedBecause(reason)
   })
 
   it('closes the connection of one that sends a message byte by byte', async () => {

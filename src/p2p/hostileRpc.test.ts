@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { BUDGETS, DROPS_PER_REPORT } from './quotas/quotas.ts'
 import type { GossipStream } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
+import { gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
 import { hostileVisits } from './testUtils/hostileVisits.ts'
 import { type AnyRpc, encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
+import { TOPIC } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const { victims, hostile, come, blamed } = hostileVisits(() => startVictims())
 
-async function join(topics: readonly string[] = [BLOCKS]): Promise<GossipStream> {
+async function join(topics: readonly string[] = [TOPIC]): Promise<GossipStream> {
   return (await come()).join(victims().follower.address, topics)
 }
 
@@ -34,10 +35,10 @@ describe('an RPC', () => {
   })
 
   it.each<[string, AnyRpc]>([
-    ['thousands of GRAFTs', { graft: Array.from({ length: 5_000 }, () => BLOCKS) }],
-    ['thousands of IHAVEs', { ihave: Array.from({ length: 5_000 }, () => ids(1)), topic: BLOCKS }],
+    ['thousands of GRAFTs', { graft: Array.from({ length: 5_000 }, () => TOPIC) }],
+    ['thousands of IHAVEs', { ihave: Array.from({ length: 5_000 }, () => ids(1)), topic: TOPIC }],
     ['a hundred thousand empty ids', { ihave: [Array.from({ length: 100_000 }, () => new Uint8Array(0))] }],
-    ['thousands of messages', { messages: Array.from({ length: 2_000 }, () => ({ topic: BLOCKS })) }],
+    ['thousands of messages', { messages: Array.from({ length: 2_000 }, () => ({ topic: TOPIC })) }],
     [
       'thousands of subscriptions',
       { subscriptions: Array.from({ length: 2_000 }, (_, n) => [`/${n}`, true] as const) },
@@ -76,7 +77,7 @@ describe('an RPC', () => {
 
   it('cut into single bytes does no harm', async () => {
     const gossip = await join()
-    const frame = frameRpc(encodeRpc({ messages: [{ topic: BLOCKS, data: gossiped({ blockNumber: 7 }) }] }))
+    const frame = frameRpc(encodeRpc({ messages: [{ topic: TOPIC, data: gossiped({ blockNumber: 7 }) }] }))
     const before = victims().follower.received.length
     for (const byte of frame) gossip.stream.send(Uint8Array.of(byte))
     await until('the block', () => victims().follower.received.length > before)
@@ -89,7 +90,7 @@ describe('a message', () => {
     const gossip = await join()
     const before = victims().follower.received.length
     const data = gossiped({ blockNumber: 8, gasUsed: BigInt(member.length * 100 + member.charCodeAt(0)) })
-    gossip.send({ messages: [{ topic: BLOCKS, data, [member]: Uint8Array.of(1, 2, 3) }] })
+    gossip.send({ messages: [{ topic: TOPIC, data, [member]: Uint8Array.of(1, 2, 3) }] })
     await until('the verdict', async () => (await victims().count(hostile().peerId, 'reject', 'author')) === 1)
     await until('its price', async () => (await victims().score(hostile().peerId)) < -3)
     expect(victims().follower.received).toHaveLength(before)
@@ -99,7 +100,7 @@ describe('a message', () => {
     const gossip = await join()
     const messages = [1, 2, 3].map((n) => ({ topic: `/optimism/902/${n}/blocks`, data: new Uint8Array(1_000) }))
     gossip.send({ subscriptions: [['/optimism/902/2/blocks', true]], messages })
-    gossip.send({ messages: [{ topic: BLOCKS, data: Uint8Array.of(5, 0x10, 1, 2) }] })
+    gossip.send({ messages: [{ topic: TOPIC, data: Uint8Array.of(5, 0x10, 1, 2) }] })
     await until(
       'the one that is ours',
       async () => (await victims().count(hostile().peerId, 'reject', 'snappy-damaged')) === 1,
@@ -111,7 +112,7 @@ describe('a message', () => {
   it('of a wrong signer costs nothing, but thousands are a flood', async () => {
     const gossip = await join()
     const datas = wronglySigned(BUDGETS.messages.burst + 10 * DROPS_PER_REPORT + 3 * BUDGETS.messages.perSecond)
-    const wrong = datas.map((data) => ({ topic: BLOCKS, data }))
+    const wrong = datas.map((data) => ({ topic: TOPIC, data }))
     const judged = () => victims().count(hostile().peerId, 'reject', 'wrong-signer')
     gossip.send({ messages: wrong.slice(0, 20) })
     await until('the verdicts', async () => (await judged()) === 20)
@@ -126,8 +127,8 @@ describe('a message', () => {
 describe('a flood', () => {
   it('of GRAFTs while in back-off is refused, and ends in a ban', async () => {
     const gossip = await join()
-    gossip.send({ prune: [[BLOCKS, 3_600]] })
-    for (let n = 0; n < 5; n++) gossip.send({ graft: [BLOCKS] })
+    gossip.send({ prune: [[TOPIC, 3_600]] })
+    for (let n = 0; n < 5; n++) gossip.send({ graft: [TOPIC] })
     await blamed('graft-too-soon', 9)
     const pruned = () => hostile().heard.flatMap(({ control }) => control?.prune ?? []).length
     await until('the refusals', () => pruned() >= 5)
@@ -142,12 +143,12 @@ describe('a flood', () => {
       hostile()
         .heard.flatMap(({ control }) => control?.iwant ?? [])
         .reduce((sum, { messageIDs }) => sum + messageIDs.length, 0)
-    for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: BLOCKS })
+    for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: TOPIC })
     await until('what it is asked for', () => asked() >= 2_500)
     await blamed('broken-promise')
     // 40,000 were told; a heartbeat's worth is 250 of each of 10 RPCs.
     expect(asked()).toBeLessThanOrEqual(5_000)
-    for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(10)], topic: BLOCKS })
+    for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(10)], topic: TOPIC })
     await victims().banned(hostile().peerId)
   })
 
@@ -160,7 +161,7 @@ describe('a flood', () => {
         .flatMap(({ messageIDs }) => messageIDs)
     const copies = () => hostile().heard.flatMap(({ messages }) => messages).length
     // In the mesh it is sent the block; outside it is told of it.
-    gossip.send({ prune: [[BLOCKS, 60]] })
+    gossip.send({ prune: [[TOPIC, 60]] })
     await until('the prune', async () => (await victims().count(hostile().peerId, 'prune', 'by-peer')) > 0)
     await victims().expectBlock()
     await until('a block', () => copies() > 0 || told().length > 0)
@@ -188,7 +189,7 @@ describe('a flood', () => {
 
   it('of subscriptions is dropped, and blamed', async () => {
     const gossip = await join()
-    const toggles = Array.from({ length: 100 }, (_, n) => [BLOCKS, n % 2 === 0] as const)
+    const toggles = Array.from({ length: 100 }, (_, n) => [TOPIC, n % 2 === 0] as const)
     for (let n = 0; n < 2 * DROPS_PER_REPORT; n++) gossip.send({ subscriptions: toggles })
     await blamed('subscription-flood')
     const grafts = hostile().heard.flatMap(({ control }) => control?.graft ?? []).length
@@ -211,7 +212,7 @@ async function marked(gossip: GossipStream): Promise<boolean> {
   marks += 1
   const data = wronglySigned(marks).at(-1)
   if (data === undefined) return false
-  gossip.send({ messages: [{ topic: BLOCKS, data }] })
+  gossip.send({ messages: [{ topic: TOPIC, data }] })
   await until('the mark', async () => (await victims().count(hostile().peerId, 'reject', 'wrong-signer')) > 0)
   return true
 }

@@ -7,13 +7,13 @@ import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PUSH_PROTOCOL } from './host/identifyPushes.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { BUDGETS } from './quotas/quotas.ts'
-import { payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
+import { encodeRequest, payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
 import { MESHSUB, muxerOf, socketOf } from './testUtils/hostileHost.ts'
-import { BLOCKS, gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup.ts'
+import { gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
 import { varint } from './testUtils/rpcCodec.ts'
-import { CHAIN_ID, testBlock, testChain } from './testUtils/testChain.ts'
+import { CHAIN_ID, TOPIC, testBlock, testChain } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
@@ -36,6 +36,8 @@ const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBe
 })
 
 describe('a hundred streams', () => {
+  const openOf = (streams: Stream[]) => streams.filter(({ status }) => status === 'open').length
+
   it('of gossip: each replaces the one before', async () => {
     const connection = await connect()
     const streams: Stream[] = []
@@ -43,25 +45,15 @@ describe('a hundred streams', () => {
       const stream = await connection.newStream(MESHSUB, MANY_STREAMS).catch(() => undefined)
       if (stream !== undefined) streams.push(stream)
     }
-    await until(
-      'the resets',
-      () => streams.filter(({ status }) => status === 'open').length <= MAX_INBOUND_GOSSIP_STREAMS,
-    )
+    await until('the resets', () => openOf(streams) <= MAX_INBOUND_GOSSIP_STREAMS)
     expect(connection.status).toBe('open')
   })
 
   it('of a protocol that nobody names: so many and no more', async () => {
     const connection = await connect()
     const streams: Stream[] = []
-    const opened = muxerOf(connection)
-    for (let n = 0; n < 100; n++) {
-      streams.push(await opened.createStream())
-    }
-    await until(
-      'the refusals',
-      () => streams.filter(({ status }) => status !== 'open').length >= 100 - MAX_INBOUND_STREAMS,
-    )
-    expect(streams.filter(({ status }) => status === 'open').length).toBeLessThanOrEqual(MAX_INBOUND_STREAMS)
+    for (let n = 0; n < 100; n++) streams.push(await muxerOf(connection).createStream())
+    await until('the refusals', () => openOf(streams) <= MAX_INBOUND_STREAMS)
     expect(connection.status).toBe('open')
   })
 
@@ -74,8 +66,8 @@ describe('a hundred streams', () => {
         if (isGood) {
           const gossip = await hostile().openGossip(connection)
           gossip.send(
-            { subscriptions: [[BLOCKS, true]] },
-            { messages: [{ topic: BLOCKS, data: gossiped({ blockNumber }) }] },
+            { subscriptions: [[TOPIC, true]] },
+            { messages: [{ topic: TOPIC, data: gossiped({ blockNumber }) }] },
           )
           const total = async () =>
             (await victims().follower.node.peers(true)).peers[hostile().peerId]?.scores.gossip.total ?? 0
@@ -204,13 +196,18 @@ describe('identify', () => {
 })
 
 describe('requests for blocks', () => {
-  it('that are somewhat long are answered by their first bytes, and held against nobody', async () => {
+  it.each([
+    ['are somewhat long', MAX_REQUEST_BYTES],
+    ['are too short', 3],
+  ])('that %s are answered as invalid, and held against nobody', async (_what, length) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
-    stream.send(new Uint8Array(MAX_REQUEST_BYTES).fill(0xff))
+    stream.send(new Uint8Array(length).fill(0xff))
+    // A long one is answered by its first bytes.
+    if (length < MAX_REQUEST_BYTES) await stream.close()
     await until('the answer', () => answer.length > 0)
-    expect(answer[0]).toBe(RESULT.invalidRequest)
+    expect(answer).toEqual([RESULT.invalidRequest])
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
@@ -227,22 +224,10 @@ describe('requests for blocks', () => {
     expect((await victims().banned(hostile().peerId)).detail).toContain('oversized-request')
   })
 
-  it('that are too short are invalid', async () => {
-    const connection = await connect()
-    const stream = await connection.newStream(REQUEST, MANY_STREAMS)
-    const answer = collect(stream)
-    stream.send(Uint8Array.of(1, 2, 3))
-    await stream.close()
-    await until('the answer', () => answer.length > 0)
-    expect(answer).toEqual([RESULT.invalidRequest])
-  })
-
   it('by the hundred are refused or wait, and are held against nobody', async () => {
     const connection = await connect()
     let answers = 0
     let resets = 0
-    const number = Buffer.alloc(8)
-    number.writeBigUInt64LE(1n)
     await Promise.all(
       Array.from({ length: 200 }, async () => {
         try {
@@ -253,7 +238,7 @@ describe('requests for blocks', () => {
           stream.addEventListener('close', ({ error }) => {
             if (error !== undefined) resets += 1
           })
-          stream.send(new Uint8Array(number))
+          stream.send(encodeRequest(1))
         } catch {
           resets += 1
         }
@@ -269,12 +254,10 @@ describe('requests for blocks', () => {
 describe('a peer that reads nothing', () => {
   it('is sent two of the blocks that it asks for, and the rest waits', async () => {
     const connection = await connect()
-    const request = Buffer.alloc(8)
-    request.writeBigUInt64LE(1n)
     const before = asked
     const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))
     socketOf(connection).pause()
-    for (const stream of streams) stream.send(new Uint8Array(request))
+    for (const stream of streams) stream.send(encodeRequest(1))
     await until('the first', () => asked >= before + 2)
     for (let n = 0; n < 3; n++) await victims().expectBlock()
     expect(asked).toBe(before + 2)
@@ -284,7 +267,7 @@ describe('a peer that reads nothing', () => {
 
   it('is dropped once too much waits for it', async () => {
     await come()
-    const gossip = await hostile().join(victims().follower.address, [BLOCKS])
+    const gossip = await hostile().join(victims().follower.address, [TOPIC])
     socketOf(gossip.connection).pause()
     const noise = new Uint8Array(randomBytes(3_000_000))
     let published = 0

@@ -3,7 +3,8 @@ import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
-import { realGossip, TOPIC } from '../testUtils/realGossip.ts'
+import { realGossip } from '../testUtils/realGossip.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { type GossipInternals, REPLACED } from './adapter.ts'
 
 const peerId = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')

@@ -23,6 +23,17 @@ export function steppedTimers(...lengthsMs: readonly number[]): { clock: Clock; 
   return { clock, due }
 }
 
+/** A clock that tells another time than this one, as after somebody has set it; its timers are due as they were. */
+export function settableClock(inner: Clock = systemClock): { clock: Clock; set(byMs: number): void } {
+  let setByMs = 0
+  return {
+    clock: { now: () => inner.now() + setByMs, setTimeout: (run, delayMs) => inner.setTimeout(run, delayMs) },
+    set(byMs) {
+      setByMs += byMs
+    },
+  }
+}
+
 /**
  * As `unhurriedClock`, which tells the same time for as long as `during` takes: what somebody may do in a second is then
  * used up however slow this machine is.

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
+import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import { createDiscovery, type Discovery, type DiscoverySetup } from '../discovery/discovery.ts'
 import { parseRecord } from '../discovery/discv5.ts'
 import type { NodeRecord } from '../discovery/nodeRecord.ts'
@@ -49,4 +50,9 @@ export async function startDiscovery(
   await discovery.start({ advertisedIp: undefined, tcpPort: 4000, tcp6Port: 4006 })
   onTestFinished(() => discovery.stop())
   return { discovery, found, lookups: () => lookups, record: parseRecord(discovery.localEnr()) }
+}
+
+/** `enode://…@127.0.0.1:0?discport=9222`, with whatever stands behind the @. */
+export function enodeOf(publicKey: Uint8Array, place: string): string {
+  return `enode://${Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')}@${place}`
 }

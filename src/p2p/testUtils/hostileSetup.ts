@@ -1,14 +1,11 @@
 import type { PeerEvent } from '../base/api.ts'
 import type { P2pOptions } from '../base/options.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
-import { blocksTopic } from '../base/topics.ts'
-import { signedMessage } from './signedMessage.ts'
+import { gossipMessage, signedMessage } from './signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
 import { startTestNode, type TestNode, until } from './testNode.ts'
 
 export const HOSTILE_CONFIG = testConfig('holocene')
-/** Of the chain's time. */
-export const BLOCKS = blocksTopic(CHAIN_ID, 3)
 
 /** A sequencer and a follower between whom blocks must flow, whatever else the follower hears. */
 export interface Victims {
@@ -36,10 +33,7 @@ export async function startVictims(
   const follower = await startTestNode({ staticPeers: [sequencer.address, ...staticPeers], ...others }, modules)
   await until('the mesh', () => follower.node.meshSize() > 0 && sequencer.node.meshSize() > 0)
   let number = 1_000
-  const events = async (peerId: string): Promise<PeerEvent[]> => {
-    const [history] = await follower.node.peerHistory(peerId)
-    return history?.events ?? []
-  }
+  const { events } = follower
   const isBanned = async (peerId: string): Promise<boolean> =>
     (await follower.node.bans()).some(({ subject }) => subject === peerId)
   return {
@@ -86,5 +80,5 @@ export function wronglySigned(count: number): Uint8Array[] {
 
 /** A block as it goes over gossip, signed by this key. */
 export function gossiped(changes: Parameters<typeof testBlock>[1] = {}, key: Uint8Array = SEQUENCER_KEY): Uint8Array {
-  return compressSnappy(signedMessage(testBlock(HOSTILE_CONFIG, changes), 3, CHAIN_ID, key))
+  return gossipMessage(testBlock(HOSTILE_CONFIG, changes), key)
 }

@@ -1,13 +1,30 @@
+import { expect } from 'vitest'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { nodeInTest } from './inTest.ts'
-import { SEQUENCER_KEY } from './testChain.ts'
-import { type TestNode, until } from './testNode.ts'
+import { SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
+import { type startTestNode, type TestNode, until } from './testNode.ts'
 
 /** A sequencer and `count` followers that have it as their static peer, all in one mesh. */
-export async function networkInTest(count: number): Promise<[TestNode, ...TestNode[]]> {
-  const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
-  const followers = await Promise.all(
-    Array.from({ length: count }, () => nodeInTest({ staticPeers: [sequencer.address] })),
-  )
+export async function networkInTest(
+  count: number,
+  ...[options, modules]: Parameters<typeof startTestNode>
+): Promise<[TestNode, TestNode, ...TestNode[]]> {
+  const sequencer = await nodeInTest({ ...options, sequencerKey: SEQUENCER_KEY }, modules)
+  const follow = () => nodeInTest({ ...options, staticPeers: [sequencer.address] }, modules)
+  const followers = await Promise.all(Array.from({ length: count - 1 }, follow))
+  const first = await follow()
+  await until('a full mesh', () => [first, ...followers].every(({ node }) => node.meshSize() === 1))
   await until('a full mesh', () => sequencer.node.meshSize() === count)
-  return [sequencer, ...followers]
+  return [sequencer, first, ...followers]
+}
+
+/** The block is published by one and arrives at the other as it was. */
+export async function expectDelivery(
+  from: TestNode,
+  to: TestNode,
+  block: PayloadEnvelope = testBlock(testConfig()),
+): Promise<void> {
+  const arrived = to.block(block.payload.blockHash)
+  await from.node.publish(block)
+  expect(await arrived).toEqual(block)
 }

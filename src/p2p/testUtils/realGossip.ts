@@ -3,16 +3,13 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { createP2pEvents } from '../base/events.ts'
 import { DEFAULT_P2P_OPTIONS } from '../base/options.ts'
-import { blocksTopic } from '../base/topics.ts'
 import { gossipInternals } from '../gossip/adapter.ts'
 import { createGossipRouter, type GossipRouterModules, gossipService } from '../gossip/router.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
 import { createHost } from '../host/host.ts'
 import { identityFromRawKey } from '../host/identity.ts'
 import { createPeerQuotas } from '../quotas/quotas.ts'
-import { CHAIN_ID } from './testChain.ts'
-
-export const TOPIC = blocksTopic(CHAIN_ID, 3)
+import { TOPIC } from './testChain.ts'
 
 /** Our router on the library's own gossipsub, in a host that is not started: peers and streams are the test's. */
 export async function realGossip(

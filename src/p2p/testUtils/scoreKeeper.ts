@@ -1,5 +1,6 @@
 import { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
+import type { TopicCounters } from '../gossip/adapter.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
 import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import { CHAIN_ID } from './testChain.ts'
@@ -13,4 +14,19 @@ export function scoreKeeper(options: Partial<Parameters<typeof gossipScoring>[0]
     { blockTimeS: 2, appScore: () => 0, topics: TOPICS, version: 3 },
   )
   return { scoring, score: new PeerScore(scoring.params, null, silentComponentLogger, { scoreCacheValidityMs }) }
+}
+
+/** What gossipsub counts of a peer on a topic. */
+export function topicCounters(changes: Partial<TopicCounters> = {}): TopicCounters {
+  return {
+    inMesh: false,
+    graftTime: 0,
+    meshTime: 0,
+    firstMessageDeliveries: 0,
+    meshMessageDeliveries: 0,
+    meshMessageDeliveriesActive: false,
+    meshFailurePenalty: 0,
+    invalidMessageDeliveries: 0,
+    ...changes,
+  }
 }

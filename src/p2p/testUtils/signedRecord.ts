@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { keccak256 } from '../../lib/hash.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { publicKeyOf, signHash } from '../../lib/secp256k1.ts'
+import { encodeOpstackEntry } from '../discovery/opstackEntry.ts'
+import { CHAIN_ID } from './testChain.ts'
 
 /** The text of a node record (EIP-778) with these entries beside its key, whatever they say; `last` comes out of order. */
 export function signedRecord(
@@ -15,4 +18,15 @@ export function signedRecord(
   const { r, s } = signHash(keccak256(encodeRlp(content)), privateKey)
   const record = encodeRlp([Uint8Array.from([...r, ...s]), ...content])
   return `enr:${Buffer.from(record).toString('base64url')}`
+}
+
+/** Of a node of the test's chain on loopback. */
+export function peerRecord(
+  entries: Readonly<Record<string, RlpInput>> = {},
+  privateKey: Uint8Array = new Uint8Array(randomBytes(32)),
+  sequence: RlpInput = 1n,
+): string {
+  const opstack = encodeOpstackEntry({ chainId: CHAIN_ID, version: 0n })
+  const place = { ip: Uint8Array.of(127, 0, 0, 1), tcp: Uint8Array.of(9) }
+  return signedRecord(privateKey, { ...place, opstack, ...entries }, sequence)
 }

@@ -10,10 +10,13 @@ import {
   ZERO_HASH,
 } from '../../rollup/protocol/types.ts'
 import type { P2pChain } from '../base/options.ts'
+import { blocksTopic } from '../base/topics.ts'
 
 export const SEQUENCER_KEY = new Uint8Array(32).fill(0x46)
 export const SEQUENCER_ADDRESS: Hex = privateKeyToAddress(SEQUENCER_KEY)
 export const CHAIN_ID = 901n
+/** Of blocks at the forks of `testConfig()`. */
+export const TOPIC = blocksTopic(CHAIN_ID, 3)
 
 /** A chain whose forks up to the named one are active from genesis. */
 export function testConfig(lastFork: Fork = 'holocene', overrides: Partial<RollupConfig> = {}): RollupConfig {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { PeerEvent } from '../base/api.ts'
 import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { createP2pNode } from '../node.ts'
 import type { P2pModules, P2pNode } from '../types.ts'
@@ -16,6 +17,10 @@ export interface TestNode {
   received: PayloadEnvelope[]
   /** Resolves when a block with this hash has arrived. */
   block(hash: string): Promise<PayloadEnvelope>
+  /** Of the peer's history, the newest last. */
+  events(peerId: string): Promise<PeerEvent[]>
+  /** By its name without op-node's prefix, with its labels: `p2p_dials{allow="true"}`; 0 where there is none. */
+  metric(name: string): Promise<number>
 }
 
 /** A started host on a loopback port of the system's choice, in memory unless told otherwise. */
@@ -53,6 +58,12 @@ export async function startTestNode(
           resolve(envelope)
         })
       }),
+    events: async (peerId) => (await node.peerHistory(peerId))[0]?.events ?? [],
+    async metric(name) {
+      const lines = (await registry.metrics()).split('\n')
+      const line = lines.find((text) => text.startsWith(`op_node_default_${name} `)) ?? '0'
+      return Number(line.slice(line.lastIndexOf(' ') + 1))
+    },
   }
 }
 

@@ -1,3 +1,5 @@
+import { expect } from 'vitest'
+
 type ErrorClass = abstract new (...args: never[]) => Error
 
 /** Neither a TypeError nor a RangeError nor anything else that nobody meant. */
@@ -7,4 +9,14 @@ export function throwsOnly(classes: readonly ErrorClass[], work: () => unknown):
   } catch (error) {
     if (!classes.some((known) => error instanceof known)) throw error
   }
+}
+
+/** What it rejects with. */
+export async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeDefined()
+  return error
 }
