@@ -7,9 +7,7 @@ import { DecodeError, UsageError } from '../lib/errors.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { publicKeyOf } from '../lib/secp256k1.ts'
 import { P2pError } from './base/errors.ts'
-import { snappyDeclaredLength } from './base/snappyBlock.ts'
 import { parseEnode } from './discovery/bootnodes.ts'
-import { createIdDialects } from './gossip/idDialects.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { parsePrivateKeyHex } from './host/privateKey.ts'
 import { defaultRouters } from './nat/defaultRoute.ts'
@@ -17,7 +15,7 @@ import { AccessLists } from './peers/accessLists.ts'
 import type { EntryStore } from './reputation/entryWriter.ts'
 import { openPeerHistories } from './reputation/peerHistory.ts'
 import { openScoreBook } from './reputation/scoreBook.ts'
-import { decodeRequest, encodeRequest } from './sync/payloadByNumber.ts'
+import { decodeRequest } from './sync/payloadByNumber.ts'
 import { decodeResponse, encodeResponse } from './testUtils/responses.ts'
 import { testBlock, testConfig } from './testUtils/testChain.ts'
 import { throwsOnly } from './testUtils/throwsOnly.ts'
@@ -40,20 +38,9 @@ function near(...samples: readonly string[]): fc.Arbitrary<string> {
 }
 
 describe('requests for blocks', () => {
-  it('are read back', () => {
-    fc.assert(
-      fc.property(fc.maxSafeNat(), (number) => {
-        expect(decodeRequest(encodeRequest(number))).toBe(number)
-      }),
-    )
-  })
   it('of arbitrary bytes throw nothing but DecodeError', () => {
-    fc.assert(fc.property(bytes(12), (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), (input) =>
-        throwsOnly([DecodeError], () => decodeRequest(input)),
-      ),
-    )
+    const request = fc.oneof(bytes(12), fc.uint8Array({ minLength: 8, maxLength: 8 }))
+    fc.assert(fc.property(request, (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
   })
 })
 
@@ -75,12 +62,6 @@ describe('answers with a block', () => {
       fc.property(bytes(200), (input) => throwsOnly([DecodeError], read(input))),
       { numRuns: 500 },
     )
-  })
-})
-
-describe('blocks', () => {
-  it('unpack to a length that is read or refused', () => {
-    fc.assert(fc.property(bytes(8), (input) => throwsOnly([DecodeError], () => snappyDeclaredLength(input))))
   })
 })
 
@@ -123,18 +104,13 @@ describe('names and addresses', () => {
       { numRuns: 1_000 },
     )
   })
-  it('of bootnodes throw nothing but DecodeError, and are read back', () => {
+  it('of bootnodes throw nothing but DecodeError', () => {
     const key = Buffer.from(publicKeyOf(new Uint8Array(32).fill(7), false).subarray(1)).toString('hex')
     fc.assert(
       fc.property(near(`enode://${key}@1.2.3.4:0?discport=30301`, `enode://${key}@host.example:30305`), (text) =>
         throwsOnly([DecodeError], () => parseEnode(text)),
       ),
       { numRuns: 500 },
-    )
-    fc.assert(
-      fc.property(fc.ipV4(), fc.integer({ min: 1, max: 65_535 }), (ip, port) => {
-        expect(parseEnode(`enode://${key}@${ip}:${port}`)).toMatchObject({ kind: 'enode', host: ip, udpPort: port })
-      }),
     )
   })
   it('of routers come from any table', () => {
@@ -213,23 +189,6 @@ describe('what a node wrote down', () => {
         expect(book.entries().length).toBeLessThanOrEqual(values.length)
       }),
       { numRuns: 300 },
-    )
-  })
-})
-
-describe('ids of messages', () => {
-  it('of any length and in any order are names of messages, or of none', () => {
-    const step = fc.tuple(fc.constantFrom('hear', 'learn', 'name'), fc.constantFrom('a', 'b'), bytes(64), bytes(64))
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const dialects = createIdDialects()
-        for (const [what, peer, one, other] of steps) {
-          if (what === 'hear') dialects.hear(peer, one)
-          else if (what === 'learn') dialects.learnMessage({ id: one, idWithoutTopic: other })
-          else expect(dialects.nameFor(peer, one)).toBeInstanceOf(Uint8Array)
-          expect(typeof dialects.nameInside(other)).toBe('string')
-        }
-      }),
     )
   })
 })

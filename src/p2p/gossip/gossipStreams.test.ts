@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
+import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
@@ -28,10 +29,7 @@ describe('a newcomer', () => {
   })
 
   it('gets them from whoever was passed them, but for those that it would not accept', async () => {
-    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
-    const other = await nodeInTest()
-    await other.node.connectPeer(sequencer.address)
-    await until('the mesh', () => sequencer.node.meshSize() === 1)
+    const [sequencer, other] = await networkInTest(1)
     const nowS = Math.floor(Date.now() / 1000)
     const blocks = [50, 40, 0].map((ageS, n) => testBlock(testConfig(), { blockNumber: n + 1, timestamp: nowS - ageS }))
     for (const block of blocks) await sequencer.node.publish(block)

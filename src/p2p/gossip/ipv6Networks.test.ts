@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { blocksTopic } from '../base/topics.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { scoreKeeper } from '../testUtils/scoreKeeper.ts'
-import { CHAIN_ID } from '../testUtils/testChain.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { replace } from './adapter.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
 
@@ -36,7 +35,7 @@ describe('countIpv6Networks', () => {
 
   it('shows the network among the parts of a score', async () => {
     const { node } = await nodeInTest({ listenIp: '::1', ipColocationExempt: [] })
-    const raw = await rawPeerInTest([blocksTopic(CHAIN_ID, 3)])
+    const raw = await rawPeerInTest([TOPIC])
     await raw.connect(node.multiaddrs()[0] ?? '')
     const [report] = await node.peerScore(raw.peerId)
     expect(report?.ipColocation.parts.map(({ ip, peers }) => [ip, peers])).toEqual([

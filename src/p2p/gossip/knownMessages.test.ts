@@ -4,8 +4,8 @@ import type { ValidationContext } from '../inspection/inspection.ts'
 import { InspectionFailure, type LargeMessage } from '../inspection/inspectionProcess.ts'
 import { LARGE_BYTES, MANY_TRANSACTIONS } from '../inspection/largeMessages.ts'
 import type { IdentifiedMessage } from '../inspection/messageId.ts'
-import { signedMessage } from '../testUtils/signedMessage.ts'
-import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { gossipMessage } from '../testUtils/signedMessage.ts'
+import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { inboundMessage } from './inboundMessage.ts'
 import { createMessageIds } from './knownMessages.ts'
 
@@ -63,10 +63,8 @@ describe('createMessageIds', () => {
 
   it('leaves many transactions to the other process, however short they are', () => {
     const ids = setUp()
-    const messageOf = (count: number): Uint8Array => {
-      const transactions = new Array(count).fill(Uint8Array.of(1))
-      return compressSnappy(signedMessage(testBlock(testConfig(), { transactions }), 3, CHAIN_ID, SEQUENCER_KEY))
-    }
+    const messageOf = (count: number): Uint8Array =>
+      gossipMessage(testBlock(testConfig(), { transactions: new Array(count).fill(Uint8Array.of(1)) }))
     expect(ids.identify(sent(messageOf(MANY_TRANSACTIONS)))).not.toBeInstanceOf(Promise)
     expect(ids.identify(sent(messageOf(MANY_TRANSACTIONS + 1)))).toBeInstanceOf(Promise)
   })

@@ -1,11 +1,10 @@
 import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { scoreKeeper, TOPICS } from '../testUtils/scoreKeeper.ts'
+import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { replace } from './adapter.ts'
 import { MAX_GONE, retainScores, savedCounters } from './retainedScores.ts'
-
-const TOPIC = TOPICS.get(3) ?? ''
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 }))
 afterEach(() => vi.useRealTimers())
@@ -100,14 +99,7 @@ describe('retainScores', () => {
   it('does not count a delivery deficit from before a restart', () => {
     const { score, retained, topics: scored } = keeper('op-node-2024')
     const topic = scored[0] ?? ''
-    const saved = {
-      meshTime: 600_000,
-      firstMessageDeliveries: 0,
-      meshMessageDeliveries: 0,
-      meshFailurePenalty: 0,
-      invalidMessageDeliveries: 0,
-    }
-    retained.restore('a', { topics: { [topic]: saved }, behaviourPenalty: 0 }, 60_000)
+    retained.restore('a', { topics: { [topic]: topicCounters({ meshTime: 600_000 }) }, behaviourPenalty: 0 }, 60_000)
     score.addPeer('a')
     score.graft('a', topic)
     vi.setSystemTime(Date.now() + 2_000)
@@ -117,13 +109,7 @@ describe('retainScores', () => {
 
   it('forgets who does not come back in time, and topics that are not scored', () => {
     const { score, retained } = keeper()
-    const bad = {
-      meshTime: 600_000,
-      firstMessageDeliveries: 0,
-      meshMessageDeliveries: 0,
-      meshFailurePenalty: 0,
-      invalidMessageDeliveries: 4,
-    }
+    const bad = topicCounters({ meshTime: 600_000, invalidMessageDeliveries: 4 })
     retained.restore('a', { topics: { [TOPIC]: bad, other: bad }, behaviourPenalty: 0 }, 60_000)
     expect(Object.keys(score.peerStats.get('a')?.topics ?? {})).toEqual([TOPIC])
     vi.setSystemTime(Date.now() + 59_000)

@@ -2,12 +2,12 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
-import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import { networkInTest } from '../testUtils/network.ts'
+import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { gossipInternals } from './adapter.ts'
 
 const config = testConfig()
-const TOPIC = blocksTopic(CHAIN_ID, 3)
 async function startRaw(topics: readonly string[] = [TOPIC]) {
   const raw = await rawPeerInTest(topics)
   let count = 0
@@ -34,11 +34,9 @@ describe('the gossip router', () => {
     const raw = await startRaw()
     await raw.connect(node.address)
     const second = await raw.host.dial(multiaddr(node.address), { force: true })
-    const connectionsSeen = async (count: number) =>
-      (await node.registry.metrics()).includes(`op_node_default_p2p_peer_count ${count}\n`)
-    await until('both connections', () => connectionsSeen(2))
+    await until('both connections', async () => (await node.metric('p2p_peer_count')) === 2)
     for (const connection of raw.host.getConnections()) if (connection.id !== second.id) await connection.close()
-    await until('the other side to see it', () => connectionsSeen(1))
+    await until('the other side to see it', async () => (await node.metric('p2p_peer_count')) === 1)
     const before = raw.received()
     let blockNumber = 0
     await until('a block to arrive', async () => {
@@ -48,9 +46,7 @@ describe('the gossip router', () => {
   })
 
   it('has nobody in its mesh who went after a day without a new stream', async () => {
-    const node = await nodeInTest()
-    const other = await nodeInTest({ staticPeers: [node.address] })
-    await until('the mesh', () => node.node.meshSize() === 1)
+    const [node, other] = await networkInTest(1)
     const later = Date.now() + 25 * 3_600_000
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
     onTestFinished(() => clock.mockRestore())

@@ -97,17 +97,10 @@ describe('current', () => {
     const { join, block, slots, lowest, score } = keeper('current')
     join('source', 'op-node-2026')
     slots(900, () => block('source', ['op-node-2026']))
-    // All on lazy gossip only: neither copies nor first deliveries.
+    // All on lazy gossip only, or from us: neither copies nor first deliveries.
     slots(900, () => block('source'))
     expect(lowest()).toBe(0)
     expect(score.score('op-node-2026')).toBeGreaterThan(0)
-  })
-  it('costs a follower nothing that gets every block from us', () => {
-    const { join, block, slots, lowest, score } = keeper('current')
-    join('source', 'follower')
-    slots(900, () => block('source'))
-    expect(lowest()).toBe(0)
-    expect(score.score('follower')).toBeGreaterThan(0)
   })
   it('costs a peer nothing that we leave, or that leaves us', () => {
     const { join, block, slots, score, lowest } = keeper('current')
@@ -189,19 +182,6 @@ describe('countMissed', () => {
     score.duplicateMessage('silent', idText(id), topic)
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
-  })
-  it('misses no copy that IDONTWANT held back, however many', () => {
-    const { target, score, slots } = setUp(undefined)
-    let lowest = 0
-    slots(900, () => {
-      // We have it and say so; it has it too, says so in turn, and sends none.
-      target.heartbeatTicks += 4
-      target.idontwants.set('silent', new Map([[idText(id), target.heartbeatTicks]]))
-      countMissed(target, topic, id, 'bringer')
-      lowest = Math.min(lowest, score.score('silent'))
-    })
-    expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(0)
-    expect(lowest).toBe(0)
   })
   it('counts only against mesh peers, makes who goes on leave the mesh, and is forgotten when no blocks come', () => {
     const { target, score, slots } = setUp(0)

@@ -1,10 +1,10 @@
 import { ScorePenalty } from '@chainsafe/libp2p-gossipsub/metrics'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { scoreKeeper, TOPICS } from '../testUtils/scoreKeeper.ts'
+import { scoreKeeper } from '../testUtils/scoreKeeper.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
 const START_MS = 1_700_000_000_000
-const TOPIC = TOPICS.get(3) ?? ''
 
 /** Gossipsub's own score keeper, with the other moments that it keeps, and the two clocks. */
 function gossipAtStart() {

@@ -6,17 +6,14 @@ import { silentLogger } from '../../lib/logger.ts'
 import type { P2pChain, P2pOptions } from '../base/options.ts'
 import { readAll } from '../base/streams.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
+import { expectDelivery } from '../testUtils/network.ts'
 import { decodeResponse } from '../testUtils/responses.ts'
 import { SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
-import type { P2pModules } from '../types.ts'
 import { encodeRequest, payloadByNumberProtocols } from './payloadByNumber.ts'
 import { createPayloadServer } from './server.ts'
 
-async function start(options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> {
-  const modules: Partial<P2pModules> = { chain }
-  return nodeInTest(options, modules)
-}
+const start = (options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> => nodeInTest(options, { chain })
 
 // The chain's last block is now.
 const config = testConfig('holocene', {
@@ -27,8 +24,8 @@ const last = chain[29]
 if (last === undefined) throw new Error('no block')
 
 /** Answers with a block. */
-const served = async ({ registry }: TestNode): Promise<number> =>
-  Number(/p2p_req_total\{p2p_role="server".*result_code="0"\} (\d+)/.exec(await registry.metrics())?.[1] ?? 0)
+const served = ({ metric }: TestNode): Promise<number> =>
+  metric('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"}')
 const serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
 
 describe('gap filling', () => {
@@ -43,9 +40,7 @@ describe('gap filling', () => {
     expect(b.received.splice(0)).toEqual([chain[7]])
     expect(await served(a)).toBe(1)
 
-    const arrived = b.block(last.payload.blockHash)
-    await a.node.publish(last)
-    await arrived
+    await expectDelivery(a, b, last)
     b.node.requestRange(20, 30)
     const twentieth = chain[19]
     expect(await b.block(twentieth?.payload.blockHash ?? '')).toEqual(twentieth)
@@ -57,7 +52,7 @@ describe('gap filling', () => {
       return (peer?.scores.gossip.total ?? 0) > 2
     })
     expect(await served(a)).toBe(11)
-    expect(await b.registry.metrics()).toContain('unsafe_payloads_total 12')
+    expect(await b.metric('unsafe_payloads_total')).toBe(12)
   })
 
   it('asks another peer when one does not have the block, or sends a false one', async () => {
@@ -68,9 +63,7 @@ describe('gap filling', () => {
     const liar = await start({}, testChain(config, { payloadByNumber: async (number) => forged(number) }))
     const b = await start({ staticPeers: [honest.address, empty.address, liar.address] }, testChain(config))
     await until('meshes', () => b.node.meshSize() === 3)
-    const arrived = b.block(last.payload.blockHash)
-    await honest.node.publish(last)
-    await arrived
+    await expectDelivery(honest, b, last)
     b.node.requestRange(25, 30)
     const lowest = chain[24]
     await b.block(lowest?.payload.blockHash ?? '')
@@ -95,10 +88,8 @@ describe('gap filling', () => {
     const b = await start({ staticPeers: [liar.address] }, testChain(isthmus))
     await until('the connection', () => b.node.connectedPeers().length === 1)
     b.node.requestRange(4, 5, above)
-    const history = async () => (await b.node.peerHistory(liar.node.peerId))[0]?.events ?? []
-    await until('the blame', async () =>
-      (await history()).some(({ detail }) => detail?.includes('block 4 has withdrawals') === true),
-    )
+    const told = async () => (await b.events(liar.node.peerId)).map(({ detail }) => detail).join()
+    await until('the blame', async () => (await told()).includes('block 4 has withdrawals'))
     const { peers } = await b.node.peers(true)
     expect(peers[liar.node.peerId]?.scores.reqResp.errorResponses).toBeGreaterThan(0)
     expect(b.received).toEqual([])

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { testBlock, testBlocks, testConfig } from '../testUtils/testChain.ts'
 import { createTrustedBlocks } from './trustedBlocks.ts'
 
@@ -104,18 +105,13 @@ describe('createTrustedBlocks', () => {
     const { blocks, released, rejected } = setUp()
     for (const number of [5, 6, 7, 8]) blocks.trust(block(number))
     // The same heights with other contents, on top of block 3.
-    const others = []
-    let parentHash = block(3).payload.blockHash
-    for (let blockNumber = 4; blockNumber <= 9; blockNumber++) {
-      const other = testBlock(config, { blockNumber, parentHash, gasUsed: 7n })
-      others.push(other)
-      parentHash = other.payload.blockHash
+    const other = (blockNumber: number): PayloadEnvelope => {
+      const { blockHash: parentHash } = (blockNumber === 4 ? block(3) : other(blockNumber - 1)).payload
+      return testBlock(config, { blockNumber, parentHash, gasUsed: 7n })
     }
-    const [b4, b5, b6, b7, b8, b9] = others
-    if (!b4 || !b5 || !b6 || !b7 || !b8 || !b9) throw new Error('no blocks')
-    blocks.trust(b9)
+    blocks.trust(other(9))
     // Out of order, as several peers answer.
-    for (const answer of [b6, b5, b8, b4, b7]) blocks.offer(answer, 'honest')
+    for (const number of [6, 5, 8, 4, 7]) blocks.offer(other(number), 'honest')
     expect(rejected).toEqual([])
     expect(released).toEqual([8, 7, 6, 5, 4])
   })
