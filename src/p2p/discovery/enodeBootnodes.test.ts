@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
-import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
+import { publicKeyOf } from '../../lib/secp256k1.ts'
+import { enodeOf } from '../testUtils/discovery.ts'
 import { parseEnode } from './bootnodes.ts'
 import { createEnodeBootnodes } from './enodeBootnodes.ts'
 
 const publicKey = publicKeyOf(new Uint8Array(32).fill(7))
-const key = Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')
 
 /** One bootnode with a name, which the test resolves. */
 function setUp() {
@@ -30,7 +30,7 @@ function setUp() {
       contact: (endpoint) => contacted.push(endpoint.ip),
       isRunning: () => true,
     },
-    [parseEnode(`enode://${key}@boot.test:9222`)],
+    [parseEnode(enodeOf(publicKey, 'boot.test:9222'))],
   )
   return {
     bootnodes,

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
-import { decompressPublicKey } from '../../lib/secp256k1.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import {
   DEFAULT_DISCOVERY_OPTIONS,
@@ -13,14 +12,15 @@ import {
   type DiscoveryOptions,
   type P2pOptions,
 } from '../base/options.ts'
+import { settableClock } from '../testUtils/clocks.ts'
+import { enodeOf } from '../testUtils/discovery.ts'
 import { folderInTest, nodeInTest } from '../testUtils/inTest.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
-import { signedRecord } from '../testUtils/signedRecord.ts'
+import { peerRecord } from '../testUtils/signedRecord.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 import { parseRecord } from './discv5.ts'
 import { MAX_FOUND_PEERS } from './hostDiscovery.ts'
-import { encodeOpstackEntry } from './opstackEntry.ts'
 
 async function start(
   discovery: Partial<DiscoveryOptions>,
@@ -36,24 +36,16 @@ async function start(
 const enrOf = async ({ node }: TestNode): Promise<string> => (await node.self()).ENR
 const isConnected = (a: TestNode, b: TestNode): boolean => a.node.connectedPeers().includes(b.node.peerId)
 
-async function enodeOf(from: TestNode, host: string): Promise<string> {
+async function enodeAt(from: TestNode, host: string): Promise<string> {
   const { publicKey, udpPort } = parseRecord(await enrOf(from))
-  const key = Buffer.from(decompressPublicKey(publicKey).subarray(1)).toString('hex')
-  return `enode://${key}@${host}:0?discport=${udpPort}`
-}
-
-/** Of a node of our chain, on loopback. */
-const ENTRIES = {
-  ip: Uint8Array.of(127, 0, 0, 1),
-  tcp: Uint8Array.of(9),
-  opstack: encodeOpstackEntry({ chainId: 901n, version: 0n }),
+  return enodeOf(publicKey, `${host}:0?discport=${udpPort}`)
 }
 
 describe('records without end', () => {
   it('of one node leave the place that the last one names', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const bootnodes = Array.from({ length: 10 }, (_, n) =>
-      signedRecord(privateKey, { ...ENTRIES, tcp: Uint8Array.of(1 + n) }, BigInt(n + 1)),
+      peerRecord({ tcp: Uint8Array.of(1 + n) }, privateKey, BigInt(n + 1)),
     )
     const { node } = await start({ bootnodes })
     const last = async () => Object.values((await node.peers(false)).peers).find(({ ENR }) => ENR === bootnodes.at(-1))
@@ -62,9 +54,7 @@ describe('records without end', () => {
   })
 
   it('make the peer store keep the latest, and so many', async () => {
-    const bootnodes = Array.from({ length: MAX_FOUND_PEERS + 20 }, () =>
-      signedRecord(new Uint8Array(randomBytes(32)), ENTRIES),
-    )
+    const bootnodes = Array.from({ length: MAX_FOUND_PEERS + 20 }, () => peerRecord())
     const { node } = await start({ bootnodes })
     const known = async () => Object.values((await node.peers(false)).peers).map(({ ENR }) => ENR)
     await until('the last', async () => (await known()).includes(bootnodes.at(-1) ?? ''))
@@ -80,7 +70,7 @@ describe('discovery', () => {
     onTestFinished(() => void vi.useRealTimers())
     const hourMs = 3_600_000
     const clock = new ManualClock(Date.now())
-    const bootnode = signedRecord(new Uint8Array(randomBytes(32)), ENTRIES)
+    const bootnode = peerRecord()
     // What else looks at the clock is to look rarely; one peer is enough, so that nobody is dialled.
     const liveness = { silentMs: 100 * hourMs, answerMs: 100 * hourMs, closeMs: 100 * hourMs }
     const ban = { ...DEFAULT_P2P_OPTIONS.ban, enabled: false }
@@ -102,7 +92,7 @@ describe('discovery', () => {
   it('lets two nodes find each other through a bootnode, one by its ENR, one by its enode and a name', async () => {
     const boot = await start({ bootnodes: [] })
     const a = await start({ bootnodes: [await enrOf(boot)] })
-    const b = await start({ bootnodes: [await enodeOf(boot, 'localhost')] })
+    const b = await start({ bootnodes: [await enodeAt(boot, 'localhost')] })
     await until('a and b connected', () => isConnected(a, b) && isConnected(b, a))
 
     const record = async () => (await a.node.peers(true)).peers[b.node.peerId]
@@ -125,7 +115,7 @@ describe('discovery', () => {
     const anywhere = { options: { listenIp: '0.0.0.0' } }
     const boot = await start({ bootnodes: [] }, anywhere)
     expect(parseRecord(await enrOf(boot)).ip).toBeUndefined()
-    const bootnodes = [await enodeOf(boot, '127.0.0.1')]
+    const bootnodes = [await enodeAt(boot, '127.0.0.1')]
     const a = await start({ bootnodes }, anywhere)
     const b = await start({ bootnodes }, anywhere)
     await until('all connected', () => isConnected(a, b) && isConnected(a, boot) && isConnected(b, boot))
@@ -163,8 +153,9 @@ describe('discovery', () => {
   it('has a later record after each start, though the clock was set back, and does not take itself for another', async () => {
     const path = await folderInTest()
     const options = { privateKey: new Uint8Array(randomBytes(32)) }
-    const ahead: Clock = { ...systemClock, now: () => Date.now() + 600_000 }
-    const first = await start({ bootnodes: [], path }, { options, clock: ahead })
+    const ahead = settableClock()
+    ahead.set(600_000)
+    const first = await start({ bootnodes: [], path }, { options, clock: ahead.clock })
     const before = parseRecord(await enrOf(first))
     await first.node.stop()
     const second = await start({ bootnodes: [], path }, { options })
@@ -182,16 +173,6 @@ describe('discovery', () => {
     const { logger, lines } = recordedLog()
     await start({ bootnodes: [], path: folder }, { logger })
     expect(lines.filter((line) => line.includes('Discovery store was damaged'))).toHaveLength(1)
-  })
-
-  it('warns once of a bootnode whose name cannot be resolved, and goes on with the others', async () => {
-    const { logger, lines } = recordedLog()
-    const boot = await start({ bootnodes: [] })
-    const lost = await enodeOf(await start({ bootnodes: [] }), 'bootnode.invalid')
-    const a = await start({ bootnodes: [lost, await enrOf(boot)] }, { logger })
-    await until('connected', () => isConnected(a, boot))
-    await until('warning', () => lines.some((line) => line.includes('Bootnode cannot be resolved')))
-    expect(lines.filter((line) => line.includes('lvl=warn'))).toHaveLength(1)
   })
 
   it('refuses a bootnode record that is none, and a UDP port that is taken', async () => {

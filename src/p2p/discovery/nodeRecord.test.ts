@@ -42,38 +42,25 @@ describe('parseRecord', () => {
 })
 
 describe('readEntries', () => {
-  it('takes IPv4 first, and the plain ports for IPv6 where it has none of its own', () => {
-    const ip = Uint8Array.of(10, 0, 0, 1)
-    const ip6 = Uint8Array.from(Buffer.from('20010db8000000000000000000000001', 'hex'))
-    const tcp = Uint8Array.of(0x24, 0x06)
-    const read = (entries: Record<string, Uint8Array>) => readEntries(new Map(Object.entries(entries)))
-    expect(read({ ip, ip6, tcp })).toMatchObject({ ip: '10.0.0.1', tcpPort: 9222 })
-    expect(read({ ip6, tcp })).toMatchObject({ ip: '2001:db8::1', tcpPort: 9222 })
-    expect(read({ ip6, tcp, tcp6: Uint8Array.of(80) })).toMatchObject({ tcpPort: 80 })
-  })
+  const port = (number: number) => Uint8Array.of(number >> 8, number & 0xff)
+  const ports4 = { tcp: port(1001), udp: port(1002) }
+  const place4 = { ip: Uint8Array.of(10, 0, 0, 1), ...ports4 }
+  const ip6 = Uint8Array.from([0x20, 0x01, 0x0d, 0xb8, ...new Uint8Array(11), 1])
+  const ports6 = { tcp6: port(1003), udp6: port(1004) }
+  const read4 = { ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 }
 
-  it('reads the places of both families, each with its ports', () => {
-    const port = (number: number) => Uint8Array.of(number >> 8, number & 0xff)
-    const ip6 = Uint8Array.from([0x20, 0x01, 0x0d, 0xb8, ...new Uint8Array(11), 1])
-    const entries: [string, Uint8Array][] = [
-      ['ip', Uint8Array.of(10, 0, 0, 1)],
-      ['tcp', port(1001)],
-      ['udp', port(1002)],
-      ['ip6', ip6],
-    ]
-    expect(readEntries(new Map(entries))).toMatchObject({
-      ...{ ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 },
-      alsoAt: { ip: '2001:db8::1', tcpPort: 1001, udpPort: 1002 },
-    })
-    const own6: [string, Uint8Array][] = [
-      ['tcp6', port(1003)],
-      ['udp6', port(1004)],
-    ]
-    expect(readEntries(new Map([...entries, ...own6]))).toMatchObject({
-      ...{ ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 },
-      alsoAt: { ip: '2001:db8::1', tcpPort: 1003, udpPort: 1004 },
-    })
-    expect(readEntries(new Map(own6))).toMatchObject({ ip: undefined, alsoAt: undefined })
+  it.each<[string, Record<string, Uint8Array>, object]>([
+    ['both, with ports for one', { ...place4, ip6 }, { ...read4, alsoAt: { ...read4, ip: '2001:db8::1' } }],
+    [
+      'both, each with its ports',
+      { ...place4, ...ports6, ip6 },
+      { ...read4, alsoAt: { ip: '2001:db8::1', tcpPort: 1003, udpPort: 1004 } },
+    ],
+    ['IPv6, with plain ports', { ip6, ...ports4 }, { ip: '2001:db8::1', tcpPort: 1001, alsoAt: undefined }],
+    ['IPv6, with its ports', { ip6, ...ports4, ...ports6 }, { ip: '2001:db8::1', tcpPort: 1003, alsoAt: undefined }],
+    ['nothing but ports', ports6, { ip: undefined, alsoAt: undefined }],
+  ])('reads the places of a record that names %s', (_what, entries, expected) => {
+    expect(readEntries(new Map(Object.entries(entries)))).toMatchObject(expected)
   })
 
   it('never throws, whatever stands in the entries', () => {

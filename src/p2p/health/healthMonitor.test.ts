@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Clock, ManualClock } from '../../lib/clock.ts'
+import { ManualClock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
+import { settableClock } from '../testUtils/clocks.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
 import { createHealthRecord, type HealthRecord } from './healthRecord.ts'
@@ -11,8 +12,8 @@ const STATIC = '16Uiu2HAmTopic'
 const config = testConfig()
 
 let clock: ManualClock
-/** By somebody who sets the machine's clock. */
-let setBackMs: number
+/** Of the machine, by somebody. */
+let setClock: (byMs: number) => void
 let record: HealthRecord
 let monitor: HealthMonitor
 let net: { connected: string[]; subscribers: number; mesh: number; chains: string[] }
@@ -21,11 +22,8 @@ let why: string
 
 function start(statics: string[] = []): void {
   clock = new ManualClock(START_MS)
-  setBackMs = 0
-  const wall: Clock = {
-    now: () => clock.now() - setBackMs,
-    setTimeout: (run, delayMs) => clock.setTimeout(run, delayMs),
-  }
+  const wall = settableClock(clock)
+  setClock = wall.set
   lines = []
   const write = (level: string) => (message: string, fields?: LogFields) => {
     why = String(fields?.why)
@@ -33,10 +31,10 @@ function start(statics: string[] = []): void {
   }
   const logger: Logger = { ...silentLogger, info: write('info'), warn: write('warn'), error: write('error') }
   net = { connected: [], subscribers: 0, mesh: 0, chains: [] }
-  record = createHealthRecord(wall, statics)
+  record = createHealthRecord(wall.clock, statics)
   monitor = createHealthMonitor(
     {
-      clock: wall,
+      clock: wall.clock,
       logger,
       record,
       connected: () => net.connected,
@@ -270,26 +268,19 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect(lines.slice(1)).toEqual(['info Gossip is not missed any more: gossip-silent → quiet'])
   })
 
-  it('as soon when the clock has been set back, and no block came since', async () => {
+  it.each([0, 35])('as soon when the clock is set back %i s after the last block', async (silentS) => {
     await followFor(100)
-    setBackMs = 3_600_000
-    await seconds(60, byL1)
+    await seconds(silentS, byL1)
+    setClock(-3_600_000)
+    await seconds(60 - silentS, byL1)
     expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
-    expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 } })
-  })
-
-  it('and when it was set back as trouble had begun', async () => {
-    await followFor(100)
-    await seconds(35, byL1)
-    setBackMs = 3_600_000
-    await seconds(35, byL1)
-    expect(lines).toEqual(['warn Gossip brings no blocks: ok → gossip-silent'])
+    expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 - silentS } })
   })
 
   it('of a sequencer that has stopped, too', async () => {
     connect()
     await seconds(30, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
-    setBackMs = 3_600_000
+    setClock(-3_600_000)
     await seconds(90, byL1)
     expect(monitor.state()).toBe('gossip-silent')
   })

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
 import type { HealthState } from '../base/healthReport.ts'
-import { unhurriedClock } from '../testUtils/clocks.ts'
+import { settableClock, unhurriedClock } from '../testUtils/clocks.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
@@ -27,11 +27,7 @@ async function follow(
   const { chainId = config.l2ChainId, signer } = options
   const warnings: LogFields[] = []
   const recoveries: LogFields[] = []
-  let passedMs = 0
-  const clock: Clock = { ...unhurriedClock(), now: () => Date.now() + passedMs }
-  const pass = (ms: number): void => {
-    passedMs += ms
-  }
+  const { clock, set: pass } = settableClock(unhurriedClock())
   const logger: Logger = {
     ...silentLogger,
     child: () => logger,
@@ -64,9 +60,7 @@ function makeBlocks(sequencer: TestNode, follower: Follower): void {
   onTestFinished(() => clearInterval(timer))
 }
 
-async function startSequencer(): Promise<TestNode> {
-  return nodeInTest({ sequencerKey: SEQUENCER_KEY })
-}
+const startSequencer = () => nodeInTest({ sequencerKey: SEQUENCER_KEY })
 
 const reaches = (follower: Follower, state: HealthState) =>
   until(state, async () => (await follower.node.health()).state === state)
@@ -91,7 +85,7 @@ it('of a follower that its sequencer blocks is told in the log, by RPC and as a 
   expect(report.staticPeers).toMatchObject([
     { peerID: sequencer.node.peerId, connected: false, failure: { text: expect.any(String) } },
   ])
-  expect(await follower.registry.metrics()).toContain('op_node_default_p2p_health{state="static-peers-down"} 1')
+  expect(await follower.metric('p2p_health{state="static-peers-down"}')).toBe(1)
   expect(follower.warnings).toMatchObject([{ state: 'static-peers-down', before: 'ok' }])
 
   await sequencer.node.unblockPeer(follower.node.peerId)
@@ -99,7 +93,7 @@ it('of a follower that its sequencer blocks is told in the log, by RPC and as a 
   await reaches(follower, 'ok')
   expect(follower.recoveries).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
   expect(follower.warnings).toHaveLength(1)
-  const lastBlock = Number(/last_gossip_block_unix (\d+)/.exec(await follower.registry.metrics())?.[1])
+  const lastBlock = await follower.metric('p2p_last_gossip_block_unix')
   expect(Math.abs(lastBlock - follower.clock.now() / 1000)).toBeLessThan(10)
 })
 

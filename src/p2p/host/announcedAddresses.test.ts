@@ -47,10 +47,4 @@ describe.each(['/ip4/127.0.0.1/tcp/0', '/ip4/0.0.0.0/tcp/0'])('announced address
     announced.setExternal(undefined)
     expect(addresses().sort()).toEqual(own.sort())
   })
-
-  it('know the port that is listened on', async () => {
-    const { addresses, announced } = await host([listen])
-    expect(addresses()[0]).toContain(`/tcp/${announced.listeningPort('ip4')}`)
-    expect(announced.listeningPort('ip6')).toBeUndefined()
-  })
 })

@@ -6,6 +6,7 @@ import type { Libp2p, Libp2pOptions } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startBareHost } from '../testUtils/bareHost.ts'
 import { closedPort, startRawServer } from '../testUtils/rawServer.ts'
+import { thrownBy } from '../testUtils/throwsOnly.ts'
 import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
 
 async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
@@ -17,19 +18,10 @@ async function host(options: Partial<Libp2pOptions> = {}): Promise<Libp2p> {
 const someId = async (): Promise<string> => peerIdFromPrivateKey(await generateKeyPair('secp256k1')).toString()
 const addressOf = (of: Libp2p): string => of.getMultiaddrs()[0]?.toString() ?? ''
 
-async function failureOf(addresses: string[], from?: Libp2p, timeoutMs = 5_000): Promise<DialFailure> {
+async function failureOf(addresses: string[], from?: Libp2p): Promise<DialFailure> {
   const dialer = from ?? (await host())
-  const error = await dialer
-    .dial(
-      addresses.map((text) => multiaddr(text)),
-      { signal: AbortSignal.timeout(timeoutMs) },
-    )
-    .then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    )
-  expect(error).toBeDefined()
-  return classifyDialFailure(error)
+  const places = addresses.map((text) => multiaddr(text))
+  return classifyDialFailure(await thrownBy(dialer.dial(places, { signal: AbortSignal.timeout(60_000) })))
 }
 
 const gated = (gater: ConnectionGater) => host({ connectionGater: gater })

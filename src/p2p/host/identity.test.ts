@@ -6,6 +6,7 @@ import { UsageError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { folderInTest } from '../testUtils/inTest.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
+import { thrownBy } from '../testUtils/throwsOnly.ts'
 import { identityFromRawKey, loadIdentity } from './identity.ts'
 import { parsePeerId } from './multiaddrs.ts'
 import { nodeIdOf } from './nodeId.ts'
@@ -15,15 +16,6 @@ let folder: string
 beforeEach(async () => {
   folder = await folderInTest()
 })
-
-async function failureOf(promise: Promise<unknown>): Promise<UsageError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
-  expect(error).toBeInstanceOf(UsageError)
-  return error instanceof UsageError ? error : new UsageError('no error')
-}
 
 describe('loadIdentity', () => {
   it('creates a key file that only its owner reads, and finds the same peer id again', async () => {
@@ -80,18 +72,16 @@ describe('loadIdentity', () => {
   ])('refuses a file that is %s without showing its content', async (_id, text, message) => {
     const path = join(folder, 'key.txt')
     await writeFile(path, text)
-    const error = await failureOf(loadIdentity(quiet, { path }))
-    expect(error.message).toContain(message)
-    for (let current: unknown = error; current instanceof Error; current = current.cause) {
+    const error = await thrownBy(loadIdentity(quiet, { path }))
+    expect(error).toMatchObject({ name: 'UsageError', message: expect.stringContaining(message) })
+    for (let current = error; current instanceof Error; current = current.cause) {
       expect(`${current.message}${current.stack}`).not.toContain(text.slice(0, 8))
     }
   })
 
   it('refuses to start without path and key', async () => {
-    const error = await failureOf(loadIdentity(quiet, {}))
-    expect(error.message).toBe(
-      'no p2p private key path specified, cannot auto-generate key without path (--p2p.priv.path)',
-    )
+    const refused = 'no p2p private key path specified, cannot auto-generate key without path (--p2p.priv.path)'
+    await expect(loadIdentity(quiet, {})).rejects.toThrow(new UsageError(refused))
   })
 })
 

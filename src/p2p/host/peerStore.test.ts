@@ -23,23 +23,25 @@ beforeEach(async () => {
 })
 
 describe('openPeerDatastore', () => {
-  /** A child that has the store open until its input ends. */
+  /** A child that has the store open, with an entry. */
   const HOLDER = `
     const { ClassicLevel } = await import('classic-level')
-    await new ClassicLevel(process.argv[1]).open()
-    console.log('open')
-    process.stdin.resume().on('end', () => process.exit())`
+    await new ClassicLevel(process.argv[1]).put('/a', 'value')
+    console.log('written')
+    process.stdin.resume()`
 
-  it('refuses a store that another process holds, in one line that names it', async () => {
+  it('refuses a store that another process holds, in one line that names it, and loses nothing when that is killed', async () => {
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { cwd: import.meta.dirname })
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
     const refused = openPeerDatastore(path, modules)
     await expect(refused).rejects.toBeInstanceOf(UsageError)
     await expect(refused).rejects.toThrow(`peer store ${path} is in use by another process`)
-    holder.stdin.end()
+    holder.kill('SIGKILL')
     await ended
-    await (await openPeerDatastore(path, modules)).close()
+    const { datastore, close } = await openPeerDatastore(path, modules)
+    expect(await datastore?.has(new Key('/a'))).toBe(true)
+    await close()
     expect(await readdir(folder)).toEqual(['store'])
   })
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { type Gateway, GatewayError, type MappingRequest } from './gateway.ts'
@@ -47,17 +47,21 @@ function setUp() {
   const heard: (ExternalAddress | undefined)[] = []
   const { logger, lines } = recordedLog()
   const mapper = createPortMapper({ findGateway, clock, logger, onChange: (address) => heard.push(address) })
+  onTestFinished(mapper.stop)
   const warnings = (): string[] => lines.filter((line) => line.includes('lvl=warn'))
-  return { state, clock, heard, mapper, warnings }
+  const start = (udp?: number): Promise<void> => {
+    mapper.start({ tcp: 9222, udp })
+    return clock.advance(0)
+  }
+  return { state, clock, heard, mapper, start, warnings }
 }
 
 const BOTH = { ip: '203.0.113.7', tcpPort: 10_222, udpPort: 10_300 }
 
 describe('port mapper', () => {
   it('maps both ports, renews them in time, and removes them when it stops', async () => {
-    const { state, clock, heard, mapper, warnings } = setUp()
-    mapper.start({ tcp: 9222, udp: 9300 })
-    await clock.advance(0)
+    const { state, clock, heard, mapper, start, warnings } = setUp()
+    await start(9300)
     expect(heard).toEqual([BOTH])
     expect([...state.mapped.values()].map(({ lifetimeS }) => lifetimeS)).toEqual([1200, 1200])
     for (let minutes = 0; minutes < 120; minutes += 10) {
@@ -74,11 +78,10 @@ describe('port mapper', () => {
   })
 
   it('does nothing more once it stops, though an answer has just come', async () => {
-    const { state, clock, heard, mapper } = setUp()
+    const { state, clock, heard, mapper, start } = setUp()
     const ip = Promise.withResolvers<string>()
     state.externalIp = () => ip.promise
-    mapper.start({ tcp: 9222, udp: undefined })
-    await clock.advance(0)
+    await start()
     ip.resolve(state.ip)
     await mapper.stop()
     await clock.advance(60 * MINUTE_MS)
@@ -88,10 +91,9 @@ describe('port mapper', () => {
   })
 
   it('renews sooner what the router grants for a shorter time, and a mapping without end too', async () => {
-    const { state, clock, mapper } = setUp()
+    const { state, clock, start } = setUp()
     state.lifetimeS = 120
-    mapper.start({ tcp: 9222, udp: undefined })
-    await clock.advance(0)
+    await start()
     state.mapped.clear()
     await clock.advance(MINUTE_MS)
     expect([...state.mapped.keys()]).toEqual(['tcp'])
@@ -102,13 +104,12 @@ describe('port mapper', () => {
     expect(state.mapped.size).toBe(0)
     await clock.advance(MINUTE_MS)
     expect(state.mapped.size).toBe(1)
-    await mapper.stop()
   })
 
   it('warns once where there is no router, and finds the one that comes later', async () => {
-    const { state, clock, heard, mapper, warnings } = setUp()
+    const { state, clock, heard, start, warnings } = setUp()
     state.isThere = false
-    mapper.start({ tcp: 9222, udp: 9300 })
+    await start(9300)
     await clock.advance(30 * MINUTE_MS)
     expect(heard).toEqual([])
     expect(warnings()).toHaveLength(1)
@@ -116,13 +117,11 @@ describe('port mapper', () => {
     state.isThere = true
     await clock.advance(10 * MINUTE_MS)
     expect(heard).toEqual([BOTH])
-    await mapper.stop()
   })
 
   it('follows a new address of the router, and forgets it when the mappings have run out', async () => {
-    const { state, clock, heard, mapper, warnings } = setUp()
-    mapper.start({ tcp: 9222, udp: 9300 })
-    await clock.advance(0)
+    const { state, clock, heard, start, warnings } = setUp()
+    await start(9300)
     state.ip = '203.0.113.8'
     await clock.advance(10 * MINUTE_MS)
     expect(heard[1]).toEqual({ ...BOTH, ip: '203.0.113.8' })
@@ -132,28 +131,25 @@ describe('port mapper', () => {
     await clock.advance(15 * MINUTE_MS)
     expect(heard.slice(2)).toEqual([undefined])
     expect(warnings()).toHaveLength(1)
-    await mapper.stop()
   })
 
   it('keeps the port that can be mapped', async () => {
-    const { state, clock, heard, mapper, warnings } = setUp()
+    const { state, clock, heard, start, warnings } = setUp()
     state.refused.add('udp')
-    mapper.start({ tcp: 9222, udp: 9300 })
-    await clock.advance(0)
+    await start(9300)
     expect(heard).toEqual([{ ...BOTH, udpPort: undefined }])
     expect(warnings()).toHaveLength(1)
     state.refused.clear()
     await clock.advance(10 * MINUTE_MS)
     expect(heard[1]).toEqual(BOTH)
-    await mapper.stop()
   })
 
   it.each(['192.168.1.7', '10.0.0.1', '100.64.3.4', '0.0.0.0'])(
     'does not take %s for an address in the open',
     async (ip) => {
-      const { state, clock, heard, mapper, warnings } = setUp()
+      const { state, clock, heard, mapper, start, warnings } = setUp()
       state.ip = ip
-      mapper.start({ tcp: 9222, udp: 9300 })
+      await start(9300)
       await clock.advance(30 * MINUTE_MS)
       expect(heard).toEqual([])
       expect(warnings()).toHaveLength(1)

@@ -116,56 +116,36 @@ describe('openAccessListFile', () => {
   })
 })
 
-describe('createGater', () => {
-  function setUp() {
-    const lists = new AccessLists()
-    const clock = new ManualClock(1_000)
-    const counts = { dialed: 0, refusedDials: 0, unbans: 0, ipUnbans: 0 }
-    const events = createP2pEvents({ logger: silentLogger })
-    const count = (what: keyof typeof counts) => () => {
-      counts[what] += 1
-    }
-    events.on('unbanned', count('unbans'))
-    events.on('ipUnbanned', count('ipUnbans'))
-    const gater = createGater({
-      lists,
-      clock,
-      onConnection: () => {},
-      limits: { refuse: () => undefined, onUpgraded: () => {} },
-      events,
-      peers: { connected: () => [], isConnected: () => false, isProtected: () => false },
-      maxPeers: 2,
-      metrics: {
-        onDial: (allowed) => count(allowed ? 'dialed' : 'refusedDials')(),
-        onAccept: () => {},
-      },
-    })
-    return { lists, clock, counts, gater }
-  }
-
-  it('refuses a banned peer until the ban runs out, counts that once, and refuses who is blocked', async () => {
-    const { lists, clock, gater, counts } = setUp()
-    lists.banPeer(PEER, { expiryMs: 2_000, reason: 'test' })
-    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(true)
-    await clock.advance(1_000)
-    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(false)
-    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(false)
-    expect(counts).toMatchObject({ unbans: 1, dialed: 2, refusedDials: 1 })
-    lists.blockedPeers.add(PEER)
-    expect(gater.denyDialPeer?.(parsePeerId(PEER))).toBe(true)
+it('createGater refuses to dial peers and addresses that are blocked, or banned until that runs out', async () => {
+  const lists = new AccessLists()
+  const clock = new ManualClock(1_000)
+  const told: string[] = []
+  const events = createP2pEvents({ logger: silentLogger })
+  events.on('unbanned', () => told.push('unbanned'))
+  events.on('ipUnbanned', () => told.push('ipUnbanned'))
+  const gater = createGater({
+    lists,
+    clock,
+    onConnection: () => {},
+    limits: { refuse: () => undefined, onUpgraded: () => {} },
+    events,
+    peers: { connected: () => [], isConnected: () => false, isProtected: () => false },
+    maxPeers: 2,
+    metrics: { onDial: (allowed) => told.push(allowed ? 'allowed' : 'refused'), onAccept: () => {} },
   })
-
-  it('refuses addresses by IP, by subnet and by ban', async () => {
-    const { lists, clock, gater, counts } = setUp()
-    const deny = (text: string) => gater.denyDialMultiaddr?.(multiaddr(text))
-    lists.blockAddr('1.2.3.4')
-    lists.blockSubnet('10.0.0.0/8')
-    lists.banIp('5.6.7.8', { expiryMs: 2_000, reason: 'test' })
-    const refused = ['/ip4/1.2.3.4', '/ip4/10.9.9.9', '/ip6/::ffff:10.9.9.9', '/ip4/5.6.7.8']
-    const others = ['/ip4/11.0.0.1', '/dns4/example.org']
-    expect([...refused, ...others].filter((place) => deny(`${place}/tcp/1`))).toEqual(refused)
-    await clock.advance(1_000)
-    expect(deny('/ip4/5.6.7.8/tcp/1')).toBe(false)
-    expect(counts.ipUnbans).toBe(1)
-  })
+  const deny = (place: string) => gater.denyDialMultiaddr?.(multiaddr(`${place}/tcp/1`))
+  const denyPeer = () => gater.denyDialPeer?.(parsePeerId(PEER))
+  lists.blockAddr('1.2.3.4')
+  lists.blockSubnet('10.0.0.0/8')
+  lists.banIp('5.6.7.8', { expiryMs: 2_000, reason: 'test' })
+  const refused = ['/ip4/1.2.3.4', '/ip4/10.9.9.9', '/ip6/::ffff:10.9.9.9', '/ip4/5.6.7.8']
+  expect([...refused, '/ip4/11.0.0.1', '/dns4/example.org'].filter(deny)).toEqual(refused)
+  lists.banPeer(PEER, { expiryMs: 2_000, reason: 'test' })
+  expect(denyPeer()).toBe(true)
+  told.length = 0
+  await clock.advance(1_000)
+  expect([deny('/ip4/5.6.7.8'), denyPeer(), denyPeer()]).toEqual([false, false, false])
+  lists.blockedPeers.add(PEER)
+  expect(denyPeer()).toBe(true)
+  expect(told).toEqual(['ipUnbanned', 'allowed', 'unbanned', 'allowed', 'allowed', 'refused'])
 })

@@ -1,32 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import { multiaddr } from '@multiformats/multiaddr'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { maxPeers } from '../host/host.ts'
 import { identityFromRawKey } from '../host/identity.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { until } from '../testUtils/testNode.ts'
 
-describe('a node all of whose places are taken', () => {
-  it('still lets its static peers in, and connects where the operator says', async () => {
-    const key = new Uint8Array(randomBytes(32))
-    const staticId = identityFromRawKey(key).peerId.toString()
-    // Nobody listens at that address: it is the peer that dials.
-    const victim = await nodeInTest({
-      peersLow: 1,
-      peersHigh: 1,
-      staticPeers: [`/ip4/127.0.0.1/tcp/1/p2p/${staticId}`],
-    })
-    const strangers = await Promise.all(Array.from({ length: maxPeers(1) }, () => rawPeerInTest([])))
-    await Promise.all(strangers.map(({ host }) => host.dial(multiaddr(victim.address))))
-    await until('all places are taken', () => victim.node.connectedPeers().length === maxPeers(1))
-
-    const other = await nodeInTest()
-    await victim.node.connectPeer(other.address)
-    expect(victim.node.connectedPeers()).toContain(other.node.peerId)
-    const friend = await nodeInTest({ privateKey: key, staticPeers: [victim.address] })
-    await until('the static peer is in', () => victim.node.connectedPeers().includes(staticId))
-    expect(friend.node.peerId).toBe(staticId)
-    // And room was made for others.
-    await until('strangers are gone', () => victim.node.connectedPeers().length < maxPeers(1))
+it('a node all of whose places are taken still lets its static peers in, and connects where the operator says', async () => {
+  const key = new Uint8Array(randomBytes(32))
+  const staticId = identityFromRawKey(key).peerId.toString()
+  // Nobody listens at that address: it is the peer that dials.
+  const victim = await nodeInTest({
+    peersLow: 1,
+    peersHigh: 1,
+    staticPeers: [`/ip4/127.0.0.1/tcp/1/p2p/${staticId}`],
   })
+  const strangers = await Promise.all(Array.from({ length: maxPeers(1) }, () => rawPeerInTest([])))
+  await Promise.all(strangers.map(({ host }) => host.dial(multiaddr(victim.address))))
+  await until('all places are taken', () => victim.node.connectedPeers().length === maxPeers(1))
+
+  const other = await nodeInTest()
+  await victim.node.connectPeer(other.address)
+  expect(victim.node.connectedPeers()).toContain(other.node.peerId)
+  const friend = await nodeInTest({ privateKey: key, staticPeers: [victim.address] })
+  await until('the static peer is in', () => victim.node.connectedPeers().includes(staticId))
+  expect(friend.node.peerId).toBe(staticId)
+  // And room was made for others.
+  await until('strangers are gone', () => victim.node.connectedPeers().length < maxPeers(1))
 })

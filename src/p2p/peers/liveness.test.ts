@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { type Clock, ManualClock } from '../../lib/clock.ts'
+import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { settableClock } from '../testUtils/clocks.ts'
 import { createLivenessMonitor, type WatchedConnection } from './liveness.ts'
 
 const OPTIONS = { silentMs: 2_000, answerMs: 1_000, closeMs: 8_000 }
@@ -36,11 +37,7 @@ class FakeConnection implements WatchedConnection {
 
 function setUp(...connections: FakeConnection[]) {
   const inner = new ManualClock(0)
-  let sleptMs = 0
-  const clock: Clock = {
-    now: () => inner.now() + sleptMs,
-    setTimeout: (callback, delayMs) => inner.setTimeout(callback, delayMs),
-  }
+  const { clock, set } = settableClock(inner)
   const suspected = new Set<string>()
   const monitor = createLivenessMonitor(
     {
@@ -64,10 +61,8 @@ function setUp(...connections: FakeConnection[]) {
         each()
       }
     },
-    /** The process does nothing meanwhile. */
-    sleep(ms: number) {
-      sleptMs += ms
-    },
+    /** The process does nothing meanwhile, or somebody sets the clock back. */
+    sleep: set,
   }
 }
 

@@ -89,19 +89,17 @@ describe('createStaticPeers', () => {
     expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
   })
 
-  it('is there soon after a short outage, however it looks', async () => {
-    for (const looks of ['refused', 'silent'] as const) {
-      const { state, fall, pass, stand } = setUp()
-      await stand()
-      fall()
-      state.reachable = false
-      state.silent = looks === 'silent'
-      await pass(30, 100)
-      state.reachable = true
-      state.silent = false
-      await pass(12, 100, 'connected')
-      expect(state.connected, looks).toBe(true)
-    }
+  it.each(['refused', 'silent'])('is there soon after a short outage, however it looks: %s', async (looks) => {
+    const { state, fall, pass, stand } = setUp()
+    await stand()
+    fall()
+    state.reachable = false
+    state.silent = looks === 'silent'
+    await pass(30, 100)
+    state.reachable = true
+    state.silent = false
+    await pass(12, 100, 'connected')
+    expect(state.connected).toBe(true)
   })
 
   it('does not hold a long outage against a link that falls once more', async () => {
@@ -244,20 +242,17 @@ describe('createStaticPeers', () => {
     expect(lines).toEqual(['info: Static peer disconnected, reconnecting'])
   })
 
-  it('says that a peer closes right after connecting, unless it was us', async () => {
-    for (const [by, said] of [
-      ['peer', ['closed-early']],
-      ['us', []],
-    ] as const) {
-      const { clock, reasons, state, staticPeers, fall } = setUp()
-      state.reachable = true
-      staticPeers.start()
-      await clock.advance(0)
-      await clock.advance(20)
-      fall(by)
-      expect(reasons).toEqual(said)
-      staticPeers.stop()
-    }
+  it.each([
+    ['peer', ['closed-early']],
+    ['us', []],
+  ] as const)('says that a peer closes right after connecting, unless it was us: %s', async (by, said) => {
+    const { clock, reasons, state, staticPeers, fall } = setUp()
+    state.reachable = true
+    staticPeers.start()
+    await clock.advance(0)
+    await clock.advance(20)
+    fall(by)
+    expect(reasons).toEqual(said)
   })
 
   it('dials all addresses of a peer together', async () => {

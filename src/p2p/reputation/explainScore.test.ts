@@ -1,12 +1,12 @@
 import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import { describe, expect, it } from 'vitest'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
-import { gossipScoring } from '../gossip/scoreParams.ts'
 import { opNode2024Params } from '../gossip/topicScores.ts'
+import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
 
 const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
-const TOPIC = '/optimism/901/0/blocks'
 /** op-node's of 2024 for 2 s blocks (facts: peer_params.go). */
 const TOPIC_PARAMS: TopicScoreParams = {
   topicWeight: 0.8,
@@ -27,43 +27,22 @@ const TOPIC_PARAMS: TopicScoreParams = {
   invalidMessageDeliveriesWeight: -140.4475,
   invalidMessageDeliveriesDecay: 0.98476665,
 }
-const { params } = gossipScoring(
-  { scoring: 'light', scoreBlocks: 'none', ipColocationExempt: ['127.0.0.0/8'] },
-  { blockTimeS: 2, appScore: () => 0, topics: new Map(), version: 3 },
-)
+const { params } = scoreKeeper({ scoreBlocks: 'none', ipColocationExempt: ['127.0.0.0/8'] }).scoring
 const withTopic = { ...params, topicScoreCap: 34, topics: { [TOPIC]: TOPIC_PARAMS } }
 
 function stateOf(changes: Partial<ScoreState> = {}): ScoreState {
   return { topics: [], behaviourPenalty: 0, application: { ...NOTHING }, ips: [], ...changes }
 }
-function topicState(changes: Partial<TopicCounters>): ScoreState['topics'][number] {
-  return {
-    topic: TOPIC,
-    version: 1,
-    counters: {
-      inMesh: false,
-      graftTime: 0,
-      meshTime: 0,
-      firstMessageDeliveries: 0,
-      meshMessageDeliveries: 0,
-      meshMessageDeliveriesActive: false,
-      meshFailurePenalty: 0,
-      invalidMessageDeliveries: 0,
-      ...changes,
-    },
-  }
-}
+const topicState = (changes: Partial<TopicCounters>): ScoreState['topics'][number] => ({
+  topic: TOPIC,
+  version: 3,
+  counters: topicCounters(changes),
+})
 
 describe('opNode2024Params', () => {
   it("has op-node's values", () => {
-    const given = opNode2024Params(2_000)
-    expect(Object.keys(given)).toEqual(Object.keys(TOPIC_PARAMS))
-    for (const [name, value] of Object.entries(given)) {
-      expect([name, value]).toEqual([
-        name,
-        expect.closeTo(Object.entries(TOPIC_PARAMS).find(([n]) => n === name)?.[1], 7),
-      ])
-    }
+    const closeTo = Object.entries(TOPIC_PARAMS).map(([name, value]) => [name, expect.closeTo(value, 7)])
+    expect(opNode2024Params(2_000)).toEqual(Object.fromEntries(closeTo))
   })
 })
 
@@ -132,7 +111,7 @@ describe('scoreState', () => {
       knownIPs: new Set(['1.2.3.4']),
       behaviourPenalty: 3,
     }
-    const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 1, peersOnIp: () => ['a', 'b'] })
+    const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 3, peersOnIp: () => ['a', 'b'] })
     decayState(state, withTopic)
     expect(topic.firstMessageDeliveries).toBe(5)
     expect(counters.behaviourPenalty).toBe(3)

@@ -7,31 +7,24 @@ import { openPeerHistories } from './peerHistory.ts'
 const DAY_MS = 24 * 3_600_000
 let score = 0
 const open = (clock: ManualClock, datastore?: Datastore) => openPeerHistories({ clock, score: () => score }, datastore)
+async function setUp() {
+  const clock = new ManualClock(0)
+  return { clock, histories: await open(clock) }
+}
 
 describe('openPeerHistories', () => {
   it('writes down what happened, and when, and at which score', async () => {
     const clock = new ManualClock(1_000)
     const histories = await open(clock)
     score = -1.23456
-    histories.record('a', { kind: 'reject', reason: 'wrong-hash', block: { number: 5, hash: '0x12' }, topics: [3] })
-    expect(histories.of('a')).toEqual([
-      {
-        kind: 'reject',
-        reason: 'wrong-hash',
-        block: { number: 5, hash: '0x12' },
-        topics: [3],
-        count: 1,
-        firstMs: 1_000,
-        lastMs: 1_000,
-        score: -1.235,
-      },
-    ])
+    const event = { kind: 'reject', reason: 'wrong-hash', block: { number: 5, hash: '0x12' }, topics: [3] } as const
+    histories.record('a', { ...event, topics: [3] })
+    expect(histories.of('a')).toEqual([{ ...event, count: 1, firstMs: 1_000, lastMs: 1_000, score: -1.235 }])
     expect(histories.of('b')).toEqual([])
     expect(histories.peers()).toEqual(['a'])
   })
   it('counts what repeats within a minute', async () => {
-    const clock = new ManualClock(0)
-    const histories = await open(clock)
+    const { clock, histories } = await setUp()
     for (const topic of [3, 1]) histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
     histories.record('a', { kind: 'ban', reason: 'score' })
     await clock.advance(60_000)
@@ -45,7 +38,7 @@ describe('openPeerHistories', () => {
     ])
   })
   it('gives out events that stay as they are', async () => {
-    const histories = await open(new ManualClock(0))
+    const { histories } = await setUp()
     const record = (topic: number) => histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
     record(3)
     const [given] = histories.of('a')
@@ -55,8 +48,7 @@ describe('openPeerHistories', () => {
     expect(histories.of('a')).toHaveLength(1)
   })
   it('tells events of one reason apart, and shows the last of those that it counts together', async () => {
-    const clock = new ManualClock(0)
-    const histories = await open(clock)
+    const { histories } = await setUp()
     for (const kind of ['block', 'unblock', 'block'] as const) histories.record('a', { kind, reason: 'operator' })
     for (const number of [1, 2]) {
       histories.record('a', {
@@ -74,8 +66,7 @@ describe('openPeerHistories', () => {
     ])
   })
   it('is bounded: events, their texts and peers', async () => {
-    const clock = new ManualClock(0)
-    const histories = await open(clock)
+    const { histories } = await setUp()
     for (let n = 0; n < 100; n++) histories.record('a', { kind: 'reject', reason: `r${n}`, detail: 'x'.repeat(5_000) })
     expect(histories.of('a')).toHaveLength(64)
     expect(histories.of('a').at(-1)?.detail).toHaveLength(200)
@@ -88,8 +79,7 @@ describe('openPeerHistories', () => {
     expect(histories.of('a')).toHaveLength(64)
   })
   it('keeps what matters when a peer comes and goes all day', async () => {
-    const clock = new ManualClock(0)
-    const histories = await open(clock)
+    const { clock, histories } = await setUp()
     histories.record('a', { kind: 'reject', reason: 'wrong-hash' })
     histories.record('a', { kind: 'ban', reason: 'score' })
     const kinds = () => histories.of('a').map(({ kind }) => kind)

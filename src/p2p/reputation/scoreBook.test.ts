@@ -10,6 +10,10 @@ import { openScoreBook, type ScoreRecord } from './scoreBook.ts'
 const RETAIN_MS = 1_200_000
 const open = (clock: ManualClock, datastore?: Datastore) =>
   openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: RETAIN_MS })
+async function setUp(startMs = 0) {
+  const [clock, datastore] = [new ManualClock(startMs), await datastoreInTest()]
+  return { clock, datastore, book: await open(clock, datastore) }
+}
 
 function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): ScoreRecord {
   const topic = {
@@ -25,9 +29,7 @@ function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): Score
 
 describe('openScoreBook', () => {
   it('survives a restart, for the retain time', async () => {
-    const datastore = await datastoreInTest()
-    const clock = new ManualClock(1_000_000)
-    const book = await open(clock, datastore)
+    const { clock, datastore, book } = await setUp(1_000_000)
     book.put('a', recordAt(1_000))
     await clock.advance(600_000)
     book.put('b', recordAt(1_600))
@@ -44,9 +46,7 @@ describe('openScoreBook', () => {
   })
 
   it('keeps a bounded number of peers, the latest', async () => {
-    const datastore = await datastoreInTest()
-    const clock = new ManualClock(0)
-    const book = await open(clock, datastore)
+    const { clock, datastore, book } = await setUp()
     for (let n = 0; n < 1_200; n++) book.put(`peer${n}`, recordAt(0))
     book.put('peer0', recordAt(0))
     expect(book.prune()).toHaveLength(200)
@@ -58,12 +58,11 @@ describe('openScoreBook', () => {
   })
 
   it('drops what it cannot understand, with one warning, and keeps the rest', async () => {
-    const datastore = await datastoreInTest()
-    const clock = new ManualClock(0)
-    const book = await open(clock, datastore)
+    const { clock, datastore, book } = await setUp()
     book.put('good', recordAt(0))
     await book.flush()
     const good = recordAt(0)
+    const endless = (record: object): string => JSON.stringify(record).replace('"much"', '1e999')
     const damaged: unknown[] = [
       '{"half',
       [1],
@@ -76,11 +75,8 @@ describe('openScoreBook', () => {
       { ...good, counters: { topics: null, behaviourPenalty: 0 } },
       { ...good, peerScores: { ...ZERO_SCORES, reqResp: { ...ZERO_SCORES.reqResp, validResponses: -1 } } },
       { ...good, peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, blocks: {} } } },
-      JSON.stringify({ ...good, lastUpdate: 'much' }).replace('"much"', '1e999'),
-      JSON.stringify({
-        ...good,
-        peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, total: 'much' } },
-      }).replace('"much"', '1e999'),
+      endless({ ...good, lastUpdate: 'much' }),
+      endless({ ...good, peerScores: { ...ZERO_SCORES, gossip: { ...ZERO_SCORES.gossip, total: 'much' } } }),
       {
         ...good,
         counters: { topics: Object.fromEntries('abcdefghi'.split('').map((t) => [t, good.counters.topics.t])) },
@@ -100,9 +96,7 @@ describe('openScoreBook', () => {
   })
 
   it('does not make a record immortal that was written while the clock was ahead', async () => {
-    const datastore = await datastoreInTest()
-    const clock = new ManualClock(9_000_000_000)
-    const ahead = await open(clock, datastore)
+    const { clock, datastore, book: ahead } = await setUp(9_000_000_000)
     ahead.put('a', recordAt(9_000_000))
     await ahead.flush()
     await clock.advance(-8_000_000_000)

@@ -2,21 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { PeerScores } from '../base/api.ts'
-import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import type { PeerCounters } from '../gossip/adapter.ts'
 import type { SavedCounters } from '../gossip/retainedScores.ts'
-import { gossipScoring } from '../gossip/scoreParams.ts'
+import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
+import { TOPIC } from '../testUtils/testChain.ts'
 import { createAppScores } from './appScores.ts'
 import { gossipScores } from './peerScores.ts'
 import { openScoreBook, type ScoreBook } from './scoreBook.ts'
 import { createScoreKeeping } from './scoreKeeping.ts'
 
-const topics = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(901n, version)]))
-const TOPIC = topics.get(3) ?? ''
-const { params } = gossipScoring(
-  { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [] },
-  { blockTimeS: 2, appScore: () => 0, topics, version: 3 },
-)
+const { params } = scoreKeeper().scoring
+const NOTHING: PeerCounters = { connected: true, expire: 0, knownIPs: new Set(), behaviourPenalty: 0, topics: {} }
 
 /** One run of the node: what gossipsub counts is set by hand, all else is real. */
 function run(clock: ManualClock, book: ScoreBook) {
@@ -54,23 +50,9 @@ function run(clock: ManualClock, book: ScoreBook) {
     gossip,
     join(peer: string, invalid: number, behaviourPenalty: number) {
       connected.add(peer)
-      const counters = {
-        inMesh: true,
-        graftTime: 0,
-        meshTime: 8_000,
-        firstMessageDeliveries: 10,
-        meshMessageDeliveries: 10,
-        meshMessageDeliveriesActive: false,
-        meshFailurePenalty: 1,
-        invalidMessageDeliveries: invalid,
-      }
-      gossip.set(peer, {
-        connected: true,
-        expire: 0,
-        knownIPs: new Set(),
-        behaviourPenalty,
-        topics: { [TOPIC]: counters },
-      })
+      const given = { firstMessageDeliveries: 10, meshMessageDeliveries: 10, meshFailurePenalty: 1 }
+      const counters = topicCounters({ inMesh: true, meshTime: 8_000, ...given, invalidMessageDeliveries: invalid })
+      gossip.set(peer, { ...NOTHING, behaviourPenalty, topics: { [TOPIC]: counters } })
     },
   }
 }
@@ -157,8 +139,7 @@ describe('createScoreKeeping', () => {
   it('has nothing to keep of a peer of whom nothing is counted', async () => {
     const { book, keeping, gossip, connected } = await firstRun()
     connected.add('stranger')
-    const nothing = { connected: true, expire: 0, knownIPs: new Set<string>(), behaviourPenalty: 3, topics: {} }
-    gossip.set('stranger', nothing)
+    gossip.set('stranger', { ...NOTHING, behaviourPenalty: 3 })
     await keeping.save()
     expect(book.get('stranger')).toBeDefined()
     gossip.delete('stranger')

@@ -1,18 +1,12 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { UsageError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { privateKeyToAddress } from '../../lib/secp256k1.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
+import { expectDelivery } from '../testUtils/network.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { type TestNode, until } from '../testUtils/testNode.ts'
+import { until } from '../testUtils/testNode.ts'
 import { startTestSigner, TEST_SIGNER_KEY } from '../testUtils/testSigner.ts'
 import { createRemoteSigner } from './remoteSigner.ts'
-
-async function publishingErrors({ registry }: TestNode): Promise<number> {
-  const metric = await registry.getSingleMetric('op_node_default_publishing_errors_total')?.get()
-  return metric?.values[0]?.value ?? Number.NaN
-}
 
 const config = testConfig()
 
@@ -38,21 +32,11 @@ describe('publishing with a remote signer', () => {
     signer.next.push({ error: { code: -32000, message: 'key store is sealed' } })
     const lost = sequencer.node.publish(testBlock(config, { blockNumber: 1 }))
     await expect(lost).rejects.toMatchObject({ code: 'signing-failed' })
-    expect(await publishingErrors(sequencer)).toBe(1)
+    expect(await sequencer.metric('publishing_errors_total')).toBe(1)
 
-    const block = testBlock(config, { blockNumber: 2 })
-    const arrived = follower.block(block.payload.blockHash)
-    await sequencer.node.publish(block)
-    expect(await arrived).toEqual(block)
-    expect(await publishingErrors(sequencer)).toBe(1)
+    await expectDelivery(sequencer, follower, testBlock(config, { blockNumber: 2 }))
+    expect(await sequencer.metric('publishing_errors_total')).toBe(1)
     expect(follower.received).toHaveLength(1)
-  })
-
-  it('does not start without its signer', async () => {
-    const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
-    const started = nodeInTest({ remoteSigner })
-    await expect(started).rejects.toThrow(UsageError)
-    await expect(started).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
   })
 
   it('warns once when L1 names another signer', async () => {
@@ -62,13 +46,5 @@ describe('publishing with a remote signer', () => {
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain('another address than L1 names')
     expect(lines[0]).toContain(SEQUENCER_ADDRESS)
-  })
-
-  it('takes a key or a remote signer, not both', async () => {
-    const both = nodeInTest({
-      sequencerKey: TEST_SIGNER_KEY,
-      remoteSigner: { endpoint: 'http://127.0.0.1:1', address: privateKeyToAddress(TEST_SIGNER_KEY), headers: {} },
-    })
-    await expect(both).rejects.toThrow('cannot specify both a private key and a remote signer for sequencer p2p')
   })
 })

@@ -10,11 +10,13 @@ import { P2pError } from '../base/errors.ts'
 import { folderInTest } from '../testUtils/inTest.ts'
 import certificates from '../testUtils/signerCertificates.json' with { type: 'json' }
 import { startTestSigner, TEST_SIGNER_KEY, type TestSigner } from '../testUtils/testSigner.ts'
+import { thrownBy } from '../testUtils/throwsOnly.ts'
 import { type BlockSigner, signPayloadHash } from './blockSigner.ts'
 import { createRemoteSigner } from './remoteSigner.ts'
 
 const ADDRESS = privateKeyToAddress(TEST_SIGNER_KEY)
 const HASH = new Uint8Array(32).fill(7)
+const signed = (hash: Uint8Array, key = TEST_SIGNER_KEY) => ({ result: toHex(signPayloadHash(901n, hash, key)) })
 
 async function serve(options: { tls?: boolean } = {}): Promise<TestSigner> {
   const server = await startTestSigner(TEST_SIGNER_KEY, options)
@@ -34,10 +36,7 @@ async function client(options: Partial<RemoteSignerOptions>, timeoutMs = 60_000)
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<{ error: unknown; text: string }> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
+  const error = await thrownBy(promise)
   return { error, text: describeError(error) }
 }
 
@@ -77,16 +76,8 @@ describe('remote signer', () => {
     ['too few bytes', { result: `0x${'00'.repeat(64)}` }, 'signature has 64 bytes, expected 65'],
     ['a recovery id of another kind', { result: `0x${'01'.repeat(64)}1b` }, 'signature ends in 27, expected 0 or 1'],
     ['no signature', { result: `0x${'00'.repeat(65)}` }, 'no public key can be recovered'],
-    [
-      "another key's signature",
-      { result: toHex(signPayloadHash(901n, HASH, new Uint8Array(32).fill(1))) },
-      `, not ${ADDRESS}`,
-    ],
-    [
-      'the signature of another block',
-      { result: toHex(signPayloadHash(901n, new Uint8Array(32), TEST_SIGNER_KEY)) },
-      `, not ${ADDRESS}`,
-    ],
+    ["another key's signature", signed(HASH, new Uint8Array(32).fill(1)), `, not ${ADDRESS}`],
+    ['the signature of another block', signed(new Uint8Array(32)), `, not ${ADDRESS}`],
   ])('refuses %s', async (_what, next, expected) => {
     const server = await serve()
     const signer = await client({ endpoint: server.url })
