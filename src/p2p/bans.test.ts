@@ -1,15 +1,12 @@
 import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Clock, systemClock } from '../lib/clock.ts'
-import type { P2pOptions } from './base/options.ts'
-import { blocksTopic } from './base/topics.ts'
+import { settableClock } from './testUtils/clocks.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { startTcpProxy } from './testUtils/tcpProxy.ts'
-import { CHAIN_ID } from './testUtils/testChain.ts'
+import { TOPIC } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
 
-const TOPIC = blocksTopic(CHAIN_ID, 3)
 /** A peer that has been banned for the garbage that it sent. */
 async function startBanned({ node, address }: TestNode, { afterConnecting = () => {} } = {}) {
   const raw = await rawPeerInTest([TOPIC])
@@ -20,8 +17,8 @@ async function startBanned({ node, address }: TestNode, { afterConnecting = () =
   await until('its end', () => node.connectedPeers().length + raw.host.getConnections().length === 0)
   return raw
 }
-const unbanOf = async ({ node }: TestNode, peerId: string) =>
-  (await node.peerHistory(peerId))[0]?.events.find(({ kind }) => kind === 'unban')
+const unbanOf = async (test: TestNode, peerId: string) =>
+  (await test.events(peerId)).find(({ kind }) => kind === 'unban')
 
 describe('a ban for a score', () => {
   it('is listed with its reason, apart from the block list', async () => {
@@ -53,22 +50,28 @@ describe('a ban for a score', () => {
   })
 
   it('ends by itself, and the history says so', async () => {
-    let laterMs = 0
-    const clock: Clock = { now: () => Date.now() + laterMs, setTimeout: systemClock.setTimeout }
+    const { clock, set } = settableClock()
     const test = await nodeInTest({ ban: { enabled: true, threshold: -100, durationMs: 3_600_000 } }, { clock })
     const raw = await startBanned(test)
     expect(await unbanOf(test, raw.peerId)).toBeUndefined()
-    laterMs = 3_600_000
+    set(3_600_000)
     await until('its end', async () => (await unbanOf(test, raw.peerId))?.reason === 'expired')
     expect((await test.node.peers(false)).timeBans.peers).toEqual([])
-    expect(await test.registry.metrics()).toContain('op_node_default_p2p_peer_unbans 1')
+    expect(await test.metric('p2p_peer_unbans')).toBe(1)
   })
 
-  it('that the operator lifts is lifted with what led to it, or it would stand again at once', async () => {
-    const test = await nodeInTest()
-    const raw = await startBanned(test)
+  it('survives a restart, and what led to it is lifted with it by the operator, or it would stand again at once', async () => {
+    const kept = await keptInTest()
+    const first = await nodeInTest(kept)
+    const raw = await startBanned(first)
+    expect(await first.node.listBlockedPeers()).toEqual([])
+    await first.node.stop()
+    const test = await nodeInTest({ ...kept, ban: { enabled: false, threshold: 1, durationMs: 1 } })
+    const dialled = test.node.connectPeer(`/ip4/127.0.0.1/tcp/1/p2p/${raw.peerId}`)
+    await expect(dialled).rejects.toThrow('a ban of ours that stands')
     await test.node.unblockPeer(raw.peerId)
     expect((await unbanOf(test, raw.peerId))?.reason).toBe('lifted')
+    expect(await test.metric('p2p_peer_unbans')).toBe(1)
     expect((await test.node.peerScore(raw.peerId))[0]).toMatchObject({ total: 0, ban: null })
     await raw.connect(test.address)
     await until('its return', () => test.node.connectedPeers().includes(raw.peerId))
@@ -76,8 +79,6 @@ describe('a ban for a score', () => {
   })
 })
 
-const acceptsOf = async ({ registry }: TestNode) =>
-  Number(/p2p_accepts\{allow="true"\} (\d+)/.exec(await registry.metrics())?.[1] ?? 0)
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
 describe('what keeps a peer out', () => {
@@ -103,16 +104,17 @@ describe('what keeps a peer out', () => {
     const proxy = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(test.address)?.[1]))
     onTestFinished(() => proxy.close())
     proxy.set({ delayMs: 50 })
+    const accepted = () => test.metric('p2p_accepts{allow="true"}')
     for (const block of [() => test.node.blockAddr('127.0.0.1'), () => test.node.blockSubnet('127.0.0.0/8')]) {
-      const accepts = await acceptsOf(test)
+      const accepts = await accepted()
       const dial = raw.host.dial(multiaddr(`/ip4/127.0.0.1/tcp/${proxy.port}`)).catch(() => {})
-      await until('its connection', async () => (await acceptsOf(test)) > accepts)
+      await until('its connection', async () => (await accepted()) > accepts)
       await block()
       await dial
       await until('its end', () => raw.host.getConnections().length === 0)
       await test.node.unblockAddr('127.0.0.1')
     }
-    expect((await test.node.peerHistory(raw.peerId))[0]?.events).toEqual([])
+    expect(await test.events(raw.peerId)).toEqual([])
   })
 
   it('is named with what would have to be unblocked', async () => {
@@ -131,32 +133,5 @@ describe('what keeps a peer out', () => {
     await test.node.unblockSubnet('127.0.0.0/8')
     await test.node.blockAddr('127.0.0.1')
     expect((await refusals())?.[1]).toEqual({ subject: '127.0.0.1', reason: 'its IP 127.0.0.1 is blocked' })
-  })
-})
-
-describe('bans', () => {
-  it('close the connection, survive a restart, and are lifted by unblocking', async () => {
-    // Every peer that is not static stands below this threshold.
-    const strict: Partial<P2pOptions> = {
-      ...(await keptInTest()),
-      ban: { enabled: true, threshold: 1, durationMs: 3_600_000 },
-    }
-    const trusted = await nodeInTest()
-    const stranger = await nodeInTest()
-    const first = await nodeInTest({ ...strict, staticPeers: [trusted.address] })
-    // The ban may come before the stranger has said who it is.
-    await first.node.connectPeer(stranger.address).catch(() => undefined)
-    await until('the ban', async () =>
-      (await first.node.bans()).some(({ subject }) => subject === stranger.node.peerId),
-    )
-    await until('the one that stays', () => first.node.connectedPeers().join() === trusted.node.peerId)
-    expect(await first.node.listBlockedPeers()).toEqual([])
-    await first.node.stop()
-    const second = await nodeInTest({ ...strict, ban: { enabled: false, threshold: 1, durationMs: 1 } })
-    await expect(second.node.connectPeer(stranger.address)).rejects.toThrow('failed to dial')
-    await second.node.unblockPeer(stranger.node.peerId)
-    await second.node.connectPeer(stranger.address)
-    expect(second.node.connectedPeers()).toContain(stranger.node.peerId)
-    expect(await second.registry.metrics()).toContain('op_node_default_p2p_peer_unbans 1')
   })
 })

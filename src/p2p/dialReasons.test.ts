@@ -26,14 +26,6 @@ const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toStrin
 const someId = (): string => idOf(new Uint8Array(randomBytes(32)))
 
 describe('a static peer', () => {
-  it('that is not there', async () => {
-    const port = await closedPort()
-    expect(await firstComplaint(`/ip4/127.0.0.1/tcp/${port}/p2p/${someId()}`)).toMatchObject({
-      reason: 'refused',
-      err: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${port})`,
-    })
-  })
-
   it('in whose place another answers', async () => {
     const other = await nodeInTest()
     const id = someId()

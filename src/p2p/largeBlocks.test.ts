@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { compressSnappy } from './base/snappyBlock.ts'
-import { blocksTopic } from './base/topics.ts'
 import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
-import { signedMessage } from './testUtils/signedMessage.ts'
-import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
+import { expectDelivery, networkInTest } from './testUtils/network.ts'
+import { gossipMessage } from './testUtils/signedMessage.ts'
+import { SEQUENCER_KEY, TOPIC, testBlock, testConfig } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
-const TOPIC = blocksTopic(CHAIN_ID, 3)
 
 /** 1 MB that does not compress. */
 function largeBlock(blockNumber: number) {
@@ -31,19 +29,15 @@ describe('blocks of a megabyte', () => {
   })
 
   it('arrive although another peer sends as large ones that are none', async () => {
-    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
-    const follower = await nodeInTest({ staticPeers: [sequencer.address] })
+    const [sequencer, follower] = await networkInTest(1)
     const hostile = await rawPeerInTest([TOPIC])
     await hostile.connect(follower.address)
-    await until('the mesh', () => follower.node.meshSize() === 2 && sequencer.node.meshSize() === 1)
+    await until('the mesh', () => follower.node.meshSize() === 2)
     const stranger = new Uint8Array(32).fill(9)
     for (let n = 0; n < 8; n++) {
-      await hostile.publish(TOPIC, compressSnappy(signedMessage(largeBlock(n), 3, CHAIN_ID, stranger)))
+      await hostile.publish(TOPIC, gossipMessage(largeBlock(n), stranger))
     }
-    const good = largeBlock(100)
-    const arrived = follower.block(good.payload.blockHash)
-    await sequencer.node.publish(good)
-    expect(await arrived).toEqual(good)
+    await expectDelivery(sequencer, follower, largeBlock(100))
     expect(follower.received).toHaveLength(1)
   })
 })

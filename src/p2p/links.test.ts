@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
+import { expectDelivery } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'
 import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
@@ -9,33 +11,24 @@ import { type TestNode, until } from './testUtils/testNode.ts'
 const config = testConfig()
 
 describe('static peers', () => {
-  it('are found again after they were gone, and blocks flow', async () => {
+  it('may be named by host, and are found again after they were gone', async () => {
     const key = new Uint8Array(32).fill(0x11)
     const first = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY })
     const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
-    const follower = await nodeInTest({ staticPeers: [first.address] })
+    const named = first.address.replace('/ip4/127.0.0.1/', '/dns4/localhost/')
+    const follower = await nodeInTest({ staticPeers: [named] })
     await until('a mesh', () => first.node.meshSize() === 1)
     await first.node.stop()
     await until('the disconnection', () => follower.node.connectedPeers().length === 0)
     const second = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY, listenTcpPort: port })
     expect(second.address).toBe(first.address)
     await until('the mesh again', () => second.node.meshSize() === 1)
-    const block = testBlock(config)
-    const arrived = follower.block(block.payload.blockHash)
-    await second.node.publish(block)
-    await arrived
-  })
-
-  it('may be named by host', async () => {
-    const a = await nodeInTest()
-    const b = await nodeInTest({ staticPeers: [a.address.replace('/ip4/127.0.0.1/', '/dns4/localhost/')] })
-    await until('the connection', () => b.node.connectedPeers().length === 1)
+    await expectDelivery(second, follower)
   })
 
   it('may be each other’s, dialled at the same time', async () => {
     const keys = [1, 2].map((n) => new Uint8Array(32).fill(n))
     const [portA, portB] = [await closedPort(), await closedPort()]
-    const { identityFromRawKey } = await import('./host/identity.ts')
     const ids = keys.map((key) => identityFromRawKey(key).peerId.toString())
     const [a, b] = await Promise.all([
       nodeInTest({
@@ -51,10 +44,7 @@ describe('static peers', () => {
       }),
     ])
     await until('a mesh on both sides', () => a.node.meshSize() === 1 && b.node.meshSize() === 1)
-    const block = testBlock(config)
-    const arrived = b.block(block.payload.blockHash)
-    await a.node.publish(block)
-    await arrived
+    await expectDelivery(a, b)
     expect((await a.node.peers(true)).peers[b.node.peerId]?.protected).toBe(true)
   })
 })
@@ -82,15 +72,14 @@ describe('a broken link', () => {
       return follower.received.some(({ payload }) => made.has(payload.blockHash))
     })
   }
-  const dialsOf = async ({ registry }: TestNode) =>
-    Number(/p2p_dials\{allow="true"\} (\d+)/.exec(await registry.metrics())?.[1])
 
   it('that is closed is opened again as soon as it can be', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.cut()
     await until('the loss', () => follower.node.connectedPeers().length === 0 && sequencer.node.meshSize() === 0)
-    const dials = await dialsOf(follower)
-    await until('tries in vain', async () => (await dialsOf(follower)) >= dials + 2)
+    const dials = () => follower.metric('p2p_dials{allow="true"}')
+    const before = await dials()
+    await until('tries in vain', async () => (await dials()) >= before + 2)
     proxy.allow()
     await expectBlock(sequencer, follower)
     await proxy.close()
@@ -99,16 +88,14 @@ describe('a broken link', () => {
   it('that is slow is not taken for a dead one', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.set({ delayMs: 50, bytesPerSecond: 100_000 })
-    const block = testBlock(config, { transactions: [new Uint8Array(randomBytes(400_000))] })
-    const arrived = follower.block(block.payload.blockHash)
     const startMs = performance.now()
-    await sequencer.node.publish(block)
-    await arrived
+    const transactions = [new Uint8Array(randomBytes(400_000))]
+    await expectDelivery(sequencer, follower, testBlock(config, { transactions }))
     // Longer than a silent connection is left alone.
     expect(performance.now() - startMs).toBeGreaterThan(2_000)
-    const [history] = await follower.node.peerHistory(sequencer.node.peerId)
-    expect(history?.events.filter(({ kind }) => kind === 'disconnected')).toEqual([])
-    expect(await sequencer.registry.metrics()).toContain('op_node_default_p2p_peer_count 1\n')
+    const events = await follower.events(sequencer.node.peerId)
+    expect(events.filter(({ kind }) => kind === 'disconnected')).toEqual([])
+    expect(await sequencer.metric('p2p_peer_count')).toBe(1)
     await proxy.close()
   })
 
@@ -117,9 +104,8 @@ describe('a broken link', () => {
     proxy.freeze()
     await expectBlock(sequencer, follower)
     expect(sequencer.node.connectedPeers()).toEqual([follower.node.peerId])
-    await until('the dead connection to be closed', async () =>
-      (await sequencer.registry.metrics()).includes('op_node_default_p2p_peer_count 1\n'),
-    )
+    const connections = () => sequencer.metric('p2p_peer_count')
+    await until('the dead connection to be closed', async () => (await connections()) === 1)
     await proxy.close()
   })
 })

@@ -1,25 +1,17 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
-import type { PeerEvent } from './base/api.ts'
-import { compressSnappy } from './base/snappyBlock.ts'
 import { blocksTopic } from './base/topics.ts'
 import { gossipInternals } from './gossip/adapter.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
-import { signedMessage } from './testUtils/signedMessage.ts'
-import { CHAIN_ID, SEQUENCER_KEY, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
+import { expectDelivery } from './testUtils/network.ts'
+import { gossipMessage } from './testUtils/signedMessage.ts'
+import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
 import { type TestNode, until } from './testUtils/testNode.ts'
 
 const config = testConfig()
-const TOPIC = blocksTopic(CHAIN_ID, 3)
-async function startRaw() {
-  return rawPeerInTest([TOPIC])
-}
-async function eventsOf({ node }: TestNode, peerId: string): Promise<PeerEvent[]> {
-  const [history] = await node.peerHistory(peerId)
-  return history?.events ?? []
-}
+const startRaw = () => rawPeerInTest([TOPIC])
 const has = async (test: TestNode, peerId: string, kind: string, reason?: string) =>
-  (await eventsOf(test, peerId)).some((event) => event.kind === kind && (reason ?? event.reason) === event.reason)
+  (await test.events(peerId)).some((event) => event.kind === kind && (reason ?? event.reason) === event.reason)
 
 describe('the history of a peer', () => {
   it('has its connection, its place in the meshes and its rejected blocks with their reason', async () => {
@@ -28,9 +20,9 @@ describe('the history of a peer', () => {
     await raw.connect(node.address)
     await until('the mesh', () => node.node.meshSize() === 1)
     const bad = testBlock(config, { blockNumber: 9, blockHash: `0x${'ab'.repeat(32)}` })
-    await raw.publish(TOPIC, compressSnappy(signedMessage(bad, 3, CHAIN_ID, SEQUENCER_KEY)))
+    await raw.publish(TOPIC, gossipMessage(bad))
     await until('the verdict', () => has(node, raw.peerId, 'reject'))
-    const events = await eventsOf(node, raw.peerId)
+    const events = await node.events(raw.peerId)
     expect(events[0]).toMatchObject({ kind: 'connected', reason: 'inbound', count: 1 })
     expect(events[0]?.detail).toContain('/ip4/127.0.0.1/')
     expect(events.find(({ kind }) => kind === 'graft')).toMatchObject({ topics: [3] })
@@ -43,7 +35,7 @@ describe('the history of a peer', () => {
     // A second copy, from somebody else, is blamed on that one too.
     const other = await startRaw()
     await other.connect(node.address)
-    await other.publish(TOPIC, compressSnappy(signedMessage(bad, 3, CHAIN_ID, SEQUENCER_KEY)))
+    await other.publish(TOPIC, gossipMessage(bad))
     await until('the copy', () => has(node, other.peerId, 'reject', 'wrong-hash'))
 
     await raw.stop()
@@ -57,14 +49,10 @@ describe('the history of a peer', () => {
     const own = await keptInTest()
     const asker = await nodeInTest({ ...own, staticPeers: [server.address] })
     await until('the mesh', () => server.node.meshSize() === 1)
-    const arrived = asker.block(chain[4]?.payload.blockHash ?? '')
-    const last = chain[4]
-    if (last === undefined) throw new Error('no block')
-    await server.node.publish(last)
-    await arrived
+    await expectDelivery(server, asker, chain.at(-1))
     asker.node.requestRange(995, 999)
     await until('the answers', async () => {
-      const event = (await eventsOf(asker, server.node.peerId)).find(({ kind }) => kind === 'response')
+      const event = (await asker.events(server.node.peerId)).find(({ kind }) => kind === 'response')
       return event?.count === 4 && event.reason === 'valid-block'
     })
     const [report] = await asker.node.peerScore(server.node.peerId)
@@ -74,7 +62,7 @@ describe('the history of a peer', () => {
     await asker.node.stop()
 
     const again = await nodeInTest(own)
-    const events = await eventsOf(again, server.node.peerId)
+    const events = await again.events(server.node.peerId)
     expect(events.map(({ kind }) => kind)).toContain('response')
     expect((await again.node.peerHistory()).map(({ peerID }) => peerID)).toEqual([server.node.peerId])
   })
@@ -133,9 +121,9 @@ describe('the score of a peer', () => {
       reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30: 11 peers on 127\.0\.0\.1$/),
     })
     await until('its end', () => has(node, banned, 'disconnected', 'by-us'))
-    const end = (await eventsOf(node, banned)).find(({ kind }) => kind === 'disconnected')
+    const end = (await node.events(banned)).find(({ kind }) => kind === 'disconnected')
     expect(end?.detail).toBe('banned')
-    expect((await eventsOf(node, banned)).find(({ kind }) => kind === 'ban')).toMatchObject({
+    expect((await node.events(banned)).find(({ kind }) => kind === 'ban')).toMatchObject({
       score: expect.closeTo(-35, 1),
     })
     await node.node.unblockPeer(banned)
