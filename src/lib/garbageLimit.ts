@@ -7,9 +7,13 @@ const GROW_PERCENT = 20
  * Less garbage in a process that strangers send megabytes to, which are gone as soon as they are answered. V8 by itself
  * lets a small heap grow fourfold, and 64 MB of buffers lie beside it whatever its size. For programs, at their start; the
  * flags are those of V8 13 (Node 24), and another V8 is left to its own rules.
+ *
+ * `keepsPages`: whether V8 may keep what its heap took at most, once it has grown smaller, to have it at hand. Without, each
+ * collection takes longer.
  */
-export function limitGarbage(): void {
+export function limitGarbage({ keepsPages = true }: { keepsPages?: boolean } = {}): void {
   if (!process.versions.v8.startsWith('13.')) return
+  if (!keepsPages) setFlagsFromString('--optimize-for-size')
   setFlagsFromString('--external-memory-accounted-in-global-limit')
   setFlagsFromString(`--heap-growing-percent=${GROW_PERCENT}`)
 }

@@ -8,7 +8,8 @@ import type { CallAnswer, CallTask } from './callTask.ts'
 
 // The process in which calls run that would hold up the chain.
 
-limitGarbage()
+// A trace takes tens of megabytes for a moment; nothing waits for this process's collections but its own calls.
+limitGarbage({ keepsPages: false })
 // What `ps` and `top` show.
 process.title = 'devium-calls'
 // Blocks go first, also where there is one core.

@@ -193,6 +193,22 @@ describe('calls in another process', () => {
     for (const answer of await Promise.all(short)) expect(written(answer)).toBe('0x')
   })
 
+  it('of methods that gather much run one at a time, too', async () => {
+    await using calls = start()
+    const client = new AbortController()
+    const params = endless(ENDLESS, '0xffffffffffff')
+    const traced = [params[0] ?? null, 'latest', { tracer: 'callTracer', stateOverrides: params[2] ?? null }]
+    const run = (method: string, given: JsonValue[]) => calls.run(method, given, contextOf(client.signal))
+    const answers = Promise.allSettled([
+      run('debug_traceCall', traced),
+      run('debug_traceCall', traced),
+      run('eth_call', endless()),
+    ])
+    expect(calls.stats()).toMatchObject({ running: 2, waiting: 1 })
+    client.abort(new Error('gone'))
+    for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
+  })
+
   it('are refused when too many wait', async () => {
     await using calls = start()
     const client = new AbortController()

@@ -8,14 +8,17 @@ import type { Logger } from '../../lib/logger.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/chainReads.ts'
 import type { Chain } from '../chain/types.ts'
-import { timedOutAfter } from '../rpc/offload.ts'
+import { isLong, timedOutAfter } from '../rpc/offload.ts'
 import type { CallAnswer, CallOptions, CallTask, LabelHashes, ServedMethods } from './callTask.ts'
 
 /** One beside the chain's own loop where there are two cores. */
 const MAX_PROCESSES = availableParallelism() > 3 ? 2 : 1
 /** Each may hold megabytes; they share the process's time. */
 const MAX_RUNNING = 4
-/** Parameters that only one call of those that run in a process may have: on both sides they are there several times. */
+/**
+ * Parameters that only one call of those that run in a process may have, as only one may be of a method that gathers much: on
+ * both sides they are there several times.
+ */
 const LARGE_BYTES = 256 * 1024
 /** Waiting calls, and the bytes of their parameters: more are refused. */
 const MAX_WAITING = 256
@@ -307,8 +310,8 @@ export function createCallService(
   }
 }
 
-function isLarge({ bytes }: Job): boolean {
-  return bytes.length > LARGE_BYTES
+function isLarge({ name, bytes }: Job): boolean {
+  return bytes.length > LARGE_BYTES || isLong(name)
 }
 
 function asksNothing(): Promise<Uint8Array> {

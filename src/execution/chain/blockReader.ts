@@ -13,8 +13,10 @@ import type { ChainConfig } from './types.ts'
 
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 64
-/** Of the cached blocks, encoded; decoded they take some four times as much. */
-const CACHED_BLOCK_BYTES = 16 * 1024 * 1024
+/** Memory of the cached blocks, about. */
+const CACHED_BLOCK_BYTES = 8 * 1024 * 1024
+/** What a decoded transaction takes beside its encoding, measured: hashes and addresses as text, and the objects. */
+const TRANSACTION_BYTES = 1_000
 
 /** Reads blocks, and keeps the latest ones decoded. */
 export class BlockReader {
@@ -77,7 +79,7 @@ export class BlockReader {
     const { hash } = block.header
     this.forgetBlock(hash)
     this.blocks.set(hash, block)
-    this.blockBytes += block.sizeBytes
+    this.blockBytes += memoryOf(block)
     for (const oldest of this.blocks.keys()) {
       const isRoomLeft = this.blocks.size <= CACHED_BLOCKS && this.blockBytes <= CACHED_BLOCK_BYTES
       if (isRoomLeft || oldest === hash) break
@@ -87,7 +89,9 @@ export class BlockReader {
   }
 
   private forgetBlock(hash: Hex): void {
-    this.blockBytes -= this.blocks.get(hash)?.sizeBytes ?? 0
+    const block = this.blocks.get(hash)
+    if (block === undefined) return
+    this.blockBytes -= memoryOf(block)
     this.blocks.delete(hash)
   }
 
@@ -102,6 +106,10 @@ export class BlockReader {
     }
     return value
   }
+}
+
+function memoryOf({ sizeBytes, transactions }: Block): number {
+  return sizeBytes + transactions.length * TRANSACTION_BYTES
 }
 
 export function toBlock(header: BlockHeader, transactions: Transaction[]): Block {

@@ -117,7 +117,7 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
       valueEncoding: 'view',
       createIfMissing: options.create,
       cacheSize: 64 * 1024 * 1024,
-      writeBufferSize: 16 * 1024 * 1024,
+      writeBufferSize: 8 * 1024 * 1024,
     })
     try {
       await level.open()

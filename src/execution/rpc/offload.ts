@@ -19,8 +19,12 @@ export function timedOutAfter(timeoutMs: number): JsonRpcError {
   return new JsonRpcError(RPC_SERVER_ERROR, `execution aborted (timeout = ${timeoutMs / 1000}s)`)
 }
 
-/** Methods that are never short. */
-const IS_LONG = /^(eth_simulateV1|debug_trace\w*)$/
+const LONG = /^(eth_simulateV1|debug_trace\w*)$/
+/** Whether the method is never short, and may gather much until it ends. */
+export function isLong(name: string): boolean {
+  return LONG.test(name)
+}
+
 /** Characters of parameters that are read on the chain's own loop. */
 const MAX_CHARACTERS = 65_536
 /** Calls that were not short, which go elsewhere at once; forgotten with the oldest use. */
@@ -39,7 +43,7 @@ export function offload(
   const wrap = (name: string, handler: RpcHandler): RpcHandler => {
     const timeoutMs = timeLimitOf(name, options)
     const elsewhere = (params: readonly JsonValue[], context: RpcContext) => calls.run(name, params, context, timeoutMs)
-    if (IS_LONG.test(name)) return elsewhere
+    if (isLong(name)) return elsewhere
     return async (params, context) => {
       const key = timeoutMs === 0 ? undefined : callKey(name, params[0])
       if (key !== undefined && knownLong.get(key)) return elsewhere(params, context)

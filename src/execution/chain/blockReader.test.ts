@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import type { Hex } from '../../lib/hex.ts'
+import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
+import { DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
+import { BlockReader } from './blockReader.ts'
+import { encodeBody } from './bodyCodec.ts'
+import { parseChainConfig } from './chainConfig.ts'
+import type { ChainReads } from './chainReads.ts'
+import { encodeHeader, sealHeader } from './headerCodec.ts'
+
+const recording = loadRecordedRpc('holocene-span-brotli-calldata')
+
+it('keeps so many of the latest blocks decoded as take little memory, the last one in any case', () => {
+  const { raw } = signTransaction(DEV_KEYS[0], { to: null, gasLimit: 60_000n })
+  const [few, many] = [3_000, 30_000].map((count) => encodeBody(new Array(count).fill(decodeTransaction(raw))))
+  const { hash: _, ...header } = recordedBlock(recording, 7).header
+  const headers = [1, 2, 3, 4].map((number) => sealHeader({ ...header, number }))
+  const [first, second, third, last] = headers.map(({ hash }) => hash) as [Hex, Hex, Hex, Hex]
+  const reads: Partial<ChainReads> = {
+    header: (wanted) => headers.filter(({ hash }) => hash === wanted).map(encodeHeader)[0],
+    body: (wanted) => (wanted === last ? many : few),
+  }
+  const reader = new BlockReader({ reads: reads as ChainReads }, parseChainConfig(recording.genesis.config))
+  const kept = () => headers.filter(({ hash }) => reader.isCached(hash)).map(({ number }) => number)
+  for (const hash of [first, second, third]) reader.block(hash)
+  expect(kept()).toEqual([2, 3])
+  expect(reader.block(last)?.transactions).toHaveLength(30_000)
+  expect(kept()).toEqual([4])
+})
