@@ -148,6 +148,14 @@ describe('contracts', () => {
     })
   })
 
+  it('calls in a block that is changed', async () => {
+    // The sum of NUMBER and TIMESTAMP.
+    const call = [{ from: SENDER, to: NOBODY }, 'latest', { [NOBODY]: { code: '0x42430160005260206000f3' } }] as const
+    const block = { number: '0x1000', time: '0x200000' }
+    expect(await ask('eth_call', ...call, block)).toBe(`0x${'201000'.padStart(64, '0')}`)
+    expect(await ask('eth_call', ...call)).not.toBe(await ask('eth_call', ...call, block))
+  })
+
   it('eth_estimateGas is enough and close', async () => {
     expect(await ask('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
     const request = { from: SENDER, to: emitter, data: TOPIC }
