@@ -1,3 +1,4 @@
+export { hashMany } from './many'
 export { uncompress } from './snappy'
 export {
   beginBody,

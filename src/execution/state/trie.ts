@@ -1,6 +1,7 @@
 import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
+import { keccak256Many } from '../../lib/wasm/manyHashes.ts'
 import {
   BranchNode,
   decodeNode,
@@ -9,12 +10,16 @@ import {
   HashNode,
   LeafNode,
   type LoadedNode,
+  requireRef,
   type TrieNode,
   toNibbles,
 } from './trieNode.ts'
 
 /** keccak256 of the RLP of the empty string: the root of a trie without entries. */
 export const EMPTY_TRIE_ROOT: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+
+/** Nodes of one level that are hashed at once: their encodings stay in the processor's cache. */
+const HASHED_TOGETHER = 64
 
 /** Where nodes come from: encodings by their keccak256. */
 export interface NodeReader {
@@ -104,7 +109,8 @@ export class Trie {
     const { root } = this
     if (root === null) return EMPTY_TRIE_ROOT
     if (root.kind === 'hash') return toHex(root.ref)
-    const ref = this.hash(root, sink)
+    for (const level of this.changedLevels(root).reverse()) this.hashLevel(level, sink)
+    const ref = requireRef(root)
     if (ref.length === 32) return toHex(ref)
     // The root is stored under its hash even when it is short enough to be embedded.
     const hash = keccak256(ref)
@@ -131,25 +137,52 @@ export class Trie {
     return proof
   }
 
-  private hash(node: LoadedNode, sink: NodeSink): Uint8Array {
-    if (node.ref !== null) return node.ref
-    if (node.kind === 'branch') {
-      for (let index = 0; index < 16; index++) {
-        if (!node.isChanged(index)) continue
-        const child = node.child(index)
-        if (child !== null && child.kind !== 'hash') this.hash(child, sink)
+  /** The changed nodes by their level; what is below one that did not change did not either. */
+  private changedLevels(root: LoadedNode): LoadedNode[][] {
+    const levels: LoadedNode[][] = []
+    let level: LoadedNode[] = root.ref === null ? [root] : []
+    while (level.length > 0) {
+      levels.push(level)
+      const below: LoadedNode[] = []
+      const add = (child: TrieNode | null): void => {
+        if (child !== null && child.kind !== 'hash' && child.ref === null) below.push(child)
       }
-    } else if (node.kind === 'extension' && node.child.kind !== 'hash') this.hash(node.child, sink)
-    const encoding = encodeNode(node)
-    if (node.kind === 'branch') node.setEncoding(encoding)
-    if (encoding.length < 32) {
-      node.ref = encoding
-      return encoding
+      for (const node of level) {
+        if (node.kind === 'extension') add(node.child)
+        if (node.kind !== 'branch') continue
+        for (let index = 0; index < 16; index++) if (node.isChanged(index)) add(node.child(index))
+      }
+      level = below
     }
-    const hash = keccak256(encoding)
-    node.ref = hash
-    sink(hash, encoding)
-    return hash
+    return levels
+  }
+
+  /** Nodes of one level, whose children have their `ref`. */
+  private hashLevel(level: readonly LoadedNode[], sink: NodeSink): void {
+    for (let start = 0; start < level.length; start += HASHED_TOGETHER) {
+      const nodes: LoadedNode[] = []
+      const encodings: Uint8Array[] = []
+      const end = Math.min(start + HASHED_TOGETHER, level.length)
+      for (let index = start; index < end; index++) {
+        const node = level[index]
+        if (node === undefined) continue
+        const encoding = encodeNode(node)
+        if (node.kind === 'branch') node.setEncoding(encoding)
+        if (encoding.length < 32) {
+          node.ref = encoding
+          continue
+        }
+        nodes.push(node)
+        encodings.push(encoding)
+      }
+      const hashes = keccak256Many(encodings)
+      for (const [index, node] of nodes.entries()) {
+        const [hash, encoding] = [hashes[index], encodings[index]]
+        if (hash === undefined || encoding === undefined) continue
+        node.ref = hash
+        sink(hash, encoding)
+      }
+    }
   }
 
   private load(node: HashNode): LoadedNode {

@@ -159,8 +159,9 @@ function encodeBranch(node: BranchNode): Uint8Array {
   return finishList(writeByte(end, EMPTY_ITEM), branchPool)
 }
 
-function requireRef(node: TrieNode): Uint8Array {
-  if (node.ref === null) throw new Error('trie child is not hashed')
+/** Throws when the node is not hashed. */
+export function requireRef(node: TrieNode): Uint8Array {
+  if (node.ref === null) throw new Error('trie node is not hashed')
   return node.ref
 }
 

@@ -16,6 +16,7 @@ interface KernelExports {
   runTrie(): void
   bodyHashAt(): number
   rootHashAt(): number
+  hashMany(inputs: number, lengths: number, count: number, hashes: number): void
 }
 
 export type Kernel = Instance<KernelExports>

@@ -1,0 +1,28 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keccak256, keccak256Hex } from '../hash.ts'
+import { toHex } from '../hex.ts'
+import { keccak256Many } from './manyHashes.ts'
+
+const noise = (length: number): Uint8Array =>
+  new Uint8Array(length).map((_, index) => ((index + length) * 2_654_435_761) >>> 13)
+
+describe('keccak256Many', () => {
+  it('gives the hash of every length around the edges of a step', () => {
+    const inputs = [0, 1, 31, 32, 127, 128, 134, 135, 136, 137, 271, 272, 273, 532, 1024].map(noise)
+    expect(keccak256Many(inputs).map(toHex)).toEqual(inputs.map(keccak256Hex))
+    for (const input of inputs) expect(keccak256Many([input])).toEqual([keccak256(input)])
+    expect(keccak256Many([])).toEqual([])
+  })
+
+  it('gives hashes of their own, whatever lengths stand side by side', () => {
+    const before = keccak256Many([noise(40), noise(50)])
+    const kept = before.map(toHex)
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 40 }), (inputs) => {
+        expect(keccak256Many(inputs).map(toHex)).toEqual(inputs.map(keccak256Hex))
+      }),
+    )
+    expect(before.map(toHex)).toEqual(kept)
+  })
+})
