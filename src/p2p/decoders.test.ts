@@ -37,32 +37,28 @@ function near(...samples: readonly string[]): fc.Arbitrary<string> {
   return fc.oneof(fc.string({ maxLength: 80 }), changed)
 }
 
-describe('requests for blocks', () => {
-  it('of arbitrary bytes throw nothing but DecodeError', () => {
-    const request = fc.oneof(bytes(12), fc.uint8Array({ minLength: 8, maxLength: 8 }))
-    fc.assert(fc.property(request, (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
-  })
+it('requests for blocks of arbitrary bytes throw nothing but DecodeError', () => {
+  const request = fc.oneof(bytes(12), fc.uint8Array({ minLength: 8, maxLength: 8 }))
+  fc.assert(fc.property(request, (input) => throwsOnly([DecodeError], () => decodeRequest(input))))
 })
 
-describe('answers with a block', () => {
-  it('of arbitrary bytes, or with some changed, throw nothing but DecodeError', () => {
-    const read = (input: Uint8Array) => () => decodeResponse(input, config, block.payload.timestamp)
-    const block = testBlock(config)
-    const good = encodeResponse(block, config)
-    const change = fc.tuple(fc.nat(good.length - 1), fc.nat(255))
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.nat(good.length), (changes, length) => {
-        const damaged = good.slice(0, length)
-        for (const [at, value] of changes) if (at < length) damaged[at] = value
-        throwsOnly([DecodeError], read(damaged))
-      }),
-      { numRuns: 1_000 },
-    )
-    fc.assert(
-      fc.property(bytes(200), (input) => throwsOnly([DecodeError], read(input))),
-      { numRuns: 500 },
-    )
-  })
+it('answers with a block of arbitrary bytes, or with some changed, throw nothing but DecodeError', () => {
+  const read = (input: Uint8Array) => () => decodeResponse(input, config, block.payload.timestamp)
+  const block = testBlock(config)
+  const good = encodeResponse(block, config)
+  const change = fc.tuple(fc.nat(good.length - 1), fc.nat(255))
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.nat(good.length), (changes, length) => {
+      const damaged = good.slice(0, length)
+      for (const [at, value] of changes) if (at < length) damaged[at] = value
+      throwsOnly([DecodeError], read(damaged))
+    }),
+    { numRuns: 1_000 },
+  )
+  fc.assert(
+    fc.property(bytes(200), (input) => throwsOnly([DecodeError], read(input))),
+    { numRuns: 500 },
+  )
 })
 
 describe('names and addresses', () => {
@@ -123,19 +119,17 @@ describe('names and addresses', () => {
   })
 })
 
-describe('keys', () => {
-  it('throw nothing but UsageError, and are read back', () => {
-    fc.assert(
-      fc.property(near('ab'.repeat(32), `0x${'01'.repeat(32)}`), (text) =>
-        throwsOnly([UsageError], () => parsePrivateKeyHex(text)),
-      ),
-    )
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (raw) => {
-        expect(parsePrivateKeyHex(` 0x${Buffer.from(raw).toString('hex')}\n`)).toEqual(raw)
-      }),
-    )
-  })
+it('keys throw nothing but UsageError, and are read back', () => {
+  fc.assert(
+    fc.property(near('ab'.repeat(32), `0x${'01'.repeat(32)}`), (text) =>
+      throwsOnly([UsageError], () => parsePrivateKeyHex(text)),
+    ),
+  )
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (raw) => {
+      expect(parsePrivateKeyHex(` 0x${Buffer.from(raw).toString('hex')}\n`)).toEqual(raw)
+    }),
+  )
 })
 
 describe('what a node wrote down', () => {

@@ -73,19 +73,17 @@ describe('createLifecycle', () => {
   })
 })
 
-describe('a node that is stopped while it starts', () => {
-  it('listens no more', async () => {
-    const node = await createP2pNode(
-      { logger: silentLogger, clock: systemClock, registry: new Registry(), chain: testChain(testConfig()) },
-      {
-        ...DEFAULT_P2P_OPTIONS,
-        privateKey: new Uint8Array(32).fill(7),
-        listenIp: '127.0.0.1',
-        listenTcpPort: 0,
-        peerStorePath: 'memory',
-      },
-    )
-    await Promise.all([node.start(), node.stop()])
-    expect(node.multiaddrs()).toEqual([])
-  })
+it('a node that is stopped while it starts listens no more', async () => {
+  const node = await createP2pNode(
+    { logger: silentLogger, clock: systemClock, registry: new Registry(), chain: testChain(testConfig()) },
+    {
+      ...DEFAULT_P2P_OPTIONS,
+      privateKey: new Uint8Array(32).fill(7),
+      listenIp: '127.0.0.1',
+      listenTcpPort: 0,
+      peerStorePath: 'memory',
+    },
+  )
+  await Promise.all([node.start(), node.stop()])
+  expect(node.multiaddrs()).toEqual([])
 })

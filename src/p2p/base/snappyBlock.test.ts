@@ -95,6 +95,8 @@ describe('uncompressSnappy', () => {
     ['less than what is declared', [8, 0, 1]],
     ['more than what is declared', [1, 0, 1, 0, 2]],
     ['more than is allowed', [0xc1, 0x84, 0x3d, 0]],
+    ['a length that does not end', [0xff, 0xff]],
+    ['a length of more than 32 bits', [0xff, 0xff, 0xff, 0xff, 0x7f]],
   ])('refuses %s', (_id, bytes) => {
     expect(() => uncompressSnappy(Uint8Array.from(bytes), MAX)).toThrow(DecodeError)
   })

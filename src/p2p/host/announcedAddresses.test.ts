@@ -35,9 +35,11 @@ it('has public addresses of its interfaces announced, without anybody having rea
 
 // On an interface libp2p keeps an outer address in another way than on loopback.
 describe.each(['/ip4/127.0.0.1/tcp/0', '/ip4/0.0.0.0/tcp/0'])('announced addresses of a host on %s', (listen) => {
-  it('add the outer one, replace it and take it back', async () => {
+  it('have the port that is listened on, add the outer one, replace it and take it back', async () => {
     const { addresses, announced } = await host([listen])
     const own = addresses()
+    expect(own[0]).toContain(`/tcp/${announced.listeningPort('ip4')}`)
+    expect(announced.listeningPort('ip6')).toBeUndefined()
     announced.setExternal({ ip: '203.0.113.7', port: 4001 })
     expect(addresses().sort()).toEqual([...own, '/ip4/203.0.113.7/tcp/4001'].sort())
     announced.setExternal({ ip: '203.0.113.7', port: 4002 })

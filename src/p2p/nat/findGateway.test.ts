@@ -95,25 +95,21 @@ describe('NAT-PMP', () => {
   })
 })
 
-describe('a network without a router', () => {
-  it('is known soon where nothing listens', async () => {
-    const router = await startNatPmpGateway()
-    await router.close()
-    await expect(find(router.places)).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
-    await expect(find(router.places)).rejects.toThrow(/no NAT-PMP at 127\.0\.0\.1: .*; no UPnP router answers/)
-  })
+it('a network without a router is known soon where nothing listens', async () => {
+  const router = await startNatPmpGateway()
+  await router.close()
+  await expect(find(router.places)).rejects.toMatchObject({ name: 'GatewayError', code: 'no-answer' })
+  await expect(find(router.places)).rejects.toThrow(/no NAT-PMP at 127\.0\.0\.1: .*; no UPnP router answers/)
 })
 
-describe('defaultRouters', () => {
-  it('reads the routes of the kernel', () => {
-    const table = [
-      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
-      'eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
-      'eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
-      'tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0',
-      '',
-    ].join('\n')
-    expect(defaultRouters(table)).toEqual(['192.168.1.1'])
-    expect(defaultRouters('')).toEqual([])
-  })
+it('defaultRouters reads the routes of the kernel', () => {
+  const table = [
+    'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
+    'eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
+    'eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
+    'tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0',
+    '',
+  ].join('\n')
+  expect(defaultRouters(table)).toEqual(['192.168.1.1'])
+  expect(defaultRouters('')).toEqual([])
 })

@@ -49,15 +49,13 @@ describe.each([
   })
 })
 
-describe('a node that announces its address itself', () => {
-  it('has its ports mapped, and announces nothing else', async () => {
-    const router = await startNatPmpGateway()
-    onTestFinished(router.close)
-    const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }
-    const { node } = await startBehind(router, advertised)
-    await until('the mappings', () => router.mappings.size === 2)
-    expect(node.multiaddrs()).toEqual([`/ip4/198.51.100.1/tcp/4001/p2p/${node.peerId}`])
-    expect(parseRecord((await node.self()).ENR)).toMatchObject({ ip: '198.51.100.1', tcpPort: 4001 })
-    expect([...router.mappings.keys()]).not.toContain('tcp 4001 -> 4001')
-  })
+it('a node that announces its address itself has its ports mapped, and announces nothing else', async () => {
+  const router = await startNatPmpGateway()
+  onTestFinished(router.close)
+  const advertised = { advertiseIp: '198.51.100.1', advertiseTcpPort: 4001 }
+  const { node } = await startBehind(router, advertised)
+  await until('the mappings', () => router.mappings.size === 2)
+  expect(node.multiaddrs()).toEqual([`/ip4/198.51.100.1/tcp/4001/p2p/${node.peerId}`])
+  expect(parseRecord((await node.self()).ENR)).toMatchObject({ ip: '198.51.100.1', tcpPort: 4001 })
+  expect([...router.mappings.keys()]).not.toContain('tcp 4001 -> 4001')
 })

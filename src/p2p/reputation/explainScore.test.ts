@@ -39,11 +39,9 @@ const topicState = (changes: Partial<TopicCounters>): ScoreState['topics'][numbe
   counters: topicCounters(changes),
 })
 
-describe('opNode2024Params', () => {
-  it("has op-node's values", () => {
-    const closeTo = Object.entries(TOPIC_PARAMS).map(([name, value]) => [name, expect.closeTo(value, 7)])
-    expect(opNode2024Params(2_000)).toEqual(Object.fromEntries(closeTo))
-  })
+it("opNode2024Params has op-node's values", () => {
+  const closeTo = Object.entries(TOPIC_PARAMS).map(([name, value]) => [name, expect.closeTo(value, 7)])
+  expect(opNode2024Params(2_000)).toEqual(Object.fromEntries(closeTo))
 })
 
 describe('scoreParts', () => {
@@ -101,22 +99,20 @@ describe('scoreParts', () => {
   })
 })
 
-describe('scoreState', () => {
-  it('is a copy', () => {
-    const { counters: topic } = topicState({ firstMessageDeliveries: 5 })
-    const counters: PeerCounters = {
-      connected: true,
-      expire: 0,
-      topics: { [TOPIC]: topic },
-      knownIPs: new Set(['1.2.3.4']),
-      behaviourPenalty: 3,
-    }
-    const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 3, peersOnIp: () => ['a', 'b'] })
-    decayState(state, withTopic)
-    expect(topic.firstMessageDeliveries).toBe(5)
-    expect(counters.behaviourPenalty).toBe(3)
-    expect(state.ips).toEqual([{ ip: '1.2.3.4', peers: ['a', 'b'] }])
-  })
+it('scoreState is a copy', () => {
+  const { counters: topic } = topicState({ firstMessageDeliveries: 5 })
+  const counters: PeerCounters = {
+    connected: true,
+    expire: 0,
+    topics: { [TOPIC]: topic },
+    knownIPs: new Set(['1.2.3.4']),
+    behaviourPenalty: 3,
+  }
+  const state = scoreState(counters, { ...NOTHING }, { versionOf: () => 3, peersOnIp: () => ['a', 'b'] })
+  decayState(state, withTopic)
+  expect(topic.firstMessageDeliveries).toBe(5)
+  expect(counters.behaviourPenalty).toBe(3)
+  expect(state.ips).toEqual([{ ip: '1.2.3.4', peers: ['a', 'b'] }])
 })
 
 describe('forecast', () => {
