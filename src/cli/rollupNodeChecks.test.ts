@@ -59,6 +59,29 @@ describe('checkEngine', () => {
 describe('waitForEndpoint', () => {
   const never = new AbortController().signal
 
+  it('waits a minute for one that is there, and too busy to answer', async () => {
+    const clock = new ManualClock()
+    let answers = false
+    const busy = async () => {
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, 10_000))
+      if (!answers) throw new RpcTransportError('rpc-timeout', 'eth_chainId: no answer within 10000 ms')
+      return 'there'
+    }
+    const wait = () => {
+      const waiting = waitForEndpoint(ENDPOINT, busy, { clock, logger: silentLogger, signal: never })
+      return waiting.catch((error: unknown) => error)
+    }
+    const first = wait()
+    await clock.advance(40_000)
+    answers = true
+    await clock.advance(11_000)
+    expect(await first).toBe('there')
+    answers = false
+    const second = wait()
+    await clock.advance(75_000)
+    expect(await second).toMatchObject({ message: expect.stringContaining('cannot reach L1 (--l1)') })
+  })
+
   it('waits ten seconds for an endpoint that is starting, then says which flag to look at', async () => {
     const clock = new ManualClock()
     let calls = 0

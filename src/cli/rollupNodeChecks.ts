@@ -24,22 +24,25 @@ export interface Endpoint {
 
 /** Programs that are started together come up within seconds; longer than this, something is wrong. */
 const PATIENCE_MS = 10_000
+/** One that takes the connection and does not answer yet is there, on a machine that has much to do. */
+const BUSY_PATIENCE_MS = 60_000
 const RETRY_MS = 250
 
-/** Runs `operation` until the endpoint answers. Throws UsageError when it does not within ten seconds. */
+/** Runs `operation` until the endpoint answers. Throws UsageError when it does not in time. */
 export async function waitForEndpoint<T>(
   endpoint: Endpoint,
   operation: () => Promise<T>,
   { clock, logger, signal }: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<T> {
-  const giveUpAt = clock.now() + PATIENCE_MS
+  const startedAt = clock.now()
+  const patienceMs = (error: unknown) => (isBusy(error) ? BUSY_PATIENCE_MS : PATIENCE_MS)
   try {
     return await retry(operation, {
       clock,
       signal,
       backoff: () => RETRY_MS,
       // A refusal (wrong secret, not an RPC server) does not go away by asking again.
-      shouldRetry: (error) => isSilent(error) && clock.now() < giveUpAt,
+      shouldRetry: (error) => isSilent(error) && clock.now() - startedAt < patienceMs(error),
       onRetry: (error, attempt) => {
         if (attempt === 1) {
           logger.info(`Waiting for ${endpoint.name} to answer`, {
@@ -57,6 +60,10 @@ export async function waitForEndpoint<T>(
 
 function isSilent(error: unknown): boolean {
   return error instanceof RpcTransportError && error.details.status === undefined
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof RpcTransportError && error.code === 'rpc-timeout'
 }
 
 /** That L1 is the one which the rollup config names (op-node's start-up checks, in its words). */
