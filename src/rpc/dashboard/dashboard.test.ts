@@ -41,6 +41,7 @@ describe('the dashboard', () => {
   ])('shows nodes beside it by the name by which it was reached: %s', async (host, name) => {
     const get = page([{ name: 'b', url: 'http://0.0.0.0:9520' }])
     const { headers } = await get('/dashboard', host)
+    expect(headers['cross-origin-opener-policy']).toBe(name === 'localhost' ? 'same-origin' : undefined)
     expect(headers['content-security-policy']).toContain(`; connect-src 'self' ws://${name}:9520; img-src`)
     const { text } = await get('/dashboard/nodes.json', host)
     expect(JSON.parse(text).others).toEqual([{ name: 'b', webSocket: `ws://${name}:9520` }])

@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono'
+import { isLoopback } from '../../lib/jsonRpc/hostCheck.ts'
 import { loadPageFiles, type PageFile } from './pageFiles.ts'
 
 /** A node that the page shows. */
@@ -41,7 +42,8 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes }: Dashboa
     'content-security-policy': policy(host),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
+    // Elsewhere browsers ignore it, with an error in the console, unless it came by https, of which nobody knows here.
+    ...(isLoopback(hostNameOf(host)) ? { 'cross-origin-opener-policy': 'same-origin' } : {}),
     // A new version of the program brings new files under the same names.
     'cache-control': 'no-cache',
   })
