@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { showDraining } from './batcherDraining.ts'
 import { formatBatcherStatus } from './batcherView.ts'
-import { type NodeOptions, rpcCommand, withNode } from './nodeCommand.ts'
+import { type AskedProgram, type NodeOptions, rpcCommand, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
 import { ProgressLine } from './terminal/progressLine.ts'
 
@@ -9,6 +9,7 @@ const RPC = {
   description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
   address: process.env.DEVIUM_BATCHER_RPC ?? 'http://127.0.0.1:8545',
 }
+const ASKED: AskedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
 /** What is loaded is posted and confirmed first. */
 const STOP_TIMEOUT_MS = 600_000
 
@@ -42,21 +43,29 @@ export function addBatcherCommands(program: Command): void {
   )
     .option('--json', 'Print the raw answer')
     .action(async (options: NodeOptions) => {
-      await withNode(options, async (batcher) => {
-        const status = await batcher.transport.request('admin_batcherStatus', [])
-        if (options.json) printJson(status)
-        else console.log(formatBatcherStatus(status))
-      })
+      await withNode(
+        options,
+        async (batcher) => {
+          const status = await batcher.transport.request('admin_batcherStatus', [])
+          if (options.json) printJson(status)
+          else console.log(formatBatcherStatus(status))
+        },
+        ASKED,
+      )
     })
   for (const { name, method, description, done } of ACTIONS) {
     rpcCommand(group, name, description, RPC).action(async (options: NodeOptions) => {
-      await withNode(options, async (batcher) => {
-        const { transport } = batcher
-        const answer = transport.request(method, [], { timeoutMs: STOP_TIMEOUT_MS })
-        if (process.stdout.isTTY) await showDraining(transport, answer, new ProgressLine(process.stdout))
-        await answer
-        console.log(done)
-      })
+      await withNode(
+        options,
+        async (batcher) => {
+          const { transport } = batcher
+          const answer = transport.request(method, [], { timeoutMs: STOP_TIMEOUT_MS })
+          if (process.stdout.isTTY) await showDraining(transport, answer, new ProgressLine(process.stdout))
+          await answer
+          console.log(done)
+        },
+        ASKED,
+      )
     })
   }
 }

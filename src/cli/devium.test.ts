@@ -215,6 +215,11 @@ describe('devium', () => {
       stderr:
         'devium: no node answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_RPC\n',
     },
+    {
+      args: ['batcher', 'stop', '--rpc', 'http://127.0.0.1:1'],
+      stderr:
+        'devium: no batch submitter answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_BATCHER_RPC\n',
+    },
     { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean status?)\n" },
     {
       args: ['explain', 'xyz'],

@@ -10,6 +10,16 @@ const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** At the end of the help of a group of such commands. */
 export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
 
+/** Whom a command asks, for when nobody answers. */
+export interface AskedProgram {
+  /** `no node`. */
+  who: string
+  /** Of the environment, with the RPC address. */
+  variable: string
+}
+
+const ROLLUP_NODE: AskedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
+
 /** What every command that asks a running node takes. */
 export interface NodeOptions {
   rpc: string
@@ -45,6 +55,7 @@ export function rpcCommand(
 export async function withNode(
   { rpc: url, tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
   use: (node: NodeClient) => Promise<unknown>,
+  asked = ROLLUP_NODE,
 ): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--rpc: expected an http address, got "${url}"`)
@@ -53,7 +64,7 @@ export async function withNode(
   try {
     await use(node)
   } catch (error) {
-    if (error instanceof RpcTransportError) throw noAnswer(url, error)
+    if (error instanceof RpcTransportError) throw noAnswer(url, error, asked)
     if (isNotServed(error) && error.message.includes('deviump2p_')) {
       throw new UsageError(`${error.message}: the node at ${redact(url)} runs with --p2p.disable, or is no devium`)
     }
@@ -70,12 +81,12 @@ export async function withNode(
 }
 
 /** Without a listener there, the address is most likely not the one that was meant. */
-function noAnswer(url: string, error: RpcTransportError): Error {
+function noAnswer(url: string, error: RpcTransportError, { who, variable }: AskedProgram): Error {
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'ECONNREFUSED') return error
-  const hint = 'name its RPC address with --rpc or DEVIUM_RPC'
-  return new UsageError(`no node answers at ${redact(url)} (connection refused): ${hint}`)
+  const hint = `name its RPC address with --rpc or ${variable}`
+  return new UsageError(`${who} answers at ${redact(url)} (connection refused): ${hint}`)
 }
 
 /** Undefined when the server does not have the method (p2p disabled, or an older node). */
