@@ -116,7 +116,8 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: options.create,
-      cacheSize: 64 * 1024 * 1024,
+      // Blocks and receipts, most of all; trie nodes hardly shrink by compression and are read where the system maps them.
+      cacheSize: 16 * 1024 * 1024,
       writeBufferSize: 8 * 1024 * 1024,
     })
     try {
