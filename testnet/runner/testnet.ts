@@ -55,7 +55,8 @@ const nodeProgram = ({ layout }: NodeDescription) => `${layout.name}-node`
 /** Polling of programs that are coming up. */
 const STARTUP_POLL_MS = 50
 const READY_POLL_MS = 150
-const START_TIMEOUT_MS = 60_000
+/** A program that ends is told of at once: this is for one that hangs, on a machine however busy. */
+const START_TIMEOUT_MS = 180_000
 
 /**
  * A running testnet: L1, nodes and batch submitter, each a process of its own. `start` resolves when all nodes share a
