@@ -121,6 +121,10 @@ describe('the score of a peer', () => {
       reason: expect.stringMatching(/^score -3[45]\.\d\d is below -30: 11 peers on 127\.0\.0\.1$/),
     })
     await until('its end', () => has(node, banned, 'disconnected', 'by-us'))
+    const standing = node.node.standings().find(({ peerID }) => peerID === banned)
+    expect(standing).toMatchObject({ connected: false, blocked: false, ban: { subject: banned, reason: ban?.reason } })
+    const { total } = (await node.node.peerScore(banned))[0] ?? {}
+    expect(standing?.score).toBeCloseTo(total ?? Number.NaN, 1)
     const end = (await node.events(banned)).find(({ kind }) => kind === 'disconnected')
     expect(end?.detail).toBe('banned')
     expect((await node.events(banned)).find(({ kind }) => kind === 'ban')).toMatchObject({
