@@ -14,7 +14,7 @@ import type { ChainConfig } from './types.ts'
 const CACHED_HEADERS = 1024
 const CACHED_BLOCKS = 64
 /** Memory of the cached blocks, about. */
-const CACHED_BLOCK_BYTES = 8 * 1024 * 1024
+const CACHED_BLOCK_BYTES = 4 * 1024 * 1024
 /** What a decoded transaction takes beside its encoding, measured: hashes and addresses as text, and the objects. */
 const TRANSACTION_BYTES = 1_000
 

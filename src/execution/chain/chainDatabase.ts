@@ -116,9 +116,6 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: options.create,
-      // Blocks and receipts, most of all; trie nodes hardly shrink by compression and are read where the system maps them.
-      cacheSize: 16 * 1024 * 1024,
-      writeBufferSize: 8 * 1024 * 1024,
     })
     try {
       await level.open()
