@@ -190,7 +190,7 @@ export function recorder() {
     bannedSubnets: ['10.0.0.0/8'],
     timeBans: { peers: ['16Uiu2banned'], ips: ['1.2.3.4', '5.6.7.8'] },
   }
-  const p2p: P2pApi = {
+  const answers: Partial<P2pApi> = {
     self: async () => RECORD,
     peers: note('peers', dump),
     peerStats: async () => ({
@@ -211,18 +211,9 @@ export function recorder() {
       if (id === 'xx') throw new DecodeError('failed to parse peer ID')
       asked.push(['blockPeer', id])
     },
-    unblockPeer: note('unblockPeer'),
     listBlockedPeers: note('listBlockedPeers', [RECORD.peerID]),
-    blockAddr: note('blockAddr'),
-    unblockAddr: note('unblockAddr'),
     listBlockedAddrs: note('listBlockedAddrs', []),
-    blockSubnet: note('blockSubnet'),
-    unblockSubnet: note('unblockSubnet'),
     listBlockedSubnets: note('listBlockedSubnets', ['10.1.0.0/16', 'fd00::/8']),
-    protectPeer: note('protectPeer'),
-    unprotectPeer: note('unprotectPeer'),
-    connectPeer: note('connectPeer'),
-    disconnectPeer: note('disconnectPeer'),
     peerScore: note('peerScore', [{ peerID: RECORD.peerID, total: -12 }]),
     peerHistory: note('peerHistory', [{ peerID: RECORD.peerID, events: [] }]),
     health: note('health', { state: 'no-peers', ok: false }),
@@ -230,5 +221,9 @@ export function recorder() {
     standings: () => [{ ...STANDING }],
     bans: note('bans', [{ subject: RECORD.peerID, kind: 'peer', reason: 'score', untilMs: 5_000, remainingS: 3 }]),
   }
+  // Every other member of the interface takes note and answers nothing: a method that is added needs no line here.
+  const p2p = new Proxy(answers, {
+    get: (known, name) => Reflect.get(known, name) ?? (typeof name === 'string' ? note(name) : undefined),
+  }) as P2pApi
   return { asked, told, node, p2p }
 }
