@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PeerHistory, PeerScoreReport } from '../p2p/base/api.ts'
+import { perTerm, TOPIC_TERMS } from '../p2p/base/scoreTerms.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
 import { PEER_A, PEER_B, scoreReport, term } from './testUtils/peerAnswers.ts'
 
@@ -28,6 +29,7 @@ const PART = {
   version: 4,
   inMesh: true,
   topicWeight: 0.5,
+  ...perTerm(TOPIC_TERMS, () => term(0, 0)),
   timeInMesh: term(10, 0.1),
   firstDeliveries: term(100, 1),
   meshDeficit: term(4, -0.7),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RESPONSE_TERMS, TOPIC_TERMS } from '../p2p/base/scoreTerms.ts'
 import { causeText, formatEvents } from './historyView.ts'
 import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
 import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
@@ -73,7 +74,7 @@ function partsTable(report: Score, width: LineWidth): string {
   const add = (
     name: string,
     { value, weight, score }: ScoreTerm,
-    options: { factor?: number; squared?: true } = {},
+    options: { factor?: number; squared?: true | undefined } = {},
   ) => {
     if (value * weight === 0) return
     const { factor = 1, squared } = options
@@ -81,22 +82,16 @@ function partsTable(report: Score, width: LineWidth): string {
     rows.push([name, count, formatNumber(weight * factor), formatNumber(score * factor)])
   }
   for (const part of report.topics.parts) {
-    const name = (what: string) => `blocks v${part.version}: ${what}`
-    const factor = part.topicWeight
-    add(name('time in the mesh, in slots'), part.timeInMesh, { factor })
-    add(name('first to bring a block'), part.firstDeliveries, { factor })
-    add(name('fewer blocks brought than asked'), part.meshDeficit, { factor, squared: true })
-    add(name('had a block and did not bring it'), part.meshFailures, { factor })
-    add(name('invalid messages'), part.invalidMessages, { factor, squared: true })
+    for (const { name, row, squared } of TOPIC_TERMS) {
+      add(`blocks v${part.version}: ${row}`, part[name], { factor: part.topicWeight, squared })
+    }
   }
   const uncapped = report.topics.parts.reduce((sum, { score }) => sum + score, 0)
   if (report.topics.cap > 0 && uncapped > report.topics.cap) {
     const [less, cap] = [report.topics.cap - uncapped, report.topics.cap].map(formatNumber)
     rows.push([`all topics bring at most ${cap}`, '', '', String(less)])
   }
-  add('requests answered with a good block', report.application.validResponses)
-  add('requests failed', report.application.errorResponses)
-  add('false blocks', report.application.rejectedPayloads)
+  for (const { name, row, squared } of RESPONSE_TERMS) add(row, report.application[name], { squared })
   for (const { ip, peers, threshold, exemptBy, ...term } of report.ipColocation.parts) {
     if (exemptBy !== null) rows.push([`IP ${ip}: exempt (${exemptBy})`, '', '', '0'])
     else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} are free`, term, { squared: true })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { perTerm, RESPONSE_TERMS, TOPIC_TERMS } from '../p2p/base/scoreTerms.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.
 
@@ -30,16 +31,12 @@ export const scoreSchema = z.object({
         version: z.number(),
         inMesh: z.boolean(),
         topicWeight: z.number(),
-        timeInMesh: termSchema,
-        firstDeliveries: termSchema,
-        meshDeficit: termSchema,
-        meshFailures: termSchema,
-        invalidMessages: termSchema,
+        ...perTerm(TOPIC_TERMS, () => termSchema),
         score: z.number(),
       }),
     ),
   }),
-  application: z.object({ validResponses: termSchema, errorResponses: termSchema, rejectedPayloads: termSchema }),
+  application: z.object(perTerm(RESPONSE_TERMS, () => termSchema)),
   ipColocation: z.object({
     parts: z.array(
       z.object({

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { silentLogger } from '../lib/logger.ts'
-import type { PeerScores } from './base/api.ts'
+import { type PeerScores, ZERO_SCORES } from './base/api.ts'
 import { createP2pEvents } from './base/events.ts'
 import { createP2pMetrics } from './metrics.ts'
 
@@ -12,7 +12,7 @@ const SCORES: PeerScores = {
     IPColocationFactor: 0,
     behavioralPenalty: 0,
   },
-  reqResp: { validResponses: 4, errorResponses: 0, rejectedPayloads: 0 },
+  reqResp: { ...ZERO_SCORES.reqResp, validResponses: 4 },
 }
 
 /** op-node's p2p metrics (op-node/metrics/metrics.go, op-node/p2p/gating): type and labels that dashboards ask for. */

@@ -51,6 +51,7 @@ export function storedRecord(id: PeerId, stored: Peer | undefined): StoredRecord
 }
 
 export function peerRecord({ chainID, ...stored }: StoredRecord, facts: PeerFacts): PeerRecord {
+  const { validResponses, errorResponses, rejectedPayloads } = facts.scores.reqResp
   return {
     ...stored,
     connectedness: facts.connected ? CONNECTEDNESS.connected : CONNECTEDNESS.notConnected,
@@ -59,7 +60,7 @@ export function peerRecord({ chainID, ...stored }: StoredRecord, facts: PeerFact
     chainID,
     latency: facts.latencyMs === undefined ? 0 : Math.round(facts.latencyMs * 1e6),
     gossipBlocks: facts.gossipBlocks,
-    scores: facts.scores,
+    scores: { gossip: facts.scores.gossip, reqResp: { validResponses, errorResponses, rejectedPayloads } },
   }
 }
 

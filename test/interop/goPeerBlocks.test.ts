@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReqRespScores } from '../../src/p2p/base/api.ts'
+import type { OpNodeResponses } from '../../src/p2p/base/api.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { envelopeFromJson, type GoPeer } from './goPeerProcess.ts'
@@ -76,6 +76,6 @@ describe('payload_by_number with go-libp2p', () => {
   })
 })
 
-async function scoresOf(ours: OurNode, go: GoPeer): Promise<ReqRespScores | undefined> {
+async function scoresOf(ours: OurNode, go: GoPeer): Promise<OpNodeResponses | undefined> {
   return (await ours.node.peers(true)).peers[go.peerId]?.scores.reqResp
 }

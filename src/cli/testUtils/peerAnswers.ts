@@ -1,4 +1,6 @@
 import type { PeerScoreReport } from '../../p2p/base/api.ts'
+import { perTerm, RESPONSE_TERMS } from '../../p2p/base/scoreTerms.ts'
+import { APP_WEIGHTS } from '../../p2p/reputation/appScores.ts'
 import { scoreAdvice } from '../../p2p/reputation/scoreAdvice.ts'
 
 export const PEER_A = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuHc7RqNtL9'
@@ -19,9 +21,8 @@ export function scoreReport(changes: Partial<PeerScoreReport> = {}): PeerScoreRe
     topics: { score: 0, cap: 0, parts: [] },
     application: {
       score: 4,
+      ...perTerm(RESPONSE_TERMS, (name) => term(0, APP_WEIGHTS[name])),
       validResponses: term(8, 0.5),
-      errorResponses: term(0, -1),
-      rejectedPayloads: term(0, -20),
     },
     ipColocation: { score: 0, parts: [] },
     behaviour: { score: 0, penalties: 0, threshold: 6, value: 0, weight: -16 },

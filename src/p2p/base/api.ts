@@ -1,5 +1,6 @@
 import type { HealthReport } from './healthReport.ts'
 import type { P2pNews } from './news.ts'
+import { perTerm, RESPONSE_TERMS, type ResponseTerm, type TopicTerm } from './scoreTerms.ts'
 
 /**
  * What operators see and change: the `deviump2p` and `opp2p` namespaces are thin wrappers of `P2pApi`. All values are
@@ -31,11 +32,9 @@ export interface GossipScores {
   behavioralPenalty: number
 }
 
-export interface ReqRespScores {
-  validResponses: number
-  errorResponses: number
-  rejectedPayloads: number
-}
+/** What is counted of each; a record shows op-node's three. */
+export type ReqRespScores = Record<ResponseTerm, number>
+export type OpNodeResponses = Pick<ReqRespScores, 'validResponses' | 'errorResponses' | 'rejectedPayloads'>
 
 export interface PeerScores {
   gossip: GossipScores
@@ -66,7 +65,7 @@ export interface PeerRecord {
   latency: number
   /** Subscribed to any of the chain's block topics. */
   gossipBlocks: boolean
-  scores: PeerScores
+  scores: { gossip: GossipScores; reqResp: OpNodeResponses }
 }
 
 export interface PeerDump {
@@ -150,24 +149,12 @@ export interface ScoreTerm {
   score: number
 }
 
-/** One topic that is scored. */
-export interface TopicScorePart {
+/** One topic that is scored, with its terms (`scoreTerms.ts`). */
+export interface TopicScorePart extends Record<TopicTerm, ScoreTerm> {
   topic: string
   version: number
   inMesh: boolean
   topicWeight: number
-  /** Value: quanta of time in the mesh, up to the cap. */
-  timeInMesh: ScoreTerm
-  firstDeliveries: ScoreTerm
-  /** Value: the shortfall, squared. */
-  meshDeficit: ScoreTerm
-  /**
-   * Value: blocks that it had and left to others to bring, lately. With `op-node-2024` what was missing when it left the
-   * mesh, squared.
-   */
-  meshFailures: ScoreTerm
-  /** Value: invalid messages, squared. */
-  invalidMessages: ScoreTerm
   /** Sum of the terms by the topic's weight. */
   score: number
 }
@@ -213,12 +200,7 @@ export interface PeerScoreReport {
   /** The part that weighs most, in a few words. */
   mainReason: string
   topics: { score: number /** 0: none. */; cap: number; parts: TopicScorePart[] }
-  application: {
-    score: number
-    validResponses: ScoreTerm
-    errorResponses: ScoreTerm
-    rejectedPayloads: ScoreTerm
-  }
+  application: { score: number } & Record<ResponseTerm, ScoreTerm>
   ipColocation: { score: number; parts: IpScorePart[] }
   behaviour: {
     score: number
@@ -338,7 +320,7 @@ export const ZERO_SCORES: PeerScores = {
     IPColocationFactor: 0,
     behavioralPenalty: 0,
   },
-  reqResp: { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 },
+  reqResp: perTerm(RESPONSE_TERMS, () => 0),
 }
 
 /** What discovery writes into the peer store, as text. */

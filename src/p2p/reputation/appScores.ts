@@ -1,32 +1,29 @@
-import type { ReqRespScores } from '../base/api.ts'
+import { type ReqRespScores, ZERO_SCORES } from '../base/api.ts'
+import { RESPONSE_TERMS, type ResponseTerm } from '../base/scoreTerms.ts'
 import { scoreDecay } from '../gossip/topicScores.ts'
-
-export type AppEvent = keyof ReqRespScores
 
 /** op-node's app_params.go: caps and weights of what happens in request/response sync. */
 const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
 export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, errorResponses: -1, rejectedPayloads: -20 }
-const APP_EVENTS: readonly AppEvent[] = ['validResponses', 'errorResponses', 'rejectedPayloads']
+const APP_EVENTS = RESPONSE_TERMS.map(({ name }) => name)
 /** 10 epochs of 6 slots. */
 export const APP_DECAY = scoreDecay(60)
 const DECAY_TO_ZERO = 0.01
 
-const NONE: ReqRespScores = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
-
 /** The application's part of a peer's score. */
 export type AppScores = ReturnType<typeof createAppScores>
 
-export function createAppScores(onRecord: (peerId: string, event: AppEvent, detail?: string) => void = () => {}) {
+export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, detail?: string) => void = () => {}) {
   const peers = new Map<string, ReqRespScores>()
   return {
     /** `detail`: what went wrong, where something did. */
-    record(peerId: string, event: AppEvent, detail?: string): void {
+    record(peerId: string, event: ResponseTerm, detail?: string): void {
       onRecord(peerId, event, detail)
-      const counters = peers.get(peerId) ?? { ...NONE }
+      const counters = peers.get(peerId) ?? { ...ZERO_SCORES.reqResp }
       counters[event] = Math.min(CAPS[event], counters[event] + 1)
       peers.set(peerId, counters)
     },
-    counters: (peerId: string): ReqRespScores => ({ ...(peers.get(peerId) ?? NONE) }),
+    counters: (peerId: string): ReqRespScores => ({ ...(peers.get(peerId) ?? ZERO_SCORES.reqResp) }),
     /** Weighted sum. */
     score(peerId: string): number {
       const counters = peers.get(peerId)

@@ -1,12 +1,13 @@
 import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import { describe, expect, it } from 'vitest'
+import { ZERO_SCORES } from '../base/api.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import { opNode2024Params } from '../gossip/topicScores.ts'
 import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
 import { decayState, FORECAST_S, forecast, type ScoreState, scoreParts, scoreState } from './explainScore.ts'
 
-const NOTHING = { validResponses: 0, errorResponses: 0, rejectedPayloads: 0 }
+const NOTHING = ZERO_SCORES.reqResp
 /** op-node's of 2024 for 2 s blocks (facts: peer_params.go). */
 const TOPIC_PARAMS: TopicScoreParams = {
   topicWeight: 0.8,
@@ -46,7 +47,7 @@ it("opNode2024Params has op-node's values", () => {
 
 describe('scoreParts', () => {
   it('weighs what the application counted', () => {
-    const state = stateOf({ application: { validResponses: 4, errorResponses: 2, rejectedPayloads: 1 } })
+    const state = stateOf({ application: { ...NOTHING, validResponses: 4, errorResponses: 2, rejectedPayloads: 1 } })
     const { total, application } = scoreParts(state, params, true)
     expect(application.validResponses).toEqual({ value: 4, weight: 0.5, score: 2 })
     expect(application.rejectedPayloads).toEqual({ value: 1, weight: -20, score: -20 })

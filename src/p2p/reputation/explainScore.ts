@@ -1,5 +1,6 @@
 import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScorePart } from '../base/api.ts'
+import { perTerm, RESPONSE_TERMS, type TopicTerm } from '../base/scoreTerms.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
 import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
@@ -45,16 +46,8 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
   const topicScore = params.topicScoreCap > 0 ? Math.min(params.topicScoreCap, topicSum) : topicSum
 
   const weight = scored ? params.appSpecificWeight : 0
-  const appTerm = (event: keyof ReqRespScores) => term(state.application[event], APP_WEIGHTS[event] * weight)
-  const validResponses = appTerm('validResponses')
-  const errorResponses = appTerm('errorResponses')
-  const rejectedPayloads = appTerm('rejectedPayloads')
-  const application = {
-    score: sum([validResponses, errorResponses, rejectedPayloads]),
-    validResponses,
-    errorResponses,
-    rejectedPayloads,
-  }
+  const responses = perTerm(RESPONSE_TERMS, (name) => term(state.application[name], APP_WEIGHTS[name] * weight))
+  const application = { score: sum(Object.values(responses)), ...responses }
 
   const ipParts = state.ips.map(({ ip, peers }): IpScorePart => {
     const exemptBy = params.IPColocationFactorWhitelist.rangeOf(ip) ?? null
@@ -86,18 +79,19 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
 
 function topicPart(topic: string, version: number, counters: TopicCounters, params: TopicScoreParams): TopicScorePart {
   const quanta = counters.inMesh ? Math.min(params.timeInMeshCap, counters.meshTime / params.timeInMeshQuantum) : 0
-  const timeInMesh = term(quanta, params.timeInMeshWeight)
   const first = Math.min(params.firstMessageDeliveriesCap, counters.firstMessageDeliveries)
-  const firstDeliveries = term(first, params.firstMessageDeliveriesWeight)
   const shortfall = counters.meshMessageDeliveriesActive
     ? Math.max(0, params.meshMessageDeliveriesThreshold - counters.meshMessageDeliveries)
     : 0
-  const meshDeficit = term(shortfall ** 2, params.meshMessageDeliveriesWeight)
-  const meshFailures = term(counters.meshFailurePenalty, params.meshFailurePenaltyWeight)
-  const invalidMessages = term(counters.invalidMessageDeliveries ** 2, params.invalidMessageDeliveriesWeight)
+  const terms: Record<TopicTerm, ScoreTerm> = {
+    timeInMesh: term(quanta, params.timeInMeshWeight),
+    firstDeliveries: term(first, params.firstMessageDeliveriesWeight),
+    meshDeficit: term(shortfall ** 2, params.meshMessageDeliveriesWeight),
+    meshFailures: term(counters.meshFailurePenalty, params.meshFailurePenaltyWeight),
+    invalidMessages: term(counters.invalidMessageDeliveries ** 2, params.invalidMessageDeliveriesWeight),
+  }
   const { topicWeight } = params
-  const score = sum([timeInMesh, firstDeliveries, meshDeficit, meshFailures, invalidMessages]) * topicWeight
-  const terms = { timeInMesh, firstDeliveries, meshDeficit, meshFailures, invalidMessages }
+  const score = sum(Object.values(terms)) * topicWeight
   return { topic, version, inMesh: counters.inMesh, topicWeight, ...terms, score }
 }
 
@@ -122,9 +116,7 @@ export function decayState(state: ScoreState, params: Params): void {
     if (counters.meshTime > topicParams.meshMessageDeliveriesActivation) counters.meshMessageDeliveriesActive = true
   }
   state.behaviourPenalty = decayed(state.behaviourPenalty, params.behaviourPenaltyDecay)
-  for (const event of ['validResponses', 'errorResponses', 'rejectedPayloads'] as const) {
-    state.application[event] = decayed(state.application[event], APP_DECAY)
-  }
+  state.application = perTerm(RESPONSE_TERMS, (name) => decayed(state.application[name], APP_DECAY))
 }
 
 /** How far ahead: what decays is gone by then (invalid messages take longest: 1 % is left after 50 epochs of 12 s). */
@@ -158,8 +150,7 @@ export function forecast(
 
 /** Nothing is left that could still change the total, but time in a mesh, which is only good. */
 function isAtRest(state: ScoreState): boolean {
-  const { validResponses, errorResponses, rejectedPayloads } = state.application
-  if (state.behaviourPenalty + validResponses + errorResponses + rejectedPayloads > 0) return false
+  if (state.behaviourPenalty > 0 || Object.values(state.application).some((count) => count > 0)) return false
   return state.topics.every(({ counters }) => {
     const left = counters.firstMessageDeliveries + counters.meshMessageDeliveries + counters.meshFailurePenalty
     return left + counters.invalidMessageDeliveries === 0 && !counters.inMesh

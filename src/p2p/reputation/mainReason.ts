@@ -1,4 +1,5 @@
 import type { PeerScoreReport } from '../base/api.ts'
+import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 
 type Parts = Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour' | 'causes'>
 
@@ -20,21 +21,18 @@ const NOTHING: NamedPart = { score: 0, text: () => 'nothing counts for or agains
 function namedParts({ topics, application, ipColocation, behaviour, causes }: Parts): NamedPart[] {
   const named: NamedPart[] = []
   for (const part of topics.parts) {
-    const add = (score: number, text: () => string) => named.push({ score: score * part.topicWeight, text })
     const { version } = part
-    add(part.timeInMesh.score, () => 'time in the mesh')
-    add(part.firstDeliveries.score, () => 'first to bring blocks')
-    add(part.meshDeficit.score, () => `too few blocks brought on v${version}`)
-    add(part.meshFailures.score, () => `blocks that it had and did not bring`)
-    add(part.invalidMessages.score, () => {
-      const last = causes.rejections.find((cause) => cause.topics?.includes(version) === true)
-      return `invalid messages on v${version}${last === undefined ? '' : ` (last: ${last.reason})`}`
-    })
+    for (const { name, reason, namesVersion, causes: of } of TOPIC_TERMS) {
+      const text = () => {
+        const known = of === undefined ? [] : causes[of].filter((cause) => cause.topics?.includes(version) === true)
+        return `${reason}${namesVersion === true ? ` on v${version}` : ''}${lastOf(known)}`
+      }
+      named.push({ score: part[name].score * part.topicWeight, text })
+    }
   }
-  const { validResponses, errorResponses, rejectedPayloads } = application
-  named.push({ score: validResponses.score, text: () => 'requests answered with good blocks' })
-  named.push({ score: errorResponses.score, text: () => `requests failed${lastOf(causes.application)}` })
-  named.push({ score: rejectedPayloads.score, text: () => 'false blocks in answer to requests' })
+  for (const { name, reason, causes: of } of RESPONSE_TERMS) {
+    named.push({ score: application[name].score, text: () => `${reason}${of === undefined ? '' : lastOf(causes[of])}` })
+  }
   for (const { ip, peers, score } of ipColocation.parts) {
     named.push({ score, text: () => `${peers.length} peers on ${ip}` })
   }
@@ -42,7 +40,6 @@ function namedParts({ topics, application, ipColocation, behaviour, causes }: Pa
   return named
 }
 
-function lastOf(causes: readonly { reason: string; detail?: string }[]): string {
-  const [last] = causes
+function lastOf([last]: readonly { reason: string }[]): string {
   return last === undefined ? '' : ` (last: ${last.reason})`
 }

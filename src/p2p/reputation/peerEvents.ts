@@ -1,18 +1,13 @@
 import type { P2pEvents } from '../base/events.ts'
+import { RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
-import type { AppEvent } from './appScores.ts'
 import type { PeerHistories } from './peerHistory.ts'
 
 /** Names of our own for what gossipsub and the application scores call otherwise. */
 const PENALTIES: Record<string, string> = {
   graft_backoff: 'graft-too-soon',
   broken_promise: 'broken-promise',
-}
-const RESPONSES: Record<AppEvent, string> = {
-  validResponses: 'valid-block',
-  errorResponses: 'failed',
-  rejectedPayloads: 'false-block',
 }
 
 /** Writes what happens to a peer into its history. */
@@ -32,9 +27,10 @@ export function recordPeerEvents({ record }: Pick<PeerHistories, 'record'>, even
   events.on('offence', (peerId, reason, _points, detail) =>
     record(peerId, { kind: 'behaviour', reason, ...said(detail) }),
   )
-  events.on('response', (peerId, event, detail) =>
-    record(peerId, { kind: 'response', reason: RESPONSES[event], ...said(detail) }),
-  )
+  events.on('response', (peerId, event, detail) => {
+    const reason = RESPONSE_TERMS.find(({ name }) => name === event)?.event ?? event
+    record(peerId, { kind: 'response', reason, ...said(detail) })
+  })
   events.on('connected', (peerId, address, reason) => record(peerId, { kind: 'connected', reason, detail: address }))
   events.on('gone', (peerId, { by, cause }) =>
     record(peerId, { kind: 'disconnected', reason: by === 'us' ? 'by-us' : 'by-peer', detail: cause }),

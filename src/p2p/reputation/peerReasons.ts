@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreCause, ScoreThreshold } from '../base/api.ts'
 import type { Ban } from '../base/events.ts'
+import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
@@ -191,9 +192,6 @@ export function createPeerReasons(
 
 function hasBadPart(parts: Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour'>): boolean {
   if (parts.application.score < 0 || parts.ipColocation.score < 0 || parts.behaviour.score < 0) return true
-  const { errorResponses, rejectedPayloads } = parts.application
-  if (errorResponses.score < 0 || rejectedPayloads.score < 0) return true
-  return parts.topics.parts.some(({ meshDeficit, meshFailures, invalidMessages }) =>
-    [meshDeficit, meshFailures, invalidMessages].some(({ score }) => score < 0),
-  )
+  if (RESPONSE_TERMS.some(({ name }) => parts.application[name].score < 0)) return true
+  return parts.topics.parts.some((part) => TOPIC_TERMS.some(({ name }) => part[name].score < 0))
 }

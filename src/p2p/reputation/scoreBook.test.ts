@@ -86,9 +86,12 @@ describe('openScoreBook', () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       await datastore.put(new Key(`/devium/peer-scores/bad${n}`), Buffer.from(text))
     }
+    // As one was written before any of the application's terms came.
+    const older = JSON.stringify({ ...good, peerScores: { ...ZERO_SCORES, reqResp: {} } })
+    await datastore.put(new Key('/devium/peer-scores/older'), Buffer.from(older))
     const { logger, lines } = recordedLog('warn', 'text')
     const again = await openScoreBook({ clock, logger }, datastore, { retainMs: RETAIN_MS })
-    expect(again.entries()).toEqual([['good', good]])
+    expect(new Map(again.entries())).toEqual(new Map(['good', 'older'].map((peer) => [peer, good])))
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain(`count=${damaged.length}`)
     await again.flush()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../base/api.ts'
+import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import type { SavedCounters } from '../gossip/retainedScores.ts'
 import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
@@ -107,7 +108,8 @@ const RECORD: z.ZodType<ScoreRecord> = z.object({
       IPColocationFactor: COUNT,
       behavioralPenalty: COUNT,
     }),
-    reqResp: z.object({ validResponses: COUNT, errorResponses: COUNT, rejectedPayloads: COUNT }),
+    // A book that was written before a term came is read on.
+    reqResp: z.object(perTerm(RESPONSE_TERMS, () => COUNT.default(0))),
   }),
   connected: z.boolean(),
   counters: z.object({

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import type { PeerScores, ReqRespScores } from '../base/api.ts'
+import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import { type SavedCounters, savedCounters } from '../gossip/retainedScores.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
@@ -117,14 +118,9 @@ function aged(
       invalidMessageDeliveries: left(saved.invalidMessageDeliveries, of.invalidMessageDeliveriesDecay),
     }
   }
-  const { validResponses, errorResponses, rejectedPayloads } = peerScores.reqResp
   return {
     counters: { topics, behaviourPenalty: left(counters.behaviourPenalty, params.behaviourPenaltyDecay) },
-    reqResp: {
-      validResponses: left(validResponses, APP_DECAY),
-      errorResponses: left(errorResponses, APP_DECAY),
-      rejectedPayloads: left(rejectedPayloads, APP_DECAY),
-    },
+    reqResp: perTerm(RESPONSE_TERMS, (name) => left(peerScores.reqResp[name], APP_DECAY)),
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ZERO_SCORES } from '../base/api.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { gossipScoring, IpRangeSet, slotMilliseconds } from '../gossip/scoreParams.ts'
 import { createAppScores } from './appScores.ts'
@@ -59,7 +60,12 @@ describe('createAppScores', () => {
     expect(scores.score('a')).toBe(-4)
     scores.record('a', 'rejectedPayloads')
     expect(scores.score('a')).toBe(-24)
-    expect(scores.counters('a')).toEqual({ validResponses: 10, errorResponses: 9, rejectedPayloads: 1 })
+    expect(scores.counters('a')).toEqual({
+      ...ZERO_SCORES.reqResp,
+      validResponses: 10,
+      errorResponses: 9,
+      rejectedPayloads: 1,
+    })
   })
   it('decays for connected peers only, to zero in the end', () => {
     const scores = createAppScores()
@@ -71,7 +77,7 @@ describe('createAppScores', () => {
     for (let slot = 1; slot < 59; slot++) scores.decay(['a'])
     expect(scores.counters('a').rejectedPayloads).toBeCloseTo(0.0108, 4)
     for (let slot = 59; slot < 61; slot++) scores.decay(['a'])
-    expect(scores.counters('a')).toEqual({ validResponses: 0, errorResponses: 0, rejectedPayloads: 0 })
+    expect(scores.counters('a')).toEqual(ZERO_SCORES.reqResp)
     expect(scores.peers()).toEqual(['b'])
   })
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { perTerm, RESPONSE_TERMS, TOPIC_TERMS } from '../../p2p/base/scoreTerms.ts'
 
 const moment = z.number().describe('Unix milliseconds')
 const numbers = <K extends string>(...names: K[]) => z.record(z.enum(names), z.number())
@@ -92,16 +93,12 @@ export const scoreReport = z.object({
         version: z.number(),
         inMesh: z.boolean(),
         topicWeight: z.number(),
-        timeInMesh: term,
-        firstDeliveries: term,
-        meshDeficit: term,
-        meshFailures: term,
-        invalidMessages: term,
+        ...perTerm(TOPIC_TERMS, () => term),
         score: z.number(),
       }),
     ),
   }),
-  application: z.object({ score: z.number(), validResponses: term, errorResponses: term, rejectedPayloads: term }),
+  application: z.object({ score: z.number(), ...perTerm(RESPONSE_TERMS, () => term) }),
   ipColocation: z.object({
     score: z.number(),
     parts: z.array(
