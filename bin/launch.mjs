@@ -7,16 +7,18 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /**
- * V8 lets the young generation grow to 64 MB and seldom gives any back; a node needs a few MB of it. With two heaps of malloc
- * in place of one for each thread, less is left lying about between what is in use.
+ * V8 lets the young generation grow to 64 MB and seldom gives any back; a node needs a few MB of it, the rollup node, which
+ * mostly waits, half of what the others do.
  */
-const FLAGS = ['--max-semi-space-size=4']
-const ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
+const FLAGS = { rollupNode: ['--max-semi-space-size=2'] }
+const USUAL_FLAGS = ['--max-semi-space-size=4']
 /**
- * Of the execution client: what is read of a socket is given back to the system piece by piece. Bodies of megabytes, which
- * come in such pieces, would leave ever new holes between what is in use.
+ * With two heaps of malloc in place of one for each thread, less is left lying about between what is in use. Large pieces are
+ * given back to the system one by one: malloc by itself takes ever larger ones for small after it has seen one, and keeps them.
  */
-const GETH_ENVIRONMENT = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
+const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
+/** Of the execution client: what is read of a socket comes in pieces of 64 kB, which would leave holes in the same way. */
+const GETH_ENVIRONMENT = { MALLOC_MMAP_THRESHOLD_: '65536' }
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -29,9 +31,10 @@ export async function launch(entry) {
   const source = join(root, `${path}.ts`)
   const script = existsSync(source) ? source : join(root, 'dist', `${path}.js`)
   const isProgram = entry !== 'devium' && entry !== 'testnet'
+  const flags = FLAGS[entry] ?? USUAL_FLAGS
   const environment = entry === 'geth' ? { ...ENVIRONMENT, ...GETH_ENVIRONMENT } : ENVIRONMENT
   if (Number(process.versions.node.split('.')[0]) >= 24) {
-    if (isProgram) startAgainLighter(environment)
+    if (isProgram) startAgainLighter(flags, environment)
     nodeModule.enableCompileCache?.()
     process.argv[1] = script
     await import(pathToFileURL(script).href)
@@ -46,7 +49,7 @@ export async function launch(entry) {
     process.exit(1)
   }
   const exec = fileURLToPath(new URL('./exec.mjs', import.meta.url))
-  const child = spawn(node, [...(isProgram ? FLAGS : []), exec, entry, ...process.argv.slice(2)], {
+  const child = spawn(node, [...(isProgram ? flags : []), exec, entry, ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: isProgram ? { ...environment, ...process.env } : process.env,
   })
@@ -60,11 +63,11 @@ export async function launch(entry) {
 }
 
 /** In the same process, with the flags: they count from the start of V8 and malloc only. */
-function startAgainLighter(environment) {
+function startAgainLighter(flags, environment) {
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
   if (given.some((text) => text.includes('--max-semi-space-size'))) return
   // Windows cannot do that, nor would a channel to the parent outlive it.
   if (process.execve === undefined || process.platform === 'win32' || process.channel != null) return
-  const args = [process.execPath, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)]
+  const args = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)]
   process.execve(process.execPath, args, { ...environment, ...process.env })
 }
