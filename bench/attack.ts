@@ -89,12 +89,13 @@ try {
   const attacked = await measure('attacked', seconds)
   const { user, system } = process.cpuUsage(usedBefore)
   stop.abort()
-  clearInterval(watch)
   for (const { name, answered, failed, latencies } of await Promise.all(floods)) {
     console.log(
       `${name}: ${answered} answered, ${failed} refused or failed, p50 ${quantile(latencies, 0.5).toFixed(0)} ms`,
     )
   }
+  // The last answers are long under way, and count.
+  clearInterval(watch)
   const after = memory()
   const share = (user + system) / (seconds * 1e6)
   const hogs = Array.from({ length: Math.ceil(share) }, () =>
