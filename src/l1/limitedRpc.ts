@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts'
 import type { RpcCall, RpcClient } from '../lib/jsonRpc/client.ts'
 import type { JsonRpcError, JsonValue } from '../lib/jsonRpc/types.ts'
 import { createSlots } from '../lib/slots.ts'
+import { TokenBucket } from '../lib/tokenBucket.ts'
 
 export interface RpcLimits {
   /** HTTP requests under way at once (`--l1.max-concurrency`). */
@@ -22,10 +23,13 @@ const BATCH_TIMEOUT_MS = 20_000
 /** Keeps an endpoint's limits: at most so many requests at once, so many calls a second, so many calls a batch. */
 export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimits): LimitedRpc {
   const slots = createSlots(limits.maxConcurrency)
-  const takeTokens = createTokenBucket(clock, limits.rateLimitPerSecond, limits.maxBatchSize)
+  const { rateLimitPerSecond: perSecond, maxBatchSize: burst } = limits
+  const bucket = perSecond > 0 ? new TokenBucket(clock, { perSecond, burst }) : undefined
 
   const run = async <T>(calls: number, operation: () => Promise<T>): Promise<T> => {
-    await takeTokens(calls)
+    // Who asks for more than is there waits its turn; later callers then wait for its calls too.
+    const waitMs = bucket?.take(calls) ?? 0
+    if (waitMs > 0) await sleep(clock, waitMs)
     return slots.run(operation)
   }
 
@@ -40,20 +44,5 @@ export function createLimitedRpc(rpc: LimitedRpc, clock: Clock, limits: RpcLimit
       )
       return answers.flat()
     },
-  }
-}
-
-/** Refills steadily and holds at most `burst`; who asks for more than is there waits its turn. */
-function createTokenBucket(clock: Clock, perSecond: number, burst: number): (count: number) => Promise<void> {
-  if (perSecond <= 0) return async () => {}
-  let tokens = burst
-  let filledAt = clock.now()
-  return async (count) => {
-    const now = clock.now()
-    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond)
-    filledAt = now
-    // The balance may go below zero: later callers then wait for this one's tokens too.
-    tokens -= count
-    if (tokens < 0) await sleep(clock, (-tokens / perSecond) * 1000)
   }
 }

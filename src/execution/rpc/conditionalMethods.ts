@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts'
 import { type Hex, normalizeHex, quantityToNumber } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { TokenBucket } from '../../lib/tokenBucket.ts'
 import type { BlockHeader, TransactionCondition } from '../chain/block.ts'
 import type { ReadableChain } from '../chain/types.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
@@ -45,14 +45,14 @@ export function createConditionalMethods(
   const { chain, clock } = modules
   const { conditionalLookupsPerSecond: perSecond } = options
   if (perSecond === undefined) return {}
-  const takeLookups = createBudget(clock, perSecond)
+  const lookups = new TokenBucket(clock, { perSecond, burst: BURST })
   return {
     eth_sendRawTransactionConditional: method([data, condition], async ([raw, wanted]) => {
       const cost = conditionCost(wanted)
       if (cost > MAX_COST) throw tooCostly(cost)
       const fault = conditionFault(wanted)
       if (fault !== undefined) throw rejected(`failed conditional validation: ${fault}`)
-      if (!takeLookups(cost)) throw new JsonRpcError(TOO_COSTLY, `cost ${cost} rate limited`)
+      if (!lookups.tryTake(cost, cost)) throw new JsonRpcError(TOO_COSTLY, `cost ${cost} rate limited`)
       const head = chain.head()
       const headProblem = blockProblem(wanted, head)
       if (headProblem !== undefined) throw rejected(`failed header check: ${headProblem}`)
@@ -87,20 +87,6 @@ async function checkState(
     storage: (address, slot) => slots.get(address + slot) ?? ZERO_WORD,
   })
   if (problem !== undefined) throw rejected(`${what}: ${problem}`)
-}
-
-/** A token bucket. */
-function createBudget(clock: Clock, perSecond: number): (cost: number) => boolean {
-  let left = BURST
-  let filledAtMs = clock.now()
-  return (cost) => {
-    const now = clock.now()
-    left = Math.min(BURST, left + ((now - filledAtMs) / 1000) * perSecond)
-    filledAtMs = now
-    if (cost > left) return false
-    left -= cost
-    return true
-  }
 }
 
 function readSlots(value: unknown): Record<Hex, Hex> {

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
-import { createTokenBuckets, TokenBucket } from '../base/tokenBucket.ts'
+import { createTokenBuckets, TokenBucket } from '../../lib/tokenBucket.ts'
 
 export interface UdpSocketOptions {
   ip: string

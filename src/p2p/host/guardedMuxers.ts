@@ -1,7 +1,7 @@
 import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { TokenBucket } from '../../lib/tokenBucket.ts'
 
 /** A peer broke the rules of the multiplexer; its connection is closed with this. */
 export class MuxerAbuseError extends DeviumError<'muxer-abuse'> {

@@ -1,7 +1,7 @@
 import type { MultiaddrConnection } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
 import { parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
-import { createTokenBuckets, type Rate } from '../base/tokenBucket.ts'
+import { createTokenBuckets, type Rate } from '../../lib/tokenBucket.ts'
 
 export interface InboundLimitsOptions {
   /** Connections from one address, open or shaking hands. go-libp2p allows 8. */

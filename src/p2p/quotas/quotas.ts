@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { LruMap } from '../../lib/lruMap.ts'
-import { TokenBucket } from '../base/tokenBucket.ts'
+import { TokenBucket } from '../../lib/tokenBucket.ts'
 import { OFFENCES, type OffenceName } from './offences.ts'
 
 /**

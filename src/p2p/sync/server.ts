@@ -2,13 +2,13 @@ import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { createTokenBuckets, TokenBucket } from '../../lib/tokenBucket.ts'
 import { l2BlockNumberAt } from '../../rollup/protocol/forks.ts'
 import { transactionTotals } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { P2pChain } from '../base/options.ts'
 import { createPerPeerLimiter } from '../base/perPeerLimiter.ts'
 import { type Readable, readFirst, type Writable, writeAll, writePieces } from '../base/streams.ts'
-import { createTokenBuckets, TokenBucket } from '../base/tokenBucket.ts'
 import {
   decodeRequest,
   REQUEST_BYTES,

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import { LruMap } from '../../lib/lruMap.ts'
+import type { Clock } from './clock.ts'
+import { LruMap } from './lruMap.ts'
 
 export interface Rate {
   readonly perSecond: number
@@ -29,10 +29,10 @@ export class TokenBucket {
     return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.perSecond) * 1000)
   }
 
-  /** Takes tokens if at least one is there, owing the rest; false: took none. */
-  tryTake(count = 1): boolean {
+  /** Takes tokens if at least `needed` are there, owing the rest; false: took none. */
+  tryTake(count = 1, needed = 1): boolean {
     this.refill()
-    if (this.tokens < 1) return false
+    if (this.tokens < needed) return false
     this.tokens -= count
     return true
   }

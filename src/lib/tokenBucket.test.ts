@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../lib/clock.ts'
+import { ManualClock } from './clock.ts'
 import { TokenBucket } from './tokenBucket.ts'
 
 describe('TokenBucket', () => {
