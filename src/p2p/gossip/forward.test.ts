@@ -28,12 +28,12 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
     { isAlwaysServed: (peerId) => peerId === 'static' },
     { meshLow: 3, publishThreshold: -40 },
   )
-  /** To whom the message went by now. */
-  const forward = (id: string, from = 'a'): string[] => {
-    forwarder.forward(id, MESSAGE, from)
-    return calls.splice(0)
+  /** To whom the message goes at once, and to whom `later`. */
+  const forward = (id: string, topic = TOPIC, from = 'a') => {
+    const done = forwarder.forward(id, { ...MESSAGE, topic }, from)
+    return { first: calls.splice(0).join(' '), later: done.then(() => calls.splice(0).join(' ')) }
   }
-  return { gossip, forwarder, forward }
+  return { gossip, records, forwarder, forward }
 }
 
 describe('who gets a block', () => {
@@ -46,17 +46,28 @@ describe('who gets a block', () => {
     const { gossip, forwarder, forward } = setUp({ mesh, peers })
     gossip.floodsubPeers.add('flood')
     expect(forwarder.isSmall(TOPIC)).toBe(mesh.length < 3)
-    expect(forward('block', 'from').sort().join(' ')).toBe(served)
+    expect(forward('block', TOPIC, 'from').first.split(' ').sort().join(' ')).toBe(served)
   })
 
   it('is not who has sent it meanwhile, nor who does not want it', () => {
     const { gossip, forward } = setUp({ sent: { first: ['a', 'b'] } })
     gossip.idontwants.set('c', new Map([['first', 1]]))
-    expect(forward('first')).toEqual(['d'])
+    expect(forward('first').first).toBe('d')
   })
 
   it('takes a topic of which nothing is known for a small network', () => {
     const { forwarder } = setUp({})
     expect(forwarder.isSmall('other')).toBe(true)
+  })
+
+  it('goes last, if at all, who has sent the last one of the topic', async () => {
+    const { gossip, records, forward } = setUp({ sent: { first: ['b', 'c'], second: [] } })
+    gossip.mesh.set('other', new Set(['c']))
+    expect(await forward('first').later).toBe('')
+    const { first, later } = forward('second')
+    records.get('second')?.peers.add('c')
+    expect(first).toBe('d')
+    expect(await later).toBe('b')
+    expect(forward('third', 'other').first).toBe('c')
   })
 })

@@ -1,4 +1,5 @@
 import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
+import { turnsPass } from '../../lib/nextTurn.ts'
 import type { GossipInternals } from './adapter.ts'
 
 type Forwarding = Pick<GossipInternals, 'mesh' | 'topics' | 'floodsubPeers' | 'idontwants' | 'sendRpc'> & {
@@ -6,6 +7,8 @@ type Forwarding = Pick<GossipInternals, 'mesh' | 'topics' | 'floodsubPeers' | 'i
 }
 
 const NOBODY: ReadonlySet<string> = new Set()
+/** Turns of the event loop that a copy waits which is most likely not needed: what has come meanwhile is read. */
+const LATER_TURNS = 2
 
 /** Passes blocks of others on. */
 export type Forwarder = ReturnType<typeof createForwarder>
@@ -13,6 +16,8 @@ export type Forwarder = ReturnType<typeof createForwarder>
 /**
  * To whom a block is passed on: the mesh, and always static peers. In a network smaller than the mesh's low mark each lost
  * link would lose blocks until the next lazy gossip, so there everybody gets it. Who sent a copy while it was judged here has it.
+ * A chain has one sequencer, whose blocks come much the same way each time: who sent a copy of the last one will most likely
+ * have this one from elsewhere too, and goes last.
  */
 export function createForwarder(
   gossip: Forwarding,
@@ -30,16 +35,29 @@ export function createForwarder(
     }
     return chosen
   }
+  const sendersOf = (id: string | undefined): ReadonlySet<string> =>
+    (id === undefined ? undefined : gossip.score.deliveryRecords.getRecord(id)?.peers) ?? NOBODY
+  const send = (id: string, message: RPC.Message, peers: ReadonlySet<string>): void => {
+    const have = sendersOf(id)
+    for (const peer of peers) {
+      if (have.has(peer) || gossip.idontwants.get(peer)?.has(id) === true) continue
+      gossip.sendRpc(peer, { subscriptions: [], messages: [message] })
+    }
+  }
+  /** Topic → id of what was passed on last. */
+  const lastOf = new Map<string, string>()
   return {
     /** The mesh is below its low mark: everybody on the topic gets each block. */
     isSmall,
     /** To all that need it but its sender. `id`: as inside. */
-    forward(id: string, message: RPC.Message, from: string): void {
-      const have = gossip.score.deliveryRecords.getRecord(id)?.peers ?? NOBODY
-      for (const peer of wanting(message.topic)) {
-        if (peer === from || have.has(peer) || gossip.idontwants.get(peer)?.has(id) === true) continue
-        gossip.sendRpc(peer, { subscriptions: [], messages: [message] })
-      }
+    async forward(id: string, message: RPC.Message, from: string): Promise<void> {
+      const peers = wanting(message.topic)
+      peers.delete(from)
+      const later = peers.intersection(sendersOf(lastOf.get(message.topic)))
+      lastOf.set(message.topic, id)
+      send(id, message, peers.difference(later))
+      await turnsPass(LATER_TURNS)
+      send(id, message, later)
     },
   }
 }

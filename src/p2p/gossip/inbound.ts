@@ -190,7 +190,7 @@ export function createInbound(
     const passedOn = { topic, data }
     gossip.mcache.put({ msgId: identified.id, msgIdStr: id }, passedOn, true)
     score.deliverMessage(from, id, topic)
-    modules.forwarder.forward(id, passedOn, from)
+    await modules.forwarder.forward(id, passedOn, from)
     return 'new'
   }
 
