@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { kzg } from '../batcher/testUtils/kzgInTest.ts'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
 import { until } from '../batcher/testUtils/until.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
@@ -22,7 +23,7 @@ const programs: Program[] = []
 const clients: RpcClient[] = []
 
 beforeEach(async () => {
-  setup = await setUpSubmitter('granite-singular-zlib-calldata')
+  setup = await setUpSubmitter(kzg, 'granite-singular-zlib-calldata')
 })
 
 afterEach(async () => {

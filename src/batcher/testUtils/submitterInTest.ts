@@ -1,12 +1,18 @@
 import { onTestFailed, onTestFinished } from 'vitest'
+import type { startAnvil } from '../../../test/support/anvil.ts'
+import { kzg } from './kzgInTest.ts'
+import type { RecordedChainName } from './recordedChain.ts'
 import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
 
 /** Of what a failed test logged last. */
 const SHOWN_LINES = 80
 
 /** Stops when the test is over; when it has failed, what the submitters said and where they stand is shown. */
-export async function submitterInTest(...args: Parameters<typeof setUpSubmitter>): Promise<SubmitterSetup> {
-  const setup = await setUpSubmitter(...args)
+export async function submitterInTest(
+  name: RecordedChainName,
+  anvilOptions?: Parameters<typeof startAnvil>[0],
+): Promise<SubmitterSetup> {
+  const setup = await setUpSubmitter(kzg, name, anvilOptions)
   onTestFinished(() => setup.stop())
   onTestFailed(() => {
     const status = setup.submitters.map((submitter) => submitter.status)

@@ -2,7 +2,7 @@ import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
-import { createKzg } from '../../lib/kzg/index.ts'
+import type { Kzg } from '../../lib/kzg/index.ts'
 import { BatchSubmitter } from '../batchSubmitter.ts'
 import { createL1Endpoint } from '../l1Endpoint.ts'
 import { createL2Source } from '../l2Source.ts'
@@ -92,6 +92,8 @@ export interface SubmitterSetup {
   l1Fault: boolean
   /** The L1's answer to eth_blobBaseFee instead of its own. Wei. */
   blobBaseFee: bigint | undefined
+  /** Resolves with the next answer to eth_blobBaseFee. */
+  blobBaseFeeAsked(): Promise<void>
   sender: `0x${string}`
   readonly submitters: BatchSubmitter[]
   create(options?: Partial<BatcherOptions>, txOptions?: Partial<TxManagerOptions>): BatchSubmitter
@@ -100,6 +102,7 @@ export interface SubmitterSetup {
 }
 
 export async function setUpSubmitter(
+  kzg: Kzg,
   name: RecordedChainName,
   anvilOptions: Parameters<typeof startAnvil>[0] = {},
 ): Promise<SubmitterSetup> {
@@ -114,8 +117,8 @@ export async function setUpSubmitter(
   const log = createLogRecorder()
   const fatal: unknown[] = []
   const l2 = createRpcClient({ url: node.url })
-  const kzg = createKzg({ clock: systemClock, logger: log.logger })
   const submitters: BatchSubmitter[] = []
+  let blobBaseFeeAsked = Promise.withResolvers<void>()
   const setup: SubmitterSetup = {
     anvil,
     l1,
@@ -125,6 +128,7 @@ export async function setUpSubmitter(
     fatal,
     l1Fault: false,
     blobBaseFee: undefined,
+    blobBaseFeeAsked: () => blobBaseFeeAsked.promise,
     sender: signer.address,
     submitters,
     create(options = {}, txOptions = {}) {
@@ -138,6 +142,10 @@ export async function setUpSubmitter(
           batch: async (calls, options) => {
             const answers = await faulty(() => l1.batch(calls, options))
             const { blobBaseFee } = setup
+            if (calls.some(({ method }) => method === 'eth_blobBaseFee')) {
+              blobBaseFeeAsked.resolve()
+              blobBaseFeeAsked = Promise.withResolvers()
+            }
             if (blobBaseFee === undefined) return answers
             return answers.map((answer, index) =>
               calls[index]?.method === 'eth_blobBaseFee' ? toQuantity(blobBaseFee) : answer,
@@ -173,7 +181,6 @@ export async function setUpSubmitter(
       // Transactions that wait for a block would hold a shutdown up. A test may have ended the L1.
       await l1.request('evm_setAutomine', [true]).catch(() => {})
       await Promise.all(submitters.map((submitter) => submitter.shutdown()))
-      await kzg.close()
       await node.stop()
       await l2.close()
       await l1.close()

@@ -3,14 +3,13 @@ import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
-import { createKzg } from '../../lib/kzg/index.ts'
-import { silentLogger } from '../../lib/logger.ts'
 import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
 import { noTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
 import { createLocalSigner } from '../txmgr/signer.ts'
 import { TxManager } from '../txmgr/txManager.ts'
+import { kzg } from './kzgInTest.ts'
 import { createLogRecorder, type LogRecorder } from './logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from './submitterSetup.ts'
 
@@ -24,9 +23,6 @@ export const signer = createLocalSigner({ privateKey: BATCHER_KEY })
 export let anvil: Anvil
 export let rpc: RpcClient
 export let log: LogRecorder
-
-const kzg = createKzg({ clock: systemClock, logger: silentLogger })
-afterAll(() => kzg.close())
 
 beforeEach(() => {
   log = createLogRecorder()

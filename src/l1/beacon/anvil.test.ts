@@ -5,7 +5,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
-import { createKzg, type Kzg, versionedHashOf } from '../../lib/kzg/index.ts'
+import { createKzg, versionedHashOf } from '../../lib/kzg/index.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
@@ -17,10 +17,12 @@ import { type Beacon, createBeacon } from './createBeacon.ts'
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const INBOX = '0xff00000000000000000000000000000000000901'
 
+const kzg = createKzg({ clock: systemClock, logger: silentLogger })
+afterAll(() => kzg.close())
+
 describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) => {
   let anvil: Anvil
   let rpc: RpcClient
-  let kzg: Kzg
   let beacon: Beacon
   let block: L1BlockRef
   let hashes: readonly Hex[]
@@ -30,7 +32,6 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
     anvil = await startAnvil({ hardfork, args: ['--no-mining'] })
     // A busy machine lets Anvil take long over the proofs of its first blobs.
     rpc = createRpcClient({ url: anvil.url, timeoutMs: 60_000 })
-    kzg = createKzg({ clock: systemClock, logger: silentLogger })
     beacon = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
     await rpc.request('anvil_mine', ['0x3'])
     const blobs = data.map(encodeBlob)
@@ -64,7 +65,6 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
   })
   afterAll(async () => {
     await beacon.client.close()
-    await kzg.close()
     await rpc.close()
     await anvil.stop()
   })
