@@ -15,7 +15,7 @@ import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import type { Block, BlockHeader, Transaction } from './block.ts'
 import { toBlock } from './blockReader.ts'
 import type { BlockStore } from './blockStore.ts'
-import { sealHeader } from './headerCodec.ts'
+import { sealConsensusHeader } from './headerCodec.ts'
 import type { StateKeeper } from './stateKeeper.ts'
 import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
 
@@ -176,13 +176,7 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
     throw new ChainError('invalidBlock', 'withdrawals must be empty on OP Stack chains')
   }
-  const { unclesHash, coinbase, baseFeePerGas, ...rest } = payloadToHeader(envelope)
-  const header = sealHeader({
-    ...rest,
-    sha3Uncles: unclesHash,
-    miner: coinbase,
-    baseFeePerGas: baseFeePerGas ?? payload.baseFeePerGas,
-  })
+  const header = sealConsensusHeader(payloadToHeader(envelope))
   if (header.hash !== payload.blockHash) {
     throw new ChainError('invalidBlock', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
   }

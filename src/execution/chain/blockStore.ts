@@ -17,7 +17,7 @@ export class BlockStore extends BlockReader {
     this.database = database
   }
 
-  /** All of an executed block in one atomic batch; it is not canonical yet. */
+  /** All of an executed block in one atomic batch, see `writeSoon`; it is not canonical yet. */
   async write(block: Block, receipts: readonly ExecutionReceipt[], state: StateChanges): Promise<void> {
     const { header, transactions } = block
     const batch = new DatabaseBatch()
@@ -27,7 +27,7 @@ export class BlockStore extends BlockReader {
     batch.put('header', hash, encodeHeader(header))
     batch.put('body', hash, encodeBody(transactions))
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
-    await this.database.write(batch, { sync: false })
+    await this.database.writeSoon(batch)
     this.keep(block)
   }
 }

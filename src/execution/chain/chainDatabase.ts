@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../lib/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, concatBytes, equalBytes, viewOf } from '../../lib/bytes.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
@@ -58,6 +58,14 @@ export class DatabaseBatch {
     this.operations.push({ type: 'del', key: keyOf(table, key) })
   }
 
+  /** What it puts there. */
+  valueAt(place: Uint8Array): Uint8Array | undefined {
+    for (const operation of this.operations) {
+      if (operation.type === 'put' && equalBytes(operation.key, place)) return operation.value
+    }
+    return undefined
+  }
+
   setCanonical(number: number, hash: Hex): void {
     this.put('canonical', numberKey(number), fromHex(hash, 32))
   }
@@ -90,11 +98,13 @@ export class DatabaseBatch {
 }
 
 /**
- * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch
- * before it can become head, so that a process killed at any moment finds a whole chain again.
+ * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch, at
+ * the latest in that which makes it head, so that a process killed at any moment finds a whole chain again.
  */
 export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
+  /** Written with the next batch, and read as if it was. */
+  private held: DatabaseBatch | undefined
 
   private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
     this.level = level
@@ -210,9 +220,23 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
     batch.put('meta', textKey(GENESIS_KEY), new Uint8Array(Buffer.from(JSON.stringify(json))))
   }
 
-  /** Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. */
+  /**
+   * Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. Writes
+   * must not overlap.
+   */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
-    await this.level.batch(batch.operations, { sync: options.sync })
+    const held = this.held?.operations ?? []
+    await this.level.batch([...held, ...batch.operations], { sync: options.sync })
+    this.held = undefined
+  }
+
+  /**
+   * For a block that nothing depends on until it becomes head: one of a few operations goes out with the next batch, as a
+   * rule that which makes it head, since a write takes as long as a good part of an empty block.
+   */
+  async writeSoon(batch: DatabaseBatch): Promise<void> {
+    if (this.held !== undefined || batch.operations.length > MAX_HELD) return this.write(batch, { sync: false })
+    this.held = batch
   }
 
   close(): Promise<void> {
@@ -282,6 +306,8 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
 
   /** Atomic, and on the disk when this resolves. */
   async writeStates(nodes: NodeWrites | undefined, flat: FlatWrites | undefined): Promise<void> {
+    // States belong to blocks that are there.
+    if (this.held !== undefined) await this.write(new DatabaseBatch(), { sync: false })
     // Each operation goes to LevelDB at once, so that tens of thousands do not hold the event loop.
     const batch = this.level.batch()
     if (nodes !== undefined) await putNodes(batch, nodes)
@@ -295,7 +321,8 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
   }
 
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
-    return this.level.getSync(keyOf(table, key))
+    const place = keyOf(table, key)
+    return this.held?.valueAt(place) ?? this.level.getSync(place)
   }
 }
 
@@ -340,6 +367,8 @@ export function unreadable(datadir: string, error: unknown): UsageError {
   )
 }
 
+/** Operations of a small block without new code: header, body, receipts. */
+const MAX_HELD = 3
 const CONFIG_KEY = 'config'
 const GENESIS_KEY = 'genesisFile'
 const CLOSED_KEY = 'closed'

@@ -11,13 +11,35 @@ function toConsensus(header: Omit<BlockHeader, 'hash'>): ConsensusHeader {
   return { ...rest, unclesHash: sha3Uncles, coinbase: miner }
 }
 
+/** Hash, size and what is stored of a new block come one after the other, each of its encoding. Headers are never changed. */
+let latest: { header: Omit<BlockHeader, 'hash'>; encoding: Uint8Array } | undefined
+
+/** The result is not to be changed. */
 export function encodeHeader(header: Omit<BlockHeader, 'hash'>): Uint8Array {
-  return encodeBlockHeader(toConsensus(header))
+  if (latest?.header !== header) latest = { header, encoding: encodeBlockHeader(toConsensus(header)) }
+  return latest.encoding
 }
 
 /** Throws DecodeError. */
 export function decodeHeader(encoding: Uint8Array): BlockHeader {
-  const { unclesHash, coinbase, baseFeePerGas, ...rest } = decodeBlockHeader(encoding)
+  return fromConsensus(decodeBlockHeader(encoding), encoding)
+}
+
+/** The header with its hash. */
+export function sealHeader(header: Omit<BlockHeader, 'hash'>): BlockHeader {
+  return sealConsensusHeader(toConsensus(header))
+}
+
+/** The same for a header in the form of the consensus rules. */
+export function sealConsensusHeader(consensus: ConsensusHeader): BlockHeader {
+  const encoding = encodeBlockHeader(consensus)
+  const header = fromConsensus(consensus, encoding)
+  latest = { header, encoding }
+  return header
+}
+
+function fromConsensus(consensus: ConsensusHeader, encoding: Uint8Array): BlockHeader {
+  const { unclesHash, coinbase, baseFeePerGas, ...rest } = consensus
   return {
     hash: keccak256Hex(encoding),
     ...rest,
@@ -25,9 +47,4 @@ export function decodeHeader(encoding: Uint8Array): BlockHeader {
     miner: coinbase,
     baseFeePerGas: baseFeePerGas ?? 0n,
   }
-}
-
-/** The header with its hash. */
-export function sealHeader(header: Omit<BlockHeader, 'hash'>): BlockHeader {
-  return { hash: keccak256Hex(encodeHeader(header)), ...header }
 }

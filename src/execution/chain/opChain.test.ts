@@ -101,7 +101,10 @@ describe('side chains', () => {
     expect(chain.head().hash).toBe(chain.genesis.hash)
     expect(await chain.headerByNumber(1)).toBeUndefined()
     expect(await chain.blockByHash(first)).toBeDefined()
+    expect(await chain.receipts(first)).toHaveLength(2)
     expect(await chain.stateAt(first)).toBeDefined()
+    await reopen()
+    expect(await chain.receipts(first)).toHaveLength(2)
   })
 
   it('a longer, a shorter and the first branch again: each becomes the whole truth', async () => {

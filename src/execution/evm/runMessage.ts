@@ -89,13 +89,15 @@ export function abandonTransaction({ world, evm }: Environment): void {
 
 function warmUp({ evm, block }: Environment, message: Message): void {
   const { substate } = evm
+  // Nothing goes back to before them.
+  const { warmAddresses } = substate
+  warmAddresses.add(message.from)
+  if (message.to !== null) warmAddresses.add(message.to)
+  // EIP-3651
+  if (block.rules.canyon) warmAddresses.add(block.coinbase)
+  for (const address of evm.precompiles.keys()) warmAddresses.add(address)
   const { reached } = substate
   substate.reached = undefined
-  substate.warmAddress(message.from)
-  if (message.to !== null) substate.warmAddress(message.to)
-  // EIP-3651
-  if (block.rules.canyon) substate.warmAddress(block.coinbase)
-  for (const address of evm.precompiles.keys()) substate.warmAddress(address)
   for (const { address, storageKeys } of message.accessList) {
     substate.warmAddress(address)
     for (const key of storageKeys) substate.warmSlot(address, key)
