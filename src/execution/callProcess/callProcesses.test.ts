@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { createRpcDispatcher } from '../../lib/jsonRpc/server.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { textOf } from '../../lib/testUtils/textOf.ts'
@@ -87,6 +88,16 @@ describe('large bodies', () => {
     expect(node.pool.get(hash)).toBeDefined()
     expect(await answerTo(`[${LARGE}`.repeat(2))).toMatchObject({ id: null, error: { code: -32700 } })
     expect(await answerTo({ jsonrpc: '2.0', method: 'eth_nonsense', params: [LARGE] })).toBeUndefined()
+  })
+
+  it('take no memory any more once they are answered', async () => {
+    await using calls = start()
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [LARGE] }))
+    const dispatcher = createRpcDispatcher({ methods: new Map([['eth_chainId', () => '0x1']]) })
+    const served = { methods: ['eth_chainId'], maxBatchSize: 1 }
+    const answer = await calls.answerBody(body, contextOf(), dispatcher, served)
+    expect(textOf(answer ?? [])).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}')
+    expect(body.length).toBe(0)
   })
 
   it('are no way past the time of calls', async () => {

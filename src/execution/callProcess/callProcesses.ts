@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { freeBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import { bytesOf, type Pieces, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
@@ -47,8 +48,8 @@ export interface CallService {
   /** Throws JsonRpcError: what the method answers, `execution aborted` after `timeoutMs`, or that too many wait. */
   run(method: string, params: readonly JsonValue[], context: RpcContext, timeoutMs?: number): Promise<WrittenJson>
   /**
-   * Answers the body of a request for the served methods, which is read there too; `dispatcher` runs what the process
-   * cannot. What keeps it from being run is the answer.
+   * Answers the body of a request for the served methods, which is read there too and is nobody else's from then on;
+   * `dispatcher` runs what the process cannot. What keeps it from being run is the answer.
    */
   answerBody(
     body: Uint8Array,
@@ -199,6 +200,7 @@ export function createCallService(
       logger.error('RPC method failed unexpectedly', { method, err })
     }
     runner.jobs.delete(id)
+    freeBytes(job.bytes)
     if (error === undefined) job.resolve(bytes)
     else if (error.isUnexpected) job.reject(new Error(error.message))
     else

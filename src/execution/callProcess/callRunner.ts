@@ -1,4 +1,4 @@
-import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { EMPTY_BYTES, freeBytes } from '../../lib/bytes.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { bytesOf, writeInPieces } from '../../lib/jsonRpc/pieces.ts'
@@ -55,7 +55,7 @@ export class CallRunner {
   run({ id, method, labels }: Extract<CallTask, { kind: 'call' }>, params: Uint8Array, answer: Answer): void {
     this.labels = labels
     // The program wrote them. What waits for the result does not have the text.
-    void this.begin(id, method, JSON.parse(decoder.decode(params)) as JsonValue[], answer)
+    void this.begin(id, method, JSON.parse(takeText(params)) as JsonValue[], answer)
   }
 
   private async begin(id: number, method: string, params: JsonValue[], answer: Answer): Promise<void> {
@@ -87,7 +87,7 @@ export class CallRunner {
       maxBatchSize: served.maxBatchSize,
       onUnexpectedError: (method, error) => unexpected.push({ method, message: describeError(error) }),
     })
-    const answered = dispatcher.handle(decoder.decode(body), { signal, isOver: () => signal.aborted })
+    const answered = dispatcher.handle(takeText(body), { signal, isOver: () => signal.aborted })
     void answered
       .then(
         (pieces) => answer({ id, unexpected }, pieces === undefined ? EMPTY_BYTES : bytesOf(pieces)),
@@ -112,6 +112,12 @@ export class CallRunner {
   cancel(id: number): void {
     this.running.get(id)?.abort()
   }
+}
+
+function takeText(bytes: Uint8Array): string {
+  const text = decoder.decode(bytes)
+  freeBytes(bytes)
+  return text
 }
 
 function toAnswer(thrown: unknown): NonNullable<CallAnswer['error']> {

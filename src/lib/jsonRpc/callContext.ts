@@ -1,4 +1,5 @@
 import type { Hex } from '../hex.ts'
+import type { Pieces } from './pieces.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from './types.ts'
 
 /** Where notifications go: a connection that stays open. */
@@ -30,7 +31,12 @@ export interface RpcContext {
   readonly lacksToken?: boolean | undefined
   /** Absent where the client cannot be told of anything later. */
   readonly subscriber?: Subscriber | undefined
+  /** Absent where an answer leaves as a whole. */
+  readonly sendPart?: SendPart | undefined
 }
+
+/** Sends the begin of a long answer before its end is there; resolves when the client has read most of it, or the call is over. */
+export type SendPart = (part: Pieces) => Promise<void>
 
 export interface CallContextOptions {
   /** From now on. */
@@ -40,6 +46,7 @@ export interface CallContextOptions {
   foreignOrigin?: string | undefined
   lacksToken?: boolean | undefined
   subscriber?: Subscriber | undefined
+  sendPart?: SendPart | undefined
 }
 
 /** A context for one request; `end` is called when its answer is complete. */
@@ -60,14 +67,16 @@ class LazyCallContext implements CallContext {
   readonly foreignOrigin: string | undefined
   readonly lacksToken: boolean | undefined
   readonly subscriber: Subscriber | undefined
+  readonly sendPart: SendPart | undefined
   private readonly overAt: number
   private readonly clientGone: (() => AbortSignal) | undefined
   private made: { signal: AbortSignal; end(): void } | undefined
 
-  constructor({ timeoutMs, clientGone, foreignOrigin, lacksToken, subscriber }: CallContextOptions) {
+  constructor({ timeoutMs, clientGone, foreignOrigin, lacksToken, subscriber, sendPart }: CallContextOptions) {
     this.foreignOrigin = foreignOrigin
     this.lacksToken = lacksToken
     this.subscriber = subscriber
+    this.sendPart = sendPart
     this.overAt = performance.now() + timeoutMs
     this.clientGone = clientGone
   }

@@ -283,3 +283,40 @@ it('of answers that nobody reads the oldest are given up, past what all may hold
   expect(await bytesOf(first)).toBeLessThan(30_000_000)
   for (const socket of [second, third]) expect(await bytesOf(socket)).toBeGreaterThan(30_000_000)
 })
+
+describe('a batch whose answers are long', () => {
+  const head = (call: string) => [
+    ...['POST / HTTP/1.1', 'host: a', 'content-type: application/json', `content-length: ${call.length}`, '', call],
+  ]
+  const LONG = 'x'.repeat(300_000)
+
+  it('is answered while the rest of it runs', async () => {
+    const isRead = Promise.withResolvers<void>()
+    const { open } = await serve({}, [
+      ['long', () => LONG],
+      ['waits', () => isRead.promise],
+    ])
+    const connection = open()
+    connection.socket.write(head('[{"id":1,"method":"long"},{"id":2,"method":"waits"}]').join('\r\n'))
+    expect(await connection.until('xxx')).toMatch(/transfer-encoding: chunked/i)
+    isRead.resolve()
+    expect(await connection.until(']\r\n0\r\n\r\n')).toContain('{"jsonrpc":"2.0","id":2,"result":null}')
+  })
+
+  it('waits for a client that does not read, as long as calls may take', async () => {
+    const begun = Promise.withResolvers<AbortSignal>()
+    const long: RpcHandler = (_, { signal }) => {
+      begun.resolve(signal)
+      return LONG
+    }
+    const { open } = await serve({ timeoutMs: 500 }, [['long', long]])
+    const connection = open()
+    connection.socket.pause().write(head(JSON.stringify(Array(80).fill({ id: 1, method: 'long' }))).join('\r\n'))
+    const signal = await begun.promise
+    if (!signal.aborted) await once(signal, 'abort')
+    connection.socket.resume()
+    const answer = await connection.until(']\r\n0\r\n\r\n')
+    expect(answer).toContain('request timed out')
+    expect(answer.split('"id":1')).toHaveLength(81)
+  })
+})

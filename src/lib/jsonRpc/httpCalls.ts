@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { createJwtCheck } from '../jwt.ts'
@@ -58,11 +59,12 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   const largeBodies = createSlots(MAX_LARGE_BODIES)
 
   const answerBody = (request: IncomingMessage, response: ServerResponse, body: Uint8Array): Promise<void> => {
-    const call = createCallContext({
+    const call: CallContext = createCallContext({
       timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
       clientGone: () => goneSignal(response),
       foreignOrigin: foreignOrigin(request.headers.origin, options.trustedOrigins ?? [], request.headers.host),
       lacksToken: !hasToken(request.headers.authorization),
+      sendPart: (part) => sendPart(response, part, call.signal),
     })
     // What waits for the answer does not have the body.
     const answer =
@@ -126,6 +128,11 @@ async function send(
       response.writeHead(204).end()
       return
     }
+    if (response.headersSent) {
+      for (const piece of pieces) response.write(piece)
+      response.end()
+      return
+    }
     const size = sizeOf(pieces)
     response.writeHead(200, ['content-type', 'application/json', 'content-length', String(size)])
     // As they are: put together, an answer of 25 MB would be in memory twice.
@@ -142,6 +149,13 @@ async function send(
   } finally {
     call.end()
   }
+}
+
+/** A batch's answers come to 25 MB: they leave one after the other, as fast as the client reads, in chunks since nobody knows their length. */
+async function sendPart(response: ServerResponse, part: Pieces, signal: AbortSignal): Promise<void> {
+  if (!response.headersSent) response.writeHead(200, ['content-type', 'application/json'])
+  for (const piece of part) response.write(piece)
+  if (response.writableNeedDrain && !signal.aborted) await once(response, 'drain', { signal }).catch(() => {})
 }
 
 /** Whose pages may read an answer to a page of `origin`. */

@@ -24,19 +24,30 @@ const SHORT_LENGTH = 65_536
 
 /** Puts short texts together, and keeps a long answer as bytes: as they are sent, and no burden to the heap. */
 export class PieceWriter {
-  private readonly pieces: Uint8Array[] = []
+  private pieces: Uint8Array[] = []
   private texts: string[] = []
+  /** Characters of the texts, and bytes of the pieces. */
   private length = 0
+  private pieceBytes = 0
 
   add(piece: string | Uint8Array): void {
     if (typeof piece !== 'string') {
       this.flush()
-      this.pieces.push(piece)
+      this.push(piece)
       return
     }
     this.texts.push(piece)
     this.length += piece.length
     if (this.length >= PIECE_LENGTH) this.flush()
+  }
+
+  /** What has been added so far, where it is much, to go ahead of the rest; undefined as long as it is little. */
+  takeMuch(): Pieces | undefined {
+    if (this.pieceBytes < PIECE_LENGTH) return undefined
+    const taken = this.pieces
+    this.pieces = []
+    this.pieceBytes = 0
+    return taken
   }
 
   /** One text where the answer is short. */
@@ -47,9 +58,14 @@ export class PieceWriter {
   }
 
   private flush(): void {
-    if (this.texts.length > 0) this.pieces.push(Buffer.from(this.texts.join('')))
+    if (this.texts.length > 0) this.push(Buffer.from(this.texts.join('')))
     this.texts = []
     this.length = 0
+  }
+
+  private push(piece: Uint8Array): void {
+    this.pieces.push(piece)
+    this.pieceBytes += piece.length
   }
 }
 

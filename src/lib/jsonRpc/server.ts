@@ -53,7 +53,10 @@ export interface RpcDispatcherOptions {
   onUnexpectedError?: (method: string, error: unknown) => void
 }
 
-/** Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). */
+/**
+ * Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). Of a long
+ * answer to a batch it is the rest that the context has not sent yet.
+ */
 export interface RpcDispatcher {
   handle(body: string, context: RpcContext): Promise<Pieces | undefined>
 }
@@ -152,6 +155,8 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         answerLength += piece.length
         answers.add(piece)
       }
+      const part = context.sendPart === undefined ? undefined : answers.takeMuch()
+      if (part !== undefined) await context.sendPart?.(part)
     }
     if (separator === '[') return undefined
     answers.add(']')
