@@ -53,6 +53,8 @@ describe('assessHealth', () => {
     ['no-subscriber', 'ok', { subscribers: 0 }],
     ['gossip-silent', 'ok', { refusals: 1 }],
     ['blocks-rejected', 'ok', { refusals: 2, subscribers: 0 }],
+    ['blocks-rejected', 'starting', { refusals: 2, lastBlock: null, startedMs: NOW - 5_000 }],
+    ['starting', 'starting', { refusals: 2, lastBlock: null, startedMs: NOW - 5_000, connected: 0 }],
     ['quiet', 'ok', { mesh: 0, ...nothingByL1 }],
     ['quiet', 'ok', { staticPeers: peers(false, true), ...nothingByL1 }],
     ['no-mesh', 'ok', { mesh: 0 }],

@@ -8,7 +8,7 @@ export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text'
   startedMs: number
   /** Blocks accepted from gossip within `silentMs`. */
   flow: number
-  /** Blocks refused within `silentMs`. */
+  /** Blocks refused, and none accepted since, as long as whoever sent the last of them is connected; else within `silentMs`. */
   refusals: number
 }
 
@@ -26,11 +26,12 @@ export function assessHealth(facts: HealthFacts, previous: HealthState, limits: 
   // One of time to come was made before the clock was set back.
   if (made !== null && made.atMs <= nowMs && nowMs - made.atMs < limits.silentMs) return 'sequencing'
   if (facts.flow >= (isTrouble(previous) && previous !== 'l1-only' ? RECOVERY_BLOCKS : 1)) return flowing(facts, limits)
+  // Dials and the mesh, which take their time after a start, are over where blocks come.
+  if (facts.connected > 0 && facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
   if (facts.lastBlock === null && nowMs - facts.startedMs < limits.graceMs) return 'starting'
 
   const staticsDown = staticPeers.length > 0 && staticPeers.every(({ connected }) => !connected)
   if (facts.connected === 0) return staticsDown ? 'static-peers-down' : 'no-peers'
-  if (facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
   // That nothing comes through L1 either says little of the chain then: who else is connected may be cut off as well.
   if (staticsDown) return 'static-peers-down'
   if (facts.subscribers === 0) return 'no-subscriber'

@@ -285,6 +285,31 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect(monitor.state()).toBe('gossip-silent')
   })
 
+  it('blocks that are refused, soon after a start, and as long as their sender is dropped unread for them', async () => {
+    connect()
+    const refuse = () => record.onVerdict(PEER, { result: 'reject', reason: 'wrong-signer' })
+    await seconds(4, refuse)
+    await seconds(16, byL1)
+    expect(lines).toEqual(['warn Gossip brings no blocks: starting → blocks-rejected'])
+    await seconds(240, byL1)
+    expect(monitor.state()).toBe('blocks-rejected')
+    expect((await monitor.report()).text).toContain('(wrong-signer: 4)')
+    await seconds(60, byL1)
+    expect(monitor.state()).toBe('gossip-silent')
+    await seconds(2, refuse)
+    net.connected = ['b']
+    await seconds(60, byL1)
+    expect(monitor.state()).toBe('gossip-silent')
+  })
+
+  it('a static peer that cannot be reached, while the node starts', async () => {
+    start([PEER])
+    record.onDialFailed(PEER, { reason: 'refused', text: 'connection refused' })
+    const { state, text } = await monitor.report()
+    expect(state).toBe('starting')
+    expect(text).toContain(`; 1 of 1 static peer cannot be reached (${PEER}: connection refused)`)
+  })
+
   it('blocks that come but do not become the head', async () => {
     connect()
     await seconds(20, byGossip)

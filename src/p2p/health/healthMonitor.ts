@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { type HealthReport, type HealthState, isTrouble } from '../base/healthReport.ts'
 import type { MonitorLimits } from '../base/options.ts'
 import { assessHealth, type HealthFacts } from './assessHealth.ts'
-import type { HealthRecord } from './healthRecord.ts'
+import { type HealthRecord, RECENT_MS } from './healthRecord.ts'
 import { healthText } from './healthText.ts'
 
 export interface HealthMonitorModules {
@@ -60,8 +60,14 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
       nowMs,
       startedMs,
       flow: record.acceptedSince(silentSinceMs),
-      refusals: record.refusedSince(silentSinceMs),
+      refusals: record.refusedSince(isStillRefused(nowMs) ? (record.lastBlock()?.atMs ?? 0) : silentSinceMs),
     }
+  }
+  /** After the first few refused blocks, what their sender gossips is dropped unread for a time: they stay what is the matter. */
+  const isStillRefused = (nowMs: number): boolean => {
+    const refused = record.lastRefused()
+    if (refused === null || refused.atMs > nowMs || nowMs - refused.atMs > RECENT_MS) return false
+    return modules.connected().includes(refused.peerID)
   }
   const otherChains = async (): Promise<HealthReport['otherChains']> => {
     if (state !== 'no-subscriber') return []

@@ -18,7 +18,7 @@ import { createRecentCounts } from './recentCounts.ts'
 export type HealthRecord = ReturnType<typeof createHealthRecord>
 
 /** "The last minutes" of a report. */
-const RECENT_MS = 5 * 60_000
+export const RECENT_MS = 5 * 60_000
 /** Blocks whose way to this node is remembered: more than the queue of a gap holds by number. */
 const REMEMBERED_BLOCKS = 1_024
 /** Times of the last events that are kept: all that a judgement asks for. */
@@ -117,6 +117,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       if (statics.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })
     },
     lastBlock: () => lastBlock,
+    lastRefused: () => lastRefused,
     /** Blocks accepted, or refused, since then; no more than `KEPT_TIMES`. */
     acceptedSince: (sinceMs: number): number => countSince(acceptedAtMs, sinceMs),
     refusedSince: (sinceMs: number): number => countSince(refusedAtMs, sinceMs),

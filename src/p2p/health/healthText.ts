@@ -31,8 +31,8 @@ const CLOSED_BY_PEER: ReadonlySet<string> = new Set<DialFailureReason | typeof C
 ])
 
 const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
-  starting: ({ connected, mesh }) =>
-    `the node has just started: ${count(connected, 'peer')} connected, ${mesh} in the mesh, no block by gossip yet`,
+  starting: (facts) =>
+    `the node has just started: ${count(facts.connected, 'peer')} connected, ${facts.mesh} in the mesh, no block by gossip yet${staticsFailing(facts)}`,
   ok: (facts) => {
     const { lastBlock, nowMs, connected, troubleMs } = facts
     if (lastBlock === null) return 'blocks come by gossip'
@@ -98,6 +98,13 @@ function banned({ bans }: TextFacts): string {
 function staticsDown({ staticPeers }: TextFacts): string {
   const who = staticPeers.length === 1 ? 'the static peer is not' : `none of the ${staticPeers.length} static peers is`
   return `${who} connected (${failures(staticPeers)})`
+}
+
+/** Which static peers could not be dialled so far. */
+function staticsFailing({ staticPeers }: TextFacts): string {
+  const failing = staticPeers.filter(({ connected, failure }) => !connected && failure !== null)
+  if (failing.length === 0) return ''
+  return `; ${failing.length} of ${count(staticPeers.length, 'static peer')} cannot be reached (${failures(failing)})`
 }
 
 function unlessCutOff({ staticPeers }: TextFacts): string {
