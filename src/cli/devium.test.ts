@@ -81,7 +81,9 @@ async function startServer(): Promise<HttpServerHandle> {
         return params.length === 0 ? [HISTORY] : HISTORY
       },
     ],
-    ['deviump2p_bans', answer('deviump2p_bans', { not: 'a list' })],
+    ['deviump2p_bans', answer('deviump2p_bans', [])],
+    ['deviump2p_listBlockedPeers', answer('listBlockedPeers', [])],
+    ['deviump2p_listBlockedAddrs', answer('listBlockedAddrs', { not: 'a list' })],
     ...['blockPeer', 'blockAddr', 'blockSubnet', 'unblockPeer', 'unblockAddr', 'protectPeer'].map(
       (name): [string, RpcHandler] => [`deviump2p_${name}`, answer(name, null)],
     ),
@@ -227,9 +229,9 @@ describe('devium', () => {
     },
     { args: ['explain', 'x'], stderr: 'devium: "x": give at least 3 characters of the peer id\n' },
     {
-      args: ['p2p', 'bans'],
+      args: ['p2p', 'blocks'],
       stderr:
-        /^devium: http:\/\/\S+ does not answer like a devium node: Invalid input: expected array, received object\n$/,
+        /^devium: http:\/\/\S+ does not answer like a devium node at addresses: Invalid input: expected array, received object\n$/,
     },
     // The server of this test does not have it, as no node with p2p disabled.
     {
@@ -250,15 +252,20 @@ describe('devium', () => {
 })
 
 describe('formatStatus', () => {
-  it('says what waits in the queue', () => {
+  it('says who is banned, and what waits in the queue', () => {
+    const reason = 'score -180.62 is below -100: invalid messages'
+    const subject = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+    const ban = { subject, kind: 'peer', reason, untilMs: 1_700_003_570_000, remainingS: 3_540 }
     const answers = {
       status: { ...STATUS, queued_unsafe_l2: ref(25) },
       version: 'v1',
       stats: { connected: 2, known: 3, banned: 1 },
+      bans: [ban],
       health: { state: 'ok', ok: true, text: 'blocks come by gossip' },
     }
     const text = formatStatus(answers, 1_700_000_030)
     expect(text).toContain('peers: 2 connected, 3 known, 1 blocked or banned')
+    expect(text).toContain('\nbanned: …6Hyr2Er8 for 59 min more: score -180.62 is below -100: invalid messages\n')
     expect(text).toContain('waiting in the queue from L2 block 25 on')
     expect(text).toMatch(/L2 unsafe.*10 s ago/)
   })

@@ -29,14 +29,15 @@ export function createDeviumCommand(): Command {
       await withNode(options, async (node) => {
         const status = await node.request('devium_syncStatus', [])
         if (options.json) return printJson(status)
-        const [version, peers, health, derivation, batcher] = await Promise.all([
+        const [version, peers, bans, health, derivation, batcher] = await Promise.all([
           node.request('devium_version', []),
           ifServed(node, 'deviump2p_peerStats', []),
+          ifServed(node, 'deviump2p_bans', []),
           ifServed(node, 'deviump2p_health', []),
           ifServed(node, 'devium_derivationStatus', []),
           readBatcher(node),
         ])
-        console.log(formatStatus({ status, version: String(version), stats: peers, health, derivation, batcher }))
+        console.log(formatStatus({ status, version: String(version), stats: peers, bans, health, derivation, batcher }))
       })
     })
 

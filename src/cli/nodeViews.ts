@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { batcherNote } from './batcherView.ts'
 import { derivationNote } from './deriveView.ts'
 import { healthNote } from './healthView.ts'
+import { bansNote } from './peersView.ts'
 import { formatTable, shortHash } from './table.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.
@@ -19,12 +20,13 @@ const statusSchema = z.object({
 })
 const peerStatsSchema = z.object({ connected: z.number(), known: z.number(), banned: z.number() })
 
-/** What a node answers for `devium status`; `stats` and `health` are undefined when it runs without peers. */
+/** What a node answers for `devium status`; `stats`, `bans` and `health` are undefined when it runs without peers. */
 export interface StatusAnswers {
   status: unknown
   version: string
   stats: unknown
   health: unknown
+  bans?: unknown
   /** Undefined from a node that does not tell. */
   derivation?: unknown
   /** Null where the node knows of none. */
@@ -63,6 +65,8 @@ export function formatStatus(answers: StatusAnswers, nowSeconds = Math.floor(Dat
     const { connected, known, banned } = peerStatsSchema.parse(stats)
     notes.push(`peers: ${connected} connected, ${known} known, ${banned} blocked or banned`)
   }
+  const banned = bansNote(answers.bans)
+  if (banned !== undefined) notes.push(banned)
   const trouble = healthNote(answers.health)
   if (trouble !== undefined) notes.push(trouble)
   const standstill = derivationNote(answers.derivation)

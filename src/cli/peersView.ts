@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
-import { formatTable, type LineWidth, peerFor, shortPeer } from './table.ts'
+import { formatTable, type LineWidth, peerFor, plainText, shortPeer } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
 /** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
@@ -46,6 +46,20 @@ export function formatBans(answer: unknown, width?: LineWidth): string {
   ])
   const table = formatTable(['who', 'until (UTC)', 'left', 'why'], rows, width)
   return `${table}\n\nto end one: devium p2p unblock ${shortPeer(bans[0]?.subject ?? '')}`
+}
+
+/** Bans that a line names; `devium p2p bans` has all. */
+const MAX_NAMED = 3
+
+/** deviump2p_bans in one line; undefined: none stands. */
+export function bansNote(answer: unknown): string | undefined {
+  const bans = answer === undefined ? [] : bansSchema.parse(answer)
+  if (bans.length === 0) return undefined
+  const named = bans
+    .slice(0, MAX_NAMED)
+    .map(({ subject, reason, remainingS }) => `${shortPeer(subject)} for ${formatSeconds(remainingS)} more: ${reason}`)
+  const more = bans.length > MAX_NAMED ? `; and ${bans.length - MAX_NAMED} more` : ''
+  return plainText(`banned: ${named.join('; ')}${more}`)
 }
 
 const blocksSchema = z.object({
