@@ -163,7 +163,7 @@ export function createBeaconClient(
       try {
         collected = await collect(block, versionedHashes)
       } catch (error) {
-        note(trial, { answers: [{ url: 'all', problem: describeError(error) }] }, false)
+        note(trial, { answers: [{ url: 'every beacon API', problem: describeError(error) }] }, false)
         throw error
       }
       const { blobs, attempt } = collected

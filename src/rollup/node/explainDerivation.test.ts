@@ -287,6 +287,13 @@ describe('derivationStatus', () => {
     expect(derivationStatus({ ...all, l1Endpoint: undefined }).state).toBe('waiting-for-blobs')
   })
 
+  it('takes blobs that have been under way for a moment for nothing special', () => {
+    const underWay = facts({ blobs: { ...blobs, answers: [] } })
+    const since = (ms: number) => facts({ blobs: { ...blobs, answers: [], sinceMs: underWay.nowMs - ms } })
+    expect(derivationStatus(since(4_999)).state).not.toBe('waiting-for-blobs')
+    expect(derivationStatus(since(5_000)).state).toBe('waiting-for-blobs')
+  })
+
   it('takes a call that was lost for no outage', () => {
     expect(derivationStatus(facts({ l1Endpoint: silent('http://l1', 3_000) })).state).toBe('waiting-for-batches')
   })

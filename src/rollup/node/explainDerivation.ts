@@ -47,13 +47,15 @@ const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
 const blobsMissing: Rule = ({ blobs, nowMs }) => {
   if (blobs === undefined) return undefined
   const { l1Block, versionedHashes, answers } = blobs
+  // Nobody has refused yet: it is under way, or is being checked, as with every block that has some.
+  const isUnderWay = answers.length === 0
+  if (isUnderWay && nowMs - blobs.sinceMs < SILENT_MS) return undefined
   const from = answers.map(({ url, problem }) => `${url} (${problem})`).join(', ')
   const wanted = `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}`
   const since = sinceText(nowMs - blobs.sinceMs)
   return {
     state: 'waiting-for-blobs',
-    // Nobody has refused yet: it is under way, or is being checked.
-    text: from === '' ? `${wanted}, being fetched for ${since}.` : `${wanted}, asked of ${from} for ${since}.`,
+    text: isUnderWay ? `${wanted}, being fetched for ${since}.` : `${wanted}, asked of ${from} for ${since}.`,
   }
 }
 
