@@ -1,16 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../src/lib/jsonRpc/client.ts'
 import { startTcpProxy, type TcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
+import { type JoinedNode, joinTestnet } from '../test/support/joinedNode.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
-import { ManagedProcess } from '../testnet/process/managedProcess.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
-import { findFreePorts } from '../testnet/runner/ports.ts'
-import { geth, gethInit, type NodeCallOptions, type ProgramCall, rollupNode } from '../testnet/runner/programs.ts'
 
 // A real testnet under faults: three nodes, and two that join by links which can be cut, the fourth to the sequencer, the
 // fifth to the fourth. All are real programs. Run: node bench/testnetFaults.ts [SECONDS APART]
@@ -20,10 +15,7 @@ const apartMs = Number(apartText) * 1000
 const CYCLES = 6
 const KILLED_MS = 5_000
 
-interface Joined {
-  options: NodeCallOptions
-  geth: ManagedProcess
-  node: ManagedProcess
+interface Joined extends JoinedNode {
   rollup: RpcClient
   eth: RpcClient
 }
@@ -55,7 +47,7 @@ try {
   fourth.node.kill()
   await fourth.node.exited
   await delay(KILLED_MS)
-  fourth.node = start(testnet, 'joined4-node', rollupNode(fourth.options))
+  fourth.startNodeAgain()
   const killed = performance.now()
   await until(async () => (await connected(fourth.rollup)) === 2)
   const reconnectedMs = Math.round(performance.now() - killed)
@@ -92,54 +84,13 @@ async function linkTo(address: string): Promise<{ link: TcpProxy; address: strin
   return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
 }
 
-function start({ dir }: Endpoints, name: string, { program, args, env }: ProgramCall): ManagedProcess {
-  const script = fileURLToPath(new URL(`../bin/${program}.mjs`, import.meta.url))
-  const logPath = join(dir, 'logs', `${name}.log`)
-  const started = ManagedProcess.start({
-    name,
-    command: { script },
-    args,
-    logPath,
-    ...(env === undefined ? {} : { env }),
-  })
-  stops.push(() => started.stop('SIGTERM', 10_000))
-  return started
-}
-
 /** One more node with this as its only static peer; resolves when it answers. */
 async function joinBy(net: Endpoints, name: string, staticPeer: string): Promise<Joined> {
-  const dir = join(net.dir, name)
-  mkdirSync(dir)
-  const files = {
-    gethDataDir: join(dir, 'geth'),
-    jwt: join(dir, 'jwt.txt'),
-    p2pKey: join(dir, 'p2p-key.txt'),
-    peerstore: join(dir, 'peerstore'),
-    genesis: join(net.joinDir, 'genesis.json'),
-    rollupConfig: join(net.joinDir, 'rollup.json'),
-    l1Config: join(net.joinDir, 'l1.json'),
-  }
-  writeFileSync(files.jwt, randomBytes(32).toString('hex'))
-  const [ports] = (await findFreePorts(1, '127.0.0.1')).nodes
-  if (ports === undefined) throw new RangeError('no ports')
-  const options: NodeCallOptions = {
-    files,
-    ports,
-    host: '127.0.0.1',
-    l1Rpc: net.l1.rpc,
-    staticPeers: [staticPeer],
-    sequencerRpc: net.nodes[0]?.ethRpc ?? '',
-  }
-  await start(net, `${name}-init`, gethInit(files)).exited
-  const joined = {
-    options,
-    geth: start(net, `${name}-geth`, geth(options)),
-    node: start(net, `${name}-node`, rollupNode(options)),
-    rollup: client(`http://127.0.0.1:${ports.rollupRpc}`),
-    eth: client(`http://127.0.0.1:${ports.ethRpc}`),
-  }
-  await until(async () => (await connected(joined.rollup)) === 1)
-  return joined
+  const joined = await joinTestnet(net, { name, staticPeers: [staticPeer] })
+  stops.push(() => joined.stop())
+  const clients = { rollup: client(joined.rollupRpc), eth: client(joined.ethRpc) }
+  await until(async () => (await connected(clients.rollup)) === 1)
+  return Object.assign(joined, clients)
 }
 
 async function connected(rollup: RpcClient): Promise<number> {

@@ -1,0 +1,276 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { statusOf } from '../../dashboard/statusSentence.ts'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
+import { blocksTopic } from '../../src/p2p/base/topics.ts'
+import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
+import { signedMessage } from '../../src/p2p/testUtils/signedMessage.ts'
+import { testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
+import { createNodeClient, type NodeMethod } from '../../src/rpc/client/index.ts'
+import { findChromium, startChromium } from '../support/chromium.ts'
+import { type JoinedNode, type JoinOptions, joinTestnet } from '../support/joinedNode.ts'
+import { commandOf, descendantsOf } from '../support/processes.ts'
+import { freePort } from '../support/programs.ts'
+import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
+
+/**
+ * Faults of a running testnet: one RPC method, `devium status` and the page must each name the cause in a sentence, and stop
+ * doing so when the fault is over. What breaks a node from its start on happens to one that joins.
+ */
+
+const chromium = findChromium()
+if (chromium === undefined)
+  console.warn('No Chromium is installed: the page is not opened, its sentence is made from its data')
+
+const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
+const CLOCK_AHEAD = fileURLToPath(new URL('../support/clockAhead.mjs', import.meta.url))
+/** Eight faults take a minute and fourteen programs; without this, those that need no further node, on a smaller testnet. */
+const isWhole = process.env.DEVIUM_NAMED_FAULTS === 'all'
+/** For a machine that is busy with other things. */
+const SOON = { timeout: 120_000, interval: 250 }
+const VERSION = 4
+const STRANGER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
+
+let net: RunningTestnet
+let browser: Browser | undefined
+let page: Page | undefined
+const stops: (() => Promise<unknown>)[] = []
+
+interface NodeAddress {
+  name: string
+  rollupRpc: string
+}
+
+async function ask(url: string, method: NodeMethod): Promise<unknown> {
+  const node = createNodeClient({ url })
+  try {
+    return await node.transport.request(method, [])
+  } finally {
+    await node.close()
+  }
+}
+
+async function l1(method: string, params: unknown[]): Promise<unknown> {
+  const client = createRpcClient({ url: net.l1.rpc })
+  try {
+    return await client.request(method, params)
+  } finally {
+    await client.close()
+  }
+}
+
+/** What `devium status` prints; its own process. */
+async function status({ rollupRpc }: NodeAddress): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
+  return stdout
+}
+
+/** What the page of the node opens with. */
+async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
+  if (page !== undefined) return (await page.locator('h1').textContent()) ?? ''
+  const [derivation, gossip, batcher] = (await Promise.all([
+    ask(rollupRpc, 'devium_derivationStatus'),
+    ask(rollupRpc, 'deviump2p_health'),
+    ask(rollupRpc, 'devium_batcherStatus'),
+  ])) as [never, never, never]
+  const known = { name, connectionState: 'open', lostAtMs: undefined, batcherProblem: undefined } as const
+  return statusOf({ ...known, derivation, health: { ok: true, derivation, gossip }, batcher }, Date.now()).text
+}
+
+/** The RPC method, `devium status` and the page's first sentence name the cause. */
+async function isNamed(node: NodeAddress, method: NodeMethod, cause: RegExp): Promise<void> {
+  const rpc = () => ask(node.rollupRpc, method).then((answer) => JSON.stringify(answer), String)
+  await expect.poll(rpc, SOON).toMatch(cause)
+  await page?.goto(`${node.rollupRpc}/dashboard`)
+  await expect.poll(() => headline(node), SOON).toMatch(cause)
+  expect(await status(node)).toMatch(cause)
+}
+
+/** None of them does any more. */
+async function isOver(node: NodeAddress, cause: RegExp): Promise<void> {
+  await expect.poll(() => headline(node), SOON).not.toMatch(cause)
+  await expect.poll(() => status(node), SOON).not.toMatch(cause)
+}
+
+async function join_(wanted: JoinOptions): Promise<JoinedNode> {
+  const joined = await joinTestnet(net, wanted)
+  stops.push(() => joined.stop())
+  return joined
+}
+
+async function stranger(): Promise<RawPeer> {
+  const peer = await startRawPeer([blocksTopic(BigInt(net.l2.chainId), VERSION)])
+  stops.push(() => peer.stop())
+  return peer
+}
+
+/** The process of the testnet whose command line has all of these. */
+function kill(...parts: string[]): void {
+  const [pid] = descendantsOf(net.runner.pid ?? 0)
+    .reverse()
+    .filter((process) => parts.every((part) => commandOf(process).includes(part)))
+  process.kill(pid ?? Number.NaN, 'SIGKILL')
+}
+
+async function startAgain(program: string): Promise<void> {
+  const hasEnded = () => net.events.some((event) => event.event === 'ended' && event.program === program)
+  await expect.poll(hasEnded, SOON).toBe(true)
+  net.startAgain(program)
+}
+
+/** A beacon API that has none of L1's blobs until it is told to have them. */
+async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }> {
+  let remembers = false
+  const remember = (): void => {
+    remembers = true
+  }
+  const server = createServer((request, response) => {
+    if (!remembers && request.url?.includes('/blob'))
+      return void response.writeHead(404).end('{"code":404,"message":"NOT_FOUND"}')
+    fetch(`${net.l1.rpc}${request.url}`)
+      .then(async (answer) => response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer())))
+      .catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, remember }
+}
+
+describe('a testnet', () => {
+  /** Nodes that are broken from their start on, all at once: what is wrong with their gossip shows after ten seconds. */
+  let astray: { misled: JoinedNode; early: JoinedNode; lonely: JoinedNode; beacon: { remember(): void } }
+  let first: NodeAddress
+  let last: NodeAddress
+
+  beforeAll(async () => {
+    ;[net, browser] = await Promise.all([
+      startTestnet({ nodes: isWhole ? 3 : 2, args: ['--fail-fast=false', ...(isWhole ? ['--da', 'blobs'] : [])] }),
+      chromium === undefined ? undefined : startChromium(chromium),
+    ])
+    page = await browser?.newPage()
+    const [sequencer] = net.nodes
+    const verifier = net.nodes.at(-1)
+    if (sequencer === undefined || verifier === undefined) throw new Error('the testnet has no nodes')
+    first = sequencer
+    last = verifier
+    if (!isWhole) return
+    const beacon = await startForgetfulBeacon()
+    const closed = `/ip4/127.0.0.1/tcp/${await freePort()}/p2p/${STRANGER}`
+    const [misled, early, lonely] = await Promise.all([
+      join_({ name: 'misled', staticPeers: [] }),
+      join_({
+        name: 'early',
+        staticPeers: [sequencer.p2p],
+        env: { NODE_OPTIONS: `--import=${CLOCK_AHEAD}` },
+      }),
+      join_({ name: 'lonely', staticPeers: [closed], flags: [`--l1.beacon=${beacon.url}`] }),
+    ])
+    astray = { misled, early, lonely, beacon }
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Promise.all(stops.map((stop) => stop()))
+    await net?.stop()
+  })
+
+  it.runIf(isWhole)('whose node lacks a blob', async () => {
+    const cause = /waits for 1 blob of L1 block \d+, asked of http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) for \d+ s/i
+    await isNamed(astray.lonely, 'devium_derivationStatus', cause)
+    astray.beacon.remember()
+    await isOver(astray.lonely, cause)
+  })
+
+  it.runIf(isWhole)('whose node has a static peer behind a closed port', async () => {
+    const cause = new RegExp(
+      `static peer .*\\(${STRANGER}: connection refused: .*, but nothing listens on that port`,
+      'i',
+    )
+    await isNamed(astray.lonely, 'deviump2p_health', cause)
+  })
+
+  it.runIf(isWhole)('whose node hears a sequencer that signs with another key than that of L1', async () => {
+    const { misled } = astray
+    const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
+    await expect.poll(self, SOON).toMatchObject({ peerID: expect.any(String) })
+    const { peerID } = (await self()) as { peerID: string }
+    const imposter = await stranger()
+    await imposter.connect(`/ip4/127.0.0.1/tcp/${misled.options.ports.p2p}/p2p/${peerID}`)
+    const chainId = BigInt(net.l2.chainId)
+    const config = testConfig('isthmus', { l2ChainId: chainId })
+    let blockNumber = 0
+    const publishing = setInterval(() => {
+      const block = testBlock(config, { blockNumber: ++blockNumber })
+      const message = compressSnappy(signedMessage(block, VERSION, chainId, new Uint8Array(32).fill(7)))
+      void imposter.publish(blocksTopic(chainId, VERSION), message)
+    }, 1_000)
+    try {
+      const cause = /not one of the blocks .*signed by another key than L1's SystemConfig names/i
+      await isNamed(misled, 'deviump2p_health', cause)
+    } finally {
+      clearInterval(publishing)
+    }
+  })
+
+  it.runIf(isWhole)('whose node has a clock that is ahead', async () => {
+    const cause = /not one of the blocks .*\(too-old: \d+\).*, 1\d\d s old. Compare this machine's clock/i
+    await isNamed(astray.early, 'deviump2p_health', cause)
+  })
+
+  it('that has banned a peer', async () => {
+    const hostile = await stranger()
+    await hostile.connect(net.nodes[0]?.p2p ?? '')
+    let serial = 0
+    const bans = async () => {
+      const publishing = Array.from({ length: 12 }, () =>
+        hostile.publish(blocksTopic(BigInt(net.l2.chainId), VERSION), Buffer.from(`no block ${serial++}`)),
+      )
+      await Promise.allSettled(publishing)
+      return JSON.stringify(await ask(first.rollupRpc, 'deviump2p_bans'))
+    }
+    const cause = /score -\d+.* is below -100: invalid messages/i
+    await expect.poll(bans, SOON).toMatch(cause)
+    expect(await status(first)).toMatch(new RegExp(`banned: …${hostile.peerId.slice(-8)} for .*${cause.source}`))
+    await page?.goto(`${first.rollupRpc}/dashboard`)
+    const row = page?.locator('.peers tbody tr', { has: page.locator(`[title="${hostile.peerId}"]`) })
+    await row?.getByRole('button').click()
+    const sheet = page?.locator('#peer')
+    if (sheet !== undefined) await expect.poll(() => sheet.textContent(), SOON).toMatch(cause)
+  })
+
+  it('whose batch submitter has no funds', async () => {
+    const { address } = net.batcher
+    const balance = await l1('eth_getBalance', [address, 'latest'])
+    await l1('anvil_setBalance', [address, '0x0'])
+    const cause = /the account 0x[0-9a-f]{40} cannot pay for transaction .*insufficient funds/i
+    await isNamed(first, 'devium_batcherStatus', cause)
+    await l1('anvil_setBalance', [address, balance])
+    await isOver(first, cause)
+  })
+
+  it('whose engine has stopped', async () => {
+    kill('--authrpc.port', join(net.dir, last.name))
+    const cause = /waits for the execution client: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
+    await isNamed(last, 'devium_derivationStatus', cause)
+    await startAgain(`${last.name}-geth`)
+    await isOver(last, cause)
+  })
+
+  it.runIf(isWhole)('whose L1 is gone', async () => {
+    kill('anvil', `--port ${new URL(net.l1.rpc).port}`)
+    const cause = /waits for L1: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
+    await isNamed(last, 'devium_derivationStatus', cause)
+    await startAgain('l1')
+    await isOver(last, cause)
+  })
+})

@@ -1,0 +1,5 @@
+// Loaded before a program (`--import`): its clock is two minutes ahead of the machine's.
+const AHEAD_MS = 120_000
+const { now } = Date
+
+Date.now = () => now() + AHEAD_MS

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
+import type { Endpoints } from '../../testnet/runner/events.ts'
+import { findFreePorts } from '../../testnet/runner/ports.ts'
+import { geth, gethInit, type NodeCallOptions, type ProgramCall, rollupNode } from '../../testnet/runner/programs.ts'
+
+/** A node beside those of a testnet, as `join.txt` would have one started: both programs, without discovery. */
+export interface JoinedNode {
+  name: string
+  options: NodeCallOptions
+  rollupRpc: string
+  ethRpc: string
+  geth: ManagedProcess
+  node: ManagedProcess
+  /** Starts its rollup node, which must have ended, again. */
+  startNodeAgain(): void
+  stop(): Promise<void>
+}
+
+export interface JoinOptions {
+  name: string
+  /** Multiaddresses. */
+  staticPeers: readonly string[]
+  /** Of the rollup node; a later flag overrides an earlier one. */
+  flags?: readonly string[]
+  /** Of both programs. */
+  env?: Record<string, string>
+}
+
+/** Resolves when both programs run; they may not answer yet. Its page is served. */
+export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<JoinedNode> {
+  const { name, staticPeers, flags = [], env = {} } = wanted
+  const dir = join(net.dir, name)
+  mkdirSync(dir)
+  const files = {
+    gethDataDir: join(dir, 'geth'),
+    jwt: join(dir, 'jwt.txt'),
+    p2pKey: join(dir, 'p2p-key.txt'),
+    peerstore: join(dir, 'peerstore'),
+    genesis: join(net.joinDir, 'genesis.json'),
+    rollupConfig: join(net.joinDir, 'rollup.json'),
+    l1Config: join(net.joinDir, 'l1.json'),
+  }
+  writeFileSync(files.jwt, randomBytes(32).toString('hex'))
+  const [ports] = (await findFreePorts(1, '127.0.0.1')).nodes
+  if (ports === undefined) throw new RangeError('no ports')
+  const options: NodeCallOptions = {
+    files,
+    ports,
+    host: '127.0.0.1',
+    l1Rpc: net.l1.rpc,
+    staticPeers,
+    sequencerRpc: net.nodes[0]?.ethRpc ?? '',
+    dashboard: { name, others: [], batcherRpc: net.batcher.adminRpc },
+  }
+  const start = (what: string, { program, args }: ProgramCall): ManagedProcess =>
+    ManagedProcess.start({
+      name: `${name}-${what}`,
+      command: { script: fileURLToPath(new URL(`../../bin/${program}.mjs`, import.meta.url)) },
+      args,
+      env,
+      logPath: join(net.dir, 'logs', `${name}-${what}.log`),
+    })
+  const call = rollupNode(options)
+  const startNode = () => start('node', { ...call, args: [...call.args, ...flags] })
+
+  await start('init', gethInit(files)).exited
+  const joined: JoinedNode = {
+    ...{ name, options },
+    rollupRpc: `http://127.0.0.1:${ports.rollupRpc}`,
+    ethRpc: `http://127.0.0.1:${ports.ethRpc}`,
+    geth: start('geth', geth(options)),
+    node: startNode(),
+    startNodeAgain() {
+      joined.node = startNode()
+    },
+    async stop() {
+      await joined.node.stop('SIGTERM', 10_000)
+      await joined.geth.stop('SIGTERM', 10_000)
+    },
+  }
+  return joined
+}
