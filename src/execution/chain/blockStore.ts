@@ -24,7 +24,7 @@ export class BlockStore extends BlockReader {
     for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
     for (const { hash, code } of state.codes) batch.put('code', hash, code)
     const hash = fromHex(header.hash)
-    batch.put('header', hash, encodeHeader(header))
+    batch.putHeader(header.hash, encodeHeader(header))
     batch.put('body', hash, encodeBody(transactions))
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
     await this.database.writeSoon(batch)

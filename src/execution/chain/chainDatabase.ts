@@ -19,6 +19,7 @@ import {
 import { nodeKey } from '../state/stateDatabase.ts'
 import { type ChainReads, decodePosition, encodePosition, type TransactionPosition } from './chainReads.ts'
 import { type LevelStatistics, parseLevelStatistics } from './levelStatistics.ts'
+import { packHeader, unpackHeader } from './storedHeader.ts'
 
 /** One table a leading byte; the keys are hashes unless said otherwise. */
 const TABLE = {
@@ -31,6 +32,7 @@ const TABLE = {
   /** A leaf of the flat state, by the key of its StateLeaf. */
   leaf: 'l',
   code: 'c',
+  /** See storedHeader. */
   header: 'h',
   /** Transactions and their senders; see bodyCodec. */
   body: 'b',
@@ -64,6 +66,10 @@ export class DatabaseBatch {
       if (operation.type === 'put' && equalBytes(operation.key, place)) return operation.value
     }
     return undefined
+  }
+
+  putHeader(hash: Hex, encoding: Uint8Array): void {
+    this.put('header', fromHex(hash, 32), packHeader(encoding))
   }
 
   setCanonical(number: number, hash: Hex): void {
@@ -174,7 +180,8 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
   }
 
   header(hash: Hex): Uint8Array | undefined {
-    return this.get('header', fromHex(hash, 32))
+    const stored = this.get('header', fromHex(hash, 32))
+    return stored === undefined ? undefined : unpackHeader(stored)
   }
 
   body(hash: Hex): Uint8Array | undefined {

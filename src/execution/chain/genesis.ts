@@ -228,7 +228,7 @@ async function writeGenesis(
     await writeState(database, state, startProgress)
     const hash = fromHex(header.hash)
     batch.setFlatBlock(header.hash)
-    batch.put('header', hash, encodeHeader(header))
+    batch.putHeader(header.hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))
     batch.put('receipts', hash, encodeStoredReceipts([]))
     batch.setCanonical(0, header.hash)
