@@ -222,6 +222,8 @@ export function createCallService(
     job.isGivenUp = true
     job.reject(reason)
     leaveQueue(job)
+    // What was begun may still be on its way to a process.
+    if (job.tries === 0) freeBytes(job.bytes)
     const runner = [...runners].find(({ jobs }) => jobs.get(job.id) === job)
     if (runner === undefined) return
     runner.process.send({ kind: 'cancel', id: job.id }, NO_BYTES)
