@@ -12,16 +12,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
-/** For less it is not worth the while. */
-const MUCH_BYTES = 65_536
-
 /**
- * Gives the memory of bytes that nobody uses any more back, where it is much and all their own: megabytes that come one after
- * the other may come faster than the collector. They are empty afterwards.
+ * Gives the memory of bytes that nobody uses any more back, where it is all their own: megabytes that come one after the other
+ * may come faster than the collector. They are empty afterwards.
  */
 export function freeBytes({ buffer, byteLength }: Uint8Array): void {
-  if (byteLength < MUCH_BYTES || byteLength !== buffer.byteLength) return
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) buffer.transfer(0)
 }
 
 /** Zero bytes among these: they cost less as calldata. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { concatBytes } from '../bytes.ts'
+import { concatBytes, freeBytes } from '../bytes.ts'
 
-/** Of a longer body each piece is copied as it comes, and forgotten: kept, thousands of them would outlive it. */
+/** Of a longer body each piece is copied as it comes, and freed: hundreds of them would outlive it, and leave holes behind. */
 const SHORT_BYTES = 65_536
 
 /**
@@ -28,6 +28,7 @@ export function readBody(
     if (collected !== undefined) {
       // Its parser lets no more come than was announced.
       collected.set(chunk, length - chunk.length)
+      freeBytes(chunk)
       return
     }
     if (length <= maxBytes) {
