@@ -13,7 +13,7 @@ export class BytePool {
   copy(source: Uint8Array, start: number, end: number): Uint8Array {
     const bytes = this.take(end - start)
     // Of a few bytes the loop takes half of what `set` and its view take.
-    if (bytes.length > LOOP_BYTES) bytes.set(source.subarray(start, end))
+    if (bytes.length > LOOP_BYTES) bytes.set(bytes.length === source.length ? source : source.subarray(start, end))
     else for (let index = 0; index < bytes.length; index++) bytes[index] = source[start + index] ?? 0
     return bytes
   }

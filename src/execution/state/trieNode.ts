@@ -122,12 +122,10 @@ const branchPool = new BytePool()
 export function encodeNode(node: LoadedNode): Uint8Array {
   if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
   if (node.kind === 'extension') {
-    const path = compactKey(node.key, false)
-    return finishList(writeRef(writeString(3, path), requireRef(node.child)), leafPool)
+    return finishList(writeRef(writeCompactKey(3, node.key, false), requireRef(node.child)), leafPool)
   }
-  const path = compactKey(node.key, true)
-  if (path.length + node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
-  return finishList(writeString(writeString(3, path), node.value), leafPool)
+  if (node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
+  return finishList(writeString(writeCompactKey(3, node.key, true), node.value), leafPool)
 }
 
 /** What nearly all branches come to: hashes in place of hashes. Undefined when a child of another length comes or goes. */
@@ -210,13 +208,15 @@ function finishList(end: number, pool: BytePool): Uint8Array {
   return pool.copy(scratch, start, end)
 }
 
-/** Yellow Paper appendix C: hex-prefix encoding of nibbles. */
-function compactKey(nibbles: Uint8Array, isLeaf: boolean): Uint8Array {
-  const odd = nibbles.length & 1
-  const out = new Uint8Array((nibbles.length >> 1) + 1)
-  out[0] = (isLeaf ? 0x20 : 0) | (odd === 1 ? 0x10 | (nibbles[0] ?? 0) : 0)
-  for (let i = odd, o = 1; i < nibbles.length; i += 2, o++) out[o] = ((nibbles[i] ?? 0) << 4) | (nibbles[i + 1] ?? 0)
-  return out
+/** Yellow Paper appendix C: hex-prefix encoding of at most 64 nibbles; of a single byte, which is below 0x80, no more stands there. */
+function writeCompactKey(offset: number, nibbles: Uint8Array, isLeaf: boolean): number {
+  const { length } = nibbles
+  const odd = length & 1
+  let at = offset
+  if (length > 1) scratch[at++] = 0x81 + (length >> 1)
+  scratch[at++] = (isLeaf ? 0x20 : 0) | (odd === 1 ? 0x10 | (nibbles[0] ?? 0) : 0)
+  for (let i = odd; i < length; i += 2) scratch[at++] = ((nibbles[i] ?? 0) << 4) | (nibbles[i + 1] ?? 0)
+  return at
 }
 
 /** Node of the encoding, which it may keep; `ref` is left for the caller to set. Throws DecodeError. */

@@ -44,8 +44,8 @@ export class WorldState {
   private readonly flat: FlatView | undefined
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
-  /** As they are in the trie. */
-  private readonly committed = new Map<Hex, AccountRecord | undefined>()
+  /** As they are in the trie, with their keys there. */
+  private readonly committed = new Map<Hex, { key: Uint8Array; record: AccountRecord | undefined }>()
   private readonly storages = new Map<Hex, AccountStorage>()
   private readonly dirtyAccounts = new Set<Hex>()
   /** By the hash in an account's record, which its changed forms share. */
@@ -64,10 +64,12 @@ export class WorldState {
 
   /** Records are never changed in place. */
   account(address: Hex): AccountRecord | undefined {
-    if (this.accounts.has(address)) return this.accounts.get(address)
+    const known = this.accounts.get(address)
+    if (known !== undefined || this.accounts.has(address)) return known
     const record = this.source.readAccount(this.trie, address, this.flat)
     this.accounts.set(address, record)
-    this.committed.set(address, record)
+    // Found now, just after it was looked up, it is at hand.
+    this.committed.set(address, { key: this.source.hashKey(address), record })
     return record
   }
 
@@ -247,10 +249,12 @@ export class WorldState {
   }
 
   private commitAccount(address: Hex, changes: StateChanges): void {
-    const key = this.source.hashKey(address)
-    const leafKey = toNodeKey(key)
     let record = this.account(address)
-    const before = this.committed.get(address)?.storageRoot ?? EMPTY_STORAGE_ROOT
+    const committed = this.committed.get(address)
+    if (committed === undefined) throw new Error(`account ${address} was never read`)
+    const { key } = committed
+    const leafKey = toNodeKey(key)
+    const before = committed.record?.storageRoot ?? EMPTY_STORAGE_ROOT
     const storage = this.storages.get(address)
     const base = record === undefined ? EMPTY_STORAGE_ROOT : (storage?.baseRoot ?? before)
     if (!equalBytes(base, before)) {
@@ -285,7 +289,7 @@ export class WorldState {
       this.trie.put(key, leaf)
       changes.leaves.set(leafKey, leaf)
     }
-    this.committed.set(address, record)
+    committed.record = record
   }
 
   private storageOf(address: Hex): AccountStorage {

@@ -6,6 +6,8 @@ const lend = createKernelLoan()
 const RATE = 136
 const HASH_BYTES = 32
 const LENGTH_BYTES = 4
+/** From so many on hashes share a buffer: with memory of its own each takes V8 two more objects, which it moves about at first. */
+const MANY_HASHES = 8
 
 /** keccak256 of each input, two at a time where the processor can: for many short ones. */
 export function keccak256Many(inputs: readonly Uint8Array[]): Uint8Array[] {
@@ -29,5 +31,9 @@ export function keccak256Many(inputs: readonly Uint8Array[]): Uint8Array[] {
     at += (Math.floor(input.length / RATE) + 1) * RATE
   }
   kernel.hashMany(inputsAt, lengthsAt, count, hashesAt)
-  return inputs.map((_, index) => memory.slice(hashesAt + index * HASH_BYTES, hashesAt + (index + 1) * HASH_BYTES))
+  if (count < MANY_HASHES) {
+    return inputs.map((_, index) => memory.slice(hashesAt + index * HASH_BYTES, hashesAt + (index + 1) * HASH_BYTES))
+  }
+  const hashes = memory.slice(hashesAt, inputsAt)
+  return inputs.map((_, index) => hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES))
 }
