@@ -7,17 +7,20 @@ import { createDeviumCommand } from '../src/cli/deviumCommand.ts'
 import { createGethCommand } from '../src/cli/gethCommand.ts'
 import { createRollupNodeCommand } from '../src/cli/rollupNodeCommand.ts'
 import { commandLines, problemOf } from './support/commandLines.ts'
+import { COMMAND_DOCUMENTS, documentedCommands, NOT_RUN, reasonNotToRun } from './support/documentedCommands.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const FOLDERS = ['assembly', 'bench', 'bin', 'dashboard', 'docs', 'packaging', 'patches', 'src', 'test', 'testnet']
-const OPERATORS = ['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md']
+const OPERATORS = [
+  ...['README.md', 'docs/operating.md', 'docs/peer-scores.md', 'docs/troubleshooting.md'],
+  'docs/deploy/README.md',
+]
 const DOCUMENTS = [
   ...OPERATORS,
   'ARCHITECTURE.md',
   'docs/flags.md',
   'docs/interfaces.md',
   'docs/rpc.md',
-  'docs/deploy/README.md',
   'bench/README.md',
   'src/p2p/OFFENCES.md',
 ]
@@ -71,6 +74,13 @@ describe('documents', () => {
       return problem === undefined ? [] : [`${line}: ${problem}`]
     })
     expect(problems).toEqual([])
+  })
+
+  it('have commands that are run, and name those that are not (test/e2e/testnet.test.ts runs them)', () => {
+    const commands = COMMAND_DOCUMENTS.flat().flatMap(documentedCommands)
+    const unused = NOT_RUN.filter(([pattern]) => !commands.some((command) => pattern.test(command)))
+    expect(unused).toEqual([])
+    expect(commands.filter((command) => reasonNotToRun(command) === undefined).length).toBeGreaterThan(50)
   })
 
   it('name npm scripts that are there', () => {

@@ -30,6 +30,12 @@ import { createNodeClient } from '../../src/rpc/client/index.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { callByCurl, type DescribedMethod, documentedMethods, problemOf } from '../support/documentedCalls.ts'
+import {
+  COMMAND_DOCUMENTS,
+  createCommandRunner,
+  documentedCommands,
+  reasonNotToRun,
+} from '../support/documentedCommands.ts'
 import { readJoinCommands } from '../support/joinCommands.ts'
 import { rollupNodeCalls } from '../support/mutatedRequests/calls.ts'
 import { chainFacts } from '../support/mutatedRequests/run.ts'
@@ -507,6 +513,27 @@ describe('a testnet', () => {
       await rpc(rollupRpc, 'deviump2p_unblockPeer', [peerId])
       await expect.poll(() => connected(rollupRpc), SOON).toBe(1)
     })
+  })
+
+  it('runs every command of README and docs in an empty folder, but those that NOT_RUN names', async () => {
+    const runner = await createCommandRunner(testnet, join(dir, 'documents'))
+    const problems: string[] = []
+    const runAll = async (documents: readonly string[], peer: RunningTestnet['nodes'][number]) => {
+      for (const document of documents) {
+        for (const command of documentedCommands(document)) {
+          if (reasonNotToRun(command) !== undefined) continue
+          const problem = await runner.run(command, peer)
+          if (problem !== undefined) problems.push(`${document}: ${problem}`)
+        }
+      }
+    }
+    try {
+      const peers = testnet.nodes.slice(1)
+      await Promise.all(COMMAND_DOCUMENTS.map((documents, index) => runAll(documents, peers[index] ?? sequencer())))
+    } finally {
+      await runner.stop()
+    }
+    expect(problems).toEqual([])
   })
 
   it('has blocks go round a link that is down', async () => {

@@ -258,7 +258,7 @@ describe('a testnet', () => {
     await isOver(first, cause)
   })
 
-  it('whose engine has stopped', async () => {
+  it.runIf(isWhole)('whose engine has stopped', async () => {
     kill('--authrpc.port', join(net.dir, last.name))
     const cause = /waits for the execution client: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)

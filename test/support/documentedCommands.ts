@@ -1,0 +1,234 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fromHex, toQuantity } from '../../src/lib/hex.ts'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { Endpoints } from '../../testnet/runner/events.ts'
+import { freePort } from './programs.ts'
+import { commandExists } from './prometheus.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Documents with commands, in groups that may run side by side: no two block the same peer, or stop the sequencer. */
+export const COMMAND_DOCUMENTS = [
+  ['README.md', 'docs/peer-scores.md', 'docs/interfaces.md'],
+  ['docs/operating.md', 'docs/troubleshooting.md', 'docs/deploy/README.md'],
+] as const
+
+/** A line that begins so is a command: in a code block that is marked as one, behind a prompt, or in the text. */
+const COMMAND = /^(npm|npx|node|devium[\w-]*|curl|cast|head|gzip|docker|kubectl|export|source) \S/
+
+/** Commands that no test can run as they stand here, each with what else holds it to the truth. */
+export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
+  [
+    /^npm (ci|start|test)\b/,
+    'installs the checkout that runs this; what `npm start` starts is the testnet of this test',
+  ],
+  [/^npm pack$/, 'test/package.test.ts packs, installs and runs the package'],
+  [/^npx devium-testnet$/, 'needs the installed package: test/package.test.ts'],
+  [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
+  [/^kubectl /, 'needs a cluster: test/deploySchemas.test.ts checks the manifests'],
+  [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
+  [/^cast /, "needs Foundry's cast: src/cli/decode/decodeCommand.test.ts reads such blocks"],
+]
+
+/** What an example stands for; the variables are the runner's. */
+const EXAMPLES: readonly (readonly [RegExp, string])[] = [
+  [/(?<=^|\| )npx /g, ''],
+  [/^devium decode$/, '$& calldata.bin'],
+  [/http:\/\/127\.0\.0\.1:95(10|45)|http:\/\/10\.0\.0\.\d:9545/g, '$NODE'],
+  [
+    /--l1=http:\/\/127\.0\.0\.1:8545/,
+    '--l1=$L1 --rollup.l1-chain-config=l1.json --rpc.port=$RPC_PORT --p2p.no-discovery --p2p.listen.tcp=0',
+  ],
+  [/--l1\.beacon=http:\/\/127\.0\.0\.1:5052/, '--l1.beacon=$L1'],
+  [/--l2=http:\/\/127\.0\.0\.1:8551/, '--l2=http://127.0.0.1:$ENGINE_PORT'],
+  [/^devium-geth --datadir=geth --http /, '$&--http.port=$ETH_PORT --authrpc.port=$ENGINE_PORT '],
+  [/^devium-geth dumpgenesis/, 'devium-geth init --datadir=stopped genesis.json && $& --datadir=stopped'],
+  [/\/ip4\/203\.0\.113\.7\/tcp\/9222\/p2p\/\w+…?|<multiaddr>/, '$ADDRESS'],
+  [/16Uiu2HAm5Qs3\w+|6Hyr2Er8|<peer>/, '$PEER'],
+  [/--rpc <address>/, '--rpc $BATCHER'],
+  [
+    /decode 0x5f1c… --l1 https:\/\/… --l1\.beacon https:\/\/… --network op-mainnet/,
+    'decode $BATCH --l1 $L1 --l1.beacon $L1 --rollup.config rollup.json',
+  ],
+  [/^devium watch/, "script -qec '$&' /dev/null <<< q"],
+  [/^source <\(devium completion bash\)/, '$& && complete -p devium'],
+  [
+    /^source <\(devium completion zsh\)/,
+    "zsh -c 'autoload -U compinit && compinit -u && $& && (( $+_comps[devium] ))'",
+  ],
+  [/^devium completion fish \| source/, "fish -c '$& && complete -c devium | grep -q __devium_complete'"],
+]
+
+/** Ends with another code than 0, as the document says. */
+const EXIT_CODES: readonly (readonly [RegExp, number])[] = [[/^head -c 60 calldata\.bin/, 2]]
+
+/** Runs until it is interrupted; how its server is asked whether it runs. */
+const PROGRAMS: readonly (readonly [RegExp, { port: 'ETH_PORT' | 'RPC_PORT'; method: string }])[] = [
+  [/^devium-geth --datadir=geth --http/, { port: 'ETH_PORT', method: 'eth_chainId' }],
+  [/^devium--batcher --rollup\.config/, { port: 'RPC_PORT', method: 'devium_version' }],
+]
+
+/** Commands of a document, in order: of its `sh` blocks, behind the prompts of its `console` blocks, and in its text. */
+export function documentedCommands(document: string): string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8')
+  const commands: string[] = []
+  for (const [, language = '', block = '', span = ''] of text.matchAll(/^```(\w*)\n(.*?)^```|`([^`]+)`/gms)) {
+    const lines = span === '' ? block.trimEnd().split('\n') : [span.replaceAll('\n', ' ')]
+    for (const line of lines) {
+      if (language === 'sh') commands.push(line.replace(/\s{2,}#.*$/, ''))
+      else if (line.startsWith('$ ') && language === 'console') commands.push(line.slice(2))
+      // Of a form with FILE or … in it only the words are checked.
+      else if (span !== '' && COMMAND.test(line) && !/…|\b[A-Z]{4,}\b/.test(line)) commands.push(line)
+      else if (span === '' && COMMAND.test(line.replace(/^\$ /, ''))) {
+        throw new Error(`${document}: "${line}" is in a block that is not marked sh or console`)
+      }
+    }
+  }
+  return commands
+}
+
+/** Why a command is not run; undefined: it is. */
+export function reasonNotToRun(command: string): string | undefined {
+  return NOT_RUN.find(([pattern]) => pattern.test(command))?.[1]
+}
+
+export interface CommandRunner {
+  /** Resolves to what went wrong; undefined: nothing, or what it says has run before. */
+  run(command: string, peer: { peerId: string; p2p: string }): Promise<string | undefined>
+  stop(): Promise<void>
+}
+
+/** Runs documented commands in an empty folder, against a testnet, as a reader would who fills in what an example leaves open. */
+export async function createCommandRunner(net: Endpoints, folder: string): Promise<CommandRunner> {
+  const [sequencer] = net.nodes
+  if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  const bin = join(folder, 'bin')
+  mkdirSync(bin, { recursive: true })
+  for (const name of ['devium', 'devium--batcher', 'devium-geth', 'devium-batch-submitter']) {
+    symlinkSync(join(ROOT, 'bin', `${name}.mjs`), join(bin, name))
+  }
+  for (const name of ['genesis.json', 'rollup.json', 'l1.json']) cpSync(join(net.joinDir, name), join(folder, name))
+  writeFileSync(join(folder, 'jwt.txt'), '11'.repeat(32))
+  writeFileSync(join(folder, 'token'), '22'.repeat(32), { mode: 0o600 })
+  const inbox: string = JSON.parse(readFileSync(join(folder, 'rollup.json'), 'utf8')).batch_inbox_address
+  const [batch, earlier] = await lastBatches(net, inbox)
+  writeFileSync(join(folder, 'calldata.bin'), batch.input)
+  // Behind the version byte.
+  writeFileSync(join(folder, 'frame0.bin'), earlier.input.subarray(1))
+  writeFileSync(join(folder, 'frame1.bin'), batch.input.subarray(1))
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    PATH: `${bin}:${dirname(process.execPath)}:${process.env.PATH}`,
+    HOME: folder,
+    DEVIUM_DATA_DIR: join(folder, 'data'),
+    DEVIUM_RPC: sequencer.rollupRpc,
+    DEVIUM_BATCHER_RPC: net.batcher.adminRpc,
+    NODE: sequencer.rollupRpc,
+    BATCHER: net.batcher.adminRpc,
+    L1: net.l1.rpc,
+    BATCH: batch.hash,
+    ETH_PORT: String(await freePort()),
+    RPC_PORT: String(await freePort()),
+    ENGINE_PORT: String(await freePort()),
+  }
+  const ran = new Set<string>()
+  const programs: { child: ChildProcess; exited: Promise<string | undefined> }[] = []
+
+  const start = (command: string, text: string, variables: NodeJS.ProcessEnv): (typeof programs)[number] => {
+    const child = spawn('bash', ['-c', text], {
+      ...{ cwd: folder, env: { ...env, ...variables }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    })
+    let output = ''
+    child.stdout?.on('data', (chunk) => (output += chunk))
+    child.stderr?.on('data', (chunk) => (output += chunk))
+    const [, expected = 0] = EXIT_CODES.find(([pattern]) => pattern.test(command)) ?? []
+    const exited = new Promise<string | undefined>((resolve) => {
+      child.once('close', (code, signal) =>
+        resolve(code === expected ? undefined : `${command} (${text}): exit ${code ?? signal}: ${output.slice(-600)}`),
+      )
+    })
+    return { child, exited }
+  }
+  return {
+    async run(command, { peerId, p2p }) {
+      const text = EXAMPLES.reduce((line, [pattern, meant]) => line.replace(pattern, meant), command)
+      // The same in another document, or with npx.
+      if (ran.has(text)) return undefined
+      ran.add(text)
+      const [, tool] = /^(curl|fish|script|zsh)\b/.exec(text) ?? []
+      if (tool !== undefined && !commandExists(tool)) return undefined
+      const [, program] = PROGRAMS.find(([pattern]) => pattern.test(command)) ?? []
+      const variables = { PEER: peerId.slice(-8), ADDRESS: p2p }
+      const started = start(command, program === undefined ? text : `exec ${text}`, variables)
+      if (program === undefined) return started.exited
+      programs.push(started)
+      const answers = askUntilItAnswers(`http://127.0.0.1:${env[program.port]}`, program.method, started.exited)
+      return Promise.race([started.exited.then((problem) => problem ?? `${command} has ended`), answers])
+    },
+    async stop() {
+      // Rollup node first.
+      for (const { child, exited } of programs.reverse()) {
+        if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGINT')
+        await exited
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function askUntilItAnswers(url: string, method: string, ended: Promise<unknown>): Promise<undefined> {
+  const client = createRpcClient({ url })
+  let hasEnded = false
+  void ended.then(() => {
+    hasEnded = true
+  })
+  try {
+    while (!hasEnded) {
+      const isThere = await client.request(method, []).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return
+      await setTimeout(100)
+    }
+  } finally {
+    await client.close()
+  }
+}
+
+interface Batch {
+  hash: string
+  input: Uint8Array
+}
+
+interface L1Block {
+  number: string
+  transactions: { hash: string; to: string | null; input: string }[]
+}
+
+/** The two newest batcher transactions on L1, whose data are calldata; the newest first. Waits until there are two. */
+async function lastBatches(net: Endpoints, inbox: string): Promise<[Batch, Batch]> {
+  const l1 = createRpcClient({ url: net.l1.rpc })
+  let found: Batch[] = []
+  try {
+    for (let tag = 'latest'; ; ) {
+      const block = (await l1.request('eth_getBlockByNumber', [tag, true])) as L1Block
+      for (const { to, hash, input } of block.transactions) {
+        if (to?.toLowerCase() === inbox.toLowerCase()) found.push({ hash, input: fromHex(input) })
+      }
+      const [newest, earlier] = found
+      if (newest !== undefined && earlier !== undefined) return [newest, earlier]
+      const number = Number(block.number)
+      if (number === 0) {
+        found = []
+        await setTimeout(100)
+      }
+      tag = number === 0 ? 'latest' : toQuantity(number - 1)
+    }
+  } finally {
+    await l1.close()
+  }
+}
