@@ -132,8 +132,9 @@ class AllocSource implements StateSource {
     return this.codes.get(hash) ?? EMPTY_BYTES
   }
 
+  /** There is no trie to look it up in; nothing of this state is ever committed. */
   hashKey(): Uint8Array {
-    throw new RangeError('an allocation has no tries')
+    return EMPTY_BYTES
   }
 
   retain(): void {
