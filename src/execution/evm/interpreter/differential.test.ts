@@ -231,7 +231,7 @@ async function run(input: Scene, isReference: boolean) {
 }
 
 describe('the opcode loop', () => {
-  it('does what EthereumJS does', { timeout: 30_000 + RUNS * 50 }, async () => {
+  it('does what EthereumJS does', { timeout: 120_000 + RUNS * 500 }, async () => {
     let succeeded = 0
     let withLogs = 0
     await fc.assert(
