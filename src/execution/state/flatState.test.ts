@@ -152,6 +152,17 @@ it('knows nothing of a state once its branch is given up, also for those who rea
   expect(flat.at('0x1')).toBeUndefined()
 })
 
+it('reads what was changed before a branch was given up that changed the same later', () => {
+  const flat = new FlatState(new MemoryDisk(), { number: 0, hash: '0x0' })
+  const [key = ''] = KEYS
+  flat.add({ number: 1, hash: '0x1' }, '0x0', new Map([[key, Uint8Array.of(1)]]))
+  flat.add({ number: 2, hash: '0x2' }, '0x1', new Map([[key, Uint8Array.of(2)]]))
+  flat.add({ number: 1, hash: '0x3' }, '0x0', new Map([[key, Uint8Array.of(3)]]))
+  flat.settle('0x2', { layers: 1, layerBytes: Number.POSITIVE_INFINITY, oldest: 0 })
+  expect(flat.baseBlock.hash).toBe('0x1')
+  expect([flat.at('0x1'), flat.at('0x2')].map((view) => view?.leaf(key))).toEqual([Uint8Array.of(1), Uint8Array.of(2)])
+})
+
 it('has a base whose trie is there still, also where one layer stands for many blocks', () => {
   const flat = new FlatState(new MemoryDisk(), { number: 10, hash: '0xa' })
   flat.add({ number: 20, hash: '0x14' }, '0xa', new Map())

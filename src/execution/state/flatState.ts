@@ -144,13 +144,11 @@ export class FlatState implements FlatSource {
 
   /** Makes later blocks below the head the base, as far as the limits demand. */
   settle(headHash: Hex, { layers, layerBytes, oldest }: FlatLimits): void {
-    const path: Layer[] = []
-    for (let layer = this.layers.get(headHash); layer !== undefined && layer !== this.base; layer = layer.parent) {
-      path.push(layer)
-    }
-    for (let next = path.pop(); next !== undefined; next = path.pop()) {
+    const head = this.layers.get(headHash) ?? this.base
+    while (head !== this.base) {
+      const next = this.childTowards(head)
       const isTooOld = this.base.number < oldest || next.number <= oldest
-      if (!isTooOld && path.length < layers && this.layerBytes <= layerBytes) return
+      if (!isTooOld && head.depth - next.depth < layers && this.layerBytes <= layerBytes) return
       this.advance(next)
     }
   }
@@ -191,6 +189,15 @@ export class FlatState implements FlatSource {
     return value
   }
 
+  /** The child of the base that a layer above it is, or stands on. */
+  private childTowards(layer: Layer): Layer {
+    const [only, other] = this.base.children
+    if (only !== undefined && other === undefined) return only
+    let child = layer
+    while (child.parent !== undefined && child.parent !== this.base) child = child.parent
+    return child
+  }
+
   private advance(next: Layer): void {
     for (const other of this.base.children) if (other !== next) this.drop(other)
     this.remove(this.base)
@@ -225,9 +232,10 @@ export class FlatState implements FlatSource {
   private forget(layer: Layer): void {
     this.layerBytes -= layer.bytes
     for (const key of layer.leaves.keys()) {
-      const others = this.changed.get(key)?.filter((other) => other !== layer) ?? []
-      if (others.length === 0) this.changed.delete(key)
-      else this.changed.set(key, others)
+      const layers = this.changed.get(key) ?? []
+      // As a rule it is the first; of what every block changes there are as many as there are layers.
+      layers.splice(layers.indexOf(layer), 1)
+      if (layers.length === 0) this.changed.delete(key)
     }
   }
 }
