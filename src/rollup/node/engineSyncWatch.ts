@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { Progress, progressInLog } from '../../lib/progress.ts'
+import { Progress, type ProgressSink, progressInLog } from '../../lib/progress.ts'
 import type { EngineClient } from '../engine/index.ts'
 
 /** Between looks at the engine. */
@@ -11,8 +11,9 @@ export class EngineSyncWatch {
   private readonly isSyncing: () => boolean
   private readonly engine: Pick<EngineClient, 'ownSync'>
   private readonly clock: Clock
-  private readonly progress: Progress
-  private from: number | undefined
+  private readonly sink: ProgressSink
+  /** From the first look on at which it knew how far it has to go: before that it gets nowhere, and has no rate. */
+  private underWay: { progress: Progress; from: number } | undefined
 
   constructor({
     isSyncing,
@@ -29,8 +30,7 @@ export class EngineSyncWatch {
     this.isSyncing = isSyncing
     this.engine = engine
     this.clock = clock
-    const sink = progressInLog(logger.child({ module: 'engine' }))
-    this.progress = new Progress({ clock, sink }, { what: 'Engine syncs by its own network', unit: 'blocks' })
+    this.sink = progressInLog(logger.child({ module: 'engine' }))
   }
 
   /** Until the sync is over, or the signal aborts. */
@@ -44,9 +44,15 @@ export class EngineSyncWatch {
 
   private async look(): Promise<void> {
     const sync = await this.engine.ownSync()
-    if (sync === undefined) return
+    // op-geth says that it syncs, from 0 to 0, as long as no peer has given it a header.
+    if (sync === undefined || sync.highest <= sync.current) return
     const { current, highest } = sync
-    this.from ??= current
-    this.progress.advance(current - this.from, { total: highest - this.from, fields: () => ({ current, highest }) })
+    const { clock, sink } = this
+    this.underWay ??= {
+      progress: new Progress({ clock, sink }, { what: 'Engine syncs by its own network', unit: 'blocks' }),
+      from: current,
+    }
+    const { progress, from } = this.underWay
+    progress.advance(current - from, { total: highest - from, fields: () => ({ current, highest }) })
   }
 }
