@@ -6,7 +6,7 @@ const POOL_BYTES = 8192
  * the 8 kB that it lies in.
  */
 export class BytePool {
-  private free = new Uint8Array(0)
+  private free: Uint8Array = new Uint8Array(0)
   private used = 0
 
   /** The bytes of `source` from `start` to `end`, copied. */
@@ -20,7 +20,8 @@ export class BytePool {
 
   private take(length: number): Uint8Array {
     if (this.used + length > this.free.length) {
-      this.free = new Uint8Array(Math.max(POOL_BYTES, length))
+      // Not filled with zeros first: whoever takes a piece writes all of it.
+      this.free = Buffer.allocUnsafeSlow(Math.max(POOL_BYTES, length))
       this.used = 0
     }
     const bytes = new Uint8Array(this.free.buffer, this.used, length)
