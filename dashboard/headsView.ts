@@ -104,7 +104,13 @@ function draw(): void {
       legend: { live: true },
       scales: { y: { range: (_plot, _min, max) => [0, Math.max(5, Math.ceil((max ?? 0) * 1.15))] } },
       axes: [
-        { ...axis, space: 90, values: '{HH}:{mm}:{ss}' },
+        // Whole seconds, also of the first two of a page.
+        {
+          ...axis,
+          space: 90,
+          values: '{HH}:{mm}:{ss}',
+          incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600],
+        },
         {
           ...axis,
           size: 48,

@@ -63,6 +63,10 @@ describe('why nothing lands', () => {
       why: `transaction ${hash} (nonce 4) is in no block after 30 s and 2 fee bumps (fee cap 3 gwei)`,
     },
     {
+      change: { inFlight: [{ ...tx, bumps: 0 }] },
+      why: `transaction ${hash} (nonce 4) was sent 30 s ago and waits for its block (fee cap 3 gwei)`,
+    },
+    {
       change: { inFlight: [{ ...tx, minedIn: 66 }] },
       why: `transaction ${hash} (nonce 4) is in L1 block 66 and waits for confirmations (the L1 is at 70)`,
     },

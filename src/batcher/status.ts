@@ -105,6 +105,9 @@ function explainTx(tx: InFlightTx, { from, l1Head }: BatcherStatus, nowMs: numbe
   if (tx.problem !== undefined && /insufficient funds/i.test(tx.problem))
     return `the account ${from} cannot pay for ${name}: ${tx.problem}`
   const why = tx.problem === undefined ? '' : `: ${tx.problem}`
+  // What every transaction does for a block or so is no complaint.
+  if (why === '' && tx.bumps === 0)
+    return `${name} was sent ${sinceText(nowMs - tx.startedAtMs)} ago and waits for its block (fee cap ${Number(tx.feeCapWei) / 1e9} gwei)`
   return `${name} is in no block after ${sinceText(nowMs - tx.startedAtMs)} and ${countOf(tx.bumps, 'fee bump')} (fee cap ${Number(tx.feeCapWei) / 1e9} gwei)${why}`
 }
 
