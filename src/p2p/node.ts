@@ -91,8 +91,7 @@ async function assembleNode(
   const router = createGossipRouter(
     host.services.pubsub,
     {
-      ...{ clock, logger, events, service, topics, scoring, ids: validation.ids, validate: validation.validate },
-      quotas: quotas,
+      ...{ clock, logger, events, service, topics, scoring, quotas, ...validation },
       isAlwaysServed: peers.isStatic,
       connectionsOf: (peer) => host.getConnections(peer),
       protocolsOf,
