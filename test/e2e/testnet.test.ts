@@ -519,7 +519,7 @@ describe('a testnet', () => {
     })
   })
 
-  it('runs every command of README and docs in an empty folder, but those that NOT_RUN names', async () => {
+  it('runs every command of README in an empty folder, and of docs where asked for, but those that NOT_RUN names', async () => {
     const runner = await createCommandRunner(testnet, join(dir, 'documents'))
     const problems: string[] = []
     const runAll = async (documents: readonly string[], peer: RunningTestnet['nodes'][number]) => {
@@ -533,7 +533,8 @@ describe('a testnet', () => {
     }
     try {
       const peers = testnet.nodes.slice(1)
-      await Promise.all(COMMAND_DOCUMENTS.map((documents, index) => runAll(documents, peers[index] ?? sequencer())))
+      const lists = process.env.DEVIUM_DOCUMENTED_COMMANDS === 'all' ? COMMAND_DOCUMENTS : [['README.md']]
+      await Promise.all(lists.map((documents, index) => runAll(documents, peers[index] ?? sequencer())))
     } finally {
       await runner.stop()
     }

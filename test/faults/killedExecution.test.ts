@@ -3,9 +3,9 @@ import { executeUnderKills } from '../support/killedExecution.ts'
 
 // The long form is bench/killedExecution.ts.
 it('has a whole chain and whole states, whenever the execution client is killed', async () => {
-  const report = await executeUnderKills(10)
+  const report = await executeUnderKills(6)
   expect(report.problems).toEqual([])
-  expect(report.kills).toBe(10)
+  expect(report.kills).toBe(6)
   expect(report.height).toBeGreaterThan(10)
   expect(report.states).toBeGreaterThan(10)
 }, 300_000)

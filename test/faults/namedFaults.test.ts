@@ -31,8 +31,8 @@ if (chromium === undefined)
 
 const DEVIUM = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const CLOCK_AHEAD = fileURLToPath(new URL('../support/clockAhead.mjs', import.meta.url))
-/** Eight faults take a minute and fourteen programs; without this, those that need no further node, on a smaller testnet. */
-const isWhole = process.env.DEVIUM_NAMED_FAULTS === 'all'
+/** Eight faults take a minute and fourteen programs: too much for each run. The sentences alone: test/faultSentences.test.ts. */
+const isWanted = process.env.DEVIUM_NAMED_FAULTS === 'all'
 /** For a machine that is busy with other things. */
 const SOON = { timeout: 120_000, interval: 250 }
 const VERSION = 4
@@ -147,7 +147,7 @@ async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }
   return { url: `http://127.0.0.1:${port}`, remember }
 }
 
-describe('a testnet', () => {
+describe.runIf(isWanted)('a testnet', () => {
   /** Nodes that are broken from their start on, all at once: what is wrong with their gossip shows after ten seconds. */
   let astray: { misled: JoinedNode; early: JoinedNode; lonely: JoinedNode; beacon: { remember(): void } }
   let first: NodeAddress
@@ -155,7 +155,7 @@ describe('a testnet', () => {
 
   beforeAll(async () => {
     ;[net, browser] = await Promise.all([
-      startTestnet({ nodes: isWhole ? 3 : 2, args: ['--fail-fast=false', ...(isWhole ? ['--da', 'blobs'] : [])] }),
+      startTestnet({ nodes: 3, args: ['--fail-fast=false', '--da', 'blobs'] }),
       chromium === undefined ? undefined : startChromium(chromium),
     ])
     page = await browser?.newPage()
@@ -164,7 +164,6 @@ describe('a testnet', () => {
     if (sequencer === undefined || verifier === undefined) throw new Error('the testnet has no nodes')
     first = sequencer
     last = verifier
-    if (!isWhole) return
     const beacon = await startForgetfulBeacon()
     const closed = `/ip4/127.0.0.1/tcp/${await freePort()}/p2p/${STRANGER}`
     const [misled, early, lonely] = await Promise.all([
@@ -184,14 +183,14 @@ describe('a testnet', () => {
     await net?.stop()
   })
 
-  it.runIf(isWhole)('whose node lacks a blob', async () => {
+  it('whose node lacks a blob', async () => {
     const cause = /waits for 1 blob of L1 block \d+, asked of http:\/\/127.0.0.1:\d+ \(HTTP 404[^)]*\) for \d+ s/i
     await isNamed(astray.lonely, 'devium_derivationStatus', cause)
     astray.beacon.remember()
     await isOver(astray.lonely, cause)
   })
 
-  it.runIf(isWhole)('whose node has a static peer behind a closed port', async () => {
+  it('whose node has a static peer behind a closed port', async () => {
     const cause = new RegExp(
       `static peer .*\\(${STRANGER}: connection refused: .*, but nothing listens on that port`,
       'i',
@@ -199,7 +198,7 @@ describe('a testnet', () => {
     await isNamed(astray.lonely, 'deviump2p_health', cause)
   })
 
-  it.runIf(isWhole)('whose node hears a sequencer that signs with another key than that of L1', async () => {
+  it('whose node hears a sequencer that signs with another key than that of L1', async () => {
     const { misled } = astray
     const self = () => ask(misled.rollupRpc, 'opp2p_self').catch(() => undefined)
     await expect.poll(self, SOON).toMatchObject({ peerID: expect.any(String) })
@@ -222,7 +221,7 @@ describe('a testnet', () => {
     }
   })
 
-  it.runIf(isWhole)('whose node has a clock that is ahead', async () => {
+  it('whose node has a clock that is ahead', async () => {
     const cause = /not one of the blocks .*\(too-old: \d+\).*, 1\d\d s old. Compare this machine's clock/i
     await isNamed(astray.early, 'deviump2p_health', cause)
   })
@@ -258,7 +257,7 @@ describe('a testnet', () => {
     await isOver(first, cause)
   })
 
-  it.runIf(isWhole)('whose engine has stopped', async () => {
+  it('whose engine has stopped', async () => {
     kill('--authrpc.port', join(net.dir, last.name))
     const cause = /waits for the execution client: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)
@@ -266,7 +265,7 @@ describe('a testnet', () => {
     await isOver(last, cause)
   })
 
-  it.runIf(isWhole)('whose L1 is gone', async () => {
+  it('whose L1 is gone', async () => {
     kill('anvil', `--port ${new URL(net.l1.rpc).port}`)
     const cause = /waits for L1: http:\/\/127.0.0.1:\d+\/? has answered no call for \d+ s/i
     await isNamed(last, 'devium_derivationStatus', cause)
