@@ -1,4 +1,4 @@
-import { EMPTY_BYTES, freeBytes } from '../bytes.ts'
+import { EMPTY_BYTES } from '../bytes.ts'
 import { createFrameReader, frameOf } from './frames.ts'
 
 /** The first word of the process: it has loaded what it needs. */
@@ -20,9 +20,6 @@ export function answerTasks<Task, Answer>(
   }
   // The other side is of the same version.
   const read = createFrameReader((value, bytes) => run(value as Task, bytes, write))
-  process.stdin.on('data', (chunk: Uint8Array) => {
-    read(chunk)
-    freeBytes(chunk)
-  })
+  process.stdin.on('data', read)
   write(READY)
 }

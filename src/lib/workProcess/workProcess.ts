@@ -4,7 +4,6 @@ import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { freeBytes } from '../bytes.ts'
 import { nextTurn } from '../nextTurn.ts'
 import { createFrameReader, frameOf } from './frames.ts'
 import { answerReads } from './syncReads.ts'
@@ -89,10 +88,7 @@ export function startWorkProcess<Task, Answer>(
   let written = Promise.resolve()
   const pipe = streams[3]
   if (answerRead !== undefined && pipe instanceof Socket) answerReads(pipe, answerRead)
-  child.stdout?.on('data', (chunk: Uint8Array) => {
-    read(chunk)
-    freeBytes(chunk)
-  })
+  child.stdout?.on('data', read)
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = `${complaint}${chunk.toString()}`.slice(0, COMPLAINT_CHARACTERS)
   })
