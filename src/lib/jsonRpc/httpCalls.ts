@@ -128,13 +128,11 @@ async function send(
       response.writeHead(204).end()
       return
     }
-    if (response.headersSent) {
-      for (const piece of pieces) response.write(piece)
-      response.end()
-      return
-    }
     const size = sizeOf(pieces)
-    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(size)])
+    // A long batch's first answers have gone ahead.
+    if (!response.headersSent) {
+      response.writeHead(200, ['content-type', 'application/json', 'content-length', String(size)])
+    }
     // As they are: put together, an answer of 25 MB would be in memory twice.
     const [first, ...others] = pieces
     if (others.length === 0) {

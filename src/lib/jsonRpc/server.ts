@@ -141,6 +141,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       const message = `invalid request: batch of ${requests.length} calls, at most ${maxBatchSize} are allowed`
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
     }
+    const { sendPart } = context
     const answers = new PieceWriter()
     let separator = '['
     let answerLength = 0
@@ -155,8 +156,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         answerLength += piece.length
         answers.add(piece)
       }
-      const part = context.sendPart === undefined ? undefined : answers.takeMuch()
-      if (part !== undefined) await context.sendPart?.(part)
+      if (sendPart === undefined) continue
+      const part = answers.takeMuch()
+      if (part !== undefined) await sendPart(part)
     }
     if (separator === '[') return undefined
     answers.add(']')
