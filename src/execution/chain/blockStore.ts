@@ -4,7 +4,8 @@ import { type ExecutionReceipt, encodeStoredReceipts } from '../tx/receiptCodec.
 import type { Block } from './block.ts'
 import { BlockReader } from './blockReader.ts'
 import { encodeBody } from './bodyCodec.ts'
-import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch } from './databaseBatch.ts'
 import { encodeHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
 
@@ -24,7 +25,7 @@ export class BlockStore extends BlockReader {
     for (const { key, encoding } of state.nodes) batch.put('node', key, encoding)
     for (const { hash, code } of state.codes) batch.put('code', hash, code)
     const hash = fromHex(header.hash)
-    batch.putHeader(header.hash, encodeHeader(header))
+    batch.putHeader(hash, encodeHeader(header))
     batch.put('body', hash, encodeBody(transactions))
     batch.put('receipts', hash, encodeStoredReceipts(receipts))
     await this.database.writeSoon(batch)

@@ -4,7 +4,8 @@ import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { ChainError } from '../errors.ts'
 import type { BlockHeader } from './block.ts'
 import type { BlockStore } from './blockStore.ts'
-import { type ChainDatabase, DatabaseBatch, type Label } from './chainDatabase.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch, type Label } from './databaseBatch.ts'
 import type { ForkchoiceResult, ForkchoiceState, HeadChange } from './types.ts'
 
 /** Labels reach the disk at least this often; in between they survive the process, not a power cut. */

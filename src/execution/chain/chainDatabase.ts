@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { bigIntToBytes, bytesToBigInt, concatBytes, equalBytes, viewOf } from '../../lib/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../lib/bytes.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
@@ -17,91 +17,20 @@ import {
   toNodeKey,
 } from '../state/nodeHistory.ts'
 import { nodeKey } from '../state/stateDatabase.ts'
-import { type ChainReads, decodePosition, encodePosition, type TransactionPosition } from './chainReads.ts'
+import { type ChainReads, decodePosition, type TransactionPosition } from './chainReads.ts'
+import {
+  CLOSED_KEY,
+  DatabaseBatch,
+  FLAT_KEY,
+  keyOf,
+  type Label,
+  numberKey,
+  TABLE,
+  type Table,
+  textKey,
+} from './databaseBatch.ts'
 import { type LevelStatistics, parseLevelStatistics } from './levelStatistics.ts'
-import { packHeader, unpackHeader } from './storedHeader.ts'
-
-/** One table a leading byte; the keys are hashes unless said otherwise. */
-const TABLE = {
-  /** Encoded trie nodes, by `nodeKey`. */
-  node: 'n',
-  /** Lives of a node beyond the first (u32); see NodeHistory. */
-  extraLives: 'x',
-  /** u64 number ‖ block hash → NodeDelta of a block whose state is on the disk. */
-  delta: 'd',
-  /** A leaf of the flat state, by the key of its StateLeaf. */
-  leaf: 'l',
-  code: 'c',
-  /** See storedHeader. */
-  header: 'h',
-  /** Transactions and their senders; see bodyCodec. */
-  body: 'b',
-  receipts: 'r',
-  /** u64 number → hash of the canonical block. */
-  canonical: 'N',
-  /** Transaction hash → block hash ‖ u32 index, canonical blocks only. */
-  transaction: 't',
-  /** By name: labels and the chain's configuration. */
-  meta: 'm',
-} as const
-type Table = keyof typeof TABLE
-
-export type Label = 'head' | 'safe' | 'finalized' | 'genesis'
-
-/** Puts and deletes that become visible together. */
-export class DatabaseBatch {
-  readonly operations: ({ type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array })[] = []
-
-  put(table: Table, key: Uint8Array, value: Uint8Array): void {
-    this.operations.push({ type: 'put', key: keyOf(table, key), value })
-  }
-
-  delete(table: Table, key: Uint8Array): void {
-    this.operations.push({ type: 'del', key: keyOf(table, key) })
-  }
-
-  /** What it puts there. */
-  valueAt(place: Uint8Array): Uint8Array | undefined {
-    for (const operation of this.operations) {
-      if (operation.type === 'put' && equalBytes(operation.key, place)) return operation.value
-    }
-    return undefined
-  }
-
-  putHeader(hash: Hex, encoding: Uint8Array): void {
-    this.put('header', fromHex(hash, 32), packHeader(encoding))
-  }
-
-  setCanonical(number: number, hash: Hex): void {
-    this.put('canonical', numberKey(number), fromHex(hash, 32))
-  }
-
-  removeCanonical(number: number): void {
-    this.delete('canonical', numberKey(number))
-  }
-
-  setTransaction(hash: Hex, position: TransactionPosition): void {
-    this.put('transaction', fromHex(hash, 32), encodePosition(position))
-  }
-
-  removeTransaction(hash: Hex): void {
-    this.delete('transaction', fromHex(hash, 32))
-  }
-
-  setLabel(label: Label, hash: Hex): void {
-    this.put('meta', textKey(label), fromHex(hash, 32))
-  }
-
-  /** Whose state the leaves are. */
-  setFlatBlock(hash: Hex): void {
-    this.put('meta', textKey(FLAT_KEY), fromHex(hash, 32))
-  }
-
-  /** The last thing that is written before the database is closed. */
-  setClosed(): void {
-    this.put('meta', textKey(CLOSED_KEY), Uint8Array.of(1))
-  }
-}
+import { unpackHeader } from './storedHeader.ts'
 
 /**
  * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch, at
@@ -378,11 +307,9 @@ export function unreadable(datadir: string, error: unknown): UsageError {
 const MAX_HELD = 3
 const CONFIG_KEY = 'config'
 const GENESIS_KEY = 'genesisFile'
-const CLOSED_KEY = 'closed'
 const PRUNED_KEY = 'pruned'
 const ARCHIVE_KEY = 'archive'
 const FORMAT_KEY = 'format'
-const FLAT_KEY = 'flat'
 /** 1, without a mark: nodes of storage tries under their plain hash. */
 const FORMAT = 2
 
@@ -409,16 +336,4 @@ function keysIn(bytes: Uint8Array): NodeKey[] {
 function rangeOf(table: Table): { gte: Uint8Array; lt: Uint8Array } {
   const prefix = TABLE[table].charCodeAt(0)
   return { gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }
-}
-
-function keyOf(table: Table, key: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(TABLE[table].charCodeAt(0)), key)
-}
-
-function numberKey(number: number): Uint8Array {
-  return bigIntToBytes(BigInt(number), 8)
-}
-
-function textKey(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text))
 }

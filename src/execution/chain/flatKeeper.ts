@@ -10,7 +10,8 @@ import { stateDifference } from '../state/stateDifference.ts'
 import { EMPTY_TRIE_ROOT } from '../state/trie.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import type { BlockHeader } from './block.ts'
-import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch } from './databaseBatch.ts'
 import { decodeHeader } from './headerCodec.ts'
 
 export interface FlatKeeperModules {

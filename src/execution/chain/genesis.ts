@@ -21,7 +21,8 @@ import { type StateChanges, WorldState } from '../state/worldState.ts'
 import { encodeStoredReceipts } from '../tx/receiptCodec.ts'
 import type { BlockHeader } from './block.ts'
 import { parseChainConfig } from './chainConfig.ts'
-import { ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch } from './databaseBatch.ts'
 import { decodeHeader, encodeHeader, sealHeader } from './headerCodec.ts'
 import type { ChainConfig } from './types.ts'
 
@@ -228,7 +229,7 @@ async function writeGenesis(
     await writeState(database, state, startProgress)
     const hash = fromHex(header.hash)
     batch.setFlatBlock(header.hash)
-    batch.putHeader(header.hash, encodeHeader(header))
+    batch.putHeader(hash, encodeHeader(header))
     batch.put('body', hash, encodeRlp([]))
     batch.put('receipts', hash, encodeStoredReceipts([]))
     batch.setCanonical(0, header.hash)

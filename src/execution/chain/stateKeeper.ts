@@ -6,8 +6,9 @@ import { type BlockId, NodeHistory } from '../state/nodeHistory.ts'
 import { nodeKey } from '../state/stateDatabase.ts'
 import type { StateChanges } from '../state/worldState.ts'
 import type { BlockHeader } from './block.ts'
-import { type ChainDatabase, DatabaseBatch } from './chainDatabase.ts'
+import type { ChainDatabase } from './chainDatabase.ts'
 import type { ChainReads } from './chainReads.ts'
+import { DatabaseBatch } from './databaseBatch.ts'
 import { FlatKeeper } from './flatKeeper.ts'
 
 /** geth's `--gcmode`: the latest states and the finalized one are kept, or all. */
