@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { kzg } from '../batcher/testUtils/kzgInTest.ts'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
 import { until } from '../batcher/testUtils/until.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
+import { kzg } from '../lib/kzg/testUtils/kzgInTest.ts'
 import { postJson } from '../lib/testUtils/httpRequest.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/devium-batch-submitter.mjs', import.meta.url))

@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBeacon, createBlobsAhead, createL1Client, createReadAhead } from '../../src/l1/index.ts'
 import { type BeaconServer, json, startBeaconServer } from '../../src/l1/testUtils/beaconServer.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { severityOf } from '../../src/lib/errors.ts'
 import { fromHex, type Hex, quantityToNumber, toHex } from '../../src/lib/hex.ts'
-import { createKzg } from '../../src/lib/kzg/index.ts'
+import { kzg } from '../../src/lib/kzg/testUtils/kzgInTest.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { createDerivationPipeline } from '../../src/rollup/derive/index.ts'
 import { payloadToL2BlockRef } from '../../src/rollup/protocol/index.ts'
@@ -13,9 +13,6 @@ import { loadRecording, type RecordingName, recordedL1Rpc, recordedL2Source } fr
 
 // Chains with their batches in blobs, derived through beacon nodes that have faults: whatever they do, no batch is passed
 // over, and what comes out is what was recorded.
-
-const kzg = createKzg({ clock: systemClock, logger: silentLogger })
-afterAll(() => kzg.close())
 
 type Recording = ReturnType<typeof loadRecording>
 

@@ -1,6 +1,6 @@
 import { onTestFailed, onTestFinished } from 'vitest'
 import type { startAnvil } from '../../../test/support/anvil.ts'
-import { kzg } from './kzgInTest.ts'
+import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import type { RecordedChainName } from './recordedChain.ts'
 import { type SubmitterSetup, setUpSubmitter } from './submitterSetup.ts'
 

@@ -5,7 +5,8 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
-import { createKzg, versionedHashOf } from '../../lib/kzg/index.ts'
+import { versionedHashOf } from '../../lib/kzg/index.ts'
+import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
@@ -16,9 +17,6 @@ import { type Beacon, createBeacon } from './createBeacon.ts'
 /** Anvil's first account. */
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const INBOX = '0xff00000000000000000000000000000000000901'
-
-const kzg = createKzg({ clock: systemClock, logger: silentLogger })
-afterAll(() => kzg.close())
 
 describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) => {
   let anvil: Anvil

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
-import { createKzg } from '../../lib/kzg/index.ts'
-import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
+import { createLogger } from '../../lib/logger.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import { type BeaconServer, json, makeBlobs, type ServedBlob, startBeaconServer } from '../testUtils/beaconServer.ts'
 import { type BeaconOptions, createBeacon } from './createBeacon.ts'
 
-const kzg = createKzg({ clock: systemClock, logger: silentLogger })
 let blobs: ServedBlob[]
 beforeAll(async () => {
   blobs = await makeBlobs(kzg, 4)
 })
-afterAll(() => kzg.close())
 
 /** At slot 5 of the servers. */
 const block: L1BlockRef = {

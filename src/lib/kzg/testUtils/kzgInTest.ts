@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
-import { createKzg } from '../../lib/kzg/index.ts'
-import { silentLogger } from '../../lib/logger.ts'
+import { systemClock } from '../../clock.ts'
+import { silentLogger } from '../../logger.ts'
+import { createKzg } from '../index.ts'
 
 /** One for all tests of a file: its process, which starts with the first blob, loads for seconds. */
 export const kzg = createKzg({ clock: systemClock, logger: silentLogger })
