@@ -15,43 +15,62 @@ export interface BatcherRpcModules {
 const NANOSECONDS_PER_MS = 1_000_000
 
 /** The `admin` and `txmgr` namespaces under op-batcher's names. */
-export function createBatcherRpc(modules: BatcherRpcModules): Map<string, RpcHandler> {
-  const { batcher, txManager, setLogLevel } = modules
-  const tunables = txManager.tunables
-  return new Map<string, RpcHandler>([
+export interface BatcherRpc {
+  methods: ReadonlyMap<string, RpcHandler>
+  /** Whether a method does more than tell. */
+  isChanging: (method: string) => boolean
+}
+
+export function createBatcherRpc(modules: BatcherRpcModules): BatcherRpc {
+  const reading = readingMethods(modules)
+  const changing = new Map(changingMethods(modules))
+  return { methods: new Map([...reading, ...changing]), isChanging: (method) => changing.has(method) }
+}
+
+function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules): [string, RpcHandler][] {
+  return [
+    ['admin_batcherStatus', () => statusJson(batcher.status, Date.now())],
+    ['admin_getThrottleController', () => batcher.throttler.status],
+    ['txmgr_getMinBaseFee', () => tunables.minBaseFeeWei],
+    ['txmgr_getMinPriorityFee', () => tunables.minTipCapWei],
+    ['txmgr_getMinBlobFee', () => tunables.minBlobFeeWei],
+    ['txmgr_getBlobTipCapDynamic', () => tunables.blobTipCapDynamic],
+    ['txmgr_getFeeThreshold', () => tunables.feeLimitThresholdWei],
+    ['txmgr_getBumpFeeRetryTime', () => tunables.resubmissionTimeoutMs * NANOSECONDS_PER_MS],
+    ['txmgr_getRebroadcastInterval', () => tunables.rebroadcastIntervalMs * NANOSECONDS_PER_MS],
+  ]
+}
+
+function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules): [string, RpcHandler][] {
+  const { tunables } = txManager
+  return [
     ['admin_startBatcher', () => batcher.start()],
     ['admin_stopBatcher', (_params, { signal }) => batcher.stop(signal)],
-    ['admin_batcherStatus', () => statusJson(batcher.status, Date.now())],
     ['admin_flushBatcher', () => batcher.flush()],
-    ['admin_getThrottleController', () => batcher.throttler.status],
     [
       'admin_setThrottleController',
       ([type, pid]) => batcher.throttler.controller.setType(...controllerChange(type, pid)),
     ],
     ['admin_resetThrottleController', () => batcher.throttler.controller.reset()],
     ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level))],
-    ['txmgr_getMinBaseFee', () => tunables.minBaseFeeWei],
     [
       'txmgr_setMinBaseFee',
       ([value]) => {
         tunables.minBaseFeeWei = wei(value)
       },
     ],
-    ['txmgr_getMinPriorityFee', () => tunables.minTipCapWei],
     [
       'txmgr_setMinPriorityFee',
       ([value]) => {
         tunables.minTipCapWei = wei(value)
       },
     ],
-    ['txmgr_getMinBlobFee', () => tunables.minBlobFeeWei],
     [
       'txmgr_setMinBlobFee',
       ([value]) => {
         tunables.minBlobFeeWei = wei(value)
       },
     ],
-    ['txmgr_getBlobTipCapDynamic', () => tunables.blobTipCapDynamic],
     [
       'txmgr_setBlobTipCapDynamic',
       ([value]) => {
@@ -59,28 +78,25 @@ export function createBatcherRpc(modules: BatcherRpcModules): Map<string, RpcHan
         tunables.blobTipCapDynamic = value
       },
     ],
-    ['txmgr_getFeeThreshold', () => tunables.feeLimitThresholdWei],
     [
       'txmgr_setFeeThreshold',
       ([value]) => {
         tunables.feeLimitThresholdWei = wei(value)
       },
     ],
-    ['txmgr_getBumpFeeRetryTime', () => tunables.resubmissionTimeoutMs * NANOSECONDS_PER_MS],
     [
       'txmgr_setBumpFeeRetryTime',
       ([value]) => {
         tunables.resubmissionTimeoutMs = durationMs(value)
       },
     ],
-    ['txmgr_getRebroadcastInterval', () => tunables.rebroadcastIntervalMs * NANOSECONDS_PER_MS],
     [
       'txmgr_setRebroadcastInterval',
       ([value]) => {
         tunables.rebroadcastIntervalMs = durationMs(value)
       },
     ],
-  ])
+  ]
 }
 
 function logLevel(value: JsonValue | undefined): LogLevel {

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
 import { until } from '../batcher/testUtils/until.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
@@ -228,6 +231,56 @@ describe('devium-batch-submitter', () => {
     expect(setup.node.syncStatusCalls).toBe(0)
     const own = await postJson(url, { host: 'localhost', origin: 'http://localhost:3000' }, call)
     expect(JSON.parse(own.text)).toMatchObject({ result: null })
+  })
+
+  it('asks for its token to change something, and for reading where --rpc.token-read says so', async () => {
+    const tokenFile = join(mkdtempSync(join(tmpdir(), 'devium-submitter-')), 'token')
+    onTestFinished(() => rmSync(dirname(tokenFile), { recursive: true }))
+    const program = start(['--stopped', `--rpc.token-file=${tokenFile}`])
+    const { rpc: url = '' } = await startLine(program)
+    const ask = async (headers: Record<string, string>, names: readonly string[], at = url) =>
+      JSON.parse(
+        (
+          await postJson(
+            at,
+            headers,
+            names.map((method) => ({ jsonrpc: '2.0', id: method, method, params: [] })),
+          )
+        ).text,
+      )
+    const amounts = ['MinBaseFee', 'MinPriorityFee', 'MinBlobFee', 'FeeThreshold', 'BlobTipCapDynamic']
+    const tunables = [...amounts, 'BumpFeeRetryTime', 'RebroadcastInterval']
+    const reading = [
+      'admin_batcherStatus',
+      'admin_getThrottleController',
+      ...tunables.map((name) => `txmgr_get${name}`),
+    ]
+    const changing = [
+      ...['admin_startBatcher', 'admin_stopBatcher', 'admin_flushBatcher', 'admin_setLogLevel'],
+      ...['admin_setThrottleController', 'admin_resetThrottleController'],
+      ...tunables.map((name) => `txmgr_set${name}`),
+    ]
+    expect(await ask({}, reading)).toEqual(reading.map((id) => ({ jsonrpc: '2.0', id, result: expect.anything() })))
+    expect(await ask({}, changing)).toEqual(
+      changing.map((id) => ({
+        ...{ jsonrpc: '2.0', id },
+        error: {
+          ...{ code: -32000, message: `${id} changes something, which needs a bearer token here` },
+          data: { needs: 'token' },
+        },
+      })),
+    )
+    // What clients without a token may read is no more for web pages of strangers than it was.
+    const foreign = await ask({ origin: 'https://evil.example' }, reading)
+    expect(foreign).toEqual(reading.map((id) => expect.objectContaining({ id, error: expect.anything() })))
+    const shown = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
+    expect(await ask(shown, ['admin_resetThrottleController'])).toMatchObject([{ result: null }])
+
+    const closed = start(['--stopped', `--rpc.token-file=${tokenFile}`, '--rpc.token-read'])
+    const { rpc: at = '' } = await startLine(closed)
+    const call = { jsonrpc: '2.0', id: 1, method: 'admin_batcherStatus', params: [] }
+    expect(await postJson(at, {}, call)).toMatchObject({ status: 401 })
+    expect(await ask(shown, reading, at)).toHaveLength(reading.length)
   })
 
   it('warns while the rollup node does not answer, and carries on', async () => {

@@ -101,12 +101,11 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     metrics.info(VERSION)
     metrics.balance(async () => Number(await l1.balance(signer.address)) / 1e18)
 
-    const methods = values.rpcEnableAdmin
-      ? createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
-      : new Map()
+    const rpc = createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
     const dispatcher = createRpcDispatcher({
-      methods,
-      isGuarded: () => true,
+      methods: values.rpcEnableAdmin ? rpc.methods : new Map(),
+      isChanging: rpc.isChanging,
+      isClosedToPages: () => true,
       onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),
     })
     const app = createRpcApp({

@@ -10,6 +10,7 @@ import { UsageError } from '../lib/errors.ts'
 import { type FlagSpec, type FlagValues, flag, ignoredFlag } from './flags.ts'
 import { logFlags } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
+import { tokenFlags } from './tokenFlags.ts'
 
 const ENDPOINTS = 'Endpoints'
 const BATCHES = 'Batches'
@@ -261,12 +262,7 @@ export const batchSubmitterFlags = {
   rpcAddr: flag.string(RPC, 'rpc.addr', '127.0.0.1', 'Address that the RPC listens on', { placeholder: '<ip>' }),
   rpcPort: flag.port(RPC, 'rpc.port', 8545, 'Port that the RPC listens on; 0 = any free one'),
   rpcEnableAdmin: flag.boolean(RPC, 'rpc.enable-admin', 'Serve the admin and txmgr namespaces'),
-  rpcTokenFile: flag.optional(
-    RPC,
-    'rpc.token-file',
-    'File with the bearer token that methods which change something need; made when missing. Without it only a server on loopback serves them',
-    { placeholder: '<file>' },
-  ),
+  ...tokenFlags(RPC),
   metricsEnabled: flag.boolean(METRICS, 'metrics.enabled', 'Serve metrics'),
   metricsAddr: flag.string(METRICS, 'metrics.addr', '127.0.0.1', 'Address that metrics listen on', {
     placeholder: '<ip>',

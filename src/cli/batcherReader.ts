@@ -53,9 +53,7 @@ function problemOf(error: unknown, hasToken: boolean): { text: string; isWhole: 
   return { text: 'does not tell how it is', isWhole: false }
 }
 
-/** By the answer to the call, or, where a proxy before it guards all of it, to the request. */
+/** The status only tells: a token is asked for where all reading needs one. */
 function asksForToken(error: unknown): boolean {
-  if (error instanceof RpcTransportError) return error.details.status === 401
-  if (!(error instanceof JsonRpcError) || typeof error.data !== 'object' || error.data === null) return false
-  return 'needs' in error.data && error.data.needs === 'token'
+  return error instanceof RpcTransportError && error.details.status === 401
 }

@@ -5,6 +5,7 @@ import { DEFAULT_MAX_REORG_WINDOWS } from '../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../rollup/protocol/index.ts'
 import { type FlagSpec, flag, ignoredFlag } from './flags.ts'
 import { logFlags } from './program.ts'
+import { tokenFlags } from './tokenFlags.ts'
 
 const L1 = 'L1'
 const L2 = 'L2 engine'
@@ -219,13 +220,7 @@ export const rollupNodeFlags = {
     'rpc.vhosts',
     'Host names that requests may be addressed to; * = any (default: localhost where --rpc.addr is a loopback address, any otherwise)',
   ),
-  rpcTokenFile: flag.optional(
-    RPC,
-    'rpc.token-file',
-    'File with the bearer token that methods which change something need; made when missing. Without it only a server on loopback serves them',
-    { placeholder: '<file>' },
-  ),
-  rpcTokenRead: flag.boolean(RPC, 'rpc.token-read', 'Ask for the token of --rpc.token-file for reading, too'),
+  ...tokenFlags(RPC),
   rpcReadyBlocks: flag.integer(
     RPC,
     'rpc.ready-blocks',

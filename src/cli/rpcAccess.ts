@@ -8,10 +8,10 @@ import type { Logger } from '../lib/logger.ts'
  * UsageError.
  */
 export function rpcAccess(
-  values: { rpcAddr: string; rpcTokenFile: string | undefined; rpcTokenRead?: boolean },
+  values: { rpcAddr: string; rpcTokenFile: string | undefined; rpcTokenRead: boolean },
   logger: Pick<Logger, 'warn'>,
 ): TokenAccess | undefined {
-  const { rpcAddr, rpcTokenFile, rpcTokenRead: guardsReading = false } = values
+  const { rpcAddr, rpcTokenFile, rpcTokenRead: guardsReading } = values
   if (rpcTokenFile !== undefined) return { token: loadToken(rpcTokenFile, { create: true }), guardsReading }
   if (guardsReading) throw new UsageError('--rpc.token-read needs --rpc.token-file')
   if (isLoopback(rpcAddr)) return undefined

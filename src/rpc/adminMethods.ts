@@ -43,6 +43,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       result: booleanResult(),
       description: 'Whether this node builds blocks at present',
       admin: true,
+      changes: false,
       handle: () => node.sequencerActive(),
     }),
     defineMethod({
@@ -59,6 +60,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       result: booleanResult(),
       description: 'Whether a conductor decides when this node builds blocks',
       admin: true,
+      changes: false,
       handle: () => node.conductorEnabled(),
     }),
     defineMethod({

@@ -17,9 +17,9 @@ export interface RpcMethod<
   /** What `result` holds. */
   result: Result<S>
   description: string
-  /** Served only when admin methods are enabled. */
+  /** Served only when admin methods are enabled, and not to strangers' web pages. */
   admin: boolean
-  /** Not for strangers' web pages: it does more than tell. */
+  /** It does more than tell: neither for strangers' web pages nor for clients that lack a token. */
   changes: boolean
   handler: RpcHandler
 }
@@ -30,7 +30,7 @@ export interface MethodSpec<Name extends string, P extends readonly Param<unknow
   result: Result<S>
   description: string
   admin?: boolean
-  /** By default what `admin` is. */
+  /** By default what `admin` is; an admin method that only tells says so. */
   changes?: boolean
   handle: (params: ParamValues<P>, context: RpcContext) => Answer<z.output<S>> | Promise<Answer<z.output<S>>>
 }

@@ -45,10 +45,13 @@ export function createRollupRpc(
     discoverMethod(() => openRpcDocument(methods, options.version)),
   ]
   const known = new Set(methods.map(({ name }) => name))
-  const changing = new Set(methods.filter(({ changes }) => changes).map(({ name }) => name))
+  const named = (picked: (method: RpcMethod) => boolean) => new Set(methods.filter(picked).map(({ name }) => name))
+  const changing = named(({ changes }) => changes)
+  const closedToPages = named(({ changes, admin }) => changes || admin)
   const dispatcher = createRpcDispatcher({
     methods: toHandlers(methods),
-    isGuarded: (method) => changing.has(method),
+    isChanging: (method) => changing.has(method),
+    isClosedToPages: (method) => closedToPages.has(method),
     onCall: (method, durationMs, error, contents) => {
       // Names come from the client: those we do not know share one label, so that nobody can flood the registry.
       metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode, contents)

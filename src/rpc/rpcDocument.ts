@@ -13,7 +13,7 @@ keeps this file up to date.
 
 JSON-RPC 2.0 by POST at \`/\` with \`Content-Type: application/json\`, in batches too, or over a WebSocket on the same port.
 Parameters are positional; those in brackets may be left out. A *changing* method does more than tell: web pages of strangers may
-not call it, nor may who shows no token where one is needed (\`--rpc.token-file\`).`
+not call it, nor may who shows no token where one is needed (\`--rpc.token-file\`). No \`admin_*\` method is for web pages of strangers.`
 
 function section(namespace: string, methods: readonly RpcMethod[]): string {
   const admin = methods.every((method) => method.admin) ? '\n\nServed with `--rpc.enable-admin` only.' : ''

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
+import { serveGuarded } from './guardedNode.ts'
 import { freePort } from './programs.ts'
 import { commandExists } from './prometheus.ts'
 
@@ -37,7 +38,9 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
 const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/(?<=^|\| )npx /g, ''],
   [/^devium decode$/, '$& calldata.bin'],
-  [/http:\/\/127\.0\.0\.1:95(10|45)|http:\/\/10\.0\.0\.\d:9545/g, '$NODE'],
+  [/http:\/\/127\.0\.0\.1:95(10|45)/g, '$NODE'],
+  // What others reach asks for a token where something is changed.
+  [/http:\/\/10\.0\.0\.\d:9545/g, '$GUARDED_NODE'],
   [
     /--l1=http:\/\/127\.0\.0\.1:8545/,
     '--l1=$L1 --rollup.l1-chain-config=l1.json --rpc.port=$RPC_PORT --p2p.no-discovery --p2p.listen.tcp=0',
@@ -112,7 +115,9 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
   }
   for (const name of ['genesis.json', 'rollup.json', 'l1.json']) cpSync(join(net.joinDir, name), join(folder, name))
   writeFileSync(join(folder, 'jwt.txt'), '11'.repeat(32))
-  writeFileSync(join(folder, 'token'), '22'.repeat(32), { mode: 0o600 })
+  const token = '22'.repeat(32)
+  writeFileSync(join(folder, 'token'), token, { mode: 0o600 })
+  const guarded = await serveGuarded(sequencer.rollupRpc, token)
   const inbox: string = JSON.parse(readFileSync(join(folder, 'rollup.json'), 'utf8')).batch_inbox_address
   const [batch, earlier] = await lastBatches(net, inbox)
   writeFileSync(join(folder, 'calldata.bin'), batch.input)
@@ -127,6 +132,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
     DEVIUM_RPC: sequencer.rollupRpc,
     DEVIUM_BATCHER_RPC: net.batcher.adminRpc,
     NODE: sequencer.rollupRpc,
+    GUARDED_NODE: guarded.url,
     BATCHER: net.batcher.adminRpc,
     L1: net.l1.rpc,
     BATCH: batch.hash,
@@ -174,6 +180,7 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
         if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGINT')
         await exited
       }
+      await guarded.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

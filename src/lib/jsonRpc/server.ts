@@ -41,8 +41,10 @@ export interface CallContents {
 
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
-  /** Whether strangers' web pages, and clients that lack a token, may not call the method; absent: they may call all. */
-  isGuarded?: (method: string) => boolean
+  /** Whether the method does more than tell, so that clients which lack a token may not call it; absent: none does. */
+  isChanging?: (method: string) => boolean
+  /** Whether strangers' web pages may not call the method; absent: they may call all. */
+  isClosedToPages?: (method: string) => boolean
   /** Elements allowed in one batch. */
   maxBatchSize?: number
   /** Whether blocks wait for the answers; default: they do not, and go first. */
@@ -90,10 +92,10 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       if (handler === undefined) {
         throw new JsonRpcError(RPC_METHOD_NOT_FOUND, `the method ${method} does not exist/is not available`)
       }
-      if (context.foreignOrigin !== undefined && options.isGuarded?.(method)) {
+      if (context.foreignOrigin !== undefined && options.isClosedToPages?.(method)) {
         throw new JsonRpcError(RPC_SERVER_ERROR, `web pages of ${context.foreignOrigin} may not call ${method} here`)
       }
-      if (context.lacksToken && options.isGuarded?.(method)) {
+      if (context.lacksToken && options.isChanging?.(method)) {
         const message = `${method} changes something, which needs a bearer token here`
         throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }

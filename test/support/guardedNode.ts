@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
+import { createRpcDispatcher, type RpcHandler } from '../../src/lib/jsonRpc/server.ts'
+
+const documentSchema = z.object({
+  methods: z.array(z.object({ name: z.string(), tags: z.array(z.object({ name: z.string() })) })),
+})
+
+/**
+ * A node of this machine as other machines would meet it: passes calls on to `rpc`, and asks for `token` where the node's own
+ * table says that a method changes something.
+ */
+export async function serveGuarded(rpc: string, token: string): Promise<{ url: string; close(): Promise<void> }> {
+  const node = createRpcClient({ url: rpc })
+  const { methods } = documentSchema.parse(await node.request('rpc_discover', []))
+  const changing = new Set(
+    methods.filter(({ tags }) => tags.some(({ name }) => name === 'changes')).map(({ name }) => name),
+  )
+  const handlers = methods.map(({ name }): [string, RpcHandler] => [name, (params) => node.request(name, [...params])])
+  const dispatcher = createRpcDispatcher({ methods: new Map(handlers), isChanging: (name) => changing.has(name) })
+  const access = { token, guardsReading: false }
+  const server = await serveApp(createRpcApp({ dispatcher, access }), '127.0.0.1', 0, 'test')
+  return {
+    url: server.url,
+    close: async () => {
+      await server.close()
+      await node.close()
+    },
+  }
+}
