@@ -71,7 +71,7 @@ class RawClient {
     })
   }
 
-  async shake(headers: Record<string, string> = {}): Promise<string> {
+  handshake(headers: Record<string, string> = {}): void {
     const lines = Object.entries({
       Host: 'localhost',
       Upgrade: 'websocket',
@@ -81,6 +81,10 @@ class RawClient {
       ...headers,
     }).map(([name, value]) => `${name}: ${value}`)
     this.socket.write(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  }
+
+  async shake(headers: Record<string, string> = {}): Promise<string> {
+    this.handshake(headers)
     await expect.poll(() => this.text.indexOf('\r\n\r\n'), { timeout: 60_000 }).toBeGreaterThan(0)
     const end = this.text.indexOf('\r\n\r\n') + 4
     const head = this.text.subarray(0, end).toString()
@@ -126,6 +130,13 @@ function masked(opcode: number, payload: Uint8Array, first = 0x80 | opcode): Buf
   head[1] = (head[1] ?? 0) | 0x80
   const mask = Buffer.from([1, 2, 3, 4])
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))])
+}
+
+/** What a close frame holds. */
+function closing(code: number, reason: string): Buffer {
+  const head = Buffer.alloc(2)
+  head.writeUInt16BE(code)
+  return Buffer.concat([head, Buffer.from(reason)])
 }
 
 const call = (method: string, ...params: unknown[]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
@@ -255,15 +266,36 @@ describe('messages', () => {
     expect(told.aborted).toHaveLength(8)
   })
 
-  it('a client that is silent through two pings is gone, also in the middle of a message', async () => {
-    const { port } = await start({ pingMs: 50 })
+  it('who is not read while its calls run is not blamed for silence', async () => {
+    const reasons: string[] = []
+    const { port, told } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
+    const busy = new RawClient(port)
+    const shaken = busy.shake()
+    for (let count = 0; count < 8; count++) busy.send(OPCODE.text, call('wait'))
+    await shaken
+    await expect.poll(() => told.aborted.length, { timeout: 60_000 }).toBe(8)
+    // By when the second ping of this one is due, that of the busy one was.
     const silent = await connected(port)
     await silent.ended()
-    const slow = await connected(port)
+    expect(reasons).toEqual(['answers no ping'])
+    expect(busy.socket.destroyed).toBe(false)
+  })
+
+  it('a client that is silent through two pings is gone, also in the middle of a message', async () => {
+    const reasons: string[] = []
+    const { port } = await start({ pingMs: 50, onDropped: (reason) => reasons.push(reason) })
+    const silent = await connected(port)
+    expect(await silent.frame()).toMatchObject({ opcode: OPCODE.ping })
+    expect(await silent.frame()).toEqual({ opcode: OPCODE.close, payload: closing(1008, 'answers no ping') })
+    await silent.ended()
+    const slow = new RawClient(port)
+    const shaken = slow.shake()
     slow.send(OPCODE.text, '{', { first: OPCODE.text })
     const beat = setInterval(() => slow.send(OPCODE.pong, ''), 10)
+    await shaken
     await slow.ended()
     clearInterval(beat)
+    expect(reasons).toEqual(['answers no ping', 'takes too long to send a message'])
   })
 })
 
@@ -299,5 +331,37 @@ describe('subscriptions', () => {
     }
     await expect.poll(() => told.stopped, { timeout: 60_000 }).toBe(1)
     expect(reasons).toEqual(['reads too slowly: more than 100000 bytes wait for it'])
+  })
+
+  it('drop a client that has stopped reading by its first ping, and tell it why once it reads again', async () => {
+    const reasons: string[] = []
+    let stopped = 0
+    const flood: RpcHandler = (_, { subscriber }) =>
+      subscriber?.subscribe((notify) => {
+        // More than the system itself keeps for the client, less than the server does.
+        for (let count = 0; count < 160; count++) notify(JSON.stringify('x'.repeat(100_000)))
+        return () => {
+          stopped += 1
+        }
+      })
+    const { port } = await start({
+      dispatcher: createRpcDispatcher({ methods: new Map([['flood', flood]]) }),
+      ...{ pingMs: 50, closeMs: 60_000 },
+      onDropped: (reason) => reasons.push(reason),
+    })
+    const client = new RawClient(port)
+    client.socket.pause()
+    client.handshake()
+    client.send(OPCODE.text, call('flood'))
+    await expect.poll(() => reasons.length, { timeout: 60_000 }).toBe(1)
+    expect(reasons[0]).toMatch(/^reads too slowly: \d{6,} bytes wait, and no ping is answered$/)
+    let end = Buffer.alloc(0)
+    client.socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
+      end = Buffer.concat([end, chunk]).subarray(-200)
+    })
+    client.socket.resume()
+    await client.ended()
+    expect(end.includes(closing(1008, reasons[0] ?? ''))).toBe(true)
+    expect([stopped, reasons.length]).toEqual([1, 1])
   })
 })

@@ -39,8 +39,10 @@ export interface WebSocketOptions {
   maxUnreadBytes?: number
   /** Time that a call may take. */
   timeoutMs?: number
-  /** From one ping to the next; a client that sends nothing for two of them is gone. */
+  /** From one ping to the next; a client that has sent nothing since the last one is dropped. */
   pingMs?: number
+  /** For a client to read why, and close, after we have. */
+  closeMs?: number
 }
 
 /** RFC 6455, section 1.3. */
@@ -58,8 +60,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const DEFAULT_PING_MS = 30_000
 /** Calls of one connection at a time; until one is answered no more is read of it. */
 const MAX_CALLS = 8
-/** For a client to close after we have. */
-const CLOSE_MS = 1_000
+const DEFAULT_CLOSE_MS = 1_000
 
 /** Serves JSON-RPC over WebSockets on the server's port. The returned function ends all connections. */
 export function serveWebSockets(server: Server, options: WebSocketOptions): () => void {
@@ -208,16 +209,30 @@ class Connection {
     text.copy(payload, 2)
     this.write(OPCODE.close, [payload])
     this.socket.end()
-    setTimeout(() => this.socket.destroy(), CLOSE_MS).unref()
+    setTimeout(() => this.socket.destroy(), this.options.closeMs ?? DEFAULT_CLOSE_MS).unref()
   }
 
+  /** Who reads nothing sees no ping either, so that it is found here, long before as much waits for it as is allowed. */
   private look(): void {
+    // What we do not read ourselves while its calls run may be the answer.
+    if (this.isClosing || this.socket.isPaused()) return
     const isWithin = this.reader.isWithin()
-    // Gone, or at one message for as long.
-    if (!this.isAlive || (isWithin && this.wasWithin)) return void this.socket.destroy()
+    if (!this.isAlive) return void this.drop(this.reasonForSilence())
+    if (isWithin && this.wasWithin) return void this.drop('takes too long to send a message')
     this.isAlive = false
     this.wasWithin = isWithin
     this.write(OPCODE.ping, [])
+  }
+
+  private reasonForSilence(): string {
+    const unread = this.unreadBytes
+    return unread === 0 ? 'answers no ping' : `reads too slowly: ${unread} bytes wait, and no ping is answered`
+  }
+
+  /** Should it read on at once, it learns why. */
+  private drop(reason: string): void {
+    this.options.onDropped?.(reason)
+    this.close(CLOSE.policy, reason)
   }
 
   private onControl(opcode: number, payload: Uint8Array): void {
@@ -309,12 +324,7 @@ class Connection {
     const length = sizeOf(pieces)
     const max = this.options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES
     const reason = opcode === OPCODE.close ? undefined : this.reasonToDrop(length, max)
-    if (reason !== undefined) {
-      this.options.onDropped?.(reason)
-      // Should it read on at once, it learns why.
-      this.close(CLOSE.policy, reason)
-      return
-    }
+    if (reason !== undefined) return void this.drop(reason)
     this.socket.cork()
     this.socket.write(frameHead(opcode, length))
     for (const piece of pieces) this.socket.write(piece)
