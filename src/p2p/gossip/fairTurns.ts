@@ -1,6 +1,8 @@
 import { DeviumError } from '../../lib/errors.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 
+/** Code of what is thrown when too many messages wait. */
+export const GOSSIP_OVERLOADED = 'gossip-overloaded'
 /** Milliseconds of gossip work in one turn of the event loop; then everything else has its chance. */
 const BUDGET_MS = 4
 /** What the library does for each message before and after our part of the work, roughly. */
@@ -32,7 +34,7 @@ export function createFairTurns(maxWaiting = 1024, now: () => number = () => per
     take(): Promise<void> | undefined {
       spend(LIBRARY_MS)
       if (hasTime() && waiting === 0) return undefined
-      if (waiting >= maxWaiting) throw new DeviumError('gossip-overloaded', 'too many gossip messages at once')
+      if (waiting >= maxWaiting) throw new DeviumError(GOSSIP_OVERLOADED, 'too many gossip messages at once')
       waiting += 1
       tail = tail.then(nextTurn)
       return tail.then(() => {

@@ -16,7 +16,7 @@ export interface GuardModules {
   onAuthor(peerId: string, version: PayloadVersion): void
 }
 
-/** An RPC within what its peer may ask of us; undefined when nothing is to be done for it. */
+/** An RPC within what its peer may ask of us; undefined when nothing is to be done for it. It throws what is our own fault. */
 export type RpcGuard = (peerId: string, frame: Uint8Array) => DecodedRpc | undefined
 
 /** Seconds. A peer that wants to be left alone for longer may say so again. */
@@ -31,15 +31,24 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
   const { gossip, quotas } = modules
 
   const decode = (id: string, frame: Uint8Array): DecodedRpc | undefined => {
+    const fields = checkRpcShape(frame)
+    if (!quotas.spend(id, 'fields', fields)) {
+      quotas.drop(id, 'rpc-flood', 1 + Math.floor(fields / FIELDS_PER_DROP))
+      return undefined
+    }
     try {
-      const fields = checkRpcShape(frame)
-      if (!quotas.spend(id, 'fields', fields)) {
-        quotas.drop(id, 'rpc-flood', 1 + Math.floor(fields / FIELDS_PER_DROP))
-        return undefined
-      }
       return gossip.decodeRpc(frame)
+    } catch (cause) {
+      throw new DecodeError(`rpc: ${describeError(cause)}`, { cause })
+    }
+  }
+  /** A peer is blamed for its bytes alone. */
+  const decodeOrBlame: RpcGuard = (id, frame) => {
+    try {
+      return decode(id, frame)
     } catch (error) {
-      quotas.report(id, 'bad-rpc', error instanceof DecodeError ? error.message : `rpc: ${describeError(error)}`)
+      if (!(error instanceof DecodeError)) throw error
+      quotas.report(id, 'bad-rpc', error.message)
       return undefined
     }
   }
@@ -68,7 +77,7 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
     }
     // The library would decode it first, and forgives 128 RPCs a second of a peer that was good a second ago.
     if (gossip.score.score(id) < options.graylistThreshold) return undefined
-    const rpc = decode(id, frame)
+    const rpc = decodeOrBlame(id, frame)
     if (rpc === undefined) return undefined
     dropAuthors(id, rpc)
     limitSubscriptions(id, rpc)

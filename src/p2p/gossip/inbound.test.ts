@@ -32,7 +32,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   const judging: { from: string; done(verdict: Verdict): void }[] = []
   let judged = 0
   let from = ''
-  const { clock, events, gossip } = await realGossip({
+  const { clock, events, gossip, quotas } = await realGossip({
     ids: {
       identify(message) {
         from = nameOf(message.from)
@@ -58,6 +58,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   events.on('author', (peer) => told.push(`author ${nameOf(peer)}`))
   events.on('block', (_, peer) => told.push(`block ${nameOf(peer)}`))
   events.on('rejectedAgain', (peer) => told.push(`again ${nameOf(peer)}`))
+  events.on('verdict', (_, _version, verdict) => verdict !== NONE && 'detail' in verdict && told.push(verdict.reason))
   const traced: Record<string, number> = {}
   events.on('traced', (event, count) => {
     traced[event] = (traced[event] ?? 0) + count
@@ -84,7 +85,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
     joined.open()
     return joined
   }
-  return { gossip, clock, heard, offences, told, traced, judging, judged: () => judged, peer, join }
+  return { gossip, quotas, clock, heard, offences, told, traced, judging, judged: () => judged, peer, join }
 }
 
 const large = (seed: number) => compressSnappy(new Uint8Array(9_000_000).fill(seed))
@@ -171,6 +172,24 @@ describe('messages', () => {
     }
     expect([invalid(a), invalid(b)]).toEqual([1, 1])
     expect(told).toEqual(['again b'])
+  })
+
+  it('and control messages blame nobody and end nothing when our own code fails on them', async () => {
+    const { join, quotas, heard, told, offences } = await setUp(() => {
+      throw new TypeError('a fault of ours')
+    })
+    const { spend } = quotas
+    for (const faulty of ['fields', 'messages', 'none'] as const) {
+      quotas.spend = (id, budget, amount) => {
+        if (budget === faulty) throw new TypeError('a fault of ours')
+        return spend(id, budget, amount)
+      }
+      join('a').send({ messages: [message(small(1))], graft: [TOPIC] })
+      await settled()
+    }
+    expect(heard).toHaveLength(2)
+    expect(told).toEqual(['internal-error'])
+    expect(offences).toEqual([])
   })
 
   it('cost nothing when they are new blocks or copies of good ones', async () => {

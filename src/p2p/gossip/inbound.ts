@@ -1,5 +1,6 @@
 import { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
+import { DeviumError, describeError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { turnsPass } from '../../lib/nextTurn.ts'
 import type { P2pEvents } from '../base/events.ts'
@@ -8,10 +9,10 @@ import type { ChainTopics, PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
-import type { IdentifiedMessage, MessageNames, Unpacked } from '../inspection/messageId.ts'
+import type { MessageNames, Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
 import type { GossipInternals } from './adapter.ts'
-import { createFairTurns } from './fairTurns.ts'
+import { createFairTurns, GOSSIP_OVERLOADED } from './fairTurns.ts'
 import type { Forwarder } from './forward.ts'
 import type { GossipHistory } from './gossipHistory.ts'
 import { createRpcGuard } from './guard.ts'
@@ -38,6 +39,7 @@ export interface InboundModules {
   /** Open connections of a peer. */
   connectionsOf(peerId: PeerId): Connection[]
   setTimeout(callback: () => void, delayMs: number): () => void
+  /** Our own fault, of an RPC. */
   onUnexpected(error: unknown): void
 }
 
@@ -101,7 +103,12 @@ export function createInbound(
         stream,
         onFrame(frame) {
           // Of a peer that is gone, what still waited would be kept under its name for good.
-          if (gossip.streamsInbound.get(from) === inbound) receive(peerId, from, frame)
+          if (gossip.streamsInbound.get(from) !== inbound) return
+          try {
+            receive(peerId, from, frame)
+          } catch (error) {
+            modules.onUnexpected(error)
+          }
         },
         onFault: (fault) => quotas.report(from, fault.code, fault.message),
         onEnd(error) {
@@ -150,7 +157,7 @@ export function createInbound(
         if (outcome !== 'bad') quotas.giveBack(from, 'messages')
         if (outcome === 'new') quotas.giveBack(from, 'messageBytes', bytes)
       } catch (error) {
-        modules.onUnexpected(error)
+        onFailure(message, error)
       } finally {
         inFlightBytes -= bytes
       }
@@ -163,9 +170,8 @@ export function createInbound(
   const handle = async (message: InboundMessage): Promise<'new' | 'copy' | 'bad'> => {
     const turn = turns.take()
     if (turn !== undefined) await turn
-    const naming = turns.measure(() => identify(message))
+    const naming = turns.measure(() => ids.identify(message))
     const identified = naming instanceof Promise ? await naming : naming
-    if (identified === undefined) return 'bad'
     const { from, topic, version, data } = message
     const id = idText(identified.id)
     dialects.onIdentified(identified)
@@ -194,18 +200,12 @@ export function createInbound(
     return 'new'
   }
 
-  /** Undefined when there is no id: nobody is blamed for that. */
-  const identify = (
-    message: InboundMessage,
-  ): IdentifiedMessage | undefined | Promise<IdentifiedMessage | undefined> => {
-    const identified = ids.identify(message)
-    if (!(identified instanceof Promise)) return identified
-    return identified.catch((error: unknown) => {
-      if (!(error instanceof InspectionFailure)) throw error
-      const verdict: Verdict = { result: 'ignore', reason: error.reason, detail: error.message }
-      events.emit('verdict', message.from, message.version, verdict)
-      return undefined
-    })
+  /** It has no verdict, or was not passed on; nobody is blamed for that. */
+  const onFailure = ({ from, version }: InboundMessage, error: unknown): void => {
+    // Too many at once to tell of each.
+    if (error instanceof DeviumError && error.code === GOSSIP_OVERLOADED) return
+    const reason = error instanceof InspectionFailure ? error.reason : 'internal-error'
+    events.emit('verdict', from, version, { result: 'ignore', reason, detail: describeError(error) })
   }
 
   /** Each copy of a rejected message counts against its sender. */

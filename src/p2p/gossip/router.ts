@@ -1,7 +1,6 @@
 import { type GossipSub, type GossipSubComponents, gossipsub } from '@chainsafe/libp2p-gossipsub'
 import type { Connection, PeerId } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
-import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { P2pEvents } from '../base/events.ts'
 import type { P2pOptions } from '../base/options.ts'
@@ -110,7 +109,7 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       history,
       forwarder,
       setTimeout: clock.setTimeout.bind(clock),
-      onUnexpected: (error) => logger.debug('Handling an RPC failed', { err: describeError(error) }),
+      onUnexpected: (err) => logger.warn('Handling an RPC failed', { err }),
     },
     { idontwantMinBytes: idontwantMinBytes(options), graylistThreshold },
   )

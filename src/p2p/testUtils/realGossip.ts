@@ -52,5 +52,5 @@ export async function realGossip(
     },
     options.gossip,
   )
-  return { clock, events, router, pubsub, gossip: gossipInternals(pubsub) }
+  return { clock, events, quotas, router, pubsub, gossip: gossipInternals(pubsub) }
 }
