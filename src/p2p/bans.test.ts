@@ -21,7 +21,7 @@ const unbanOf = async (test: TestNode, peerId: string) =>
   (await test.events(peerId)).find(({ kind }) => kind === 'unban')
 
 describe('a ban for a score', () => {
-  it('is listed with its reason, apart from the block list', async () => {
+  it('a ban for a score is listed with its reason, apart from the block list', async () => {
     const test = await nodeInTest()
     const raw = await startBanned(test)
     const dump = await test.node.peers(false)
@@ -117,7 +117,7 @@ describe('what keeps a peer out', () => {
     expect(await test.events(raw.peerId)).toEqual([])
   })
 
-  it('is named with what would have to be unblocked', async () => {
+  it('what keeps a peer out is named with what would have to be unblocked', async () => {
     const test = await nodeInTest()
     const raw = await rawPeerInTest([TOPIC])
     await raw.connect(test.address)

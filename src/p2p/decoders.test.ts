@@ -62,7 +62,7 @@ it('answers with a block of arbitrary bytes, or with some changed, throw nothing
 })
 
 describe('names and addresses', () => {
-  it('of peers throw nothing but DecodeError', () => {
+  it('names of peers throw nothing but DecodeError', () => {
     fc.assert(
       fc.property(near(PEER, `/ip4/1.2.3.4/tcp/9222/p2p/${PEER}`), (text) => {
         throwsOnly([DecodeError], () => parsePeerId(text))
@@ -71,7 +71,7 @@ describe('names and addresses', () => {
       { numRuns: 500 },
     )
   })
-  it('are read back', () => {
+  it('names and addresses are read back', () => {
     const ip = fc.oneof(
       fc.ipV4().map((text) => `/ip4/${text}`),
       fc.ipV6().map((text) => `/ip6/${text}`),
@@ -86,7 +86,7 @@ describe('names and addresses', () => {
       }),
     )
   })
-  it('in bytes, as strangers announce them, have an IP or none', () => {
+  it('addresses in bytes, as strangers announce them, have an IP or none', () => {
     fc.assert(
       fc.property(bytes(60), (input) => {
         let address: ReturnType<typeof multiaddr>
@@ -100,7 +100,7 @@ describe('names and addresses', () => {
       { numRuns: 1_000 },
     )
   })
-  it('of bootnodes throw nothing but DecodeError', () => {
+  it('names of bootnodes throw nothing but DecodeError', () => {
     const key = Buffer.from(publicKeyOf(new Uint8Array(32).fill(7), false).subarray(1)).toString('hex')
     fc.assert(
       fc.property(near(`enode://${key}@1.2.3.4:0?discport=30301`, `enode://${key}@host.example:30305`), (text) =>
@@ -109,7 +109,7 @@ describe('names and addresses', () => {
       { numRuns: 500 },
     )
   })
-  it('of routers come from any table', () => {
+  it('addresses of routers come from any table', () => {
     const line = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0'
     fc.assert(
       fc.property(fc.array(near(line), { maxLength: 4 }), (lines) => {
@@ -133,7 +133,7 @@ it('keys throw nothing but UsageError, and are read back', () => {
 })
 
 describe('what a node wrote down', () => {
-  it('of whom it refuses is read back, and anything else throws nothing but DecodeError', () => {
+  it('the stored list of refused peers is read back, and anything else throws nothing but DecodeError', () => {
     const ban = fc.record({ expiryMs: fc.nat(), reason: fc.string({ maxLength: 20 }) })
     // Peer ids are base58.
     const peer = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]+$/)
@@ -158,7 +158,7 @@ describe('what a node wrote down', () => {
     )
   })
 
-  it('of peers, in whatever state, is understood or dropped', async () => {
+  it('stored records of peers, in whatever state, are understood or dropped', async () => {
     const json = fc.jsonValue({ maxDepth: 4 }).map((value) => new Uint8Array(Buffer.from(JSON.stringify(value))))
     const likely = fc
       .record(

@@ -26,7 +26,7 @@ const idOf = (key: Uint8Array): string => identityFromRawKey(key).peerId.toStrin
 const someId = (): string => idOf(new Uint8Array(randomBytes(32)))
 
 describe('a static peer', () => {
-  it('in whose place another answers', async () => {
+  it('a static peer in whose place another answers is reported as such', async () => {
     const other = await nodeInTest()
     const id = someId()
     expect(await firstComplaint(other.address.replace(other.node.peerId, id))).toMatchObject({
@@ -35,7 +35,7 @@ describe('a static peer', () => {
     })
   })
 
-  it('that has blocked us', async () => {
+  it('a static peer that has blocked us is reported as one that closes', async () => {
     const other = await nodeInTest()
     const privateKey = new Uint8Array(randomBytes(32))
     await other.node.blockPeer(idOf(privateKey))

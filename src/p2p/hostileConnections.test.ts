@@ -34,24 +34,22 @@ function silentSocket(port: number, localAddress: string): Socket {
   return socket
 }
 
-describe('a connection that ends while it is set up', () => {
-  it.each([
-    ['a goodbye', '000300000000000000000000'],
-    ['an error', '000300000000000000000002'],
-    ['no frame of yamux', '010000000000000000000000'],
-  ])('by %s leaves nobody behind who is connected', async (_what, frame) => {
-    const victims = await setUp()
-    const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))
-    const hostile = await host({ first })
-    await hostile.connect(victims.follower.address).catch(() => undefined)
-    await until('its end', () => hostile.host.getConnections().length === 0)
-    await until('the end here', () => victims.follower.node.connectedPeers().length === 1)
-    await victims.expectBlock()
-  })
+it.each([
+  ['a goodbye', '000300000000000000000000'],
+  ['an error', '000300000000000000000002'],
+  ['no frame of yamux', '010000000000000000000000'],
+])('a connection that ends by %s while it is set up leaves nobody behind who is connected', async (_what, frame) => {
+  const victims = await setUp()
+  const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))
+  const hostile = await host({ first })
+  await hostile.connect(victims.follower.address).catch(() => undefined)
+  await until('its end', () => hostile.host.getConnections().length === 0)
+  await until('the end here', () => victims.follower.node.connectedPeers().length === 1)
+  await victims.expectBlock()
 })
 
 describe('connections of one address', () => {
-  it('are so many and no more, and others are let in', async () => {
+  it('connections of one address are so many and no more, and others are let in', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const sockets = Array.from({ length: 300 }, () => silentSocket(port, '127.0.0.7'))
@@ -66,7 +64,7 @@ describe('connections of one address', () => {
     expect((await friend.connect(victims.follower.address)).status).toBe('open')
   })
 
-  it('and of a hundred others, which say nothing, keep nobody out', async () => {
+  it('connections of a hundred addresses, which say nothing, keep nobody out', async () => {
     const victims = await setUp()
     const port = portOf(victims)
     const silent = Array.from({ length: 500 }, (_, n) => silentSocket(port, `127.0.1.${1 + (n % 100)}`))
@@ -76,7 +74,7 @@ describe('connections of one address', () => {
     await victims.expectBlock()
   })
 
-  it('that shake hands are so many and no more', async () => {
+  it('connections of one address that shake hands are so many and no more', async () => {
     const victims = await setUp()
     const crowd = await Promise.all(
       Array.from({ length: INBOUND_LIMITS.openPerIp + 4 }, () => host({ localIp: '127.0.0.9' })),
@@ -92,7 +90,7 @@ describe('connections of one address', () => {
     await victims.expectBlock()
   })
 
-  it('that come and go a hundred times are slowed down', async () => {
+  it('connections that come and go a hundred times are slowed down', async () => {
     const { clock, halt } = haltableClock()
     const victims = await setUp(clock)
     const churner = await host({ localIp: '127.0.0.10' })
@@ -137,25 +135,23 @@ describe('the choice of a protocol', () => {
   })
 })
 
-describe('a static peer', () => {
-  it('is limited and blamed like others, but not banned', async () => {
-    const friend = await host({ listen: true })
-    const victims = await startVictims({ staticPeers: [friend.address] })
-    onTestFinished(victims.stop)
-    await until('the static peer', () => victims.follower.node.connectedPeers().includes(friend.peerId))
-    const [connection] = friend.host.getConnections()
-    if (connection === undefined) throw new Error('no connection')
-    const gossip = await friend.openGossip(connection)
-    gossip.send({ subscriptions: [[TOPIC, true]] })
-    for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
-    await until('the score', async () => (await victims.score(friend.peerId)) < -100)
-    await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
-    // Whoever does the same after it is banned: both were looked at.
-    const stranger = await host()
-    const other = await stranger.join(victims.follower.address, [TOPIC])
-    for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))
-    await victims.banned(stranger.peerId)
-    expect(await victims.isBanned(friend.peerId)).toBe(false)
-    expect(victims.follower.node.connectedPeers()).toContain(friend.peerId)
-  })
+it('a static peer is limited and blamed like others, but not banned', async () => {
+  const friend = await host({ listen: true })
+  const victims = await startVictims({ staticPeers: [friend.address] })
+  onTestFinished(victims.stop)
+  await until('the static peer', () => victims.follower.node.connectedPeers().includes(friend.peerId))
+  const [connection] = friend.host.getConnections()
+  if (connection === undefined) throw new Error('no connection')
+  const gossip = await friend.openGossip(connection)
+  gossip.send({ subscriptions: [[TOPIC, true]] })
+  for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
+  await until('the score', async () => (await victims.score(friend.peerId)) < -100)
+  await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
+  // Whoever does the same after it is banned: both were looked at.
+  const stranger = await host()
+  const other = await stranger.join(victims.follower.address, [TOPIC])
+  for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))
+  await victims.banned(stranger.peerId)
+  expect(await victims.isBanned(friend.peerId)).toBe(false)
+  expect(victims.follower.node.connectedPeers()).toContain(friend.peerId)
 })

@@ -18,7 +18,7 @@ const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () =>
 const isClosed = (gossip: GossipStream) => until('the end of the stream', () => gossip.stream.status !== 'open')
 
 describe('an RPC', () => {
-  it('that cannot be decoded is dropped, and three end in a ban', async () => {
+  it('an RPC that cannot be decoded is dropped, and three end in a ban', async () => {
     const gossip = await join()
     gossip.sendBytes(frameRpc(Uint8Array.of(0x12, 0x7f, 1)))
     await blamed('bad-rpc')
@@ -44,7 +44,7 @@ describe('an RPC', () => {
       { subscriptions: Array.from({ length: 2_000 }, (_, n) => [`/${n}`, true] as const) },
     ],
     ['an id of a megabyte', { idontwant: [[new Uint8Array(1_000_000)]] }],
-  ])('with %s is dropped', async (_id, rpc) => {
+  ])('an RPC with %s is dropped', async (_id, rpc) => {
     const gossip = await join()
     gossip.send(rpc)
     await blamed('bad-rpc')
@@ -52,7 +52,7 @@ describe('an RPC', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('with ids that only the library would find is dropped undecoded', async () => {
+  it('an RPC with ids that only the library would find is dropped undecoded', async () => {
     const padded = (n: number) => [(n & 127) | 128, ((n >> 7) & 127) | 128, ((n >> 14) & 127) | 128, n >> 21]
     const idontwant = new Array<number[]>(1_000).fill([0x0a, 0]).flat()
     const lists = new Array<number[]>(64).fill([0x2a, ...padded(idontwant.length), ...idontwant]).flat()
@@ -62,7 +62,7 @@ describe('an RPC', () => {
     await blamed('bad-rpc')
   })
 
-  it('of more than 10 MiB costs its stream before it is there', async () => {
+  it('an RPC of more than 10 MiB costs its stream before it is there', async () => {
     const gossip = await join()
     gossip.sendBytes(varint(10 * 1024 * 1024 + 1))
     await blamed('oversized-rpc')
@@ -86,7 +86,7 @@ describe('an RPC', () => {
 })
 
 describe('a message', () => {
-  it.each(['from', 'seqno', 'signature', 'key'] as const)('with %s is invalid', async (member) => {
+  it.each(['from', 'seqno', 'signature', 'key'] as const)('a message with %s is invalid', async (member) => {
     const gossip = await join()
     const before = victims().follower.received.length
     const data = gossiped({ blockNumber: 8, gasUsed: BigInt(member.length * 100 + member.charCodeAt(0)) })
@@ -96,7 +96,7 @@ describe('a message', () => {
     expect(victims().follower.received).toHaveLength(before)
   })
 
-  it('of a topic that is not ours is not looked at', async () => {
+  it('a message of a topic that is not ours is not looked at', async () => {
     const gossip = await join()
     const messages = [1, 2, 3].map((n) => ({ topic: `/optimism/902/${n}/blocks`, data: new Uint8Array(1_000) }))
     gossip.send({ subscriptions: [['/optimism/902/2/blocks', true]], messages })
@@ -109,7 +109,7 @@ describe('a message', () => {
     expect(events.filter(({ kind }) => kind === 'reject' || kind === 'behaviour')).toHaveLength(1)
   })
 
-  it('of a wrong signer costs nothing, but thousands are a flood', async () => {
+  it('a message of a wrong signer costs nothing, but thousands are a flood', async () => {
     const gossip = await join()
     const datas = wronglySigned(BUDGETS.messages.burst + 10 * DROPS_PER_REPORT + 3 * BUDGETS.messages.perSecond)
     const wrong = datas.map((data) => ({ topic: TOPIC, data }))
@@ -125,7 +125,7 @@ describe('a message', () => {
 })
 
 describe('a flood', () => {
-  it('of GRAFTs while in back-off is refused, and ends in a ban', async () => {
+  it('a flood of GRAFTs while in back-off is refused, and ends in a ban', async () => {
     const gossip = await join()
     gossip.send({ prune: [[TOPIC, 3_600]] })
     for (let n = 0; n < 5; n++) gossip.send({ graft: [TOPIC] })
@@ -137,7 +137,7 @@ describe('a flood', () => {
     expect(await victims().count(hostile().peerId, 'graft', 'refused')).toBeGreaterThan(0)
   })
 
-  it('of IHAVEs is asked for within limits, and ends in a ban when nothing comes', async () => {
+  it('a flood of IHAVEs is asked for within limits, and ends in a ban when nothing comes', async () => {
     const gossip = await join()
     const asked = () =>
       hostile()
@@ -153,7 +153,7 @@ describe('a flood', () => {
     await victims().banned(hostile().peerId)
   })
 
-  it('of IWANTs for one block is answered three times', async () => {
+  it('a flood of IWANTs for one block is answered three times', async () => {
     const gossip = await join()
     await victims().expectBlock()
     const told = () =>
@@ -181,14 +181,14 @@ describe('a flood', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('of IDONTWANTs is counted, and held against nobody', async () => {
+  it('a flood of IDONTWANTs is counted, and held against nobody', async () => {
     const gossip = await join()
     for (let n = 0; n < 20; n++) gossip.send({ idontwant: [ids(1_000)] })
     expect(await marked(gossip)).toBe(true)
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('of subscriptions is dropped, and blamed', async () => {
+  it('a flood of subscriptions is dropped, and blamed', async () => {
     const gossip = await join()
     const toggles = Array.from({ length: 100 }, (_, n) => [TOPIC, n % 2 === 0] as const)
     for (let n = 0; n < 2 * DROPS_PER_REPORT; n++) gossip.send({ subscriptions: toggles })
@@ -197,7 +197,7 @@ describe('a flood', () => {
     expect(grafts).toBeLessThanOrEqual(10)
   })
 
-  it('of tiny RPCs is dropped undecoded, and ends in a ban', async () => {
+  it('a flood of tiny RPCs is dropped undecoded, and ends in a ban', async () => {
     const gossip = await join()
     const tiny = frameRpc(encodeRpc({ iwant: [ids(1)] }))
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => tiny))

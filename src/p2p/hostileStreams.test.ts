@@ -38,7 +38,7 @@ const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBe
 describe('a hundred streams', () => {
   const openOf = (streams: Stream[]) => streams.filter(({ status }) => status === 'open').length
 
-  it('of gossip: each replaces the one before', async () => {
+  it('a hundred streams of gossip: each replaces the one before', async () => {
     const connection = await connect()
     const streams: Stream[] = []
     for (let n = 0; n < 100; n++) {
@@ -49,7 +49,7 @@ describe('a hundred streams', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('of a protocol that nobody names: so many and no more', async () => {
+  it('a hundred streams of a protocol that nobody names: so many and no more', async () => {
     const connection = await connect()
     const streams: Stream[] = []
     for (let n = 0; n < 100; n++) streams.push(await muxerOf(connection).createStream())
@@ -58,7 +58,7 @@ describe('a hundred streams', () => {
   })
 
   it.each([false, true])(
-    'and hundreds more: whoever does it twice is banned, with a good score: %s',
+    'hundreds of streams: whoever opens them twice is banned, with a good score: %s',
     async (isGood) => {
       await come()
       const comeBack = async (blockNumber: number) => {
@@ -101,7 +101,7 @@ describe('a hundred streams', () => {
 })
 
 describe('pings', () => {
-  it('are answered byte for byte, however they are cut', async () => {
+  it('pings are answered byte for byte, however they are cut', async () => {
     const connection = await connect()
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
@@ -111,7 +111,7 @@ describe('pings', () => {
     expect(answer).toEqual(sent)
   })
 
-  it('that come with the end of their stream are no fault', async () => {
+  it('pings that come with the end of their stream are no fault', async () => {
     const connection = await connect()
     const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
     const answer = collect(stream)
@@ -155,7 +155,7 @@ describe('identify', () => {
   }
   const known = async () => (await victims().follower.node.peers(true)).peers[hostile().peerId]
 
-  it('with thousands of addresses and protocols: some are kept', async () => {
+  it('identify with thousands of addresses and protocols: some are kept', async () => {
     const connection = await connect()
     const numbers = Array.from({ length: 700 }, (_, n) => n)
     await push(
@@ -199,7 +199,7 @@ describe('requests for blocks', () => {
   it.each([
     ['are somewhat long', MAX_REQUEST_BYTES],
     ['are too short', 3],
-  ])('that %s are answered as invalid, and held against nobody', async (_what, length) => {
+  ])('requests for blocks that %s are answered as invalid, and held against nobody', async (_what, length) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     const answer = collect(stream)
@@ -211,7 +211,7 @@ describe('requests for blocks', () => {
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
 
-  it('that are no requests have their stream reset, and whoever goes on is banned', async () => {
+  it('bytes that are no requests have their stream reset, and whoever goes on is banned', async () => {
     const connection = await connect()
     // Nine are enough, but some points decay meanwhile.
     for (let n = 0; n < 12; n++) {
@@ -224,7 +224,7 @@ describe('requests for blocks', () => {
     expect((await victims().banned(hostile().peerId)).detail).toContain('oversized-request')
   })
 
-  it('by the hundred are refused or wait, and are held against nobody', async () => {
+  it('requests by the hundred are refused or wait, and are held against nobody', async () => {
     const connection = await connect()
     let answers = 0
     let resets = 0
@@ -252,7 +252,7 @@ describe('requests for blocks', () => {
 })
 
 describe('a peer that reads nothing', () => {
-  it('is sent two of the blocks that it asks for, and the rest waits', async () => {
+  it('a peer that reads nothing is sent two of the blocks that it asks for, and the rest waits', async () => {
     const connection = await connect()
     const before = asked
     const streams = await Promise.all(Array.from({ length: 12 }, () => connection.newStream(REQUEST, MANY_STREAMS)))
@@ -265,7 +265,7 @@ describe('a peer that reads nothing', () => {
     await until('the rest', () => asked === before + 12)
   })
 
-  it('is dropped once too much waits for it', async () => {
+  it('a peer that reads nothing is dropped once too much waits for it', async () => {
     await come()
     const gossip = await hostile().join(victims().follower.address, [TOPIC])
     socketOf(gossip.connection).pause()

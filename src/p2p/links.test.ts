@@ -11,7 +11,7 @@ import { type TestNode, until } from './testUtils/testNode.ts'
 const config = testConfig()
 
 describe('static peers', () => {
-  it('may be named by host, and are found again after they were gone', async () => {
+  it('static peers may be named by host, and are found again after they were gone', async () => {
     const key = new Uint8Array(32).fill(0x11)
     const first = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY })
     const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
@@ -26,22 +26,15 @@ describe('static peers', () => {
     await expectDelivery(second, follower)
   })
 
-  it('may be each other’s, dialled at the same time', async () => {
-    const keys = [1, 2].map((n) => new Uint8Array(32).fill(n))
+  it('static peers may be each other’s, dialled at the same time', async () => {
+    const [keyA, keyB] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
     const [portA, portB] = [await closedPort(), await closedPort()]
-    const ids = keys.map((key) => identityFromRawKey(key).peerId.toString())
+    const addressOf = (port: number, key: Uint8Array) =>
+      `/ip4/127.0.0.1/tcp/${port}/p2p/${identityFromRawKey(key).peerId}`
+    const [atA, atB] = [addressOf(portA, keyA), addressOf(portB, keyB)]
     const [a, b] = await Promise.all([
-      nodeInTest({
-        privateKey: keys[0] ?? new Uint8Array(),
-        listenTcpPort: portA,
-        staticPeers: [`/ip4/127.0.0.1/tcp/${portB}/p2p/${ids[1]}`, `/ip4/127.0.0.1/tcp/${portA}/p2p/${ids[0]}`],
-        sequencerKey: SEQUENCER_KEY,
-      }),
-      nodeInTest({
-        privateKey: keys[1] ?? new Uint8Array(),
-        listenTcpPort: portB,
-        staticPeers: [`/ip4/127.0.0.1/tcp/${portA}/p2p/${ids[0]}`],
-      }),
+      nodeInTest({ privateKey: keyA, listenTcpPort: portA, staticPeers: [atB, atA], sequencerKey: SEQUENCER_KEY }),
+      nodeInTest({ privateKey: keyB, listenTcpPort: portB, staticPeers: [atA] }),
     ])
     await until('a mesh on both sides', () => a.node.meshSize() === 1 && b.node.meshSize() === 1)
     await expectDelivery(a, b)
@@ -73,7 +66,7 @@ describe('a broken link', () => {
     })
   }
 
-  it('that is closed is opened again as soon as it can be', async () => {
+  it('a link that is closed is opened again as soon as it can be', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.cut()
     await until('the loss', () => follower.node.connectedPeers().length === 0 && sequencer.node.meshSize() === 0)
@@ -85,7 +78,7 @@ describe('a broken link', () => {
     await proxy.close()
   })
 
-  it('that is slow is not taken for a dead one', async () => {
+  it('a link that is slow is not taken for a dead one', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.set({ delayMs: 50, bytesPerSecond: 100_000 })
     const startMs = performance.now()
@@ -99,7 +92,7 @@ describe('a broken link', () => {
     await proxy.close()
   })
 
-  it('that silently carries nothing is noticed on both sides, and blocks take the new one', async () => {
+  it('a link that silently carries nothing is noticed on both sides, and blocks take the new one', async () => {
     const { sequencer, follower, proxy } = await linked()
     proxy.freeze()
     await expectBlock(sequencer, follower)

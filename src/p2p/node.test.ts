@@ -47,7 +47,7 @@ describe('gossip', () => {
     })
   })
 
-  it('is counted', async () => {
+  it('gossip is counted', async () => {
     const [sequencer, follower] = await networkInTest(1)
     await expectDelivery(sequencer, follower)
     const events = (of: TestNode, type: string) => of.metric(`p2p_gossip_events_total{type="${type}"}`)
@@ -64,7 +64,7 @@ describe('gossip', () => {
     expect(await events(follower, 'LEAVE')).toBe(4)
   })
 
-  it('is measured where bytes pass: what one node sends the other receives, after the connection has ended too', async () => {
+  it('bandwidth is measured where bytes pass: what one node sends the other receives, after the connection has ended too', async () => {
     const [sequencer, follower] = await networkInTest(1)
     const noise = new Uint8Array(randomBytes(100_000))
     await expectDelivery(sequencer, follower, testBlock(config, { transactions: [noise] }))

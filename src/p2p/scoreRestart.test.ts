@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { ZERO_SCORES } from './base/api.ts'
 import type { P2pOptions } from './base/options.ts'
@@ -15,39 +15,37 @@ async function startAt(kept: Partial<P2pOptions>, laterMs = 0): Promise<TestNode
 }
 const totalOf = async ({ node }: TestNode, peerId: string) => (await node.peerScore(peerId))[0]?.total ?? 0
 
-describe('a restart', () => {
-  it('does not forgive a hostile peer, but what decays goes on doing so', async () => {
-    const kept = await keptInTest()
-    const first = await startAt(kept)
-    const raw = await rawPeerInTest([TOPIC])
-    await raw.connect(first.address)
-    for (let n = 0; n < 5; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
-    await until('its price', async () => (await totalOf(first, raw.peerId)) < -60)
-    const thresholds = (await first.node.peerScore(raw.peerId))[0]?.thresholds
-    expect(thresholds?.find(({ name }) => name === 'mesh')?.changesInS).toBeGreaterThan(10)
-    await first.node.stop()
+it('a restart does not forgive a hostile peer, but what decays goes on doing so', async () => {
+  const kept = await keptInTest()
+  const first = await startAt(kept)
+  const raw = await rawPeerInTest([TOPIC])
+  await raw.connect(first.address)
+  for (let n = 0; n < 5; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
+  await until('its price', async () => (await totalOf(first, raw.peerId)) < -60)
+  const thresholds = (await first.node.peerScore(raw.peerId))[0]?.thresholds
+  expect(thresholds?.find(({ name }) => name === 'mesh')?.changesInS).toBeGreaterThan(10)
+  await first.node.stop()
 
-    const second = await startAt(kept)
-    expect(await totalOf(second, raw.peerId)).toBeLessThan(-40)
-    const shown = (await second.node.peers(false)).peers[raw.peerId]
-    expect(shown?.connectedness).toBe(0)
-    expect(shown?.scores.gossip.total).toBeLessThan(-40)
-    expect(shown?.scores.gossip.blocks.invalidMessageDeliveries).toBeGreaterThan(3.5)
-    await raw.connect(second.address)
-    await until('its return', () => second.node.connectedPeers().includes(raw.peerId))
-    expect(await totalOf(second, raw.peerId)).toBeLessThan(-35)
-    expect(second.node.meshSize()).toBe(0)
-    await second.node.stop()
+  const second = await startAt(kept)
+  expect(await totalOf(second, raw.peerId)).toBeLessThan(-40)
+  const shown = (await second.node.peers(false)).peers[raw.peerId]
+  expect(shown?.connectedness).toBe(0)
+  expect(shown?.scores.gossip.total).toBeLessThan(-40)
+  expect(shown?.scores.gossip.blocks.invalidMessageDeliveries).toBeGreaterThan(3.5)
+  await raw.connect(second.address)
+  await until('its return', () => second.node.connectedPeers().includes(raw.peerId))
+  expect(await totalOf(second, raw.peerId)).toBeLessThan(-35)
+  expect(second.node.meshSize()).toBe(0)
+  await second.node.stop()
 
-    // 5 · 0.98476665^150 = 0.5 invalid messages are left after 150 slots of a second.
-    const third = await startAt(kept, 150_000)
-    expect(await totalOf(third, raw.peerId)).toBeLessThan(-0.1)
-    expect(await totalOf(third, raw.peerId)).toBeGreaterThan(-1)
-    await third.node.stop()
+  // 5 · 0.98476665^150 = 0.5 invalid messages are left after 150 slots of a second.
+  const third = await startAt(kept, 150_000)
+  expect(await totalOf(third, raw.peerId)).toBeLessThan(-0.1)
+  expect(await totalOf(third, raw.peerId)).toBeGreaterThan(-1)
+  await third.node.stop()
 
-    // 100 epochs of 6 slots.
-    const last = await startAt(kept, 610_000)
-    expect(await totalOf(last, raw.peerId)).toBe(0)
-    expect((await last.node.peers(false)).peers[raw.peerId]?.scores ?? ZERO_SCORES).toEqual(ZERO_SCORES)
-  })
+  // 100 epochs of 6 slots.
+  const last = await startAt(kept, 610_000)
+  expect(await totalOf(last, raw.peerId)).toBe(0)
+  expect((await last.node.peers(false)).peers[raw.peerId]?.scores ?? ZERO_SCORES).toEqual(ZERO_SCORES)
 })

@@ -75,13 +75,13 @@ describe('frames', () => {
     expect(() => endless.next()).toThrow('more than five bytes')
   })
 
-  it('that nobody takes out may not pile up', () => {
+  it('frames that nobody takes out may not pile up', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
     assembler.push(new Uint8Array(1_999).fill(1))
     expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(FrameError)
   })
 
-  it('in single bytes take little more memory than their content', () => {
+  it('frames in single bytes take little more memory than their content', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1 << 20, maxBacklogBytes: 1 << 21 })
     const pieces = 500_000
     assembler.push(Uint8Array.of(0x80, 0x80, 0x40))

@@ -12,7 +12,7 @@ const LIMIT = 1_000_000
 const encodeSnappyFrames = (data: Uint8Array): Uint8Array => concatBytes(...snappyFramePieces([data]))
 
 describe('snappy frames', () => {
-  it('are those of the format: identifier, plain chunk, masked checksum', () => {
+  it('snappy frames are those of the format: identifier, plain chunk, masked checksum', () => {
     // One incompressible byte: chunk type 1, 5 bytes, then crc32c("a") = 0xc1d04330 masked.
     const masked = (((0xc1d04330 >>> 15) | (0xc1d04330 << 17)) + 0xa282ead8) >>> 0
     const bytes = Buffer.alloc(4)
@@ -22,7 +22,7 @@ describe('snappy frames', () => {
     )
   })
 
-  it('are read by the native library', async () => {
+  it('snappy frames are read by the native library', async () => {
     const data = new Uint8Array(200_000).map((_, index) => (index % 1000 < 500 ? 7 : (index * 2_654_435_761) >>> 13))
     const decompressor = new Decompressor()
     const parts = [decompressor.update(encodeSnappyFrames(data)), await decompressor.finish()]
@@ -37,12 +37,12 @@ describe('snappy frames', () => {
     ['a wrong checksum', '0xff060000734e61507059010500000000000061', 'wrong checksum'],
     ['no checksum', '0xff060000734e61507059010200000000', 'without checksum'],
     ['an unknown chunk', '0xff060000734e61507059020500000000000061', 'chunk type 2'],
-  ])('with %s are refused', (_id, hex, message) => {
+  ])('snappy frames with %s are refused', (_id, hex, message) => {
     const bytes = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
     expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(message)
   })
 
-  it('are made piece by piece, from as much data as is there', () => {
+  it('snappy frames are made piece by piece, from as much data as is there', () => {
     const parts = [3 * 65_536, 70_000, 1].map((length) =>
       new Uint8Array(length).map((_, i) => (i * 2_654_435_761) >>> 13),
     )

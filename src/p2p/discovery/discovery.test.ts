@@ -151,21 +151,19 @@ const firstRoundOnly: Clock = {
   setTimeout: (callback, delayMs) => (delayMs > 100 ? () => {} : systemClock.setTimeout(callback, delayMs)),
 }
 
-describe('two nodes with one bootnode', () => {
-  it.each([
-    ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
-    ['by its key and address', '127.0.0.1', (boot: Started) => enodeAt(boot.record)],
-    ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
-  ])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
-    const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
-    // Of another chain, so that it is nobody's peer itself.
-    const boot = await start([], { ...patient, chainId: 10n })
-    const a = await start([addressOf(boot)], patient)
-    await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
-    const b = await start([addressOf(boot)], patient)
-    await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
-    expect(b.found).toHaveLength(1)
-  })
+it.each([
+  ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
+  ['by its key and address', '127.0.0.1', (boot: Started) => enodeAt(boot.record)],
+  ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
+])('meet in the first round, %s', async (_how, listenIp, addressOf) => {
+  const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
+  // Of another chain, so that it is nobody's peer itself.
+  const boot = await start([], { ...patient, chainId: 10n })
+  const a = await start([addressOf(boot)], patient)
+  await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
+  const b = await start([addressOf(boot)], patient)
+  await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
+  expect(b.found).toHaveLength(1)
 })
 
 describe('IPv6', () => {

@@ -51,7 +51,7 @@ function setUp() {
 }
 
 describe('a bootnode with a name', () => {
-  it('that does not answer is looked up again once a minute, and asked where it is now', async () => {
+  it('a named bootnode that does not answer is looked up again once a minute, and asked where it is now', async () => {
     const { bootnodes, lookedUp, told, contactedSince, moveTo, minutes } = setUp()
     await minutes(1)
     expect(contactedSince()).toEqual(['192.0.2.1', '192.0.2.1'])
@@ -64,7 +64,7 @@ describe('a bootnode with a name', () => {
     expect(lookedUp).toEqual(Array.from({ length: 62 }, (_, minute) => minute))
   })
 
-  it('is asked where it was while its name cannot be resolved any more', async () => {
+  it('a named bootnode is asked where it was while its name cannot be resolved any more', async () => {
     const { lookedUp, told, contactedSince, moveTo, minutes } = setUp()
     moveTo(undefined)
     await minutes(1)
@@ -78,7 +78,7 @@ describe('a bootnode with a name', () => {
     expect(told).toEqual(['Bootnode cannot be resolved, going on without it for now'])
   })
 
-  it('is not looked up while it is in the table, and a minute after it has left', async () => {
+  it('a named bootnode is not looked up while it is in the table, and a minute after it has left', async () => {
     const { lookedUp, contactedSince, minutes } = setUp()
     await minutes(0.5)
     await minutes(9.5, true)

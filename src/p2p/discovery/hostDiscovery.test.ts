@@ -42,7 +42,7 @@ async function enodeAt(from: TestNode, host: string): Promise<string> {
 }
 
 describe('records without end', () => {
-  it('of one node leave the place that the last one names', async () => {
+  it('records without end of one node leave the place that the last one names', async () => {
     const privateKey = new Uint8Array(randomBytes(32))
     const bootnodes = Array.from({ length: 10 }, (_, n) =>
       peerRecord({ tcp: Uint8Array.of(1 + n) }, privateKey, BigInt(n + 1)),

@@ -52,7 +52,7 @@ describe('a record that was signed by others', () => {
     ['keys out of order', signedRecord(privateKey, place, 1n, [Buffer.from('a'), port])],
     ['a key twice', signedRecord(privateKey, place, 1n, [Buffer.from('udp'), port])],
     ['a key without value', signedRecord(privateKey, place, 1n, [Buffer.from('zed')])],
-  ])('is refused for %s', (_why, text) => {
+  ])('a record that was signed by others is refused for %s', (_why, text) => {
     expect(() => parseRecord(text)).toThrow(DecodeError)
   })
 })

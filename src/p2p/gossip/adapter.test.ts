@@ -50,7 +50,7 @@ describe('the adapter of gossipsub', () => {
     for (const { reason } of REPLACED) expect(reason.length).toBeGreaterThan(10)
   })
 
-  it('is asked by the library where it takes its place', async () => {
+  it('each replacement is asked by the library where it takes its place', async () => {
     const { gossip, entrances } = await setUp()
     const asked = new Set<string>()
     for (const { member: path } of REPLACED) {

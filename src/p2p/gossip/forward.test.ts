@@ -49,7 +49,7 @@ describe('who gets a block', () => {
     expect(forward('block', TOPIC, 'from').first.split(' ').sort().join(' ')).toBe(served)
   })
 
-  it('is not who has sent it meanwhile, nor who does not want it', () => {
+  it('a block is not passed on to who has sent it meanwhile, nor to who does not want it', () => {
     const { gossip, forward } = setUp({ sent: { first: ['a', 'b'] } })
     gossip.idontwants.set('c', new Map([['first', 1]]))
     expect(forward('first').first).toBe('d')
@@ -60,7 +60,7 @@ describe('who gets a block', () => {
     expect(forwarder.isSmall('other')).toBe(true)
   })
 
-  it('goes last, if at all, who has sent the last one of the topic', async () => {
+  it('a block goes last, if at all, to who has sent the last one of the topic', async () => {
     const { gossip, records, forward } = setUp({ sent: { first: ['b', 'c'], second: [] } })
     gossip.mesh.set('other', new Set(['c']))
     expect(await forward('first').later).toBe('')

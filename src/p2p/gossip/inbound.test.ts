@@ -93,7 +93,7 @@ const message = (data: Uint8Array) => ({ topic: TOPIC, data })
 const small = (n: number) => Uint8Array.of(n, n >> 8)
 
 describe('control messages', () => {
-  it('let nobody ask to be left alone for years', async () => {
+  it('a PRUNE lets nobody ask to be left alone for years', async () => {
     const { join, heard } = await setUp()
     const prune: [string, number][] = [
       [TOPIC, 2 ** 50],
@@ -103,14 +103,14 @@ describe('control messages', () => {
     expect(heard[0]?.control?.prune.map(({ backoff }) => Number(backoff))).toEqual([3_600, 60])
   })
 
-  it('are heard as far as the first blocks that a peer says it has', async () => {
+  it('an IHAVE is heard as far as the first blocks that a peer says it has', async () => {
     const { join, heard } = await setUp()
     const ids = (count: number) => Array.from({ length: count }, () => new Uint8Array(20))
     join('a').send({ ihave: [ids(200), ids(200), ids(5)] })
     expect(heard[0]?.control?.ihave.map(({ messageIDs }) => messageIDs.length)).toEqual([200, 50, 0])
   })
 
-  it('beyond a peer’s budget are soon an offence', async () => {
+  it('control messages beyond a peer’s budget are soon an offence', async () => {
     const { join, heard, offences } = await setUp()
     const ids = Array.from({ length: 5_000 }, () => new Uint8Array(20))
     const flooding = join('a')
@@ -122,7 +122,7 @@ describe('control messages', () => {
     expect(new Set(offences)).toEqual(new Set(['rpc-flood']))
   })
 
-  it('of a graylisted peer are not decoded', async () => {
+  it('control messages of a graylisted peer are not decoded', async () => {
     const { join, gossip, heard, offences } = await setUp()
     const bad = join('a')
     gossip.score.addPenalty(bad.text, 9, 'test')
@@ -132,7 +132,7 @@ describe('control messages', () => {
     expect(offences).toEqual([])
   })
 
-  it('stand beside a known block and are heard all the same, whoever sends them', async () => {
+  it('control messages beside a known block are heard all the same, whoever sends them', async () => {
     const { join, heard, judged } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))], graft: [TOPIC] }
     join('a').send(block)
@@ -144,7 +144,7 @@ describe('control messages', () => {
 })
 
 describe('messages', () => {
-  it('are judged once: a copy is counted, and its promise kept', async () => {
+  it('messages are judged once: a copy is counted, and its promise kept', async () => {
     const { join, gossip, judged, traced, told } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
@@ -161,7 +161,7 @@ describe('messages', () => {
     expect(gossip.mcache.msgs.get(id)).toMatchObject({ validated: true })
   })
 
-  it('that are bad cost whoever sends them, copies too', async () => {
+  it('bad messages cost whoever sends them, copies too', async () => {
     const { join, gossip, told } = await setUp(() => BAD)
     const invalid = ({ text }: { text: string }) =>
       gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
@@ -174,7 +174,7 @@ describe('messages', () => {
     expect(told).toEqual(['again b'])
   })
 
-  it('and control messages blame nobody and end nothing when our own code fails on them', async () => {
+  it('messages and control messages blame nobody and end nothing when our own code fails on them', async () => {
     const { join, quotas, heard, told, offences } = await setUp(() => {
       throw new TypeError('a fault of ours')
     })
@@ -192,7 +192,7 @@ describe('messages', () => {
     expect(offences).toEqual([])
   })
 
-  it('cost nothing when they are new blocks or copies of good ones', async () => {
+  it('messages cost nothing when they are new blocks or copies of good ones', async () => {
     const { join, judged, offences } = await setUp((data) => (data[2] === 9 || data.length > 9 ? BLOCK : NONE))
     const [peer, other] = [join('a'), join('b')]
     const send = async (from: typeof peer, data: Uint8Array): Promise<void> => {
@@ -211,7 +211,7 @@ describe('messages', () => {
     expect(offences).toEqual(['message-flood'])
   })
 
-  it('have room for one large one of each peer, whatever others send', async () => {
+  it('messages have room for one large one of each peer, whatever others send', async () => {
     const { join, judging } = await setUp(() => 'held')
     for (const name of ['a', 'b']) {
       const greedy = join(name)
@@ -233,7 +233,7 @@ describe('messages', () => {
     expect(judging.map(({ from }) => from)).toEqual(['c', 'c'])
   })
 
-  it('wait behind others of their own peer', async () => {
+  it('messages wait behind others of their own peer', async () => {
     const { join, judging } = await setUp(() => 'held')
     join('a').send({ messages: Array.from({ length: 100 }, (_, n) => message(Uint8Array.of(n))) })
     join('b').send({ messages: [message(Uint8Array.of(100))] })
@@ -252,7 +252,7 @@ describe('a gossip stream', () => {
     expect(offences).toEqual(['slow-frame'])
   })
 
-  it('of a peer that is not in gossip is not heard', async () => {
+  it('a gossip stream of a peer that is not in gossip is not heard', async () => {
     const { peer, heard } = await setUp()
     const unknown = peer('a')
     unknown.open()
@@ -260,7 +260,7 @@ describe('a gossip stream', () => {
     expect(heard).toEqual([])
   })
 
-  it('is reset when another replaces it', async () => {
+  it('a gossip stream is reset when another replaces it', async () => {
     const { gossip, join, peer, heard } = await setUp()
     const first = join('a')
     const second = peer('a')

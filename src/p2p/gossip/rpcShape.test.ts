@@ -56,12 +56,7 @@ describe('the outline of an RPC', () => {
   })
 
   it('passes over what it does not know, and counts it, however deep the library reads', () => {
-    const unknown = [
-      ...[0x38, 0x80, 0x01],
-      ...[0x39, 1, 2, 3, 4, 5, 6, 7, 8],
-      ...[0x3a, 0x01, 0xff],
-      ...[0x3d, 1, 2, 3, 4],
-    ]
+    const unknown = [...Buffer.from('388001 390102030405060708 3a01ff 3d01020304'.replaceAll(' ', ''), 'hex')]
     const within = (key: number, content: number[]) => [key, content.length, ...content]
     const places: [string, number[], number][] = [
       ['an RPC', unknown, 4],

@@ -32,10 +32,15 @@ describe('createSigners', () => {
     expect(signers.judge(ZERO_ADDRESS)).toBe('wrong')
   })
 
+  const afterChange = () => {
+    const all = setUp(A)
+    all.signers.judge(A)
+    all.state.current = B
+    return all
+  }
+
   it('accepts the previous signer for three hours after the change was noticed', async () => {
-    const { signers, state, clock } = setUp(A)
-    signers.judge(A)
-    state.current = B
+    const { signers, clock } = afterChange()
     expect(signers.judge(A)).toBe('previous')
     await clock.advance(3 * HOURS)
     expect(signers.judge(A)).toBe('previous')
@@ -44,18 +49,14 @@ describe('createSigners', () => {
   })
 
   it('ends the grace time when the new signer has signed', () => {
-    const { signers, state } = setUp(A)
-    signers.judge(A)
-    state.current = B
+    const { signers } = afterChange()
     expect(signers.judge(A)).toBe('previous')
     expect(signers.judge(B)).toBe('current')
     expect(signers.judge(A)).toBe('wrong')
   })
 
   it('keeps only the latest previous signer', () => {
-    const { signers, state } = setUp(A)
-    signers.judge(A)
-    state.current = B
+    const { signers, state } = afterChange()
     signers.configured()
     state.current = C
     expect(signers.judge(B)).toBe('previous')

@@ -48,7 +48,7 @@ function keeper(scoreBlocks: BlockScoring) {
 }
 
 describe('blocks that never come', () => {
-  it('cost every peer its place in the mesh after 48 s by the rules of 2024', () => {
+  it('missing blocks cost every peer its place in the mesh after 48 s by the rules of 2024', () => {
     const { join, slots, score } = keeper('op-node-2024')
     join('a', 'b')
     slots(23)
@@ -58,7 +58,7 @@ describe('blocks that never come', () => {
     expect(score.score('a')).toBeCloseTo(-4.9, 1)
     expect(score.score('b')).toBeLessThan(0)
   })
-  it.each(['current', 'none'] as const)('cost nobody anything with %s', (scoreBlocks) => {
+  it.each(['current', 'none'] as const)('missing blocks cost nobody anything with %s', (scoreBlocks) => {
     const { join, slots, lowest, score } = keeper(scoreBlocks)
     join('a', 'b')
     slots(1_800)
@@ -171,7 +171,7 @@ describe('countMissed', () => {
     ['never said that it has it', undefined, 0],
     ['said so just before', 97, 0],
     ['said so 2 s before', 96, 1],
-  ])('of a mesh peer that %s', (_id, saidAt, missed) => {
+  ])('countMissed of a mesh peer that %s', (_id, saidAt, missed) => {
     const { target, score } = setUp(saidAt)
     countMissed(target, topic, id, 'bringer')
     expect(score.peerStats.get('silent')?.topics[topic]?.meshFailurePenalty).toBe(missed)

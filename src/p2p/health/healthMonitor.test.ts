@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { settableClock } from '../testUtils/clocks.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
 import { createHealthMonitor, type HealthMonitor, healthLimits } from './healthMonitor.ts'
@@ -68,11 +69,12 @@ async function seconds(count: number, event: () => void = () => {}): Promise<voi
   }
 }
 
+const accept = (envelope: PayloadEnvelope) => record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
 /** A block that gossip brings and that becomes the head. */
 const byGossip = (): void => {
   const envelope = nextBlock()
   const { blockNumber: number, blockHash: hash } = envelope.payload
-  record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
+  accept(envelope)
   record.onHead({ number, hash, movedBy: 'payload' })
 }
 const byL1 = (): void => record.onHead({ number: ++height, hash: `l1 ${height}`, movedBy: 'derivation' })
@@ -122,7 +124,7 @@ describe('a healthy node', () => {
     )
   })
 
-  it('that is a sequencer says nothing without peers, and tells when none takes its blocks', async () => {
+  it('a healthy sequencer says nothing without peers, and tells when none takes its blocks', async () => {
     await seconds(300, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     const report = await monitor.report()
     expect(report).toMatchObject({ state: 'sequencing', ok: true })
@@ -159,18 +161,17 @@ describe('a healthy node', () => {
     expect(lines).toEqual([])
   })
 
-  it('that closes a gap through L1 while blocks come is catching up', async () => {
+  it('a node that closes a gap through L1 while blocks come is catching up', async () => {
     connect()
     await seconds(60, () => {
-      const envelope = testBlock(config, { blockNumber: 10_000 + height, timestamp: START_MS / 1000 })
-      record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
+      accept(testBlock(config, { blockNumber: 10_000 + height, timestamp: START_MS / 1000 }))
       byL1()
     })
     expect(await monitor.report()).toMatchObject({ state: 'catching-up', ok: true, l1Only: { count: 60 } })
     expect(lines).toEqual([])
   })
 
-  it('that gets the blocks of a gap by request is well', async () => {
+  it('a node that gets the blocks of a gap by request is well', async () => {
     connect()
     await seconds(90, () => {
       byGossip()
@@ -268,7 +269,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect(lines.slice(1)).toEqual(['info Gossip is not missed any more: gossip-silent → quiet'])
   })
 
-  it.each([0, 35])('as soon when the clock is set back %i s after the last block', async (silentS) => {
+  it.each([0, 35])('trouble is told as soon when the clock is set back %i s after the last block', async (silentS) => {
     await followFor(100)
     await seconds(silentS, byL1)
     setClock(-3_600_000)
@@ -277,7 +278,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect((await monitor.report()).recent).toMatchObject({ accepted: 0, headMoves: { gossip: 0, l1: 60 - silentS } })
   })
 
-  it('of a sequencer that has stopped, too', async () => {
+  it('trouble of a sequencer that has stopped is told, too', async () => {
     connect()
     await seconds(30, () => record.onHead({ number: ++height, hash: `own ${height}`, movedBy: 'sequencer' }))
     setClock(-3_600_000)
@@ -315,11 +316,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     await seconds(20, byGossip)
     await seconds(60, () => {
       byL1()
-      record.onVerdict(PEER, {
-        result: 'accept',
-        envelope: testBlock(config, { blockNumber: height }),
-        signer: 'current',
-      })
+      accept(testBlock(config, { blockNumber: height }))
     })
     expect(lines).toEqual(['warn Gossip does not move the head: ok → l1-only'])
     byGossip()
@@ -327,7 +324,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
     expect(lines.at(-1)).toBe('info Gossip is well again: l1-only → ok')
   })
 
-  it('is not told again when its kind changes back and forth', async () => {
+  it('trouble is not told again when its kind changes back and forth', async () => {
     await followFor(100)
     disconnect()
     await seconds(60, byL1)
@@ -341,7 +338,7 @@ describe('trouble is told once, with its reason, and when it is over', () => {
   })
 })
 
-it('does not take heads that are found anew, or taken back, for blocks from L1', async () => {
+it('health does not take heads that are found anew, or taken back, for blocks from L1', async () => {
   await followFor(20)
   record.onHead({ number: 5, hash: 'found', movedBy: 'reset' })
   record.onHead({ number: 4, hash: 'parent', movedBy: 'derivation' })
@@ -356,11 +353,9 @@ it('stops with the node', async () => {
   expect(monitor.state()).toBe('starting')
 })
 
-describe('healthLimits', () => {
-  it('are those of half a minute, or of fifteen blocks where these take longer', () => {
-    const limits = { silentMs: 30_000, graceMs: 60_000, confirmMs: 10_000, intervalMs: 5_000 }
-    expect(healthLimits(2_000)).toEqual(limits)
-    expect(healthLimits(12_000)).toEqual({ ...limits, silentMs: 180_000, graceMs: 180_000, confirmMs: 48_000 })
-    expect(healthLimits(2_000, { confirmMs: 1 })).toEqual({ ...limits, confirmMs: 1 })
-  })
+it('healthLimits are those of half a minute, or of fifteen blocks where these take longer', () => {
+  const limits = { silentMs: 30_000, graceMs: 60_000, confirmMs: 10_000, intervalMs: 5_000 }
+  expect(healthLimits(2_000)).toEqual(limits)
+  expect(healthLimits(12_000)).toEqual({ ...limits, silentMs: 180_000, graceMs: 180_000, confirmMs: 48_000 })
+  expect(healthLimits(2_000, { confirmMs: 1 })).toEqual({ ...limits, confirmMs: 1 })
 })

@@ -65,7 +65,7 @@ const startSequencer = () => nodeInTest({ sequencerKey: SEQUENCER_KEY })
 const reaches = (follower: Follower, state: HealthState) =>
   until(state, async () => (await follower.node.health()).state === state)
 
-it('of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
+it('trouble of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
@@ -97,7 +97,7 @@ it('of a follower that its sequencer blocks is told in the log, by RPC and as a 
   expect(Math.abs(lastBlock - follower.clock.now() / 1000)).toBeLessThan(10)
 })
 
-it('of a follower that knows another signer names the reason, with counts', async () => {
+it('trouble of a follower that knows another signer names the reason, with counts', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer, { signer: `0x${'11'.repeat(20)}` })
   makeBlocks(sequencer, follower)
@@ -113,7 +113,7 @@ it('of a follower that knows another signer names the reason, with counts', asyn
   expect(follower.warnings.at(-1)).toMatchObject({ state: 'blocks-rejected' })
 })
 
-it('of a node of another chain names the chain that its peers follow', async () => {
+it('trouble of a node of another chain names the chain that its peers follow', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer, { chainId: 10n })
   await until('the connection', () => follower.node.connectedPeers().length === 1)

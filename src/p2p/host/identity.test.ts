@@ -86,12 +86,12 @@ describe('loadIdentity', () => {
 })
 
 describe('nodeIdOf', () => {
-  it("is the keccak of the uncompressed key, as op-node's recorded peer shows", () => {
+  it("a node id is the keccak of the uncompressed key, as op-node's recorded peer shows", () => {
     // From a recording of opp2p_peers: peer id and node id of the same secp256k1 key.
     const recorded = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
     expect(nodeIdOf(parsePeerId(recorded))).toBe('e247a744d1af04a684c67bda1d07cd279f33503f5d01f46ffa41b388350d9efc')
   })
-  it('is zero for a key of another kind', () => {
+  it('a node id is zero for a key of another kind', () => {
     expect(nodeIdOf(parsePeerId('12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA'))).toBe('0'.repeat(64))
   })
 })

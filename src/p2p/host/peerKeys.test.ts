@@ -29,11 +29,11 @@ function peerKey(bytes: Uint8Array): string {
 }
 
 describe('public keys of peers', () => {
-  it('are what the audited library takes for points, and nothing else', () => {
+  it('public keys of peers are what the audited library takes for points, and nothing else', () => {
     fc.assert(fc.property(key, (bytes) => peerKey(bytes) === point(bytes)))
   })
 
-  it('are a copy, which does not hold on to the message that they came in', () => {
+  it('public keys of peers are a copy, which does not hold on to the message that they came in', () => {
     const message = new Uint8Array(64 * 1024)
     message.set(noble.getPublicKey(Uint8Array.of(...new Uint8Array(31), 1)))
     expect(publicKeyFromRaw(message.subarray(0, 33)).raw.buffer.byteLength).toBe(33)

@@ -68,27 +68,30 @@ function judgeBothWays(config: RollupConfig, signer = SEQUENCER_ADDRESS) {
 const reasonOf = (verdict: Verdict): string => (verdict.result === 'accept' ? 'accept' : verdict.reason)
 
 describe('the verdict by way of the process', () => {
-  it.each(['regolith', 'canyon', 'holocene'] as const)("is that of here for op-node's messages on %s", async (name) => {
-    const recording = loadGossipRecording(name)
-    const config = testConfig(name, { l2ChainId: recording.chainId })
-    const judge = judgeBothWays(config, recording.signer)
-    const reasons = new Set<string>()
-    for (const { topic, compressed, receivedAtMs } of recording.messages) {
-      const version = ([1, 2, 3] as const).find((v) => topic === blocksTopic(recording.chainId, v)) ?? 4
-      expect(reasonOf(await judge(compressed, version, receivedAtMs))).toBe('accept')
-      reasons.add(reasonOf(await judge(compressed, version, receivedAtMs + 90_000)))
-      reasons.add(reasonOf(await judge(compressed, version === 3 ? 2 : 3, receivedAtMs)))
-      const damaged = Uint8Array.from(compressed)
-      for (let at = 0; at < damaged.length; at += 97) {
-        damaged[at] = (damaged[at] ?? 0) ^ 0x55
-        reasons.add(reasonOf(await judge(damaged, version, receivedAtMs)))
-        damaged[at] = (damaged[at] ?? 0) ^ 0x55
+  it.each(['regolith', 'canyon', 'holocene'] as const)(
+    "the process's verdict is that of here for op-node's messages on %s",
+    async (name) => {
+      const recording = loadGossipRecording(name)
+      const config = testConfig(name, { l2ChainId: recording.chainId })
+      const judge = judgeBothWays(config, recording.signer)
+      const reasons = new Set<string>()
+      for (const { topic, compressed, receivedAtMs } of recording.messages) {
+        const version = ([1, 2, 3] as const).find((v) => topic === blocksTopic(recording.chainId, v)) ?? 4
+        expect(reasonOf(await judge(compressed, version, receivedAtMs))).toBe('accept')
+        reasons.add(reasonOf(await judge(compressed, version, receivedAtMs + 90_000)))
+        reasons.add(reasonOf(await judge(compressed, version === 3 ? 2 : 3, receivedAtMs)))
+        const damaged = Uint8Array.from(compressed)
+        for (let at = 0; at < damaged.length; at += 97) {
+          damaged[at] = (damaged[at] ?? 0) ^ 0x55
+          reasons.add(reasonOf(await judge(damaged, version, receivedAtMs)))
+          damaged[at] = (damaged[at] ?? 0) ^ 0x55
+        }
       }
-    }
-    expect(reasons.size).toBeGreaterThan(3)
-  })
+      expect(reasons.size).toBeGreaterThan(3)
+    },
+  )
 
-  it('is that of here for large blocks, whatever is wrong with them', async () => {
+  it("the process's verdict is that of here for large blocks, whatever is wrong with them", async () => {
     const config = testConfig('holocene')
     const judge = judgeBothWays(config)
     const transactions = Array.from({ length: 1_000 }, (_, n) => new Uint8Array(190 + (n % 9)).fill(n))
@@ -115,7 +118,7 @@ describe('the verdict by way of the process', () => {
     }
   })
 
-  it('is that of here for whatever bytes come, signed by the sequencer or by nobody', async () => {
+  it("the process's verdict is that of here for whatever bytes come, signed by the sequencer or by nobody", async () => {
     const config = testConfig('isthmus')
     const judge = judgeBothWays(config)
     const body = encodePayloadEnvelope(testBlock(config, { timestamp: NOW_S }), 4)

@@ -23,7 +23,7 @@ describe.each([
   ['UPnP, WANIPConnection:2', () => startUpnpGateway({ service: 'WANIPConnection:2' })],
   ['UPnP, WANPPPConnection:1', () => startUpnpGateway({ service: 'WANPPPConnection:1' })],
 ])('a router that speaks %s', (name, startRouter) => {
-  it('is found, tells its address, maps and unmaps ports', async () => {
+  it('a gateway is found, tells its address, maps and unmaps ports', async () => {
     const router = await run(startRouter())
     const gateway = await find(router.places)
     expect(gateway.name).toBe(`${name.split(',')[0]} 127.0.0.1`)

@@ -23,7 +23,7 @@ describe.each([
   ['speaks UPnP', 0, () => startUpnpGateway()],
   ['gives other ports', 1000, () => startNatPmpGateway({ shift: 1000 })],
 ])('a node behind a router that %s', (_name, shift, startRouter) => {
-  it('has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
+  it('a host has its ports mapped, announces the outer address, and leaves nothing behind', async () => {
     const router = await startRouter()
     onTestFinished(router.close)
     const { node, address } = await startBehind(router)

@@ -24,7 +24,7 @@ describe('AccessLists', () => {
     ['fd12::1', true],
     ['fe80::1', false],
     ['example.org', false],
-  ])('with one address and two subnets blocked, %s blocked: %s', (ip, blocked) => {
+  ])('access lists with one address and two subnets blocked, %s blocked: %s', (ip, blocked) => {
     const lists = new AccessLists()
     lists.blockAddr('10.1.2.3')
     lists.blockSubnet('192.168.0.0/16')

@@ -41,17 +41,15 @@ describe('chooseToTrim', () => {
   })
 })
 
-describe('chooseInNeed', () => {
-  it('goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
-    const peers = [
-      peer('mesh', { inMesh: true, score: -9 }),
-      peer('static', { protected: true }),
-      ...Array.from({ length: 6 }, (_, index) => peer(`new ${index}`, { connectedSinceMs: NOW - index })),
-      peer('old'),
-    ]
-    expect(chooseInNeed(peers, MARKS)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
-    expect(chooseInNeed(peers.slice(0, 3), MARKS)).toEqual([])
-  })
+it('chooseInNeed goes down to the high mark, new ones included, and spares the protected and the mesh', () => {
+  const peers = [
+    peer('mesh', { inMesh: true, score: -9 }),
+    peer('static', { protected: true }),
+    ...Array.from({ length: 6 }, (_, index) => peer(`new ${index}`, { connectedSinceMs: NOW - index })),
+    peer('old'),
+  ]
+  expect(chooseInNeed(peers, MARKS)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
+  expect(chooseInNeed(peers.slice(0, 3), MARKS)).toEqual([])
 })
 
 describe('createConnectionTrimmer', () => {

@@ -18,7 +18,7 @@ const asked = (lines: readonly string[]) =>
   lines.filter((line) => line.includes('Asked connected peers again who they are')).length
 
 describe('the addresses of a peer', () => {
-  it('are listed for as long as it is connected', async () => {
+  it('addresses of a peer are listed for as long as it is connected', async () => {
     const { clock, due } = steppedTimers(ROUND_MS)
     const { logger, lines } = recordedLog('debug')
     const dialled = await nodeInTest()
@@ -41,7 +41,7 @@ describe('the addresses of a peer', () => {
     expect(await listed(false)).toEqual(addresses)
   })
 
-  it('are as good as new when they are told again', async () => {
+  it('addresses of a peer are as good as new when they are told again', async () => {
     const { peerStore } = (await rawPeerInTest([])).host
     const { peerId: id } = (await rawPeerInTest([])).host
     const [first, second] = [multiaddr('/ip4/192.0.2.1/tcp/1'), multiaddr('/ip4/192.0.2.1/tcp/2')]

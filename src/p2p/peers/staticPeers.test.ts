@@ -89,18 +89,21 @@ describe('createStaticPeers', () => {
     expect(state.dials.map(({ atMs }) => atMs)).toEqual([0, 10_000])
   })
 
-  it.each(['refused', 'silent'])('is there soon after a short outage, however it looks: %s', async (looks) => {
-    const { state, fall, pass, stand } = setUp()
-    await stand()
-    fall()
-    state.reachable = false
-    state.silent = looks === 'silent'
-    await pass(30, 100)
-    state.reachable = true
-    state.silent = false
-    await pass(12, 100, 'connected')
-    expect(state.connected).toBe(true)
-  })
+  it.each(['refused', 'silent'])(
+    'a static peer is there soon after a short outage, however it looks: %s',
+    async (looks) => {
+      const { state, fall, pass, stand } = setUp()
+      await stand()
+      fall()
+      state.reachable = false
+      state.silent = looks === 'silent'
+      await pass(30, 100)
+      state.reachable = true
+      state.silent = false
+      await pass(12, 100, 'connected')
+      expect(state.connected).toBe(true)
+    },
+  )
 
   it('does not hold a long outage against a link that falls once more', async () => {
     const { state, fall, pass, stand } = setUp()

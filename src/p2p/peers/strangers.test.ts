@@ -20,13 +20,13 @@ function setUp(known: readonly string[] = [], undialable: readonly string[] = []
 }
 
 describe('peers that came by', () => {
-  it('are forgotten, longest gone first, when there are too many', () => {
+  it('strangers are forgotten, longest gone first, when there are too many', () => {
     const { strangers, forgotten } = setUp()
     for (const peer of ['a', 'b', 'a', 'c', 'd']) strangers.onGone(peer)
     expect(forgotten).toEqual(['b', 'a'])
   })
 
-  it('are kept while they are connected', () => {
+  it('strangers are kept while they are connected', () => {
     const { strangers, forgotten } = setUp()
     strangers.onGone('a')
     strangers.onConnected('a')
@@ -34,7 +34,7 @@ describe('peers that came by', () => {
     expect(forgotten).toEqual(['b'])
   })
 
-  it('are forgotten at once when there is no address to dial them at, unless they are back', async () => {
+  it('strangers are forgotten at once when there is no address to dial them at, unless they are back', async () => {
     const { strangers, forgotten } = setUp([], ['a', 'b'])
     strangers.onGone('a')
     strangers.onGone('b')
@@ -44,7 +44,7 @@ describe('peers that came by', () => {
     expect(forgotten).toEqual(['a'])
   })
 
-  it('are no strangers when somebody named them', () => {
+  it('peers are no strangers when somebody named them', () => {
     const { strangers, forgotten } = setUp(['a'])
     for (const peer of ['a', 'b', 'c']) strangers.onGone(peer)
     expect(forgotten).toEqual([])

@@ -25,7 +25,7 @@ describe('a budget', () => {
     expect(spendAll('b')).toBe(BUDGETS.pings.burst)
   })
 
-  it('of bytes may be overdrawn once, by the largest block, and what turned out well is given back', () => {
+  it('a budget of bytes may be overdrawn once, by the largest block, and what turned out well is given back', () => {
     const { quotas } = setUp()
     const { burst } = BUDGETS.messageBytes
     expect(quotas.spend('a', 'messageBytes', burst - 1)).toBe(true)
@@ -37,7 +37,7 @@ describe('a budget', () => {
 })
 
 describe('offences', () => {
-  it('of dropping are counted in hundreds, of each peer, also of what is dropped together', () => {
+  it('drops are counted in hundreds, of each peer, also of what is dropped together', () => {
     const { quotas, seen } = setUp()
     const offence = ['a', OFFENCES['rpc-flood'].points, 'rpc-flood']
     for (let n = 0; n < DROPS_PER_REPORT - 1; n++) quotas.drop('a', 'rpc-flood')
@@ -51,7 +51,7 @@ describe('offences', () => {
 
   const text = readFileSync(new URL('../OFFENCES.md', import.meta.url), 'utf8')
 
-  it('stand in the document with their price, and no others do', () => {
+  it('offences stand in the document with their price, and no others do', () => {
     const rows = [...text.matchAll(/`([a-z-]+)` \((\d+) points?\)/g)].map(([, name, points]) => [name, Number(points)])
     const documented = Object.fromEntries(rows)
     expect(documented).toEqual(Object.fromEntries(Object.entries(OFFENCES).map(([name, { points }]) => [name, points])))

@@ -65,7 +65,7 @@ describe('openPeerHistories', () => {
       ['reject', 2, '2', 2],
     ])
   })
-  it('is bounded: events, their texts and peers', async () => {
+  it('a history is bounded: events, their texts and peers', async () => {
     const { histories } = await setUp()
     for (let n = 0; n < 100; n++) histories.record('a', { kind: 'reject', reason: `r${n}`, detail: 'x'.repeat(5_000) })
     expect(histories.of('a')).toHaveLength(64)

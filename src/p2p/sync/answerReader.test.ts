@@ -73,7 +73,7 @@ function bothWays(bytes: Uint8Array): Promise<[unknown, unknown]> {
 }
 
 describe('a block unpacked by the other process', () => {
-  it('is that of here, and so is its error, whatever bytes are changed', async () => {
+  it('the process unpacks as is done here, errors too, whatever bytes are changed', async () => {
     const good = answerOf([...Array(20)].map((_, n) => random(n * 7)))
     const change = fc.tuple(fc.integer({ min: 5, max: good.length - 1 }), fc.nat(255))
     await fc.assert(
@@ -92,7 +92,7 @@ describe('a block unpacked by the other process', () => {
     )
   })
 
-  it('is that of here for bodies of whatever content in sound frames', async () => {
+  it('the process unpacks as is done here bodies of whatever content in sound frames', async () => {
     const body = fc.uint8Array({ maxLength: 1_500 })
     await fc.assert(
       fc.asyncProperty(body, async (bytes) => {
@@ -147,12 +147,12 @@ describe('an answer that claims the hash of the good block', () => {
     const readForged = (forged: PayloadEnvelope): Promise<Answer> =>
       read(encodeResponse(forged, forkConfig), NUMBER, 'peer')
 
-    it('is taken when it is that block', async () => {
+    it('an answer is taken when it is that block', async () => {
       expect(await readForged(good)).toEqual({ code: 0, envelope: good })
     })
 
     it.each(forgeries.filter(([since]) => isForkActive(forkConfig, since, timestamp)))(
-      'is refused with what it has since %s: %s',
+      'an answer is refused with what it has since %s: %s',
       async (_since, _name, { parentBeaconBlockRoot, ...changes }) => {
         const forged = {
           ...good,
