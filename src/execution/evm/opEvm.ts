@@ -4,11 +4,12 @@ import type { Rules } from '../chain/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/decodeTransaction.ts'
 import { opcodeTable } from './interpreter/gas.ts'
-import { createHost, type Host } from './interpreter/host.ts'
+import { HexNames } from './interpreter/hexNames.ts'
+import type { Host } from './interpreter/host.ts'
 import { Messages, type Outcome } from './interpreter/messages.ts'
 import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
-import { bytesToWord, toWord, type Word } from './interpreter/word.ts'
+import { bytesToWord, toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
 import type { Patience } from './patience.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
@@ -40,6 +41,8 @@ export class OpEvm {
   private readonly rules: Rules
   private readonly table
   private readonly stacks: Word[][] = []
+  private readonly addresses = new HexNames(wordToAddress)
+  private readonly slots = new HexNames(wordToSlot)
   private bound: { world: WorldState; ancestorHash: AncestorHash } | undefined
 
   constructor(chainId: bigint, rules: Rules) {
@@ -115,9 +118,11 @@ export class OpEvm {
     const { number } = block
     const hashes = new Map<number, Word>()
     const wordOf = (hex: Hex) => bytesToWord(fromHex(hex))
-    return createHost({
+    return {
       world,
       substate: this.substate,
+      addresses: this.addresses,
+      slots: this.slots,
       table: this.table,
       tracer: this.tracer,
       origin: wordOf(from),
@@ -143,6 +148,6 @@ export class OpEvm {
         }
         return word
       },
-    })
+    }
   }
 }

@@ -269,12 +269,12 @@ export function runLoop(frame: Frame, host: Host): Exit {
         }
         break
       case 0x5c:
-        stack[sp - 1] = host.substate.transientLoad(frame.address, a)
+        stack[sp - 1] = host.substate.transientLoad(frame.address, host.slots.of(a))
         break
       case 0x5d:
         sp -= 2
         if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
-        host.substate.transientStore(frame.address, a, b)
+        host.substate.transientStore(frame.address, host.slots.of(a), b)
         break
       case 0x5e: {
         const size = stack[sp - 3] ?? 0

@@ -22,7 +22,7 @@ export class Substate {
   reached: Map<Hex, Set<Hex>> | undefined
   readonly warmAddresses = new Set<Hex>()
   readonly warmSlots = new Map<Hex, Set<Hex>>()
-  private readonly transient = new Map<Hex, Map<Word, Word>>()
+  private readonly transient = new Map<Hex, Map<Hex, Word>>()
   private readonly undo: (() => void)[] = []
 
   mark(): Mark {
@@ -67,11 +67,11 @@ export class Substate {
   }
 
   /** EIP-1153. */
-  transientLoad(address: Hex, slot: Word): Word {
+  transientLoad(address: Hex, slot: Hex): Word {
     return this.transient.get(address)?.get(slot) ?? 0
   }
 
-  transientStore(address: Hex, slot: Word, value: Word): void {
+  transientStore(address: Hex, slot: Hex, value: Word): void {
     let slots = this.transient.get(address)
     if (slots === undefined) {
       slots = new Map()
