@@ -103,6 +103,9 @@ function precompileLoads(): PrecompileLoad[] {
     { id: 'MODEXP, 16 bytes, odd', precompile: 5, input: modexpInput(16, 4096, true) },
     { id: 'MODEXP, 32 bytes, odd', precompile: 5, input: modexpInput(32, 1024, true) },
     { id: 'MODEXP, 32 bytes, even', precompile: 5, input: modexpInput(32, 1024, false) },
+    { id: 'MODEXP, 64 bytes, even', precompile: 5, input: modexpInput(64, 1024, false) },
+    { id: 'MODEXP, 128 bytes, even', precompile: 5, input: modexpInput(128, 1024, false) },
+    { id: 'MODEXP, 256 bytes, even', precompile: 5, input: modexpInput(256, 512, false) },
     { id: 'MODEXP, 256 bytes, odd', precompile: 5, input: modexpInput(256, 512, true) },
     { id: 'MODEXP, 264 bytes, odd', precompile: 5, input: modexpInput(264, 512, true) },
     { id: 'MODEXP, 1024 bytes, odd', precompile: 5, input: modexpInput(1024, 256, true) },
@@ -139,6 +142,10 @@ function callingCode(precompile: number): Hex {
 }
 
 const OTHER: Hex = `0x${'bb'.repeat(20)}`
+/** A contract that destroys itself, for whom its call data names. */
+const ENDING: Hex = `0x${'cc'.repeat(20)}`
+/** Repetitions of an opcode that costs next to nothing between two jumps. */
+const CHAINED = 1_000
 const BIG = 'fe'.repeat(32)
 /** A contract as large as any may be: jump destinations, or pushes of a byte. */
 const LARGE: Hex = `0x00${'5b'.repeat(24_575)}`
@@ -156,6 +163,11 @@ function loop(before: string, body: string): Hex {
     ' ',
     '',
   ) as Hex
+}
+
+/** The same of a body that leaves the height of the stack, so often that the loop itself does not count. */
+function chain(before: string, body: string): Hex {
+  return loop('', `${before} ${body.repeat(CHAINED)} 50`)
 }
 
 /** Puts so many bytes of memory there. */
@@ -179,6 +191,19 @@ function opcodeLoads(): Load[] {
     { id: 'MULMOD', code: loop('', `7f${'fd'.repeat(32)} 7f${BIG} 7f${BIG} 09 50`) },
     { id: 'KECCAK256, 32 bytes', code: loop('', '6020 5f 20 50') },
     { id: 'KECCAK256, 100 kB', code: loop(memory(100_000), '620186a0 5f 20 50') },
+    { id: 'MOD', code: loop('', `67${BIG.slice(0, 16)} 7f${BIG} 06 50`) },
+    { id: 'SMOD', code: loop('', `67${BIG.slice(0, 16)} 7f${BIG} 07 50`) },
+    { id: 'SIGNEXTEND', code: chain(`7f${BIG}`, '6013 0b') },
+    { id: 'SHL', code: chain(`7f${BIG}`, '6001 1b') },
+    { id: 'SHR', code: chain(`7f${BIG}`, '5f 1c') },
+    { id: 'SAR', code: chain(`7f${BIG}`, '6001 1d') },
+    { id: 'NOT', code: chain(`7f${BIG}`, '19') },
+    { id: 'CLZ', code: chain(`7f${BIG}`, '80 1e 50'), fork: 'karst' },
+    { id: 'JUMPDEST', code: chain('5f', '5b') },
+    { id: 'ADDRESS', code: chain('5f', '30 50') },
+    { id: 'CALLER', code: chain('5f', '33 50') },
+    { id: 'SELFBALANCE', code: chain('5f', '47 50') },
+    { id: 'CALLDATALOAD', code: chain('5f', '35'), input: new Uint8Array(64) },
     { id: 'MLOAD and MSTORE', code: loop('', `7f${BIG} 5f 52 5f 51 50`) },
     { id: 'MCOPY, 100 kB', code: loop(memory(100_000), '620186a0 6001 5f 5e') },
     { id: 'CALLDATACOPY, 100 kB', code: loop(memory(100_000), '620186a0 5f 5f 37'), input: new Uint8Array(100_000) },
@@ -189,14 +214,17 @@ function opcodeLoads(): Load[] {
     },
     { id: 'EXTCODECOPY, 24 kB', code: loop(memory(32_768), `615fff 5f 5f 73${OTHER.slice(2)} 3c`) },
     { id: 'BALANCE, cold', code: loop('', '80 31 50') },
+    { id: 'BALANCE, junk above bit 160', code: loop('', '80 60a0 1b 31 50') },
     { id: 'EXTCODESIZE, cold', code: loop('', '80 3b 50') },
     { id: 'EXTCODEHASH, cold', code: loop('', '80 3f 50') },
     { id: 'EXTCODEHASH, warm', code: loop('', `73${OTHER.slice(2)} 3f 50`) },
     { id: 'SLOAD, cold', code: loop('', '80 54 50') },
+    { id: 'SLOAD, cold, words alike below bit 64', code: loop('', '80 6040 1b 54 50') },
     { id: 'SLOAD, warm', code: loop('', '5f 54 50') },
     { id: 'SSTORE, new slots', code: loop('', '80 80 55') },
     { id: 'SSTORE, one slot', code: loop('', '80 5f 55') },
     { id: 'TSTORE, new slots', code: loop('', '80 80 5d') },
+    { id: 'TSTORE, words alike below bit 64', code: loop('', '80 80 6040 1b 5d') },
     { id: 'TLOAD', code: loop('', '80 5c 50') },
     { id: 'BLOCKHASH', code: loop('', '6003 40 50') },
     { id: 'LOG4', code: loop('', '80 80 80 80 5f 5f a4') },
@@ -211,6 +239,18 @@ function opcodeLoads(): Load[] {
     { id: 'CALL with ether', code: loop('', `5f 5f 5f 5f 6001 73${OTHER.slice(2)} 5a f1 50`) },
     { id: 'CALL of itself, to the bottom', code: loop('', '5f 5f 5f 5f 5f 30 5a f1 50') },
     { id: 'STATICCALL', code: loop('', `5f 5f 5f 5f 73${OTHER.slice(2)} 5a fa 50`) },
+    {
+      id: 'STATICCALL with 1 MiB of input',
+      code: loop(memory(2 ** 20), `5f 5f 62100000 5f 73${OTHER.slice(2)} 5a fa 50`),
+    },
+    { id: 'IDENTITY, 1 MiB', code: loop(memory(2 ** 20), '5f 5f 62100000 5f 6004 5a fa 50') },
+    { id: 'IDENTITY, 1 MiB and back', code: loop(memory(2 ** 20), '62100000 5f 62100000 5f 6004 5a fa 50') },
+    { id: 'ECRECOVER of 1 MiB', code: loop(memory(2 ** 20), '5f 5f 62100000 5f 6001 5a fa 50') },
+    {
+      id: 'SELFDESTRUCT to cold accounts',
+      code: loop('', `80 5f 52 5f 5f 6020 5f 5f 73${ENDING.slice(2)} 5a f1 50`),
+      accounts: { [ENDING]: { code: '0x5f35ff' } },
+    },
     { id: 'DELEGATECALL', code: loop('', `5f 5f 5f 5f 73${OTHER.slice(2)} 5a f4 50`) },
     {
       id: 'CALL of 24 kB, each another',

@@ -18,6 +18,26 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
     slots: { 0: 1n, 1: 32n, 2: 42n },
   },
   {
+    id: 'what the identity precompile gave back stays when the memory that it was given changes',
+    // MSTORE(0, 42), STATICCALL of 4 with it, MSTORE(0, 7), RETURNDATACOPY to 32 → slot 1
+    main: '602a5f52 5f5f60205f60045afa 5f55 60075f52 60205f60203e 602051600155 00',
+    slots: { 0: 1n, 1: 42n },
+  },
+  {
+    id: 'the identity precompile gives back into the memory that it was given',
+    // MSTORE(0, 1), MSTORE(32, 2), STATICCALL of 4 with 0..64 to 32..96; MLOAD(32), MLOAD(64) → slots
+    main: '60015f52 6002602052 6040602060405f60045afa 5f55 602051600155 604051600255 00',
+    slots: { 0: 1n, 1: 1n, 2: 2n },
+  },
+  {
+    id: 'call data stays what it was, whatever the frames below do to theirs',
+    // OTHER, called with 32 bytes, writes 9 to its memory and calls the identity precompile with it, then gives back its
+    // call data; the memory of MAIN grows meanwhile by what comes back.
+    main: `602a5f52 602062010000 60205f 73${other} 5afa 5f55 62010000 51600155 5f51600255 00`,
+    accounts: { [OTHER]: { code: '0x60095f5260205f60205f60045afa505f355f5260205ff3' } },
+    slots: { 0: 1n, 1: 42n, 2: 42n },
+  },
+  {
     id: 'a revert gives its data back and undoes what was done',
     main: `60206000600060006000 73${other} 5af1 600055 3d600155 600051600255 00`,
     // SSTORE(0, 9) then REVERT with a word of 42.
@@ -139,6 +159,25 @@ describe('call opcodes', () => {
     const reference = await run(main, accounts, true)
     expect(ours.outcome.gasUsed).toBe(reference.outcome.gasUsed)
     expect(ours.root).toBe(reference.root)
+  })
+
+  it('hand on the caller’s memory itself, of which no copy is paid for', async () => {
+    // A megabyte of memory, passed on to a precompile, to a contract and to one that is not, over and over.
+    const calls = ['6004', `73${other}`, '61dead'].map((to) => `5f5f62100000 5f ${to} 5afa50`).join('')
+    const code: Hex = `0x${`620fffff51505b${calls}600656`.replaceAll(' ', '')}`
+    const { execution } = createMemoryBlock({ accounts: { [MAIN]: { code }, [OTHER]: { code: '0x00' } } })
+    const seen = new Set<ArrayBufferLike>()
+    let count = 0
+    execution.env.evm.tracer = {
+      onEnter({ input }) {
+        if (input.length !== 2 ** 20) return
+        seen.add(input.buffer)
+        count++
+      },
+    }
+    await execution.add(deposit({ to: MAIN, gasLimit: 6_000_000n }))
+    expect(count).toBeGreaterThan(20)
+    expect(seen.size).toBe(1)
   })
 
   it('go no deeper than 1,024 frames', async () => {

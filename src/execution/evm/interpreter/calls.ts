@@ -38,6 +38,7 @@ export interface CallInput {
   value: Word
   /** Wei that move from the caller to the address; undefined where nothing can, and nobody is touched. */
   transfer: bigint | undefined
+  /** The caller's own memory: as it is until the call has ended. */
   data: Uint8Array
   gas: number
   isStatic: boolean
@@ -124,7 +125,7 @@ function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
     caller: isDelegate ? frame.caller : frame.address,
     value: isDelegate ? frame.value : value,
     transfer: keepsStorage ? undefined : BigInt(value),
-    data: frame.slice(inputOffset, inputSize),
+    data: frame.part(inputOffset, inputSize),
     gas: gasLimit,
     isStatic: frame.isStatic || opcode === STATICCALL,
     parent: frame,

@@ -58,6 +58,7 @@ export class Frame {
   readonly address: Hex
   readonly caller: Hex
   readonly value: Word
+  /** Of a call: the caller's own memory, where no gas was paid for a copy. */
   readonly data: Uint8Array
   readonly isStatic: boolean
   readonly parent: Frame | undefined
@@ -145,6 +146,11 @@ export class Frame {
     this.gas -= gas
     this.grow(offset, size)
     return true
+  }
+
+  /** Memory that was expanded before, itself: it stays as it is while a call that the program made is under way. */
+  part(offset: Word, size: Word): Uint8Array<ArrayBuffer> {
+    return size === 0 ? NOTHING : this.memory.subarray(Number(offset), Number(offset) + Number(size))
   }
 
   /** A copy of memory that was expanded before. */

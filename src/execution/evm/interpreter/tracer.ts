@@ -14,6 +14,7 @@ export interface TracedMessage {
   /** Wei; undefined where the kind has none. */
   value: bigint | undefined
   gas: number
+  /** May change once the message has ended. */
   input: Uint8Array
 }
 

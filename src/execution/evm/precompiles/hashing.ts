@@ -65,6 +65,6 @@ export const identity: Precompile = {
   gas: perWord(15n, 3n),
   // biome-ignore lint/correctness/useYield: one short step
   *run(input) {
-    return input
+    return input.slice()
   },
 }

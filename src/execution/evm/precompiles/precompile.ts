@@ -11,6 +11,7 @@ export interface Precompile {
   maxInputBytes?: number
   /** What has to be there before it runs, if it is not. */
   load?(): Promise<unknown> | undefined
+  /** The input is the caller's memory: the output has to be apart from it. */
   run(input: Uint8Array): Steps
   /** The same by another process, where one is at hand that is faster. */
   runElsewhere?(input: Uint8Array): Promise<Uint8Array | undefined> | undefined

@@ -61,6 +61,30 @@ describe('P256VERIFY', () => {
   })
 })
 
+describe('all of them', () => {
+  const table = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0))
+  /** Of these zeros are refused, and there is no output to look at: ECRECOVER, point evaluation, P256VERIFY. */
+  const refuseZeros = [1, 0x0a, 0x100].map(precompileAddress)
+
+  it.each([...table])('%s leaves its input alone and gives back nothing of it', async (to, precompile) => {
+    let outputs = 0
+    for (const length of [0, 32, 64, 99, 128, 160, 192, 213, 256, 288, 384, 512]) {
+      const memory = new Uint8Array(1024).fill(0xab)
+      const input = memory.subarray(77, 77 + length).fill(0)
+      // For MODEXP 1 to the power of 1, modulo 7; zeros mean something to the others.
+      if (to === precompileAddress(5) && length >= 99)
+        for (const at of [31, 63, 95, 96, 97, 98]) input[at] = at === 98 ? 7 : 1
+      const before = memory.slice()
+      const result = await callPrecompile(precompile, input, 2 ** 40, async () => {})
+      expect(memory).toEqual(before)
+      if (result === undefined || result.output.length === 0) continue
+      outputs++
+      expect(result.output.buffer).not.toBe(memory.buffer)
+    }
+    expect(outputs > 0).toBe(!refuseZeros.includes(to))
+  })
+})
+
 describe('MODEXP', () => {
   const MODEXP = precompileAddress(5)
   const GAS = 100_000_000n
