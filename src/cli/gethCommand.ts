@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { GcMode } from '../execution/chain/stateKeeper.ts'
 import type { Chain } from '../execution/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
@@ -40,6 +41,7 @@ interface DatadirCommand {
 }
 
 interface DatadirContext {
+  gcMode: GcMode
   logger: RootLogger
   signal: AbortSignal
   /** A line that is rewritten on a terminal, elsewhere lines of the log. */
@@ -60,12 +62,15 @@ function createDatadirCommand(program: Command, { name, description, run }: Data
       const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
       if (refused !== undefined) throw new UsageError(refused)
       // The environment counts last.
-      const datadir = optionsByName(command).datadir ?? before.datadir ?? values.datadir
+      const given = optionsByName(command)
+      const datadir = given.datadir ?? before.datadir ?? values.datadir
+      const modeBefore = given.gcmode === undefined ? before.gcmode : undefined
+      const gcMode = modeBefore === undefined ? values.gcMode : gethFlags.gcMode.parse(modeBefore)
       const line = process.stdout.isTTY ? new ProgressLine(process.stdout) : undefined
       const logger = createProgramLogger(values, line === undefined ? undefined : (text) => line.write(text))
       const sink = line ?? progressInLog(logger)
       try {
-        await run(command.args, datadir, { logger, signal, sink })
+        await run(command.args, datadir, { gcMode, logger, signal, sink })
       } finally {
         sink.end()
       }
@@ -93,10 +98,10 @@ function createExportCommand(program: Command): Command {
     name: 'export',
     description:
       'Write the blocks of the chain, or those from the first to the last number, to a file; .gz is compressed',
-    run: async ([path, ...range], datadir, { logger, signal, sink }) => {
+    run: async ([path, ...range], datadir, context) => {
       if (path === undefined) throw new UsageError('the path of a file is missing')
       const { exportChain } = await import('./chainFiles.ts')
-      await withChain(datadir, logger, (chain) => exportChain({ chain, logger, signal, sink }, path, range))
+      await withChain(datadir, context, (chain) => exportChain({ chain, ...context }, path, range))
     },
   })
     .argument('<filename>', 'File of RLP blocks')
@@ -108,9 +113,9 @@ function createImportCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'import',
     description: 'Execute and store the blocks of files that export has written; .gz is unpacked',
-    run: async (paths, datadir, { logger, signal, sink }) => {
+    run: async (paths, datadir, context) => {
       const { importChain } = await import('./chainFiles.ts')
-      await withChain(datadir, logger, (chain) => importChain({ chain, logger, signal, sink }, paths))
+      await withChain(datadir, context, (chain) => importChain({ chain, ...context }, paths))
     },
   }).argument('<filename...>', 'Files of RLP blocks')
 }
@@ -126,12 +131,16 @@ function createDumpGenesisCommand(program: Command): Command {
   }).alias('dump-genesis')
 }
 
-async function withChain(datadir: string, logger: RootLogger, use: (chain: Chain) => Promise<void>): Promise<void> {
+async function withChain(
+  datadir: string,
+  { gcMode, logger }: DatadirContext,
+  use: (chain: Chain) => Promise<void>,
+): Promise<void> {
   const { createSenderRecovery, openChain } = await import('../execution/index.ts')
   await using opened = new AsyncDisposableStack()
   const senders = createSenderRecovery({ clock: systemClock, logger })
   opened.defer(() => senders.close())
-  const chain = await openChain(datadir, { logger, clock: systemClock, senders })
+  const chain = await openChain(datadir, { logger, clock: systemClock, senders }, { gcMode })
   opened.defer(() => chain.close())
   await use(chain)
 }
