@@ -5,7 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BlockDriver } from '../../src/execution/testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
-import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
+import {
+  DEV_ADDRESSES,
+  DEV_KEYS,
+  signAuthorization,
+  signTransaction,
+} from '../../src/execution/testUtils/signTransaction.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { type Call, type ComparedGeth, expectSameAnswers, startComparedGeth } from '../support/opGethAnswers.ts'
 
@@ -45,7 +50,40 @@ const one = (block: object, options: object = {}): Call => {
 }
 const calls = (...list: object[]) => ({ calls: list })
 
+/** Set-code calls: by whom it is meant for, by another chain, at a wrong nonce, without a signer, and twice. */
+const authorize = (key: Uint8Array, change: { nonce?: number; chainId?: bigint } = {}) =>
+  signAuthorization(key, { address: NOBODY, ...change })
+const AUTHORIZATIONS: object[][] = [
+  [authorize(DEV_KEYS[1])],
+  [authorize(DEV_KEYS[1], { chainId: 901n }), authorize(DEV_KEYS[2])],
+  [authorize(DEV_KEYS[1], { chainId: 5n })],
+  [authorize(DEV_KEYS[1], { nonce: 7 })],
+  [{ ...authorize(DEV_KEYS[1]), s: '0x0' }],
+  [authorize(DEV_KEYS[1]), authorize(DEV_KEYS[1], { nonce: 1 })],
+  [authorize(DEV_KEYS[0], { nonce: 3 })],
+  [],
+]
+const setCode = AUTHORIZATIONS.map((authorizationList) => ({ from: SENDER, to: SECOND, authorizationList }))
+const delegate = withCode('0x5f54600101805f55305f5260205ff3')
+
 const CASES: Record<string, Call[]> = {
+  'set-code calls': [
+    ...setCode.flatMap((call): Call[] => [
+      ['eth_call', call, 'latest', delegate],
+      ['eth_estimateGas', call, 'latest', delegate],
+      ['debug_traceCall', call, 'latest', { tracer: 'prestateTracer', stateOverrides: delegate }],
+      ['debug_traceCall', call, 'latest', { tracer: 'callTracer', stateOverrides: delegate }],
+      one({ stateOverrides: delegate, ...calls(call, { from: SENDER, to: SECOND }) }, { returnFullTransactions: true }),
+    ]),
+    ...setCode.slice(0, -1).map((call): Call => ['eth_createAccessList', call, 'latest', delegate]),
+    ...[{ to: undefined }, { gas: '0xb3af' }, { gas: '0xb3b0' }].flatMap((change): Call[] => [
+      ['eth_call', { ...setCode[0], ...change }, 'latest', delegate],
+      ['eth_estimateGas', { ...setCode[0], ...change }, 'latest', delegate],
+    ]),
+    ['eth_call', { ...setCode[0], authorizationList: [{ address: NOBODY }] }, 'latest'],
+    ['eth_call', { ...setCode[0], authorizationList: 5 }, 'latest'],
+    one({ stateOverrides: delegate, ...calls({ ...setCode[0], gasPrice: PRICE }) }, { returnFullTransactions: true }),
+  ],
   'blocks and their headers': [
     one({}),
     one(calls()),

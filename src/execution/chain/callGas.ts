@@ -17,6 +17,8 @@ export type CallProblem =
   /** Of the gas that all calls of a request have together. */
   | 'gasLimitReached'
   | 'floorGas'
+  /** An EIP-7702 transaction that creates a contract, or authorizes nobody. */
+  | 'setCode'
 
 /** Wei for a unit of gas. */
 export interface GasPrices {
@@ -53,9 +55,16 @@ export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true
   return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
 }
 
-/** Checks that the call can start and takes the price of its gas from its sender. Throws ChainError `executionFailed`. */
-export function buyGas({ world, block }: Environment, request: CallRequest, gas: bigint, price: GasPrices): BoughtGas {
+/** Checks that the call can start, before any signer of its authorizations is recovered. Throws ChainError `executionFailed`. */
+export function checkCall(
+  { world, block }: Environment,
+  request: CallRequest,
+  gas: bigint,
+  price: GasPrices,
+): BoughtGas {
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
+  const { authorizationList } = request
+  checkSetCode(request)
   const balance = world.balance(from)
   const cost = gas * price.cap + value
   if (balance < cost) {
@@ -65,7 +74,10 @@ export function buyGas({ world, block }: Environment, request: CallRequest, gas:
     )
   }
   const isCreation = to === null
-  const intrinsic = intrinsicGas({ isCreation, data, accessList, authorizationCount: 0 }, block.rules)
+  const intrinsic = intrinsicGas(
+    { isCreation, data, accessList, authorizationCount: authorizationList?.length ?? 0 },
+    block.rules,
+  )
   const floor = floorGas(data, block.rules)
   if (gas < intrinsic) throw callFailed('intrinsicGas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
   if (gas < floor) {
@@ -75,8 +87,24 @@ export function buyGas({ world, block }: Environment, request: CallRequest, gas:
     const text = `max initcode size exceeded: code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`
     throw callFailed('initCodeSize', text)
   }
-  if (price.effective > 0n) world.addBalance(from, -(gas * price.effective))
   return { gas, intrinsic, floor }
+}
+
+/** Takes the price of its gas from the sender of a call that was checked. */
+export function payGas(
+  { world }: Environment,
+  { from = ZERO_ADDRESS }: CallRequest,
+  gas: bigint,
+  price: GasPrices,
+): void {
+  if (price.effective > 0n) world.addBalance(from, -(gas * price.effective))
+}
+
+function checkSetCode({ from = ZERO_ADDRESS, to = null, authorizationList }: CallRequest): void {
+  if (authorizationList === undefined) return
+  const sender = `(sender ${checksumAddress(from)})`
+  if (to === null) throw callFailed('setCode', `EIP-7702 transaction cannot be used to create contract ${sender}`)
+  if (authorizationList.length === 0) throw callFailed('setCode', `EIP-7702 transaction with empty auth list ${sender}`)
 }
 
 export function callFailed(problem: CallProblem, message: string): ChainError {

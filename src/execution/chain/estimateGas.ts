@@ -32,6 +32,8 @@ export async function estimateGas(
   }
   const atLimit = await attempt(limit).catch((error: unknown) => {
     if (!(error instanceof ChainError) || error.code !== 'executionFailed') throw error
+    // More gas would do, as where the call runs out of it.
+    if (error.details.problem === 'intrinsicGas') throw exceedsAllowance(limit)
     throw new ChainError('executionFailed', `failed with ${limit} gas: ${error.message}`)
   })
   if (atLimit.failure !== undefined) throw failureAt(limit, atLimit)
@@ -69,10 +71,12 @@ function failureAt(limit: bigint, { failure, returnData }: Simulated): ChainErro
   if (failure?.kind === 'revert') {
     return new ChainError('executionReverted', 'execution reverted', { details: { data: returnData } })
   }
-  if (failure?.message === 'out of gas') {
-    return new ChainError('executionFailed', `gas required exceeds allowance (${limit})`)
-  }
+  if (failure?.message === 'out of gas') return exceedsAllowance(limit)
   return new ChainError('executionFailed', failure?.message ?? 'execution failed')
+}
+
+function exceedsAllowance(limit: bigint): ChainError {
+  return new ChainError('executionFailed', `gas required exceeds allowance (${limit})`)
 }
 
 /** What the caller allows, the block holds and the sender can pay. */

@@ -26,7 +26,7 @@ import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms }
 import { withoutSignature } from '../tx/unsignedTransaction.ts'
 import type { Block, BlockHeader, SignedTransaction } from './block.ts'
 import { toBlock } from './blockReader.ts'
-import { buyGas, callFailed, gasPrices } from './callGas.ts'
+import { callFailed, checkCall, gasPrices, payGas } from './callGas.ts'
 import { failureOf } from './failure.ts'
 import { sealHeader } from './headerCodec.ts'
 import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
@@ -160,6 +160,7 @@ async function simulateTransaction(
     value,
     data,
     accessList,
+    authorizationList: request.authorizationList,
     fees:
       request.gasPrice === undefined
         ? { maxFeePerGas: request.maxFeePerGas ?? 0n, maxPriorityFeePerGas: request.maxPriorityFeePerGas ?? 0n }
@@ -191,9 +192,10 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
   const isFree = !simulation.request.isValidated
   const price = gasPrices(request, block.baseFee, { isFree })
   if (gasPool !== undefined && gas > gasPool) throw callFailed('gasLimitReached', 'gas limit reached')
-  const { intrinsic, floor } = buyGas(env, request, gas, price)
+  const { intrinsic, floor } = checkCall(env, request, gas, price)
+  payGas(env, request, gas, price)
   const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList }
-  const result = await runMessage(env, { ...message, authorizations: [] })
+  const result = await runMessage(env, { ...message, authorizations: request.authorizationList ?? [] })
   const gasUsed = gasAfterRefund(intrinsic, result, floor)
   world.addBalance(from, (gas - gasUsed) * price.effective)
   if (!isFree || price.cap > 0n) {

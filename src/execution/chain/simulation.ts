@@ -2,11 +2,11 @@ import { fromHex, type Hex } from '../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 import { contextOf, type EvmPool } from '../evm/evmPool.ts'
 import type { Patience } from '../evm/patience.ts'
-import { type Environment, type MessageResult, runMessage } from '../evm/runMessage.ts'
+import { concernsChain, type Environment, type MessageResult, runMessage } from '../evm/runMessage.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/decodeTransaction.ts'
-import type { AccessListEntry, BlockHeader } from './block.ts'
-import { buyGas, type GasPrices, gasPrices } from './callGas.ts'
+import type { AccessListEntry, Authorization, BlockHeader } from './block.ts'
+import { checkCall, type GasPrices, gasPrices, payGas } from './callGas.ts'
 import { failureOf } from './failure.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
 import type {
@@ -64,20 +64,24 @@ export async function simulateCall(
   using lease = evms.lease(world, block, block.number > header.number ? header.hash : header.parentHash, client)
   lease.env.evm.substate.reached = new Map()
   lease.env.evm.callable = overriddenPrecompiles(lease.env.evm.precompiles, overrides)
-  if (tracer === undefined) return await run(lease.env, request, price)
-  const { from = ZERO_ADDRESS, to = null, gas = UNLIMITED_GAS } = request
-  tracer.begin(lease.env, { from, to, gas, authorizations: [] })
-  lease.env.evm.tracer = tracer
-  return await run(lease.env, request, price)
+  return await run(lease.env, request, price, tracer)
 }
 
-async function run(env: Environment, request: CallRequest, price: GasPrices): Promise<Simulated> {
+async function run(
+  env: Environment,
+  request: CallRequest,
+  price: GasPrices,
+  tracer: TransactionTracer | undefined,
+): Promise<Simulated> {
   const { world } = env
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array() } = request
   const gas = smaller(request.gas ?? UNLIMITED_GAS, UNLIMITED_GAS)
-  const { accessList = [] } = request
+  const { accessList = [], authorizationList: authorizations = [] } = request
   const nonce = world.nonce(from)
-  const { intrinsic, floor } = buyGas(env, request, gas, price)
+  const { intrinsic, floor } = checkCall(env, request, gas, price)
+  tracer?.begin(env, { from, to, gas: request.gas ?? UNLIMITED_GAS, authorizations })
+  env.evm.tracer = tracer
+  payGas(env, request, gas, price)
   const result = await runMessage(env, {
     from,
     to,
@@ -86,7 +90,7 @@ async function run(env: Environment, request: CallRequest, price: GasPrices): Pr
     gas: gas - intrinsic,
     gasPrice: price.effective,
     accessList,
-    authorizations: [],
+    authorizations,
   })
   const used = intrinsic + result.gasUsed
   const cap = used / MAX_REFUND_QUOTIENT
@@ -97,7 +101,7 @@ async function run(env: Environment, request: CallRequest, price: GasPrices): Pr
     refund,
     returnData: result.returnData,
     logs: result.logs.map((log, logIndex) => ({ ...log, logIndex })),
-    accessList: touched(env, from, to ?? createAddress(fromHex(from), nonce)),
+    accessList: touched(env, from, to ?? createAddress(fromHex(from), nonce), authorizations),
     ...failureMember(result),
   }
 }
@@ -107,10 +111,19 @@ function failureMember({ failure }: MessageResult): Pick<CallResult, 'failure'> 
 }
 
 /** What the EVM reached, without what is warm anyway; accounts that are so stay only for their slots. */
-function touched({ evm }: Environment, from: Hex, to: Hex): AccessListEntry[] {
+function touched(
+  { evm, block }: Environment,
+  from: Hex,
+  to: Hex,
+  authorizations: readonly Authorization[],
+): AccessListEntry[] {
+  // Their signers are known by now, which takes its time.
+  const used = authorizations.filter((entry) => concernsChain(entry, block))
+  const authorities = new Set(used.map(({ authority }) => authority))
   const entries: AccessListEntry[] = []
   for (const [address, slots] of evm.substate.reached ?? []) {
-    const warm = address === from || address === to || evm.precompiles.has(address)
+    const isParty = address === from || address === to || authorities.has(address)
+    const warm = isParty || evm.precompiles.has(address)
     if (warm && slots.size === 0) continue
     entries.push({ address, storageKeys: [...slots] })
   }

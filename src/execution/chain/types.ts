@@ -153,6 +153,8 @@ export interface CallRequest {
   data?: Uint8Array
   nonce?: number
   accessList?: AccessListEntry[]
+  /** EIP-7702; even an empty list makes it a set-code transaction. */
+  authorizationList?: Authorization[]
 }
 
 /** geth's state override set: per account, before the call. */

@@ -109,7 +109,12 @@ function warmUp({ evm, block }: Environment, message: Message): void {
 function warmDelegate({ world, evm, block }: Environment, { to }: Message): void {
   if (to === null || !block.rules.isthmus) return
   const code = world.code(to)
-  if (isDelegation(code)) evm.substate.warmAddress(toHex(code.subarray(3)))
+  if (isDelegation(code)) evm.substate.warmAddresses.add(toHex(code.subarray(3)))
+}
+
+/** Whether the signer of an entry is looked at. */
+export function concernsChain({ chainId, nonce }: Authorization, block: Pick<BlockContext, 'chainId'>): boolean {
+  return (chainId === 0n || chainId === block.chainId) && nonce < MAX_NONCE
 }
 
 /** Signers recovered before the event loop is thought of: 3 ms. */
@@ -123,12 +128,10 @@ async function applyAuthorizations({ world, evm, block }: Environment, message: 
   let refund = 0n
   for (const [index, authorization] of message.authorizations.entries()) {
     if (index % AUTHORIZATIONS_PER_TURN === AUTHORIZATIONS_PER_TURN - 1) await evm.takeTurn()
-    const { chainId, address, nonce } = authorization
-    if (chainId !== 0n && chainId !== block.chainId) continue
-    if (nonce >= MAX_NONCE) continue
-    const { authority } = authorization
+    if (!concernsChain(authorization, block)) continue
+    const { address, nonce, authority } = authorization
     if (authority === undefined) continue
-    evm.substate.warmAddress(authority)
+    evm.substate.warmAddresses.add(authority)
     const code = world.code(authority)
     if (code.length > 0 && !isDelegation(code)) continue
     const account = world.account(authority)

@@ -1,10 +1,11 @@
 import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
-import type { AccessListEntry } from '../chain/block.ts'
+import type { AccessListEntry, Authorization } from '../chain/block.ts'
 import type { AccountOverride, BlockOverrides, CallRequest, StateOverrides } from '../chain/types.ts'
+import { createAuthorization } from '../tx/authorization.ts'
 import { serverError } from './blockLookup.ts'
 import { type JsonObject, maybe, type Param, readArray, readData, readObject, readStorageSlot } from './params.ts'
 
-/** Entries of an access list or override set that are read. */
+/** Entries of an access list, authorization list or override set that are read. */
 const MAX_ENTRIES = 10_000
 
 /** geth's TransactionArgs, as eth_call and its kin take them. */
@@ -29,6 +30,7 @@ export const callArguments: Param<CallArguments> = {
       data: input ?? data,
       nonce: maybe(json.nonce, (given) => quantityToNumber(given, 'nonce')),
       accessList: maybe(json.accessList, readAccessList),
+      authorizationList: maybe(json.authorizationList, readAuthorizations),
       chainId: bigint(json, 'chainId'),
     })
   },
@@ -112,6 +114,26 @@ function readAccessList(value: unknown): AccessListEntry[] {
         normalizeHex(key, 32, 'storage key'),
       ),
     }
+  })
+}
+
+/** Signers are not recovered here: that waits until the gas for so many entries has been found there. */
+function readAuthorizations(value: unknown): Authorization[] {
+  return readArray(value, 'authorizationList', MAX_ENTRIES).map((entry) => {
+    const json = readObject(entry, 'authorization')
+    const small = (name: string, bits: number) => {
+      const number = quantityToBigInt(json[name], `authorization ${name}`)
+      if (number >> BigInt(bits) > 0n) throw new TypeError(`authorization ${name}: more than ${bits} bits`)
+      return number
+    }
+    return createAuthorization({
+      chainId: small('chainId', 256),
+      address: normalizeHex(json.address, 20, 'authorization address'),
+      nonce: small('nonce', 64),
+      yParity: Number(small('yParity', 8)),
+      r: small('r', 256),
+      s: small('s', 256),
+    })
   })
 }
 

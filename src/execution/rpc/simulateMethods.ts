@@ -32,6 +32,7 @@ const CODES = {
   fees: RPC_INVALID_PARAMS,
   gasLimitReached: RPC_INTERNAL_ERROR,
   floorGas: RPC_INTERNAL_ERROR,
+  setCode: RPC_INTERNAL_ERROR,
 } satisfies Record<CallProblem | SimulationProblem, number>
 const CODE_OF = new Map<unknown, number>(Object.entries(CODES))
 

@@ -1,3 +1,4 @@
+import { DeviumError } from '../../lib/errors.ts'
 import type { BlockHeader } from '../chain/block.ts'
 import type { ReadableChain, TransactionTracer } from '../chain/types.ts'
 import type { Patience } from '../evm/patience.ts'
@@ -79,7 +80,11 @@ export function createTraceMethods(
       async ([args, selector, { tracer, overrides, block }], { signal }) => {
         const { hash: blockHash } = await requireHeader(chain, selector)
         const request = limitCall(args, chain.config.chainId, callGasCap)
-        return chain.traceCall(request, { blockHash, overrides, block }, tracer(), pace.patience(signal))
+        const place = { blockHash, overrides, block }
+        return chain.traceCall(request, place, tracer(), pace.patience(signal)).catch((error: unknown) => {
+          if (!(error instanceof DeviumError) || error.code !== 'executionFailed') throw error
+          throw serverError(`tracing failed: ${error.message}`)
+        })
       },
     ),
   }

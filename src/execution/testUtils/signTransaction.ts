@@ -1,6 +1,6 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
-import { fromHex, type Hex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
 import { privateKeyToAddress, signHash } from '../../lib/secp256k1.ts'
 import type { SignedTransaction } from '../chain/block.ts'
@@ -74,3 +74,21 @@ export const DEV_KEYS = [
 ].map((key) => fromHex(key)) as [Uint8Array, Uint8Array, Uint8Array]
 
 export const DEV_ADDRESSES = DEV_KEYS.map(privateKeyToAddress) as [Hex, Hex, Hex]
+
+/** An entry of an EIP-7702 authorization list, as a call's JSON has it; for any chain unless one is named. */
+export function signAuthorization(
+  key: Uint8Array,
+  { address, nonce = 0, chainId = 0n }: { address: Hex; nonce?: number; chainId?: bigint },
+): Record<string, string> {
+  const signed = concatBytes(Uint8Array.of(0x05), encodeRlp([chainId, fromHex(address), nonce]))
+  const { r, s, yParity } = signHash(keccak256(signed), key)
+  const [quantityR, quantityS] = [r, s].map((bytes) => toQuantity(BigInt(toHex(bytes)))) as [string, string]
+  return {
+    chainId: toQuantity(chainId),
+    address,
+    nonce: toQuantity(nonce),
+    yParity: toQuantity(yParity),
+    r: quantityR,
+    s: quantityS,
+  }
+}

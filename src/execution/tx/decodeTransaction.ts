@@ -12,10 +12,8 @@ import type {
   SignedTransaction,
   Transaction,
 } from '../chain/block.ts'
-
-/** Half the order of secp256k1: larger `s` values are refused (EIP-2). */
-const MAX_LOW_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
-const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+import { createAuthorization } from './authorization.ts'
+import { MAX_LOW_S, SECP256K1_ORDER } from './signatureLimits.ts'
 
 /**
  * Decodes an EIP-2718 encoding and recovers the sender, unless it was recovered before. Deposits (0x7e) are accepted. Throws
@@ -162,36 +160,8 @@ function decodeAuthorizations(item: RlpItem | undefined): Authorization[] {
       r: rlpBigInt(fields[4], 'authorization r'),
       s: rlpBigInt(fields[5], 'authorization s'),
     }
-    return withAuthority(fields, authorization)
+    return createAuthorization(authorization)
   })
-}
-
-/** The signer is recovered when first asked for: thousands of entries may stand in what is refused for its size. */
-function withAuthority(fields: RlpItem[], authorization: Omit<Authorization, 'authority'>): Authorization {
-  let recovered: { authority: Hex | undefined } | undefined
-  return {
-    ...authorization,
-    get authority() {
-      recovered ??= { authority: recoverAuthority(fields, authorization) }
-      return recovered.authority
-    },
-  }
-}
-
-const AUTHORIZATION_MAGIC = 0x05
-
-function recoverAuthority(
-  fields: RlpItem[],
-  { yParity, r, s }: { yParity: number; r: bigint; s: bigint },
-): Hex | undefined {
-  if (yParity > 1 || r === 0n || r >= SECP256K1_ORDER || s === 0n || s > MAX_LOW_S) return undefined
-  const hash = keccak256(concatBytes(Uint8Array.of(AUTHORIZATION_MAGIC), encodeRlp(fields.slice(0, 3))))
-  try {
-    const publicKey = recoverPublicKey(hash, rlpBytes(fields[4], 'r'), rlpBytes(fields[5], 's'), yParity)
-    return publicKeyToAddress(publicKey)
-  } catch {
-    return undefined
-  }
 }
 
 /** Wei per gas that the transaction pays over the base fee; negative when it cannot pay the base fee. */
