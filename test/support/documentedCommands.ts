@@ -31,6 +31,8 @@ export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
   [/^kubectl /, 'needs a cluster: test/deploySchemas.test.ts checks the manifests'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
+  [/^op-reth /, 'is no program of ours, and syncs a public network'],
+  [/^geth /, 'is no program of ours, and syncs a public network; test/e2e/opGeth.test.ts runs it on a testnet'],
   [/^cast /, "needs Foundry's cast: src/cli/decode/decodeCommand.test.ts reads such blocks"],
 ]
 
@@ -42,10 +44,16 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   // What others reach asks for a token where something is changed.
   [/http:\/\/10\.0\.0\.\d:9545/g, '$GUARDED_NODE'],
   [
-    /--l1=http:\/\/127\.0\.0\.1:8545/,
+    /--l1=http:\/\/10\.0\.0\.5:8545/,
     '--l1=$L1 --rollup.l1-chain-config=l1.json --rpc.port=$RPC_PORT --p2p.no-discovery --p2p.listen.tcp=0',
   ],
-  [/--l1\.beacon=http:\/\/127\.0\.0\.1:5052/, '--l1.beacon=$L1'],
+  [/--l1\.beacon=http:\/\/10\.0\.0\.5:5052/, '--l1.beacon=$L1'],
+  // The testnet has one already, which another one may not get in the way of.
+  [
+    /--l1-eth-rpc=http:\/\/10\.0\.0\.5:8545 --l2-eth-rpc=http:\/\/127\.0\.0\.1:8545/,
+    '--l1-eth-rpc=$L1 --l2-eth-rpc=$L2 --stopped',
+  ],
+  [/--rpc\.port=8548/, '--rpc.port=$SUBMITTER_PORT'],
   [/--l2=http:\/\/127\.0\.0\.1:8551/, '--l2=http://127.0.0.1:$ENGINE_PORT'],
   [/^devium-geth --datadir=geth --http /, '$&--http.port=$ETH_PORT --authrpc.port=$ENGINE_PORT '],
   [/^devium-geth dumpgenesis/, 'devium-geth init --datadir=stopped genesis.json && $& --datadir=stopped'],
@@ -68,10 +76,13 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
 /** Ends with another code than 0, as the document says. */
 const EXIT_CODES: readonly (readonly [RegExp, number])[] = [[/^head -c 60 calldata\.bin/, 2]]
 
+const PORTS = ['ETH_PORT', 'RPC_PORT', 'SUBMITTER_PORT', 'ENGINE_PORT'] as const
+
 /** Runs until it is interrupted; how its server is asked whether it runs. */
-const PROGRAMS: readonly (readonly [RegExp, { port: 'ETH_PORT' | 'RPC_PORT'; method: string }])[] = [
+const PROGRAMS: readonly (readonly [RegExp, { port: (typeof PORTS)[number]; method: string }])[] = [
   [/^devium-geth --datadir=geth --http/, { port: 'ETH_PORT', method: 'eth_chainId' }],
   [/^devium--batcher --rollup\.config/, { port: 'RPC_PORT', method: 'devium_version' }],
+  [/^devium-batch-submitter /, { port: 'SUBMITTER_PORT', method: 'admin_batcherStatus' }],
 ]
 
 /** Commands of a document, in order: of its `sh` blocks, behind the prompts of its `console` blocks, and in its text. */
@@ -135,11 +146,12 @@ export async function createCommandRunner(net: Endpoints, folder: string): Promi
     GUARDED_NODE: guarded.url,
     BATCHER: net.batcher.adminRpc,
     L1: net.l1.rpc,
+    L2: sequencer.ethRpc,
+    // An account without any task here.
+    DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: `0x${'33'.repeat(32)}`,
     BATCH: batch.hash,
-    ETH_PORT: String(await freePort()),
-    RPC_PORT: String(await freePort()),
-    ENGINE_PORT: String(await freePort()),
   }
+  for (const name of PORTS) env[name] = String(await freePort())
   const ran = new Set<string>()
   const programs: { child: ChildProcess; exited: Promise<string | undefined> }[] = []
 
