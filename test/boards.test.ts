@@ -37,7 +37,9 @@ function registries(): Registry[] {
   const unasked = () => {
     throw new Error('not asked')
   }
-  const chain = { head: unasked, safe: unasked, finalized: unasked, statistics: unasked, onHead: () => () => {} }
+  const never = () => () => {}
+  const labels = { head: unasked, safe: unasked, finalized: unasked }
+  const chain = { ...labels, statistics: unasked, onHead: never, onExecuted: never }
   const modules = { chain, pool: { status: unasked }, calls: { stats: unasked }, clock: new ManualClock() }
   return [node, batcher, createGethMetrics(modules, { version: '', databasePath: '' }).registry]
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { HeadChange } from '../execution/chain/types.ts'
+import type { ExecutedBlock, HeadChange } from '../execution/chain/types.ts'
 import { loadRecordedRpc, recordedBlock } from '../execution/testUtils/recordedRpc.ts'
 import { ManualClock } from '../lib/clock.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
@@ -9,6 +9,7 @@ const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).
 
 it('reads the chain when asked, and never makes a label of a made-up method', async () => {
   let onHead: (change: HeadChange) => void = () => {}
+  let onExecuted: (block: ExecutedBlock) => void = () => {}
   const chain = {
     head: () => head,
     safe: () => undefined,
@@ -19,6 +20,10 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
     }),
     onHead(listener: typeof onHead) {
       onHead = listener
+      return () => {}
+    },
+    onExecuted(listener: typeof onExecuted) {
+      onExecuted = listener
       return () => {}
     },
   }
@@ -35,8 +40,9 @@ it('reads the chain when asked, and never makes a label of a made-up method', as
       { ...head, gasUsed: 12_000n },
     ],
   })
-  const params = [{ gasUsed: '0x2dc6c0' }]
-  onCall('engine_newPayloadV4', 150, undefined, { params })
+  onExecuted({ gasUsed: 3_000_000n, durationMs: 150 })
+  // One that was there already.
+  onCall('engine_newPayloadV4', 0.1, undefined)
   onCall('eth_sendRawTransaction', 1, undefined)
   for (const text of ['already known', 'txpool is full', 'nonce too low: address 0x12']) {
     onCall('eth_sendRawTransaction', 1, new JsonRpcError(-32000, text))

@@ -6,23 +6,17 @@ import type { Chain } from '../execution/chain/types.ts'
 import type { RpcPool } from '../execution/rpc/index.ts'
 import { POOL_ERROR_TEXTS } from '../execution/txPool/index.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { CallContents } from '../lib/jsonRpc/server.ts'
-import { type JsonRpcError, type JsonValue, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
+import { type JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
   onWebSockets(count: number): void
-  onCall(
-    method: string,
-    durationMs: number,
-    error: JsonRpcError | undefined,
-    contents?: Pick<CallContents, 'params'>,
-  ): void
+  onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
 }
 
 export interface GethMetricsModules {
-  chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead' | 'statistics'>
+  chain: Pick<Chain, 'head' | 'safe' | 'finalized' | 'onHead' | 'onExecuted' | 'statistics'>
   pool: Pick<RpcPool, 'status'>
   calls: Pick<CallService, 'stats'>
   clock: Clock
@@ -65,10 +59,14 @@ export function createGethMetrics(
     dropped.inc(removed.length)
     joined.inc(added.length)
   })
-  const inserts = histogram('chain_inserts', 'Seconds to execute and store a block of the Engine API', {
+  const inserts = histogram('chain_inserts', 'Seconds to execute and store a block that was not built here', {
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
   })
-  const speed = gauge('chain_mgasps', 'Million gas a second in the last block that came by the Engine API')
+  const speed = gauge('chain_mgasps', 'Million gas a second in the last block that was executed and not built here')
+  chain.onExecuted(({ gasUsed: gas, durationMs }) => {
+    inserts.observe(durationMs / 1000)
+    if (gas > 0n) speed.set(Number(gas) / 1000 / durationMs)
+  })
   registry.registerMetric(diskSize(databasePath))
   const ofLevels = (name: 'readBytes' | 'writtenBytes' | 'seconds') => () =>
     chain.statistics().levels.reduce((sum, { [name]: value }) => sum + value, 0)
@@ -110,17 +108,12 @@ export function createGethMetrics(
   return {
     registry,
     onWebSockets: (count) => webSockets.set(count),
-    onCall(method, durationMs, error, contents) {
+    onCall(method, durationMs, error) {
       if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
       requests.inc()
       if (error === undefined) successes.inc()
       else failed.inc()
       if (method === 'eth_sendRawTransaction') countSent(error)
-      if (error === undefined && method.startsWith('engine_newPayload')) {
-        inserts.observe(durationMs / 1000)
-        const gas = gasOf(contents?.params)
-        if (gas > 0) speed.set(gas / 1000 / durationMs)
-      }
       // Names that callers make up must not become labels.
       const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
       durations.observe({ method: label }, durationMs / 1000)
@@ -149,11 +142,4 @@ function diskSize(path: string): Gauge {
       this.set(sizes.reduce((sum, size) => sum + size, 0))
     },
   })
-}
-
-/** Of the payload of engine_newPayload. */
-function gasOf(params: JsonValue | undefined): number {
-  const payload = Array.isArray(params) ? params[0] : undefined
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return 0
-  return typeof payload.gasUsed === 'string' ? Number(payload.gasUsed) : 0
 }

@@ -119,6 +119,7 @@ export async function runGeth(
           dispatcher: dispatchApi('--ws.api', values.wsApi).dispatcher,
           allowedOrigins: values.wsOrigins,
           notification: 'eth_subscription',
+          ...(metrics === undefined ? {} : { onConnections: metrics.onWebSockets }),
           onDropped: (reason: string) => rpcLogger.warn('A WebSocket client was dropped', { reason }),
         }
       : undefined

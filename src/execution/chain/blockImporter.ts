@@ -17,7 +17,7 @@ import { toBlock } from './blockReader.ts'
 import type { BlockStore } from './blockStore.ts'
 import { sealConsensusHeader } from './headerCodec.ts'
 import type { StateKeeper } from './stateKeeper.ts'
-import type { BuiltBlock, ChainConfig, PayloadStatus } from './types.ts'
+import type { BuiltBlock, ChainConfig, ExecutedBlock, PayloadStatus } from './types.ts'
 
 /** Blocks built here that importing need not execute again. */
 const KEPT_BUILDS = 4
@@ -36,6 +36,7 @@ export interface BlockImporterModules {
   ensureState: (header: BlockHeader) => Promise<boolean>
   /** Absent: senders are recovered as transactions are decoded. */
   senders?: SenderRecovery | undefined
+  onExecuted?: (block: ExecutedBlock) => void
   logger: Logger
 }
 
@@ -94,6 +95,8 @@ export class BlockImporter {
     using expected = this.expected.get(payload.blockHash)
     this.expected.delete(payload.blockHash)
     if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
+    const isBuiltHere = this.built.has(payload.blockHash)
+    const decodingFrom = performance.now()
     let block: Block
     try {
       block = await this.blockOf(envelope, expected)
@@ -101,6 +104,7 @@ export class BlockImporter {
       if (error instanceof DecodeError || error instanceof ChainError) return invalidPayload(error.message, null)
       throw error
     }
+    const decodingMs = performance.now() - decodingFrom
     const parent = blocks.header(payload.parentHash)
     if (parent === undefined) {
       const lastValid = this.invalid.get(payload.parentHash)
@@ -109,6 +113,7 @@ export class BlockImporter {
       return invalidPayload(LINKS_TO_INVALID, lastValid)
     }
     if (!(await this.modules.ensureState(parent))) return { status: 'SYNCING', latestValidHash: null }
+    const executingFrom = performance.now()
     try {
       const result = await this.executeBlock(block, parent)
       await blocks.write(block, result.receipts, keeper.toWrite(result.changes))
@@ -121,6 +126,10 @@ export class BlockImporter {
       return invalidPayload(error.message, parent.hash)
     }
     this.built.delete(payload.blockHash)
+    if (!isBuiltHere) {
+      const durationMs = decodingMs + performance.now() - executingFrom
+      this.modules.onExecuted?.({ gasUsed: payload.gasUsed, durationMs })
+    }
     return { status: 'VALID', latestValidHash: payload.blockHash }
   }
 

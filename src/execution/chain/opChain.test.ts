@@ -10,13 +10,14 @@ import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
-import { initChain, openChain } from '../index.ts'
+import { encodeBlock, initChain, openChain } from '../index.ts'
 import { extendChain } from '../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
 import type { BlockHeader, Transaction } from './block.ts'
+import { envelopeOfBlock } from './blockFile.ts'
 import { sealHeader } from './headerCodec.ts'
-import type { Chain, HeadChange } from './types.ts'
+import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
 
 const RECORDING = 'holocene-span-brotli-calldata'
 const { genesis, rollup } = loadRecordedRpc(RECORDING)
@@ -93,6 +94,26 @@ beforeEach(async () => {
 afterEach(async () => {
   await chain.close()
   rmSync(datadir, { recursive: true, force: true })
+})
+
+it('tells of blocks that it has executed, not of those that it built or had', async () => {
+  const executed: ExecutedBlock[] = []
+  chain.onExecuted((block) => executed.push(block))
+  const built = await chain.blockByHash(await extend(chain.genesis.hash))
+  if (built === undefined) throw new Error('no block')
+  expect(executed).toEqual([])
+  await chain.close()
+  rmSync(datadir, { recursive: true })
+  await initChain(datadir, genesis)
+  chain = await open()
+  const unsubscribe = chain.onExecuted((block) => executed.push(block))
+  const envelope = envelopeOfBlock(encodeBlock(built))
+  for (let time = 0; time < 2; time++) expect(await chain.importPayload(envelope)).toMatchObject({ status: 'VALID' })
+  const { gasUsed } = built.header
+  expect(executed).toEqual([{ gasUsed, durationMs: expect.any(Number) }])
+  unsubscribe()
+  await extend(chain.genesis.hash, { salt: 5n })
+  expect(executed).toHaveLength(1)
 })
 
 describe('side chains', () => {

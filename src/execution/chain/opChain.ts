@@ -24,6 +24,7 @@ import type {
   BuildRequest,
   Chain,
   ChainConfig,
+  ExecutedBlock,
   ForkchoiceResult,
   ForkchoiceState,
   HeadChange,
@@ -93,6 +94,7 @@ class OpChain extends ChainView implements Chain {
   private readonly logger: Logger
   private readonly senders: SenderRecovery | undefined
   private readonly slow = new SlowTransactions()
+  private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
   private writesStates = false
   private closed = false
 
@@ -111,7 +113,11 @@ class OpChain extends ChainView implements Chain {
     this.senders = senders
     const worldAt = (header: BlockHeader) => this.worldAt(header)
     const ensureState = (header: BlockHeader) => this.recovery.ensure(header)
-    this.importer = new BlockImporter({ blocks, evms, worldAt, keeper, ensureState, senders, logger }, this.config)
+    const onExecuted = (block: ExecutedBlock) => {
+      for (const listener of this.executedListeners) listener(block)
+    }
+    const importing = { blocks, evms, worldAt, keeper, ensureState, senders, onExecuted, logger }
+    this.importer = new BlockImporter(importing, this.config)
     this.recovery = new StateRecovery({
       blocks,
       hasState: (header) => this.hasState(header),
@@ -197,6 +203,11 @@ class OpChain extends ChainView implements Chain {
   async l1Fees(): Promise<L1FeeSource> {
     const head = this.head()
     return createFeeSchedule(this.worldAt(head), this.config, rulesAt(this.config, head.timestamp), head.timestamp)
+  }
+
+  onExecuted(listener: (block: ExecutedBlock) => void): () => void {
+    this.executedListeners.add(listener)
+    return () => this.executedListeners.delete(listener)
   }
 
   onHead(listener: (change: HeadChange) => void): () => void {

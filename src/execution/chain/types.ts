@@ -252,6 +252,13 @@ export interface SimulatedBlock {
   calls: SimulatedCall[]
 }
 
+/** What a block has cost. */
+export interface ExecutedBlock {
+  gasUsed: bigint
+  /** Its transactions decoded and executed, and all of it stored. */
+  durationMs: number
+}
+
 export interface HeadChange {
   head: BlockHeader
   /** Canonical blocks that left, highest first. Empty when the chain only grew. */
@@ -354,6 +361,8 @@ export interface Chain extends ReadableChain {
   statistics(): { levels: LevelStatistics[]; state: StateStatistics }
   /** What the chain is stored as, for a view of it in another process. */
   chainReads(): ChainReads
+  /** Called for every block that `importPayload` has executed: not for one that was there, or was built here. */
+  onExecuted(listener: (block: ExecutedBlock) => void): () => void
   /** Called after every head move, in order; the returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void
   close(): Promise<void>
