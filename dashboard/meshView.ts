@@ -1,6 +1,7 @@
 import { beganAtMs } from './blocksView.ts'
 import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
 import { clockTime, count, duration, shortPeer } from './format.ts'
+import { meshLayout, type Point } from './meshLayout.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
 import { statusOf } from './statusSentence.ts'
@@ -11,6 +12,11 @@ const MIDDLE = SIZE / 2
 const MAX_PEERS = 60
 /** With more circles than this their names would lie on each other. */
 const MAX_NAMES = 14
+/** In radians: room for the end of a peer's id. */
+const NAMES_APART = Math.PI / 8
+const NODE_RADIUS = 13
+/** Half of the width of a letter of a name. */
+const HALF_LETTER = 3.8
 
 interface Vertex {
   id: string
@@ -66,35 +72,63 @@ function edgesOf({ nodes }: Page): Edge[] {
 
 function verticesOf(page: Page, edges: readonly Edge[]): Vertex[] {
   const nodes = page.nodes.filter(({ peerId }) => peerId !== undefined)
-  const nodeIds = new Set(nodes.map(({ peerId }) => peerId))
-  const refused = nodes.flatMap((node) =>
-    [...node.peers.values()].flatMap(({ peerID, ban, blocked }) => (ban !== null || blocked ? [peerID] : [])),
-  )
-  const endsOf = (some: readonly Edge[]) => some.flatMap(({ a, b }) => [a, b])
-  // Where there is no room for all, who passes blocks on, and who is refused, comes first.
-  const others = [...new Set([...endsOf(edges.filter(({ isMesh }) => isMesh)), ...refused, ...endsOf(edges)])]
-    .filter((id) => !nodeIds.has(id))
-    .slice(0, MAX_PEERS)
-    .sort()
-  const isAlone = nodes.length === 1
-  const outer = 132
-  const inner = isAlone ? 0 : others.length === 0 ? 116 : 96
-  const vertices: Vertex[] = []
-  const at = (index: number, length: number, radius: number): { x: number; y: number } => {
-    const angle = (2 * Math.PI * index) / Math.max(1, length) - Math.PI / 2
-    return { x: Math.round(MIDDLE + radius * Math.cos(angle)), y: Math.round(MIDDLE + radius * Math.sin(angle)) }
+  const nodeIds = nodes.map(({ peerId }) => peerId ?? '')
+  const neighbours = neighboursOf(nodes, edges)
+  const hasNames = nodes.length + neighbours.size <= MAX_NAMES
+  const radius = neighbours.size > 24 ? 5 : 8
+  const places = layout(nodeIds, neighbours, {
+    inner: neighbours.size === 0 ? 116 : 96,
+    outer: nodes.length === 1 ? 132 : 144,
+    nodeRadius: NODE_RADIUS,
+    apart: hasNames ? NAMES_APART : (2.2 * radius) / 144,
+  })
+  const place = (id: string): { x: number; y: number } => {
+    const { x, y } = places.get(id) ?? { x: 0, y: 0 }
+    return { x: Math.round(MIDDLE + x), y: Math.round(MIDDLE + y) }
   }
   const now = Date.now()
-  for (const [index, node] of nodes.entries()) {
-    const { tone } = statusOf(node, now)
-    vertices.push({ id: node.peerId ?? '', ...at(index, nodes.length, inner), radius: 13, name: node.name, tone, node })
+  return [
+    ...nodes.map((node): Vertex => {
+      const { tone } = statusOf(node, now)
+      const id = node.peerId ?? ''
+      return { id, ...place(id), radius: NODE_RADIUS, name: node.name, tone, node }
+    }),
+    ...[...neighbours.keys()].map((id): Vertex => {
+      return { id, ...place(id), radius, name: shortPeer(id), tone: peerTone(page, id), node: undefined }
+    }),
+  ]
+}
+
+/** Of each peer that is drawn, in the order of their ids: the nodes that it is connected to, or that refuse it. */
+function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<string, string[]> {
+  const nodeIds = new Set(nodes.map(({ peerId }) => peerId))
+  const found = new Map<string, string[]>()
+  const add = (peer: string, node: string): void => {
+    if (!nodeIds.has(peer)) found.set(peer, [...(found.get(peer) ?? []), node])
   }
-  for (const [index, id] of others.entries()) {
-    const position = isAlone ? at(index, others.length, outer) : at(index + 0.5, others.length, outer + 14)
-    const radius = others.length > 24 ? 5 : 8
-    vertices.push({ id, ...position, radius, name: shortPeer(id), tone: peerTone(page, id), node: undefined })
+  const addEdges = (isMesh: boolean): void => {
+    for (const { a, b } of edges.filter((edge) => edge.isMesh === isMesh)) {
+      add(a, b)
+      add(b, a)
+    }
   }
-  return vertices
+  // Where there is no room for all, who passes blocks on, and who is refused, comes first.
+  addEdges(true)
+  for (const { peerId = '', peers } of nodes) {
+    for (const { peerID, ban, blocked } of peers.values()) if (ban !== null || blocked) add(peerID, peerId)
+  }
+  addEdges(false)
+  return new Map([...found].slice(0, MAX_PEERS).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+let laidOut: { key: string; places: Map<string, Point> } | undefined
+
+/** Anew where something is different: drawings follow each other in fractions of a second. */
+function layout(...of: Parameters<typeof meshLayout>): Map<string, Point> {
+  const [nodeIds, neighbours, options] = of
+  const key = JSON.stringify([nodeIds, [...neighbours], options])
+  if (laidOut?.key !== key) laidOut = { key, places: meshLayout(...of) }
+  return laidOut.places
 }
 
 function peerTone({ nodes }: Page, id: string): string {
@@ -167,6 +201,8 @@ function circle(
   isOrigin: boolean,
 ): SVGElement {
   const isChosen = node === page.node
+  // On the side where no line leads away.
+  const isAbove = node === undefined && y <= MIDDLE
   const open = (): void => (node === undefined ? page.openPeer(id) : page.chooseNode(node))
   const group = svg(
     'g',
@@ -183,7 +219,7 @@ function circle(
     svg('circle', { cx: x, cy: y, r: radius, class: 'body' }),
     tone === 'bad' ? svg('path', { d: `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`, class: 'cross' }) : null,
     hasName || node !== undefined
-      ? svg('text', { x: Math.min(SIZE - 44, Math.max(44, x)), y: y + radius + 15, 'text-anchor': 'middle' }, name)
+      ? nameText(node === undefined ? `…${id.slice(-6)}` : name, x, isAbove ? y - radius - 7 : y + radius + 15)
       : null,
   )
   group.addEventListener('click', open)
@@ -193,6 +229,12 @@ function circle(
     open()
   })
   return group
+}
+
+/** As near to the circle's middle as the picture has room for it. */
+function nameText(name: string, x: number, y: number): SVGElement {
+  const half = name.length * HALF_LETTER
+  return svg('text', { x: Math.min(SIZE - half, Math.max(half, x)), y, 'text-anchor': 'middle' }, name)
 }
 
 function legend(): HTMLElement {
