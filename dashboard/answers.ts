@@ -13,6 +13,7 @@ export type {
   ScoreTerm,
   ScoreThreshold,
 } from '../src/p2p/base/api.ts'
+export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'
 export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
 
 export type SyncStatus = ReturnType<typeof deviumSyncStatus>

@@ -1,5 +1,5 @@
 import type { BlockTimes } from './answers.ts'
-import { byId, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
+import { byId, type Child, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
 import { clockTime, count, duration, shortHash } from './format.ts'
 import { type Page, peerName } from './page.ts'
 
@@ -91,12 +91,14 @@ function rowOf(page: Page, { block, beganAtMs: began, signedAtMs, from, isChosen
   const after = (atMs: number | null | undefined): string =>
     atMs == null || began === undefined ? '–' : `+${duration(Math.max(0, atMs - began))}`
   const { came } = block
+  const cell = (column: string, label: string, ...content: Child[]): HTMLElement =>
+    el('td', { 'data-column': column }, el('span', { class: `narrow ${column}` }, `${label} `), ...content)
   return el(
     'tr',
     { class: isChosen ? 'chosen' : undefined },
     el(
       'td',
-      {},
+      { 'data-column': 'block' },
       el(
         'button',
         {
@@ -113,10 +115,16 @@ function rowOf(page: Page, { block, beganAtMs: began, signedAtMs, from, isChosen
       ),
       el('span', { class: 'quiet hash' }, ` ${shortHash(block.hash)}`),
     ),
-    el('td', { 'data-column': 'signed' }, signedAtMs === undefined ? '–' : clockTime(signedAtMs)),
-    el('td', {}, came === null ? null : `${after(came.atMs)} `, el('span', { class: 'quiet' }, from)),
-    el('td', {}, after(block.executedAtMs)),
-    el('td', {}, block.safeAtMs === null ? el('span', { class: 'quiet' }, 'not yet') : after(block.safeAtMs)),
+    cell('signed', 'signed', signedAtMs === undefined ? '–' : clockTime(signedAtMs)),
+    el(
+      'td',
+      { 'data-column': 'came' },
+      el('span', { class: came === null ? 'narrow nothing' : 'narrow came' }),
+      came === null ? null : `${after(came.atMs)} `,
+      el('span', { class: 'quiet' }, from),
+    ),
+    cell('executed', 'executed', after(block.executedAtMs)),
+    cell('safe', 'safe', block.safeAtMs === null ? el('span', { class: 'quiet' }, 'not yet') : after(block.safeAtMs)),
     el('td', { class: 'strip' }, began === undefined ? null : strip(block, began)),
   )
 }

@@ -13,6 +13,8 @@ import { startTheme } from './theme.ts'
 /** `dashboard/nodes.json`. */
 interface Nodes {
   name: string
+  /** Of the node that serves this page; others tell when they are asked to change something. */
+  refusesChanges: boolean
   others: { name: string; webSocket: string }[]
 }
 
@@ -87,14 +89,16 @@ let changed = (): void => {}
 
 async function readNodes(): Promise<NodeState[]> {
   const response = await fetch('dashboard/nodes.json')
-  const { name, others }: Nodes = await response.json()
+  const { name, refusesChanges, others }: Nodes = await response.json()
   const own = new URL('./', location.href)
   own.protocol = own.protocol.replace('http', 'ws')
   own.search = ''
   own.hash = ''
   return [
-    new NodeState(name, own.href, () => changed()),
-    ...others.map((other) => new NodeState(other.name, other.webSocket, () => changed())),
+    new NodeState(name, own.href, { refusesChanges }, () => changed()),
+    ...others.map((other) => {
+      return new NodeState(other.name, other.webSocket, { refusesChanges: false }, () => changed())
+    }),
   ]
 }
 

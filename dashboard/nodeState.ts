@@ -2,13 +2,16 @@ import type {
   BatcherStatus,
   BlockTimes,
   DerivationStatus,
+  HealthReport,
   NodeHealth,
   PeerNews,
   PeerRecord,
   PeerStanding,
+  StaticPeerHealth,
   SyncStatus,
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
+import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
 import { Ring } from './ring.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
@@ -18,15 +21,6 @@ export interface HeadsSample {
   unsafe: number
   safe: number
   finalized: number
-}
-
-/** What a peer says of itself, and of its connection. */
-export type PeerFacts = Pick<PeerRecord, 'userAgent' | 'addresses' | 'direction' | 'latency'>
-
-/** One row of the table of peers: connected, banned or blocked. */
-export interface Peer extends PeerStanding {
-  /** Undefined until the node is asked for it. */
-  facts: PeerFacts | undefined
 }
 
 /** A sample a second: ten minutes. */
@@ -45,6 +39,8 @@ const NEWS_MS = 300
 /** Everything that is known of one node, in memory of fixed size. */
 export class NodeState implements Known {
   readonly name: string
+  /** It lets nobody change anything, with no token. */
+  readonly refusesChanges: boolean
   readonly connection: Connection
   connectionState: ConnectionState = 'connecting'
   /** Since when it does not answer. */
@@ -68,9 +64,11 @@ export class NodeState implements Known {
   private nextRecordsMs = 0
   private newsTimer: number | undefined
   private isAskingBlocks = false
+  private staticPeers: readonly StaticPeerHealth[] = []
 
-  constructor(name: string, url: string, onChange: () => void) {
+  constructor(name: string, url: string, { refusesChanges }: { refusesChanges: boolean }, onChange: () => void) {
     this.name = name
+    this.refusesChanges = refusesChanges
     this.onChange = onChange
     this.connection = new Connection(url, {
       onOpen: () => void this.begin().catch(() => {}),
@@ -188,9 +186,8 @@ export class NodeState implements Known {
   /** The topic tells of new states only; sentences go on meanwhile. */
   private async lookAtHealth(): Promise<void> {
     if (this.health?.gossip == null) return
-    const { state, ok, text } = await this.connection.call<{ state: string; ok: boolean; text: string }>(
-      'deviump2p_health',
-    )
+    const { state, ok, text, staticPeers } = await this.connection.call<HealthReport>('deviump2p_health')
+    this.staticPeers = staticPeers
     if (this.health !== undefined) this.health = { ...this.health, gossip: { state, ok, text } }
   }
 
@@ -203,7 +200,7 @@ export class NodeState implements Known {
     const records = await this.lookAtRecords(now)
     const before = this.peers
     this.peers = new Map(
-      standings.map((standing) => {
+      withStaticPeers(standings, this.staticPeers).map((standing) => {
         const { peerID: id, connected } = standing
         // Of one that is gone, what was known of it is still worth showing.
         const known = before.get(id)?.facts

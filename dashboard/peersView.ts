@@ -1,7 +1,8 @@
 import { byId, el, putInOrder, setText, svg } from './dom.ts'
-import { count, countOf, duration, score, shortPeer } from './format.ts'
-import type { NodeState, Peer } from './nodeState.ts'
+import { count, countOf, duration, score } from './format.ts'
+import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page } from './page.ts'
+import { PEER_ORDERS, type PeerRow, sortPeers, toPeerRow } from './peerRow.ts'
 
 /** Rows that are made; a filter finds the others. */
 const MAX_ROWS = 250
@@ -13,40 +14,16 @@ const SORT_MS = 5_000
 /** How far from being seen a row is drawn. */
 const MARGIN = '300px'
 
-/** What a peer's row shows. */
-interface Row {
-  peer: Peer
-  name: string
-  agent: string
-  direction: string
-  latencyMs: number | undefined
-  flags: string[]
-}
-
-interface Column {
-  key: string
-  label: string
-  title?: string
-  isNumber?: true
-  /** What it is sorted by. */
-  by: (row: Row) => string | number
-}
-
-const COLUMNS: readonly Column[] = [
-  { key: 'name', label: 'Name', by: ({ name }) => name },
-  { key: 'agent', label: 'Agent', title: 'What the peer says that it runs', by: ({ agent }) => agent },
-  { key: 'direction', label: 'Direction', by: ({ direction }) => direction },
-  { key: 'latency', label: 'Latency', isNumber: true, by: ({ latencyMs }) => latencyMs ?? Number.POSITIVE_INFINITY },
-  { key: 'mesh', label: 'Mesh', by: ({ peer }) => (peer.inMesh ? 0 : 1) },
-  { key: 'score', label: 'Score', isNumber: true, by: ({ peer }) => peer.score },
-  { key: 'standing', label: 'Standing', by: ({ flags }) => flags.join() || '~' },
-]
+/** Of a cell; where the page is narrow it has no place. */
+const NOTHING = '–'
 
 let sortKey = 'score'
 let isDescending = false
 const rows = new Map<string, DrawnRow>()
 let rowsOf: NodeState | undefined
 let body: HTMLTableSectionElement
+/** In the place of the table's head, where the page is narrow. */
+let orders: HTMLSelectElement
 let sortedAtMs = 0
 /** Tells which rows are seen. */
 let watcher: IntersectionObserver
@@ -54,14 +31,14 @@ let watcher: IntersectionObserver
 interface DrawnRow {
   element: HTMLTableRowElement
   /** What it is to show, and what it shows. */
-  wanted: Row
+  wanted: PeerRow
   shown: string
   shownAtMs: number
   isSeen: boolean
 }
 
 export function startPeers(page: Page): void {
-  const heads = COLUMNS.map(({ key, label, title, isNumber }) =>
+  const heads = PEER_ORDERS.map(({ key, label, title, isNumber }) =>
     el(
       'th',
       { 'data-column': key, 'aria-sort': 'none', class: isNumber ? 'number' : undefined },
@@ -69,12 +46,7 @@ export function startPeers(page: Page): void {
         'button',
         {
           ...{ type: 'button', class: 'sort', title },
-          onclick: () => {
-            isDescending = sortKey === key ? !isDescending : false
-            sortKey = key
-            sortedAtMs = 0
-            showPeers(page)
-          },
+          onclick: () => sortBy(page, key, sortKey === key && !isDescending),
         },
         label,
       ),
@@ -97,6 +69,14 @@ export function startPeers(page: Page): void {
   }
   byId('peer-filter').addEventListener('input', onFilter)
   byId('peer-kind').addEventListener('change', onFilter)
+  orders = byId('peer-order') as HTMLSelectElement
+  for (const { key, label, ways } of PEER_ORDERS) {
+    orders.append(...ways.map((way, index) => new Option(`${label}, ${way}`, `${key} ${index}`)))
+  }
+  orders.addEventListener('change', () => {
+    const [key = '', way] = orders.value.split(' ')
+    sortBy(page, key, way === '1')
+  })
   watcher = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -110,6 +90,13 @@ export function startPeers(page: Page): void {
   )
 }
 
+function sortBy(page: Page, key: string, descending: boolean): void {
+  sortKey = key
+  isDescending = descending
+  sortedAtMs = 0
+  showPeers(page)
+}
+
 export function showPeers(page: Page): void {
   const { node } = page
   if (rowsOf !== node) {
@@ -118,7 +105,8 @@ export function showPeers(page: Page): void {
     rowsOf = node
     sortedAtMs = 0
   }
-  const all = [...node.peers.values()].map((peer) => toRow(page, peer))
+  const now = Date.now()
+  const all = [...node.peers.values()].map((peer) => toPeerRow(peer, nodeNameOf(page, peer.peerID), now))
   const shown = inPlace(all.filter(isWanted)).slice(0, MAX_ROWS)
   const wanted = new Set(shown.map(({ peer }) => peer.peerID))
   for (const [id, row] of rows) {
@@ -137,6 +125,7 @@ export function showPeers(page: Page): void {
     const isSorted = head.dataset.column === sortKey
     head.setAttribute('aria-sort', isSorted ? (isDescending ? 'descending' : 'ascending') : 'none')
   }
+  orders.value = `${sortKey} ${isDescending ? 1 : 0}`
   setText(byId('peers-title'), all.length === 0 ? 'Peers' : `Peers (${count(all.length)})`)
   setText(byId('peers-empty'), emptyText(node, all.length, shown.length))
   byId('peers-empty').hidden = shown.length > 0 && all.length <= MAX_ROWS
@@ -148,31 +137,11 @@ function emptyText(node: NodeState, all: number, shown: number): string {
   if (node.health !== undefined && node.health.gossip === null)
     return 'The peer-to-peer network of this node is switched off.'
   return node.connectionState === 'open'
-    ? 'No peer is connected, banned or blocked.'
+    ? 'No peer is connected, banned, blocked or static.'
     : 'Not known: the node does not answer.'
 }
 
-function toRow(page: Page, peer: Peer): Row {
-  const { peerID, connected, facts, ban } = peer
-  const flags: string[] = []
-  if (peer.blocked) flags.push('blocked')
-  if (ban !== null) flags.push(`banned, ${duration(Math.max(0, ban.untilMs - Date.now()))} left`)
-  if (peer.static) flags.push('static')
-  if (peer.protected && !peer.static) flags.push('protected')
-  return {
-    peer,
-    name: nodeNameOf(page, peerID) ?? shortPeer(peerID),
-    agent: facts?.userAgent ?? '',
-    direction: connected ? (DIRECTIONS[facts?.direction ?? 0] ?? '–') : 'not connected',
-    latencyMs: facts === undefined || facts.latency === 0 ? undefined : facts.latency / 1e6,
-    flags,
-  }
-}
-
-/** By libp2p's numbers. */
-const DIRECTIONS = ['–', 'inbound', 'outbound']
-
-function isWanted({ peer, name, agent }: Row): boolean {
+function isWanted({ peer, name, agent }: PeerRow): boolean {
   const text = (byId('peer-filter') as HTMLInputElement).value.trim().toLowerCase()
   if (
     text !== '' &&
@@ -195,30 +164,19 @@ function isWanted({ peer, name, agent }: Row): boolean {
 }
 
 /** Sorted, or for a while yet in the order in which they stand, with new ones at the end. */
-function inPlace(list: Row[]): Row[] {
+function inPlace(list: PeerRow[]): PeerRow[] {
   const now = performance.now()
   if (sortedAtMs === 0 || now - sortedAtMs >= SORT_MS) {
     sortedAtMs = now
-    return sorted(list)
+    return sortPeers(list, sortKey, isDescending)
   }
   const places = new Map([...rows.keys()].map((id, index) => [id, index]))
-  const placeOf = ({ peer }: Row) => places.get(peer.peerID) ?? rows.size
-  return sorted(list).sort((a, b) => placeOf(a) - placeOf(b))
-}
-
-function sorted(list: Row[]): Row[] {
-  const by = COLUMNS.find(({ key }) => key === sortKey)?.by ?? (() => 0)
-  const sign = isDescending ? -1 : 1
-  return list.sort((a, b) => {
-    const [left, right] = [by(a), by(b)]
-    const order =
-      typeof left === 'number' && typeof right === 'number' ? left - right : String(left).localeCompare(String(right))
-    return sign * order || a.peer.peerID.localeCompare(b.peer.peerID)
-  })
+  const placeOf = ({ peer }: PeerRow) => places.get(peer.peerID) ?? rows.size
+  return sortPeers(list, sortKey, isDescending).sort((a, b) => placeOf(a) - placeOf(b))
 }
 
 /** At the end of all, which is how their order is known again. */
-function rowFor(page: Page, wanted: Row): DrawnRow {
+function rowFor(page: Page, wanted: PeerRow): DrawnRow {
   const { peerID } = wanted.peer
   let row = rows.get(peerID)
   if (row === undefined) {
@@ -239,18 +197,17 @@ function remove(element: Element): void {
 /** Where something is different, and it is seen, or it matters. */
 function draw(page: Page, row: DrawnRow): void {
   const { element, wanted } = row
-  const { peer, name, agent, direction, latencyMs, flags } = wanted
+  const { peer, name, agent, direction, latencyMs, flags, tone } = wanted
   const scores = page.node.curve(peer.peerID)
   const texts = [
     name,
-    agent === '' ? '–' : agent,
+    agent === '' ? NOTHING : agent,
     direction,
-    latencyMs === undefined ? '–' : duration(latencyMs),
-    peer.inMesh ? 'in the mesh' : '–',
+    latencyMs === undefined ? NOTHING : duration(latencyMs),
+    peer.inMesh ? 'in the mesh' : NOTHING,
     score(peer.score),
-    flags.length === 0 ? (peer.connected ? 'connected' : '–') : flags.join(', '),
+    flags.length === 0 ? (peer.connected ? 'connected' : NOTHING) : flags.join(', '),
   ]
-  const tone = flags.some((flag) => /^b(anned|locked)/.test(flag)) ? 'bad' : peer.score < 0 ? 'warned' : 'good'
   const shown = [...texts, tone, scores?.version].join('\n')
   const now = performance.now()
   const mayWait = !row.isSeen && element.dataset.tone === tone && now - row.shownAtMs < SORT_MS
@@ -259,14 +216,16 @@ function draw(page: Page, row: DrawnRow): void {
   row.shownAtMs = now
   element.dataset.tone = tone
   for (const [index, cell] of [...element.cells].entries()) {
-    setText(cell.querySelector('button, .figure') ?? cell, texts[index] ?? '')
+    const text = texts[index] ?? NOTHING
+    setText(cell.querySelector('button, .figure') ?? cell, text)
+    cell.classList.toggle('nothing', text === NOTHING)
   }
   element.cells[1]?.setAttribute('title', agent)
   element.querySelector('polyline')?.setAttribute('points', curve(scores?.values ?? []))
 }
 
 function makeRow(page: Page, peerId: string): HTMLTableRowElement {
-  const cells = COLUMNS.map(({ key, isNumber }) =>
+  const cells = PEER_ORDERS.map(({ key, isNumber }) =>
     el('td', { 'data-column': key, class: isNumber ? 'number' : undefined }),
   )
   const [nameCell, , , , , scoreCell] = cells

@@ -238,7 +238,8 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     if (values.dashboard) {
       const nodes = shownNodes(values.dashboardNodes)
-      addDashboard(rpcApp.routes, { name: values.dashboardName, nodes })
+      const refusesChanges = access !== undefined && access.token === undefined
+      addDashboard(rpcApp.routes, { name: values.dashboardName, nodes, refusesChanges })
     }
     addReadyPath(rpcApp.routes, { node, p2p, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {

@@ -179,6 +179,7 @@ async function takePictures(page: Page, name: string): Promise<void> {
   if (folder === undefined) return
   // For curves that tell something.
   await page.waitForTimeout(15_000)
+  if (name === 'dashboard') await page.locator('.blocks [data-block]').nth(4).click()
   for (const width of [1440, 390]) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })

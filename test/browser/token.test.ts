@@ -1,38 +1,30 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { scoreReport } from '../../src/cli/testUtils/peerAnswers.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
-import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { addDashboard, createRollupRpc, LIVE_NOTIFICATION } from '../../src/rpc/index.ts'
-import { RECORD, recorder } from '../../src/rpc/testUtils/recorder.ts'
+import { RECORD } from '../../src/rpc/testUtils/recorder.ts'
 import { findChromium, startChromium } from '../support/chromium.ts'
+import { healthReport, servePage } from '../support/servedPage.ts'
 
 const chromium = findChromium()
 const TOKEN = 'a-token/of=some+length'
 const PEER = RECORD.peerID
 const SOON_MS = 90_000
 
-/** The RPC of a node with one peer, which writes down what it is asked to do, and its page. */
+/** The page of a node with one peer. */
 async function serve(access: TokenAccess) {
-  const { node, p2p, asked } = recorder()
   const peer = { ...RECORD, connectedness: 1 as const, direction: 1 as const }
-  const dump = await p2p.peers(true)
-  const known = { ...p2p, peers: async () => ({ ...dump, peers: { [PEER]: peer } }) }
-  known.health = async () => ({ ...(await p2p.health()), text: 'no peer' })
-  known.peerScore = async () => [scoreReport({ peerID: PEER })]
-  const logger = { ...silentLogger, setLevel: () => {} }
-  const { dispatcher } = createRollupRpc(
-    { node, p2p: known, clock: systemClock, logger },
-    { version: 'v1', enableAdmin: true },
+  const dump = { totalConnected: 1, peers: { [PEER]: peer }, bannedPeers: [], bannedIPS: [], bannedSubnets: [] }
+  const served = await servePage(
+    {
+      peers: async () => ({ ...dump, timeBans: { peers: [], ips: [] } }),
+      health: async () => healthReport(),
+      peerScore: async () => [scoreReport({ peerID: PEER })],
+    },
+    access,
   )
-  const app = createRpcApp({ dispatcher, access })
-  addDashboard(app.routes, { name: 'guarded', nodes: [] })
-  const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
-  const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
-  onTestFinished(server.close)
-  return { url: `${server.url}/dashboard`, asked }
+  onTestFinished(served.close)
+  return served
 }
 
 describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a token', () => {

@@ -6,7 +6,7 @@ const OTHERS = [{ name: 'b', url: 'http://127.0.0.1:9510' }]
 
 function page(nodes = OTHERS) {
   const routes = new Hono()
-  addDashboard(routes, { name: 'a', nodes })
+  addDashboard(routes, { name: 'a', nodes, refusesChanges: true })
   return async (path: string, host?: string) => {
     const response = await routes.request(path, host === undefined ? {} : { headers: { host } })
     const { status, headers } = response
@@ -69,7 +69,7 @@ describe('the dashboard', () => {
     for (const name of named) await visit(name)
     expect(seen).toContain('uplot.js')
     expect(JSON.parse((await get('/dashboard/nodes.json')).text)).toEqual({
-      name: 'a',
+      ...{ name: 'a', refusesChanges: true },
       others: [{ name: 'b', webSocket: 'ws://127.0.0.1:9510' }],
     })
   })

@@ -16,13 +16,15 @@ export interface DashboardOptions {
   name: string
   /** Others that are shown beside it. */
   nodes: readonly ShownNode[]
+  /** Nobody may change anything: others reach this RPC, and there is no token. */
+  refusesChanges: boolean
 }
 
 /**
  * Serves the page at `/dashboard`. It may load and call nothing but this server and the other nodes' RPC, and runs no script but
  * its own files: what peers say of themselves could otherwise become part of it.
  */
-export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes }: DashboardOptions): void {
+export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesChanges }: DashboardOptions): void {
   const files = loadPageFiles()
   const shownTo = (host: string | undefined) =>
     nodes.map((node) => ({ name: node.name, webSocket: webSocketUrl(node.url, host) }))
@@ -48,7 +50,7 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes }: Dashboa
     'cache-control': 'no-cache',
   })
   const nodesFile = (host: string | undefined): PageFile => ({
-    content: JSON.stringify({ name, others: shownTo(host) }),
+    content: JSON.stringify({ name, refusesChanges, others: shownTo(host) }),
     type: 'application/json',
   })
   const send = (context: Context, file: PageFile | undefined) =>

@@ -1,0 +1,50 @@
+import { systemClock } from '../../src/lib/clock.ts'
+import type { TokenAccess } from '../../src/lib/jsonRpc/bearerToken.ts'
+import { createRpcApp, serveApp } from '../../src/lib/jsonRpc/httpServer.ts'
+import { silentLogger } from '../../src/lib/logger.ts'
+import type { P2pApi } from '../../src/p2p/base/api.ts'
+import type { HealthReport } from '../../src/p2p/base/healthReport.ts'
+import { addDashboard, createRollupRpc, LIVE_NOTIFICATION } from '../../src/rpc/index.ts'
+import { recorder } from '../../src/rpc/testUtils/recorder.ts'
+
+export interface ServedPage {
+  url: string
+  /** What the page has asked the node to do. */
+  asked: unknown[][]
+  close(): Promise<void>
+}
+
+/** The RPC of a node that writes down what it is asked to do, with these answers about its peers, and its page. */
+export async function servePage(answers: Partial<P2pApi>, access?: TokenAccess): Promise<ServedPage> {
+  const { node, p2p, asked } = recorder()
+  const logger = { ...silentLogger, setLevel: () => {} }
+  const known = new Proxy(p2p, { get: (target, name) => Reflect.get(answers, name) ?? Reflect.get(target, name) })
+  const { dispatcher } = createRollupRpc(
+    { node, p2p: known, clock: systemClock, logger },
+    { version: 'v1', enableAdmin: true },
+  )
+  const app = createRpcApp({ dispatcher, access })
+  const refusesChanges = access !== undefined && access.token === undefined
+  addDashboard(app.routes, { name: 'guarded', nodes: [], refusesChanges })
+  const webSockets = { dispatcher, access, allowedOrigins: [], notification: LIVE_NOTIFICATION }
+  const server = await serveApp(app, '127.0.0.1', 0, 'test', { webSockets })
+  return { url: `${server.url}/dashboard`, asked, close: () => server.close() }
+}
+
+const NOTHING = { gossip: null, request: null, posted: null, l1: null, sequencer: null }
+
+/** deviump2p_health of a node that has just started. */
+export function healthReport(changes: Partial<HealthReport> = {}): HealthReport {
+  return {
+    ...{ state: 'starting', ok: true, sinceMs: 0, text: 'no peer yet', topic: '' },
+    ...{ connected: 0, subscribers: 0, mesh: 0, staticPeers: [], otherChains: [], lastBlock: null, lastRefused: null },
+    recent: {
+      seconds: 0,
+      accepted: 0,
+      refused: {},
+      headMoves: { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 },
+    },
+    ...{ head: null, lastMoves: NOTHING, l1Only: { count: 0, sinceMs: null } },
+    ...changes,
+  }
+}
