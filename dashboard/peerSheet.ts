@@ -1,15 +1,18 @@
 import { carryOut, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
 import { byId, type Child, el, replaceIfChanged } from './dom.ts'
-import { ago, clockTime, count, countOf, duration, score, sentence, shortPeer } from './format.ts'
+import { clockTime, duration, score, sentence } from './format.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
-import { scoreBar, termsOf } from './scoreBar.ts'
+import { directionOf, latencyMsOf, type Peer } from './peer.ts'
+import { scoreBar } from './scoreBar.ts'
+import { causes, causeText, consequences } from './scoreReasons.ts'
+import { termsOf } from './scoreTerms.ts'
 
 const LOOK_MS = 2_000
+const NO_CHANGES =
+  'Nothing can be changed from here: others reach this node, and it has no token. Start it with --rpc.token-file to block or protect peers.'
 /** Of its history, the latest. */
 const SHOWN_EVENTS = 30
-/** Of those on its IP. */
-const SHOWN_NEIGHBOURS = 5
 
 interface Facts {
   report: PeerScoreReport
@@ -89,44 +92,57 @@ export class PeerSheet {
       report.protected ? PEER_ACTIONS.unprotect : PEER_ACTIONS.protect,
       ...(report.connected ? [PEER_ACTIONS.disconnect] : []),
     ].filter((action) => !(report.static && action === PEER_ACTIONS.unprotect))
-    replaceIfChanged(this.buttons, `${peerId} ${actions.map(({ method }) => method).join()}`, () =>
-      actions.map((action) =>
-        el(
-          'button',
-          {
-            ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
-            onclick: () =>
-              void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.show(peerId)),
-          },
-          action.label,
-        ),
-      ),
+    const { refusesChanges } = page.node
+    replaceIfChanged(this.buttons, `${peerId} ${refusesChanges} ${actions.map(({ method }) => method).join()}`, () =>
+      refusesChanges
+        ? [el('p', { class: 'quiet' }, NO_CHANGES)]
+        : actions.map((action) =>
+            el(
+              'button',
+              {
+                ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
+                onclick: () =>
+                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.show(peerId)),
+              },
+              action.label,
+            ),
+          ),
     )
-    const facts = page.node.peers.get(peerId)?.facts
-    const minute = Math.floor(Date.now() / 5_000)
-    replaceIfChanged(this.content, JSON.stringify([report, events, facts, minute]), () => [
-      this.standing(report),
+    const peer = page.node.peers.get(peerId)
+    const now = Date.now()
+    const minute = Math.floor(now / 5_000)
+    replaceIfChanged(this.content, JSON.stringify([report, events, peer, this.barWidth, minute]), () => [
+      this.standing(report, peer),
       el(
         'p',
         { class: 'facts quiet' },
-        [facts?.userAgent, ...(facts?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
+        [peer?.facts?.userAgent, ...(peer?.facts?.addresses?.slice(0, 2) ?? [])].filter(Boolean).join(' · '),
       ),
       el('h3', {}, 'What the score is made of'),
-      scoreBar(report),
+      scoreBar(report, this.barWidth),
       termTable(report),
-      ...list('Because of', causes(report)),
-      ...list('What follows', consequences(report)),
+      ...list('Because of', causes(report, now)),
+      ...list('What follows', consequences(report, now)),
       ...list('What helps', report.advice),
       el('h3', {}, 'History'),
       historyTable(events),
     ])
   }
 
-  private standing(report: PeerScoreReport): HTMLElement {
+  /** What the body of the sheet has room for. */
+  private get barWidth(): number {
+    const { paddingLeft, paddingRight } = getComputedStyle(this.content)
+    return this.content.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
+  }
+
+  private standing(report: PeerScoreReport, peer: Peer | undefined): HTMLElement {
     const { ban, blocked, connected } = report
+    const latencyMs = peer === undefined ? undefined : latencyMsOf(peer)
     const tone = ban !== null || blocked ? 'bad' : report.total < 0 ? 'warned' : 'good'
     const traits = [
       connected ? 'connected' : 'not connected',
+      connected && peer?.connected ? directionOf(peer) : '',
+      connected && latencyMs !== undefined ? duration(latencyMs) : '',
       report.static ? 'static' : '',
       report.protected && !report.static ? 'protected' : '',
       report.topics.parts.some(({ inMesh }) => inMesh) ? 'in the mesh' : '',
@@ -141,6 +157,7 @@ export class PeerSheet {
         {},
         el('p', {}, report.total === 0 ? 'Nothing counts for or against it.' : `Mostly for: ${report.mainReason}`),
         el('p', { class: 'quiet' }, traits.join(' · ')),
+        connected || peer?.away === undefined ? null : el('p', { class: 'away' }, sentence(peer.away)),
         ban === null
           ? null
           : el(
@@ -185,55 +202,6 @@ function termTable(report: PeerScoreReport): HTMLElement {
       el('tr', { class: 'sum' }, el('td', {}, 'Total'), el('td'), el('td', { class: 'number' }, score(report.total))),
     ),
   )
-}
-
-type Cause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'count' | 'lastMs'>
-
-function causeText({ reason, detail, block, count: times }: Cause): string {
-  const of = block === undefined ? '' : ` of block ${count(block.number)}`
-  return `${reason}${of}${detail === undefined ? '' : `, ${detail}`}${times > 1 ? `, ${count(times)} times` : ''}`
-}
-
-function causes({ causes: { rejections, behaviour, application }, ipColocation, peerID }: PeerScoreReport): string[] {
-  const now = Date.now()
-  const of = (what: string) => (cause: Cause) => `${what}: ${causeText(cause)} (${ago(now, cause.lastMs)})`
-  return [
-    ...rejections.map(of('invalid message')),
-    ...behaviour.map(of('misbehaviour')),
-    ...application.map(of('request')),
-    ...ipColocation.parts
-      .filter(({ score: points }) => points < 0)
-      .map(({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID))}`),
-  ]
-}
-
-function someOf(peerIds: readonly string[]): string {
-  const named = peerIds.slice(0, SHOWN_NEIGHBOURS).map(shortPeer)
-  const others = peerIds.length - named.length
-  return others === 0 ? named.join(', ') : `${named.join(', ')} and ${countOf(others, 'other')}`
-}
-
-function consequences(report: PeerScoreReport): string[] {
-  const lines = report.refusals.map(({ reason }) => `refused: ${reason}`)
-  if (!report.connected) {
-    const { forgottenInS } = report
-    if (forgottenInS !== null)
-      lines.push(`the score stands still while it is away, and is forgotten in ${duration(forgottenInS * 1_000)}`)
-    return lines
-  }
-  for (const { name, value, below, effect, changesInS } of report.thresholds) {
-    if (name === 'ban' && report.static) continue
-    if (below) {
-      const end =
-        changesInS === null
-          ? `not over within ${duration(report.forecastHorizonS * 1_000)} by itself`
-          : `over in ${duration(changesInS * 1_000)} if nothing more happens`
-      lines.push(`below ${value} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
-    } else if (changesInS !== null)
-      lines.push(`falls below ${value} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
-  }
-  if (lines.length === 0) lines.push('it is above every threshold')
-  return lines
 }
 
 function historyTable(events: readonly PeerEvent[]): HTMLElement {

@@ -1,0 +1,93 @@
+import type { PeerEvent, PeerScoreReport, ScoreThreshold } from './answers.ts'
+import { ago, clockTime, count, countOf, duration, score, shortPeer } from './format.ts'
+
+/** Of those on its IP. */
+const SHOWN_NEIGHBOURS = 5
+
+/** Thresholds of one value. */
+export interface ScoreLimit {
+  names: string[]
+  value: number
+  isCrossed: boolean
+}
+
+/** Those that hold for the peer, the highest first. */
+export function limitsOf(report: Pick<PeerScoreReport, 'thresholds' | 'static'>): ScoreLimit[] {
+  const limits = new Map<number, ScoreLimit>()
+  for (const threshold of report.thresholds) {
+    if (!holds(threshold, report)) continue
+    const { name, value, below } = threshold
+    const limit = limits.get(value) ?? { names: [], value, isCrossed: below }
+    limit.names.push(name)
+    limits.set(value, limit)
+  }
+  return [...limits.values()].sort((a, b) => b.value - a.value)
+}
+
+/** Static peers are not banned for their score. */
+function holds({ name }: ScoreThreshold, report: Pick<PeerScoreReport, 'static'>): boolean {
+  return name !== 'ban' || !report.static
+}
+
+/** `gossip −10`, or `publish, graylist −40`. */
+export function limitText({ names, value }: ScoreLimit): string {
+  return `${names.join(', ')} ${score(value)}`
+}
+
+/** In force now, or coming, while the peer is as it is. */
+export function consequences(report: PeerScoreReport, nowMs: number): string[] {
+  const lines = report.refusals.map(({ reason }) => `refused: ${reason}`)
+  const { ban, forgottenInS, forecastHorizonS } = report
+  if (ban !== null) {
+    const left = duration(Math.max(0, ban.untilMs - nowMs))
+    lines.push(`refused until ${clockTime(ban.untilMs)} (${left} left), unless it is unblocked before`)
+  }
+  if (!report.connected) {
+    if (forgottenInS !== null)
+      lines.push(`the score stands still while it is away, and is forgotten in ${duration(forgottenInS * 1_000)}`)
+    return lines
+  }
+  for (const threshold of report.thresholds) {
+    if (!holds(threshold, report)) continue
+    const { name, value, below, effect, changesInS } = threshold
+    if (below) {
+      const end =
+        changesInS === null
+          ? `not over within ${duration(forecastHorizonS * 1_000)} by itself`
+          : `over in ${duration(changesInS * 1_000)} if nothing more happens`
+      lines.push(`below ${score(value)} (${name}): ${effect}; ${name === 'ban' ? 'at once' : end}`)
+    } else if (changesInS !== null)
+      lines.push(`falls below ${score(value)} (${name}) in ${duration(changesInS * 1_000)}: ${effect}`)
+  }
+  if (lines.length === 0) lines.push('it is above every threshold')
+  return lines
+}
+
+type Cause = Pick<PeerEvent, 'reason' | 'detail' | 'block' | 'count' | 'lastMs'>
+
+export function causeText({ reason, detail, block, count: times }: Cause): string {
+  const of = block === undefined ? '' : ` of block ${count(block.number)}`
+  return `${reason}${of}${detail === undefined ? '' : `, ${detail}`}${times > 1 ? `, ${count(times)} times` : ''}`
+}
+
+/** What stands behind the bad parts. */
+export function causes(
+  { causes: { rejections, behaviour, application }, ipColocation, peerID }: PeerScoreReport,
+  now: number,
+): string[] {
+  const of = (what: string) => (cause: Cause) => `${what}: ${causeText(cause)} (${ago(now, cause.lastMs)})`
+  return [
+    ...rejections.map(of('invalid message')),
+    ...behaviour.map(of('misbehaviour')),
+    ...application.map(of('request')),
+    ...ipColocation.parts
+      .filter(({ score: points }) => points < 0)
+      .map(({ ip, peers }) => `IP ${ip} is also that of ${someOf(peers.filter((peer) => peer !== peerID))}`),
+  ]
+}
+
+function someOf(peerIds: readonly string[]): string {
+  const named = peerIds.slice(0, SHOWN_NEIGHBOURS).map(shortPeer)
+  const others = peerIds.length - named.length
+  return others === 0 ? named.join(', ') : `${named.join(', ')} and ${countOf(others, 'other')}`
+}

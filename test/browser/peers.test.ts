@@ -1,0 +1,180 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PEER_A, PEER_B, scoreReport, term } from '../../src/cli/testUtils/peerAnswers.ts'
+import type { PeerRecord, PeerScoreReport, PeerStanding, ScoreThreshold } from '../../src/p2p/base/api.ts'
+import { RECORD, STANDING } from '../../src/rpc/testUtils/recorder.ts'
+import { findChromium, startChromium } from '../support/chromium.ts'
+import { healthReport, type ServedPage, servePage } from '../support/servedPage.ts'
+
+const chromium = findChromium()
+const SOON = { timeout: 90_000 }
+const PHONE = { width: 390, height: 844 }
+/** Of all peers here, the one that is away. */
+const AWAY = '16Uiu2HAmPGTDSVNPiwGLMPVEgUNN3yVQT4wAUCTPGq7nn92uMWRZ'
+const NEAR = '16Uiu2HAkvWbN45e8MSNbbRbtbCnRcPpmMPYcdrMtpf5XgrKGiBSo'
+const FAR = PEER_A
+const BANNED = PEER_B
+
+const record = (peerID: string, userAgent: string, latencyMs: number): PeerRecord => ({
+  ...RECORD,
+  ...{ peerID, userAgent, latency: latencyMs * 1e6, connectedness: 1, direction: latencyMs < 100 ? 1 : 2 },
+})
+const standing = (peerID: string, changes: Partial<PeerStanding>): PeerStanding => ({
+  ...STANDING,
+  ...{ peerID, score: 1, ...changes },
+})
+const limit = (name: ScoreThreshold['name'], value: number): ScoreThreshold => ({
+  ...{ name, value, below: value > -40, effect: 'something', changesInS: null },
+})
+
+function bannedReport(): PeerScoreReport {
+  const application = { ...scoreReport().application, score: -40, validResponses: term(0, 0.5) }
+  const untilMs = Date.now() + 3_600_000
+  return scoreReport({
+    ...{ peerID: BANNED, connected: false, total: -40, forgottenInS: 600 },
+    application: { ...application, rejectedPayloads: term(4, -10) },
+    thresholds: [
+      limit('mesh', 0),
+      limit('gossip', -10),
+      limit('publish', -40),
+      limit('graylist', -40),
+      limit('ban', -100),
+    ],
+    ban: { subject: BANNED, kind: 'peer', reason: 'because', untilMs, remainingS: 3_600 },
+  })
+}
+
+/** The page of a node with two peers, one that is banned, and a static one that is away. */
+function serve(access?: Parameters<typeof servePage>[1]): Promise<ServedPage> {
+  const { ban } = bannedReport()
+  return servePage(
+    {
+      peers: async () => ({
+        ...{ totalConnected: 2, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: { peers: [], ips: [] } },
+        peers: { [NEAR]: record(NEAR, 'near/v1', 3), [FAR]: record(FAR, 'far/v1', 140) },
+      }),
+      standings: () => [
+        standing(FAR, { score: 7 }),
+        standing(NEAR, { inMesh: true }),
+        standing(BANNED, { connected: false, score: -40, ban }),
+      ],
+      health: async () =>
+        healthReport({
+          staticPeers: [
+            { peerID: NEAR, connected: true, sinceMs: 0, failure: null },
+            {
+              ...{ peerID: AWAY, connected: false, sinceMs: 0 },
+              failure: { reason: 'refused', text: 'nothing listens there', atMs: 0 },
+            },
+          ],
+        }),
+      peerScore: async (id) => [
+        id === BANNED ? bannedReport() : scoreReport({ peerID: id ?? '', connected: id !== AWAY }),
+      ],
+      peerHistory: async (id) => [{ peerID: id ?? '', events: [] }],
+    },
+    access,
+  )
+}
+
+describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
+  let browser: Browser
+  let served: ServedPage
+  let page: Page
+  beforeAll(async () => {
+    ;[browser, served] = await Promise.all([startChromium(chromium ?? ''), serve()])
+    page = await open(served)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await served?.close()
+  })
+  afterEach(() => page.keyboard.press('Escape'))
+
+  async function open({ url }: ServedPage): Promise<Page> {
+    const opened = await browser.newPage({ viewport: PHONE })
+    opened.setDefaultTimeout(SOON.timeout)
+    await opened.goto(url)
+    await rowOf(AWAY, opened).waitFor()
+    return opened
+  }
+  const rowOf = (id: string, on = page) => on.locator(`.peers tr[data-peer="${id}"]`)
+  const seenIn = (row: Locator) => row.locator('td:visible').allTextContents()
+  const order = () =>
+    page.locator('.peers tbody tr').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-peer')))
+
+  it('say of a static one that is away why', async () => {
+    expect(await rowOf(AWAY).textContent()).toMatch(/not connected.*static, nothing listens there/)
+    expect(await rowOf(AWAY).getAttribute('data-tone')).toBe('warned')
+    await rowOf(AWAY).getByRole('button').click()
+    await page.locator('#peer .away').getByText('Nothing listens there.').waitFor()
+  })
+
+  it('tell on a phone all that they tell elsewhere, and can be sorted there', async () => {
+    await expect
+      .poll(() => seenIn(rowOf(NEAR)), SOON)
+      .toEqual(expect.arrayContaining(['near/v1', 'inbound', '3 ms', 'in the mesh']))
+    for (const [choice, ids] of [
+      ['Latency, shortest first', [NEAR, FAR]],
+      ['Score, highest first', [FAR, NEAR]],
+    ] as const) {
+      await page.getByLabel('Sort by').selectOption(choice)
+      expect((await order()).filter((id) => id === NEAR || id === FAR)).toEqual(ids)
+    }
+  })
+
+  it('show the times of a block and its strip on a phone', async () => {
+    const row = page.locator('.blocks tbody tr').first()
+    const [number, ...cells] = await seenIn(row)
+    expect(number).toMatch(/^5 /)
+    expect(cells).toEqual(['signed –', '+0 ms from guarded', 'executed +20 ms', 'safe not yet', ''])
+    expect(await row.locator('.narrow:visible').count()).toBe(4)
+    const { width } = (await row.locator('.strip svg').boundingBox()) ?? { width: 0 }
+    expect(width).toBeGreaterThan(300)
+  })
+
+  it('let nothing take the focus on a phone that is not seen', async () => {
+    const controls = await page.locator('main').locator('a, button, input, select, [role=button]').count()
+    const seen = new Set<string>()
+    for (let step = 0; step < controls; step++) {
+      await page.keyboard.press('Tab')
+      const { name, width, height } = await page.evaluate<{ name: string; width: number; height: number }>(FOCUSED)
+      seen.add(name)
+      expect([name, width > 8 && height > 8]).toEqual([name, true])
+    }
+    expect([...seen]).toEqual(expect.arrayContaining(['peer-order', BANNED]))
+  })
+
+  it('show each threshold by name, and until when one is refused', async () => {
+    await rowOf(BANNED).getByRole('button').click()
+    const sheet = page.locator('#peer')
+    await sheet.locator('.limits').waitFor()
+    const named = 'Thresholds: mesh 0 (crossed) · gossip −10 (crossed) · publish, graylist −40 · ban −100'
+    expect(await sheet.locator('.limits').textContent()).toBe(named)
+    expect(await sheet.locator('.score-bar svg').getAttribute('aria-label')).toBe(
+      `Score −40: False blocks −40. ${named}`,
+    )
+    expect(await sheet.locator('.score-bar text').count()).toBe(4)
+    expect(await sheet.textContent()).toMatch(/Refused until \d\d:\d\d:\d\d \(60 min left\), unless/)
+  })
+
+  it('are not to be blocked where nobody may change anything, which is said', async () => {
+    const guarded = await serve({ token: undefined, guardsReading: false })
+    onTestFinished(guarded.close)
+    const opened = await open(guarded)
+    onTestFinished(() => opened.close())
+    await rowOf(NEAR, opened).getByRole('button').click()
+    await opened
+      .locator('#peer')
+      .getByText(/Start it with --rpc.token-file/)
+      .waitFor()
+    expect(await opened.locator('#peer').getByRole('button').allTextContents()).toEqual(['✕'])
+  })
+})
+
+/** Run in the page: what has the focus, and the room that it takes there. */
+const FOCUSED = `(() => {
+  const { activeElement: element } = document
+  const { width, height } = element.getBoundingClientRect()
+  return { name: element.id || element.title || element.textContent, width, height }
+})()`
