@@ -2,7 +2,7 @@ import type { Hex } from '../../../lib/hex.ts'
 import type { Program } from './code.ts'
 import { memoryGas } from './gas.ts'
 import type { Mark } from './substate.ts'
-import type { Word } from './word.ts'
+import { bytesToWord, readWord, toWord, type Word } from './word.ts'
 
 /** Why a frame failed: each takes all gas and undoes what the frame did. */
 export type Failure =
@@ -85,6 +85,9 @@ export class Frame {
   failure: Failure | undefined
   /** Of this program. */
   output: Uint8Array = NOTHING
+  private knownAddress: Word | undefined
+  private knownCaller: Word | undefined
+  private dataView: DataView | undefined
 
   constructor(input: FrameInput, stack: Word[]) {
     this.stack = stack
@@ -101,6 +104,28 @@ export class Frame {
     this.outputOffset = input.outputOffset
     this.outputSize = input.outputSize
     this.mark = input.mark
+  }
+
+  /** What ADDRESS gives: read from its name once, however often a program asks. */
+  addressWord(): Word {
+    this.knownAddress ??= toWord(BigInt(this.address))
+    return this.knownAddress
+  }
+
+  /** What CALLER gives. */
+  callerWord(): Word {
+    this.knownCaller ??= toWord(BigInt(this.caller))
+    return this.knownCaller
+  }
+
+  /** CALLDATALOAD: zeros stand behind the data. */
+  dataWord(offset: Word): Word {
+    const { data } = this
+    if (offset >= data.length) return 0
+    const start = Number(offset)
+    if (start + 32 > data.length) return endWord(data, start)
+    this.dataView ??= new DataView(data.buffer, data.byteOffset, data.length)
+    return readWord(this.dataView, start)
   }
 
   pop(): Word {
@@ -167,4 +192,10 @@ export class Frame {
     this.memory.set(part, start)
     this.memory.fill(0, start + part.length, end)
   }
+}
+
+function endWord(data: Uint8Array, start: number): Word {
+  const bytes = new Uint8Array(32)
+  bytes.set(data.subarray(start))
+  return bytesToWord(bytes)
 }

@@ -2,7 +2,7 @@ import { keccak256 } from '../../../lib/hash.ts'
 import { type Failure, type Frame, fail } from './frame.ts'
 import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS, type OpcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
-import { account, callData, environment, log, payForCopy } from './opcodes.ts'
+import { account, environment, log, payForCopy } from './opcodes.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
 import { readWord, writeWord } from './word.ts'
@@ -203,7 +203,7 @@ export function runLoop(frame: Frame, host: Host): Exit {
         stack[sp - 1] = readWord(hashView, 0)
         break
       case 0x35:
-        stack[sp - 1] = callData(data, a)
+        stack[sp - 1] = frame.dataWord(a)
         break
       case 0x37:
       case 0x39:

@@ -2,7 +2,7 @@ import type { Hex } from '../../../lib/hex.ts'
 import { type Frame, fail } from './frame.ts'
 import { COLD_ACCOUNT_GAS, COPY_WORD_GAS, LOG_DATA_GAS, WARM_GAS } from './gas.ts'
 import type { Host } from './host.ts'
-import { bytesToWord, readWord, toWord, type Word, wordToSlot } from './word.ts'
+import { bytesToWord, toWord, type Word, wordToSlot } from './word.ts'
 
 // What the opcodes do that look beyond the stack: at the block, at accounts, at call data; and logs.
 
@@ -10,11 +10,11 @@ import { bytesToWord, readWord, toWord, type Word, wordToSlot } from './word.ts'
 export function environment(frame: Frame, host: Host, opcode: number): Word {
   switch (opcode) {
     case 0x30:
-      return toWord(BigInt(frame.address))
+      return frame.addressWord()
     case 0x32:
       return host.origin
     case 0x33:
-      return toWord(BigInt(frame.caller))
+      return frame.callerWord()
     case 0x34:
       return frame.value
     case 0x36:
@@ -103,16 +103,4 @@ export function log(frame: Frame, { substate, tracer }: Host, topicCount: number
   substate.logs.push(entry)
   tracer?.onLog?.(entry)
   return true
-}
-
-const padded = new Uint8Array(32)
-const paddedView = new DataView(padded.buffer)
-
-/** CALLDATALOAD: zeros past the end. */
-export function callData(data: Uint8Array, offset: Word): Word {
-  if (offset >= data.length) return 0
-  const start = Number(offset)
-  padded.fill(0)
-  padded.set(data.subarray(start, start + 32))
-  return readWord(paddedView, 0)
 }
