@@ -30,6 +30,8 @@ export interface MemoryBlockOptions {
   block?: Partial<Omit<BlockContext, 'rules' | 'chainId'>>
   /** Runs messages by EthereumJS. */
   isReference?: boolean
+  /** The state that `accounts` come on top of; default none. */
+  world?: WorldState
 }
 
 export interface MemoryBlock {
@@ -62,6 +64,10 @@ export function createMemoryBlock({
   chainId = 901n,
   block = {},
   isReference = false,
+  world = new WorldState(
+    new StateDatabase({ store: { node: () => undefined, code: () => undefined } }),
+    EMPTY_TRIE_ROOT,
+  ),
 }: MemoryBlockOptions): MemoryBlock {
   const config: ChainConfig = {
     chainId,
@@ -71,8 +77,6 @@ export function createMemoryBlock({
     eip1559DenominatorCanyon: 250n,
     json: {},
   }
-  const database = new StateDatabase({ store: { node: () => undefined, code: () => undefined } })
-  const world = new WorldState(database, EMPTY_TRIE_ROOT)
   const allocation: Record<string, MemoryAccount> = { [L1_BLOCK_ADDRESS]: L1_BLOCK_ACCOUNT, ...accounts }
   for (const [address, account] of Object.entries(allocation)) {
     allocate(world, address as Hex, account)

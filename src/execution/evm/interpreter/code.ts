@@ -1,10 +1,16 @@
 import { bytesToWord, type Word } from './word.ts'
 
+/** Shorter pushes are read again each time. */
+const MIN_KEPT_BYTES = 5
+/** Bytes of code that share a page of kept words. */
+const PAGE_BYTES = 64
+
 /** A program, with what the loop wants to know of it, found out when it is first needed. */
 export class Program {
   readonly code: Uint8Array
   private destinations: Uint8Array | undefined
-  private pushes: (Word | undefined)[] | undefined
+  /** By page: a place for each byte of code would take eight times the code, for the few pushes that most runs come to. */
+  private readonly pushes: (Word | undefined)[][] = []
 
   constructor(code: Uint8Array) {
     this.code = code
@@ -18,14 +24,23 @@ export class Program {
 
   /** The word of the PUSH of so many bytes that stands there; past the end of the code stand zeros. */
   pushed(pc: number, length: number): Word {
-    this.pushes ??= new Array<Word | undefined>(this.code.length)
-    let word = this.pushes[pc]
-    if (word === undefined) {
-      const bytes = new Uint8Array(length)
-      bytes.set(this.code.subarray(pc + 1, pc + 1 + length))
-      word = bytesToWord(bytes)
-      this.pushes[pc] = word
+    if (length < MIN_KEPT_BYTES) {
+      let value = 0
+      for (let at = pc + 1; at <= pc + length; at++) value = value * 256 + (this.code[at] ?? 0)
+      return value
     }
+    const index = Math.floor(pc / PAGE_BYTES)
+    let page = this.pushes[index]
+    if (page === undefined) {
+      page = new Array<Word | undefined>(PAGE_BYTES).fill(undefined)
+      this.pushes[index] = page
+    }
+    const known = page[pc % PAGE_BYTES]
+    if (known !== undefined) return known
+    const bytes = new Uint8Array(length)
+    bytes.set(this.code.subarray(pc + 1, pc + 1 + length))
+    const word = bytesToWord(bytes)
+    page[pc % PAGE_BYTES] = word
     return word
   }
 }
@@ -46,8 +61,9 @@ function findJumpDestinations(code: Uint8Array): Uint8Array {
   const destinations = new Uint8Array(code.length)
   for (let pc = 0; pc < code.length; pc++) {
     const opcode = code[pc] ?? 0
-    if (opcode === 0x5b) destinations[pc] = 1
-    else if (opcode >= 0x60 && opcode <= 0x7f) pc += opcode - 0x5f
+    // PUSH1 to PUSH32, asked by one condition: in code like noise the processor cannot foresee each.
+    if ((opcode & 0xe0) === 0x60) pc += opcode - 0x5f
+    else if (opcode === 0x5b) destinations[pc] = 1
   }
   return destinations
 }

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ChainDatabase } from '../src/execution/chain/chainDatabase.ts'
+import { DatabaseBatch } from '../src/execution/chain/databaseBatch.ts'
+import { FlatState } from '../src/execution/state/flatState.ts'
+import { fromNodeKey } from '../src/execution/state/nodeHistory.ts'
+import { StateDatabase } from '../src/execution/state/stateDatabase.ts'
+import { EMPTY_TRIE_ROOT } from '../src/execution/state/trie.ts'
+import { WorldState } from '../src/execution/state/worldState.ts'
+import type { Hex } from '../src/lib/hex.ts'
+import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
+
+// A state on the disk of which nothing is in the program's memory (the system's it may be in): contracts with code of their
+// own, as large as code may be, and one with as many slots.
+
+/** As many as 30 Mgas reach, at 2,600 each. */
+const CONTRACTS = 11_600
+/** At 2,100 each. */
+const SLOTS = 14_400
+const CODE_BYTES = 24_576
+const PER_COMMIT = 400
+
+export interface StoredState {
+  /** The state as a chain's head reads it, from the beginning each time. */
+  open(): Promise<{ world: WorldState; close(): Promise<void> }>
+  remove(): Promise<void>
+}
+
+/** Writes contracts from `first` on, and the slots of the same numbers of `owner`. */
+export async function writeState(first: number, owner: Hex): Promise<StoredState> {
+  const datadir = await mkdtemp(join(tmpdir(), 'devium-bench-'))
+  const database = await ChainDatabase.open(datadir, { create: true })
+  let root: Hex = EMPTY_TRIE_ROOT
+  for (let from = 0; from < CONTRACTS; from += PER_COMMIT) {
+    const world = new WorldState(new StateDatabase({ store: database }), root)
+    for (let index = from; index < Math.min(from + PER_COMMIT, CONTRACTS); index++) {
+      const address: Hex = `0x${(first + index).toString(16).padStart(40, '0')}`
+      world.addBalance(address, 1n)
+      world.putCode(address, codeOf(index))
+    }
+    if (from === 0) {
+      world.setNonce(owner, 1n)
+      for (let slot = 0; slot < SLOTS; slot++) {
+        world.putStorage(owner, `0x${(first + slot).toString(16).padStart(64, '0')}`, Uint8Array.of(1, 2, 3))
+      }
+    }
+    const changes = world.commit()
+    const batch = new DatabaseBatch()
+    for (const { key, encoding } of changes.nodes) batch.put('node', key, encoding)
+    for (const { hash, code } of changes.codes) batch.put('code', hash, code)
+    for (const [key, leaf] of changes.leaves) if (leaf !== null) batch.put('leaf', fromNodeKey(key), leaf)
+    await database.write(batch, { sync: false })
+    root = changes.root
+  }
+  await database.close()
+  return {
+    async open() {
+      const opened = await ChainDatabase.open(datadir, { create: false })
+      const flat = new FlatState(opened, { number: 0, hash: ZERO_HASH }).at(ZERO_HASH)
+      return { world: new WorldState(new StateDatabase({ store: opened }), root, flat), close: () => opened.close() }
+    },
+    remove: () => rm(datadir, { recursive: true, force: true }),
+  }
+}
+
+/** Jumps over bytes that no two contracts share, and that do not compress, to its end, where it pushes a word. */
+function codeOf(index: number): Uint8Array {
+  const code = new Uint8Array(CODE_BYTES)
+  code.set([0x61, 0x5f, 0xc0, 0x56])
+  const seed = createHash('shake256', { outputLength: 0x5f00 }).update(String(index)).digest()
+  code.set(seed, 4)
+  code.fill(0x5b, 0x5f04)
+  code.set([0x63, 1, 2, 3, 4, 0x00], 0x5ff0)
+  return code
+}
