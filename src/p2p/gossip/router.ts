@@ -85,7 +85,7 @@ export interface OwnMessage {
 /** The gossip network as the rest of the node sees it. */
 export type GossipRouter = ReturnType<typeof createGossipRouter>
 
-/** Stands on the service of a host that is not started yet. Throws when the library has other members than are known. */
+/** Stands on the service of a host that is not started yet. Throws when the library lacks a member that is used. */
 export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModules, options: P2pOptions['gossip']) {
   const { events, scoring, topics, service, clock, logger } = modules
   const { dialects, ownIds } = service

@@ -21,7 +21,7 @@ let net: { connected: string[]; subscribers: number; mesh: number; chains: strin
 let lines: string[]
 let why: string
 
-function start(statics: string[] = []): void {
+function start(staticPeers: string[] = []): void {
   clock = new ManualClock(START_MS)
   const wall = settableClock(clock)
   setClock = wall.set
@@ -32,7 +32,7 @@ function start(statics: string[] = []): void {
   }
   const logger: Logger = { ...silentLogger, info: write('info'), warn: write('warn'), error: write('error') }
   net = { connected: [], subscribers: 0, mesh: 0, chains: [] }
-  record = createHealthRecord(wall.clock, statics)
+  record = createHealthRecord(wall.clock, staticPeers)
   monitor = createHealthMonitor(
     {
       clock: wall.clock,

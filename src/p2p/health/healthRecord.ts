@@ -32,7 +32,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   const ways = new LruMap<string, 'gossip' | 'request'>(REMEMBERED_BLOCKS)
   const acceptedAtMs: number[] = []
   const refusedAtMs: number[] = []
-  const statics = new Map<string, StaticPeerHealth>(
+  const staticPeers = new Map<string, StaticPeerHealth>(
     staticIds.map((peerID) => [peerID, { peerID, connected: false, sinceMs: clock.now(), failure: null }]),
   )
   const lastMoves: Record<HeadSource, HeadMove | null> = { ...NO_MOVES }
@@ -55,7 +55,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   /** Since when each was down before the connection that it has, or had last. */
   const downSinceMs = new Map<string, number>()
   const onStatic = (peerID: string, connected: boolean, failure: StaticPeerHealth['failure']): void => {
-    const known = statics.get(peerID)
+    const known = staticPeers.get(peerID)
     if (known === undefined) return
     let sinceMs = known.connected === connected ? known.sinceMs : clock.now()
     if (connected && !known.connected) downSinceMs.set(peerID, known.sinceMs)
@@ -63,7 +63,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     if (!connected && known.connected && clock.now() - known.sinceMs < STABLE_MS) {
       sinceMs = downSinceMs.get(peerID) ?? sinceMs
     }
-    statics.set(peerID, { peerID, connected, sinceMs, failure })
+    staticPeers.set(peerID, { peerID, connected, sinceMs, failure })
   }
 
   return {
@@ -105,7 +105,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     onConnected: (peerId: string): void => onStatic(peerId, true, null),
     onDisconnected(peerId: string, end: { by: 'us' | 'peer'; cause: string }): void {
       const atMs = clock.now()
-      const stoodMs = atMs - (statics.get(peerId)?.sinceMs ?? 0)
+      const stoodMs = atMs - (staticPeers.get(peerId)?.sinceMs ?? 0)
       if (end.by === 'peer' && stoodMs < STABLE_MS) {
         onStatic(peerId, false, { reason: CLOSED_EARLY, text: closedEarlyText(stoodMs), atMs })
         return
@@ -114,7 +114,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       onStatic(peerId, false, { reason: 'disconnected', text, atMs })
     },
     onDialFailed(peerId: string, { reason, text }: { reason: string; text: string }): void {
-      if (statics.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })
+      if (staticPeers.get(peerId)?.connected === false) onStatic(peerId, false, { reason, text, atMs: clock.now() })
     },
     lastBlock: () => lastBlock,
     lastRefused: () => lastRefused,
@@ -125,7 +125,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
       const headMoves = { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 }
       for (const source of SOURCES) headMoves[source] = events.of(source)
       return {
-        staticPeers: [...statics.values()],
+        staticPeers: [...staticPeers.values()],
         lastBlock,
         lastRefused,
         recent: { seconds: RECENT_MS / 1000, accepted: events.of('accepted'), refused: refused.totals(), headMoves },
