@@ -25,6 +25,7 @@ it.each([
   ['@libp2p/utils', '@libp2p+utils+7.4.1.patch'],
   ['@libp2p/multistream-select', '@libp2p+multistream-select+7.0.28.patch'],
   ['@libp2p/identify', '@libp2p+identify+4.1.14.patch'],
+  ['@libp2p/yamux', '@libp2p+yamux+8.0.3.patch'],
   ['@chainsafe/discv5', '@chainsafe+discv5+11.0.0.patch'],
 ])('a copy of %s without its patch is refused, with the way out', async (library, patch) => {
   const folder = await unpatched(library, patch)

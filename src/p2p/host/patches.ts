@@ -37,6 +37,12 @@ const GUARDS: readonly Guard[] = [
     against: 'peers with thousands of addresses',
   },
   {
+    library: '@libp2p/yamux',
+    file: 'stream.js',
+    mark: 'delta < this.recvWindow / 2',
+    against: 'streams of single bytes',
+  },
+  {
     library: '@chainsafe/discv5',
     file: 'session/service.js',
     mark: 'Math.min(response.total, 5)',
