@@ -14,7 +14,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { listenProblem } from '../../lib/listenProblem.ts'
 import type { P2pOptions } from '../base/options.ts'
-import { type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
+import { type AddressComponents, type AnnouncedAddresses, announcedAddresses } from './announcedAddresses.ts'
 import {
   guardMplex,
   guardYamux,
@@ -70,12 +70,14 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
   signNatively(modules.identity.privateKey)
   const advertisedIp =
     options.advertiseIp === undefined || options.advertiseIp === '' ? undefined : await resolveIp(options.advertiseIp)
+  let addresses: AnnouncedAddresses | undefined
   const announced = (known: Multiaddr[]): Multiaddr[] => {
-    if (advertisedIp === undefined) return host.services.addresses.withListening(known)
-    const port = options.advertiseTcpPort || listeningPort(host.services.addresses, advertisedIp)
-    return port === undefined ? [] : [multiaddr(`${tcpMultiaddr(advertisedIp, port)}/p2p/${host.peerId}`)]
+    if (addresses === undefined) return known
+    if (advertisedIp === undefined) return addresses.withListening(known)
+    const port = options.advertiseTcpPort || listeningPort(addresses, advertisedIp)
+    return port === undefined ? [] : [multiaddr(`${tcpMultiaddr(advertisedIp, port)}/p2p/${modules.identity.peerId}`)]
   }
-  const host = await createLibp2p<HostServices>({
+  return createLibp2p<HostServices>({
     start: false,
     privateKey: modules.identity.privateKey,
     logger: silentComponentLogger,
@@ -117,10 +119,12 @@ export async function createHost(modules: HostModules, options: P2pOptions): Pro
       identifyPush: identifyPush(),
       ping: ping(),
       pubsub: modules.pubsub,
-      addresses: announcedAddresses,
+      addresses(components: AddressComponents) {
+        addresses = announcedAddresses(components)
+        return addresses
+      },
     },
   })
-  return host
 }
 
 /** What a peer may ask of the host itself, and what it is blamed for. */
