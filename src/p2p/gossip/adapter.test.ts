@@ -5,7 +5,7 @@ import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { type GossipInternals, REPLACED } from './adapter.ts'
+import { type GossipInternals, gossipInternals, REPLACED } from './adapter.ts'
 
 const peerId = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
 const id = peerId.toString()
@@ -48,6 +48,15 @@ describe('the adapter of gossipsub', () => {
     )
     expect(replaced.sort()).toEqual(REPLACED.map(({ member }) => member).sort())
     for (const { reason } of REPLACED) expect(reason.length).toBeGreaterThan(10)
+  })
+
+  it('refuses a library that lacks one of the members that are used, here and in its parts', async () => {
+    const { gossip } = await setUp()
+    const without = (owner: object, name: string) => Object.create(owner, { [name]: { value: undefined } })
+    expect(gossipInternals(gossip)).toBe(gossip)
+    expect(() => gossipInternals(without(gossip, 'backoff'))).toThrow('gossip.backoff is undefined, not object')
+    const score = { value: without(gossip.score, 'deliveryRecords') }
+    expect(() => gossipInternals(Object.create(gossip, { score }))).toThrow('score.deliveryRecords is undefined')
   })
 
   it('each replacement is asked by the library where it takes its place', async () => {

@@ -2,9 +2,10 @@ import type { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import type { PeerScore } from '@chainsafe/libp2p-gossipsub/score'
 import type { RejectReason } from '@chainsafe/libp2p-gossipsub/types'
 import type { Connection, PeerId, Stream, StreamCloseEvent } from '@libp2p/interface'
+import { DeviumError } from '../../lib/errors.ts'
 
 // Release 17.1 of gossipsub publishes neither its class nor most of its members. This file alone knows what it is made
-// of: what is used, what is replaced, in which order and why. `adapter.test.ts` holds the list to the real library.
+// of: what is used, what is replaced, in which order and why. `adapter.test.ts` holds the lists to the real library.
 
 /** Counters of one peer. Of one that is gone `expire` tells, in Unix milliseconds, until when they are kept. */
 export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
@@ -126,7 +127,41 @@ export interface GossipInternals {
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
 }
 
+type Kinds<Owner> = { readonly [Name in keyof Owner]: 'function' | 'number' | 'object' }
+
+/** Every member that is used, by what has it. */
+// biome-ignore format: lists of names
+const USED: {
+  gossip: Kinds<GossipInternals>; score: Kinds<ScoreInternals>
+  gossipTracer: Kinds<GossipInternals['gossipTracer']>; mcache: Kinds<GossipInternals['mcache']>
+  seenCache: Kinds<GossipInternals['seenCache']>
+} = {
+  gossip: {
+    mesh: 'object', topics: 'object', peers: 'object', streamsInbound: 'object', streamsOutbound: 'object', backoff: 'object',
+    floodsubPeers: 'object', mcache: 'object', seenCache: 'object', score: 'object', gossipTracer: 'object',
+    idontwants: 'object', heartbeatTicks: 'number', createInboundStream: 'function', createOutboundStream: 'function',
+    handlePeerReadStreamError: 'function', removePeer: 'function', decodeRpc: 'function', handleReceivedRpc: 'function',
+    heartbeat: 'function', pushGossip: 'function', sendIDontWants: 'function', sendRpc: 'function',
+    sendRpcInBatch: 'function', publish: 'function',
+  },
+  score: {
+    peerStats: 'object', params: 'object', peerIPs: 'object', scoreCache: 'object', deliveryRecords: 'object',
+    score: 'function', addPeer: 'function', removePeer: 'function', addIP: 'function', removeIP: 'function',
+    graft: 'function', validateMessage: 'function', deliverMessage: 'function', duplicateMessage: 'function',
+    rejectMessage: 'function', rejectInvalidMessage: 'function', addPenalty: 'function',
+  },
+  gossipTracer: { promises: 'object', deliverMessage: 'function', rejectMessage: 'function' },
+  mcache: { history: 'object', msgs: 'object', put: 'function' }, seenCache: { has: 'function', put: 'function' },
+}
+
+/** Throws DeviumError `gossipsub-unknown` when the library lacks a member that is used here. */
 export function gossipInternals(gossip: object): GossipInternals {
+  for (const [owner, kinds] of Object.entries(USED)) {
+    for (const [name, kind] of Object.entries(kinds)) {
+      const found = typeof Reflect.get(owner === 'gossip' ? gossip : Reflect.get(gossip, owner), name)
+      if (found !== kind) throw new DeviumError('gossipsub-unknown', `${owner}.${name} is ${found}, not ${kind}`)
+    }
+  }
   return gossip as GossipInternals
 }
 
