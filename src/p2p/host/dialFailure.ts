@@ -1,37 +1,7 @@
 import { describeError } from '../../lib/errors.ts'
 
-/** Where a dial ended, in the order in which a dial gets there. */
-const DIAL_FAILURES = [
-  'no-address',
-  'name-not-found',
-  'local',
-  'unreachable',
-  'timeout',
-  'refused',
-  'reset',
-  'closed',
-  'not-libp2p',
-  'no-security',
-  'handshake',
-  'no-muxer',
-  'other-peer',
-  'blocked-by-us',
-  'self',
-  'unknown',
-] as const
-export type DialFailureReason = (typeof DIAL_FAILURES)[number]
-
-/** Why a dial came to nothing. */
-export interface DialFailure {
-  reason: DialFailureReason
-  /** One line for people, without a full stop. */
-  text: string
-  /** `other-peer`: who answers there. */
-  foundPeerId?: string
-}
-
-/** What each reason means for whoever looks for the fault. */
-const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
+/** Where a dial ended, in the order in which a dial gets there, and what that means for whoever looks for the fault. */
+const DIAL_FAILURE_TEXT = {
   'no-address': 'no address that can be dialled over TCP',
   'name-not-found': 'the host name does not resolve',
   local: 'this machine cannot dial that address',
@@ -49,6 +19,16 @@ const DIAL_FAILURE_TEXT: Readonly<Record<DialFailureReason, string>> = {
   'blocked-by-us': 'our own block list, or a ban of ours that stands, forbids it',
   self: 'it is this node itself',
   unknown: 'the dial failed',
+}
+export type DialFailureReason = keyof typeof DIAL_FAILURE_TEXT
+
+/** Why a dial came to nothing. */
+export interface DialFailure {
+  reason: DialFailureReason
+  /** One line for people, without a full stop. */
+  text: string
+  /** `other-peer`: who answers there. */
+  foundPeerId?: string
 }
 
 /** Node's codes of sockets and of name resolution. */
@@ -131,7 +111,7 @@ function classifySeveral(errors: readonly unknown[]): DialFailure {
 }
 
 function rankOf({ reason }: DialFailure): number {
-  return reason === 'unknown' ? -1 : DIAL_FAILURES.indexOf(reason)
+  return reason === 'unknown' ? -1 : Object.keys(DIAL_FAILURE_TEXT).indexOf(reason)
 }
 
 function reasonOf(error: unknown): DialFailureReason {

@@ -144,10 +144,7 @@ function heldBytes({ payload }: PayloadEnvelope): number {
 }
 
 /** The blocks added last, one a height, bounded in number and memory. */
-function createRecentBlocks(): {
-  add(envelope: PayloadEnvelope): void
-  get(number: number): PayloadEnvelope | undefined
-} {
+function createRecentBlocks() {
   const blocks = new Map<number, { envelope: PayloadEnvelope; bytes: number }>()
   let total = 0
   const drop = (number: number): void => {
@@ -155,7 +152,7 @@ function createRecentBlocks(): {
     blocks.delete(number)
   }
   return {
-    add(envelope) {
+    add(envelope: PayloadEnvelope): void {
       const { blockNumber } = envelope.payload
       drop(blockNumber)
       const bytes = heldBytes(envelope)
@@ -166,6 +163,6 @@ function createRecentBlocks(): {
         drop(oldest)
       }
     },
-    get: (number) => blocks.get(number)?.envelope,
+    get: (number: number) => blocks.get(number)?.envelope,
   }
 }
