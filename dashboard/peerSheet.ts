@@ -27,6 +27,7 @@ export class PeerSheet {
   private readonly buttons = el('div', { class: 'sheet-actions' })
   private readonly content = el('div', { class: 'sheet-body' })
   private timer = 0
+  private shown: Facts | undefined
 
   constructor(page: Page) {
     this.page = page
@@ -34,6 +35,11 @@ export class PeerSheet {
     this.dialog.addEventListener('close', () => {
       clearInterval(this.timer)
       page.peer = undefined
+      this.shown = undefined
+    })
+    // The bar of the score is as wide as there is room.
+    addEventListener('resize', () => {
+      if (page.peer !== undefined && this.shown !== undefined) this.fill(page.peer, this.shown)
     })
     // A click on what lies behind it.
     this.dialog.addEventListener('click', ({ target }) => {
@@ -43,6 +49,7 @@ export class PeerSheet {
 
   open(peerId: string): void {
     this.page.peer = peerId
+    this.shown = undefined
     const { page } = this
     const name = nodeNameOf(page, peerId)
     this.head.replaceChildren(
@@ -85,8 +92,10 @@ export class PeerSheet {
     this.fill(peerId, facts)
   }
 
-  private fill(peerId: string, { report, events }: Facts): void {
+  private fill(peerId: string, facts: Facts): void {
     const { page } = this
+    this.shown = facts
+    const { report, events } = facts
     const actions: PeerAction[] = [
       report.blocked || report.ban !== null ? PEER_ACTIONS.unblock : PEER_ACTIONS.block,
       report.protected ? PEER_ACTIONS.unprotect : PEER_ACTIONS.protect,
@@ -122,7 +131,7 @@ export class PeerSheet {
       scoreBar(report, this.barWidth),
       termTable(report),
       ...list('Because of', causes(report, now)),
-      ...list('What follows', consequences(report, now)),
+      ...list('What follows', consequences(report)),
       ...list('What helps', report.advice),
       el('h3', {}, 'History'),
       historyTable(events),

@@ -35,11 +35,11 @@ export function limitText({ names, value }: ScoreLimit): string {
 }
 
 /** In force now, or coming, while the peer is as it is. */
-export function consequences(report: PeerScoreReport, nowMs: number): string[] {
+export function consequences(report: PeerScoreReport): string[] {
   const lines = report.refusals.map(({ reason }) => `refused: ${reason}`)
   const { ban, forgottenInS, forecastHorizonS } = report
   if (ban !== null) {
-    const left = duration(Math.max(0, ban.untilMs - nowMs))
+    const left = duration(ban.remainingS * 1_000)
     lines.push(`refused until ${clockTime(ban.untilMs)} (${left} left), unless it is unblocked before`)
   }
   if (!report.connected) {

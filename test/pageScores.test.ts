@@ -14,7 +14,7 @@ function thresholds(total: number): ScoreThreshold[] {
   }))
 }
 
-const follows = (changes: Partial<PeerScoreReport>) => consequences(scoreReport(changes), NOW_MS)
+const follows = (changes: Partial<PeerScoreReport>) => consequences(scoreReport(changes))
 
 describe('the thresholds of a score', () => {
   it('are named together where they are one, the highest first', () => {
