@@ -83,6 +83,22 @@ describe('documents', () => {
     expect(commands.filter((command) => reasonNotToRun(command) === undefined).length).toBeGreaterThan(50)
   })
 
+  it('leave no longer test out of test:long', () => {
+    // What names something of this machine's, says how much of something random is tried, or where pictures go.
+    const others = /^DEVIUM_(OP_\w+|KONA_NODE|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    )
+    const set = [...(scripts['test:long'] ?? '').matchAll(/(DEVIUM_\w+)=/g)].map(([, name = '']) => name)
+    const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    const read = files
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'))
+      .flatMap((text) => [...text.matchAll(/process\.env\.(DEVIUM_\w+)|(DEVIUM_\w+)(?=[^\n]*= process\.env)/g)])
+      .map(([, member, destructured]) => member ?? destructured ?? '')
+    expect(set.toSorted()).toEqual([...new Set(read)].filter((name) => !others.test(name)).toSorted())
+  })
+
   it('name npm scripts that are there', () => {
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),

@@ -1,10 +1,14 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { TestnetEvent } from '../testnet/runner/events.ts'
+import { complaintsIn } from './support/testnet.ts'
 
 const run = promisify(execFile)
 const ROOT = resolve(import.meta.dirname, '..')
@@ -114,3 +118,40 @@ console.log(typeof createP2pNode, typeof DEFAULT_P2P_OPTIONS, typeof parseRollup
     expect(Object.keys(manifest.exports)).toEqual(['./client', './p2p', './protocol', './package.json'])
   })
 })
+
+/** What README says that a testnet needs beside it. */
+const TESTNET_NEEDS = ['@foundry-rs/anvil', '@eth-optimism/contracts-bedrock@0.17.3']
+
+describe.runIf(process.env.DEVIUM_INSTALLED_PACKAGE === '1')(
+  'in an empty folder, installed by npm from a registry',
+  () => {
+    it('runs its programs, and a testnet until Ctrl-C', { timeout: 1_200_000 }, async () => {
+      const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+      for (const name of TESTNET_NEEDS) expect(readme).toContain(`\`${name}\``)
+      const folder = mkdtempSync(join(tmpdir(), 'devium-installed-'))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', tarball, ...TESTNET_NEEDS], { cwd: folder })
+      const { stdout } = await run('npx', ['devium--batcher', '--help'], { cwd: folder })
+      expect(stdout).toMatch(/^Usage: devium--batcher /)
+
+      const args = ['devium-testnet', '--nodes', '2', '--base-port', '0', '--json']
+      // Ctrl-C reaches the whole group: npx itself passes no signal on.
+      const runner = spawn('npx', args, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+      const group = -(runner.pid ?? Number.NaN)
+      const kill = () => process.kill(group, 'SIGKILL')
+      process.once('exit', kill)
+      const closed = once(runner, 'close')
+      const told: TestnetEvent['event'][] = []
+      for await (const line of createInterface({ input: runner.stdout })) {
+        const { event }: TestnetEvent = JSON.parse(line)
+        told.push(event)
+        if (event === 'ready') process.kill(group, 'SIGINT')
+      }
+      await closed
+      process.off('exit', kill)
+      expect(told).toContain('ready')
+      expect(told.at(-1)).toBe('stopped')
+      expect(complaintsIn(join(folder, 'devnet', 'logs')).filter((line) => line.includes('patch'))).toEqual([])
+    })
+  },
+)

@@ -23,11 +23,14 @@ const COMMAND = /^(npm|npx|node|devium[\w-]*|curl|cast|head|gzip|docker|kubectl|
 /** Commands that no test can run as they stand here, each with what else holds it to the truth. */
 export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [
-    /^npm (ci|start|test)\b/,
-    'installs the checkout that runs this; what `npm start` starts is the testnet of this test',
+    /^npm (ci|start|test|run test:long)\b/,
+    'installs the checkout that runs this, or runs this; what `npm start` starts is the testnet of this test',
   ],
-  [/^npm pack$/, 'test/package.test.ts packs, installs and runs the package'],
-  [/^npx devium-testnet$/, 'needs the installed package: test/package.test.ts'],
+  [/^npm pack$/, 'test/package.test.ts packs, unpacks and runs the package'],
+  [
+    /^npx devium-testnet$/,
+    'needs an install from a registry, which test/package.test.ts makes where DEVIUM_INSTALLED_PACKAGE=1 asks for it',
+  ],
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
   [/^kubectl /, 'needs a cluster: test/deploySchemas.test.ts checks the manifests'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
