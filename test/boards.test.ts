@@ -13,7 +13,7 @@ import { createP2pMetrics } from '../src/p2p/metrics.ts'
 import { createDerivationMetrics } from '../src/rollup/node/derivationMetrics.ts'
 import { createNodeMetrics } from '../src/rollup/node/index.ts'
 import { createRpcMetrics } from '../src/rpc/index.ts'
-import { commandExists, promQueries } from './support/prometheus.ts'
+import { commandExists, promQueries, seriesIn } from './support/prometheus.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../docs/grafana')
 
@@ -59,21 +59,13 @@ function seriesNames(): Map<string, readonly string[]> {
 describe('docs/grafana', () => {
   const known = seriesNames()
   /** That Prometheus itself gives to every target. */
-  const own = ['up', 'job', 'instance']
+  const own = ['job', 'instance']
 
   it.each(readdirSync(FOLDER))('%s names only series and labels that the programs have', (file) => {
     const queries = promQueries(readFileSync(join(FOLDER, file), 'utf8'), file)
     expect(queries.length).toBeGreaterThan(10)
     for (const query of queries) {
-      const selectors = [...query.matchAll(/\b([a-z]\w{1,}_\w+|up)(?:\{([^}]*)\})?/g)].filter(
-        ([, name = '']) => !/^(histogram_quantile|label_values|rate_interval|__rate_interval)$/.test(name),
-      )
-      for (const [, name = '', labels = ''] of selectors) {
-        if (
-          own.includes(name) ||
-          !/^(op_|chain_|eth_|txpool_|rpc_(?!role)|miner_|process_|nodejs_|devium_|up$)/.test(name)
-        )
-          continue
+      for (const { name, labels } of seriesIn(query)) {
         expect([...known.keys()], `${file}: ${query}`).toContain(name)
         for (const [, label = ''] of labels.matchAll(/(\w+)(?:=|!)/g)) {
           expect([...(known.get(name) ?? []), ...own], `${file}: ${query}`).toContain(label)

@@ -15,6 +15,13 @@ export function promQueries(text: string, file: string): string[] {
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 }
 
+/** Series that a query names and that programs of ours, or their Node, are to have; `labels` as they stand in the braces. */
+export function seriesIn(query: string): { name: string; labels: string }[] {
+  return [...query.matchAll(/\b([a-z]\w+_\w+)(?:\{([^}]*)\})?/g)]
+    .map(([, name = '', labels = '']) => ({ name, labels }))
+    .filter(({ name }) => /^(op_|chain_|eth_|txpool_|rpc_(?!role)|miner_|process_|nodejs_|devium_)/.test(name))
+}
+
 /** Grafana's variables as it fills them in where all is chosen. */
 export function fillVariables(query: string): string {
   return query.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.*').replaceAll('$instance', '.*')
@@ -26,14 +33,17 @@ export interface RunningPrometheus {
   stop(): Promise<void>
 }
 
-/** Prometheus, which scrapes `targets` (host:port) every second. */
-export async function startPrometheus(targets: readonly string[], rules: string): Promise<RunningPrometheus> {
+/** Prometheus, which scrapes the targets (host:port) of each job every second. */
+export async function startPrometheus(
+  jobs: Readonly<Record<string, readonly string[]>>,
+  rules: string,
+): Promise<RunningPrometheus> {
   const dir = mkdtempSync(join(tmpdir(), 'devium-prometheus-'))
   const port = await freePort()
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [rules],
-    scrape_configs: [{ job_name: 'node', static_configs: [{ targets }] }],
+    scrape_configs: Object.entries(jobs).map(([job_name, targets]) => ({ job_name, static_configs: [{ targets }] })),
   }
   // JSON is YAML.
   writeFileSync(join(dir, 'prometheus.yml'), JSON.stringify(config))

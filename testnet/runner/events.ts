@@ -12,6 +12,8 @@ export interface NodeEndpoints {
   ethRpc: string
   engineRpc: string
   metrics: string
+  /** Of the execution client. */
+  gethMetrics: string
   /** Multiaddress with peer id, as `--p2p.static` takes it. */
   p2p: string
   peerId: string

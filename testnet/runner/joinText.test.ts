@@ -20,6 +20,7 @@ const endpoints: Endpoints = {
       ethRpc: 'http://127.0.0.1:9511',
       engineRpc: 'http://127.0.0.1:9512',
       metrics: 'http://127.0.0.1:9513/metrics',
+      gethMetrics: 'http://127.0.0.1:9515/metrics',
       p2p: '/ip4/127.0.0.1/tcp/9514/p2p/16Uiu2HAm',
       peerId: '16Uiu2HAm',
       jwt: '/data/my net/sequencer/jwt.txt',
@@ -40,7 +41,7 @@ describe('joinText', () => {
     expect(text).toContain('--rollup.l1-chain-config=l1.json')
     expect(text).toContain('--rollup.sequencerhttp=http://127.0.0.1:9511')
     const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))
-    expect(listening.sort()).toEqual([9520, 9521, 9522, 9523, 9524])
+    expect(listening.sort()).toEqual([9520, 9521, 9522, 9523, 9524, 9525])
   })
 
   it('quotes what a shell would split', () => {

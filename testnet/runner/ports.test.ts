@@ -12,16 +12,16 @@ describe('ports', () => {
       batcherAdmin: 9501,
       batcherMetrics: 9502,
       nodes: [
-        { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514 },
-        { rollupRpc: 9520, ethRpc: 9521, engineRpc: 9522, metrics: 9523, p2p: 9524 },
+        { rollupRpc: 9510, ethRpc: 9511, engineRpc: 9512, metrics: 9513, p2p: 9514, gethMetrics: 9515 },
+        { rollupRpc: 9520, ethRpc: 9521, engineRpc: 9522, metrics: 9523, p2p: 9524, gethMetrics: 9525 },
       ],
-      spare: { rollupRpc: 9530, ethRpc: 9531, engineRpc: 9532, metrics: 9533, p2p: 9534 },
+      spare: { rollupRpc: 9530, ethRpc: 9531, engineRpc: 9532, metrics: 9533, p2p: 9534, gethMetrics: 9535 },
     })
   })
 
   it('refuses a base port from which not all fit', () => {
     expect(() => assignPorts(65_530, 1)).toThrow(
-      '--base-port 65530: 1 nodes, and one to join, would need ports up to 65554',
+      '--base-port 65530: 1 nodes, and one to join, would need ports up to 65555',
     )
   })
 

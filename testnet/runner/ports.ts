@@ -7,6 +7,7 @@ export interface NodePorts {
   ethRpc: number
   engineRpc: number
   metrics: number
+  gethMetrics: number
   /** TCP; discovery has the same of UDP. */
   p2p: number
 }
@@ -28,12 +29,13 @@ const LAST_PORT = 65_535
 export function assignPorts(base: number, nodeCount: number): TestnetPorts {
   const nodePorts = (index: number): NodePorts => {
     const first = base + BLOCK * (index + 1)
-    return { rollupRpc: first, ethRpc: first + 1, engineRpc: first + 2, metrics: first + 3, p2p: first + 4 }
+    const [rollupRpc, ethRpc, engineRpc] = [first, first + 1, first + 2]
+    return { rollupRpc, ethRpc, engineRpc, metrics: first + 3, p2p: first + 4, gethMetrics: first + 5 }
   }
   const spare = nodePorts(nodeCount)
-  if (spare.p2p > LAST_PORT) {
+  if (spare.gethMetrics > LAST_PORT) {
     throw new UsageError(
-      `--base-port ${base}: ${nodeCount} nodes, and one to join, would need ports up to ${spare.p2p}`,
+      `--base-port ${base}: ${nodeCount} nodes, and one to join, would need ports up to ${spare.gethMetrics}`,
     )
   }
   const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))

@@ -68,6 +68,9 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
       '--authrpc.addr=127.0.0.1',
       `--authrpc.port=${ports.engineRpc}`,
       `--authrpc.jwtsecret=${files.jwt}`,
+      '--metrics',
+      `--metrics.addr=${host}`,
+      `--metrics.port=${ports.gethMetrics}`,
       ...(sequencerRpc === undefined ? [] : [`--rollup.sequencerhttp=${sequencerRpc}`]),
     ],
   }

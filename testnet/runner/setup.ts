@@ -109,6 +109,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       ethRpc: url(node.ports.ethRpc),
       engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
       metrics: `${url(node.ports.metrics)}/metrics`,
+      gethMetrics: `${url(node.ports.gethMetrics)}/metrics`,
       p2p: node.p2p,
       peerId: node.peerId,
       jwt: node.layout.jwt,

@@ -28,6 +28,7 @@ const endpoints: Endpoints = {
     ethRpc: `http://127.0.0.1:95${index + 1}1`,
     engineRpc: `http://127.0.0.1:95${index + 1}2`,
     metrics: `http://127.0.0.1:95${index + 1}3/metrics`,
+    gethMetrics: `http://127.0.0.1:95${index + 1}5/metrics`,
     p2p: `/ip4/127.0.0.1/tcp/95${index + 1}4/p2p/16U${index}`,
     peerId: `16U${index}`,
     jwt: `/data/net/${name}/jwt.txt`,
