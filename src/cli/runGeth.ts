@@ -116,7 +116,7 @@ export async function runGeth(
     }
     const webSockets = values.ws
       ? {
-          dispatcher: dispatchApi('--ws.api', values.wsApi).dispatcher,
+          ...dispatchApi('--ws.api', values.wsApi),
           allowedOrigins: values.wsOrigins,
           notification: 'eth_subscription',
           ...(metrics === undefined ? {} : { onConnections: metrics.onWebSockets }),

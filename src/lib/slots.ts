@@ -1,5 +1,11 @@
+/** Room for so much work at once. */
+export interface Slots {
+  run<T>(work: () => Promise<T>): Promise<T>
+  readonly waiting: number
+}
+
 /** Lets at most `count` pieces of work run at once; the others wait their turn. */
-export function createSlots(count: number): { run<T>(work: () => Promise<T>): Promise<T>; readonly waiting: number } {
+export function createSlots(count: number): Slots {
   let free = count
   const waiting: (() => void)[] = []
   return {

@@ -80,7 +80,7 @@ export async function startExecutionNode(
   const served = { methods: Object.keys(ethMethods), maxBatchSize: 1_000 }
   const answerLarge = (body: Uint8Array, context: RpcContext) => calls.answerBody(body, context, ethDispatcher, served)
   const server = await serveApp(createRpcApp({ dispatcher: ethDispatcher, answerLarge }), '127.0.0.1', 0, 'test', {
-    webSockets: { dispatcher: ethDispatcher, allowedOrigins: [], notification: 'eth_subscription' },
+    webSockets: { dispatcher: ethDispatcher, answerLarge, allowedOrigins: [], notification: 'eth_subscription' },
   })
   opened.defer(() => server.close())
   const authApp = createRpcApp({

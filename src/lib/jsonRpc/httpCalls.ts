@@ -11,10 +11,13 @@ import { type Pieces, sizeOf } from './pieces.ts'
 import { readBody } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
+/** Answers a body, which is nobody else's from then on. */
+export type AnswerLarge = (body: Uint8Array, context: RpcContext) => Promise<Pieces | undefined>
+
 export interface HttpCallOptions {
   dispatcher: RpcDispatcher
   /** Answers strangers' large bodies as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
-  answerLarge?: (body: Uint8Array, context: RpcContext) => Promise<Pieces | undefined>
+  answerLarge?: AnswerLarge
   /** Demands the Engine API's bearer token. */
   jwtSecret?: Uint8Array
   /** Origins that browsers may call from; absent: none. */
@@ -38,7 +41,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 60_000
  * A body of megabytes takes several times as much until it is answered: of strangers' one is read at a time, while the
  * others wait in their sockets.
  */
-const LARGE_BODY_BYTES = 256 * 1024
+export const LARGE_BODY_BYTES = 256 * 1024
 const MAX_LARGE_BODIES = 1
 const MAX_WAITING_BODIES = 64
 const decoder = new TextDecoder()

@@ -83,8 +83,7 @@ export function createWebSocketReader({
     payload = new Uint8Array(begun.length)
     filled = 0
   }
-  const end = ({ opcode, isLast, mask }: Head): void => {
-    for (let at = 0; at < payload.length; at++) payload[at] = (payload[at] ?? 0) ^ (mask[at & 3] ?? 0)
+  const end = ({ opcode, isLast }: Head): void => {
     frame = undefined
     headFilled = 0
     if (opcode >= OPCODE.close) {
@@ -117,7 +116,11 @@ export function createWebSocketReader({
           continue
         }
         const part = chunk.subarray(at, at + payload.length - filled)
-        payload.set(part, filled)
+        const { mask } = frame
+        // As they come: a message of megabytes would take its milliseconds at once.
+        for (let place = 0; place < part.length; place++) {
+          payload[filled + place] = (part[place] ?? 0) ^ (mask[(filled + place) & 3] ?? 0)
+        }
         filled += part.length
         at += part.length
         if (filled === payload.length) end(frame)

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createUpgradeApp, type HttpServerHandle, serveApp } from './httpServer.ts'
+import type { Pieces } from './pieces.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 import { createWebSocketReader, frameHead, OPCODE, type WebSocketFault } from './webSocketFrames.ts'
 import type { WebSocketOptions } from './webSocketServer.ts'
@@ -200,6 +201,30 @@ describe('messages', () => {
     expect(await client.json()).toMatchObject([{ result: [1] }, { error: { code: -32601 } }])
     client.send(OPCODE.text, 'rubbish')
     expect(await client.json()).toMatchObject({ error: { code: -32700 } })
+  })
+
+  it('are answered elsewhere where they are large, one of all clients at a time', async () => {
+    const waiting: { body: Uint8Array; answer: (pieces: Pieces) => void }[] = []
+    const answerLarge = (body: Uint8Array) => new Promise<Pieces>((answer) => waiting.push({ body, answer }))
+    const { port } = await start({ answerLarge })
+    const [client, other] = [await connected(port), await connected(port)]
+    const text = call('echo', 'x'.repeat(300_000))
+    for (let count = 0; count < 6; count++) client.send(OPCODE.text, text)
+    client.send(OPCODE.text, call('echo', 'small'))
+    expect(await client.json()).toMatchObject({ result: ['small'] })
+    // One is answered and five wait; three of these may yet come, and the fourth is too many.
+    for (let count = 0; count < 4; count++) other.send(OPCODE.text, text)
+    expect(await other.frame()).toEqual({
+      opcode: OPCODE.close,
+      payload: closing(1009, 'too many large messages at once'),
+    })
+    for (let count = 1; count <= 6; count++) {
+      await expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(count)
+      const { body, answer } = waiting.at(-1) ?? {}
+      expect(Buffer.from(body ?? []).toString()).toBe(text)
+      answer?.([`"answer ${count}"`])
+      expect(await client.json()).toBe(`answer ${count}`)
+    }
   })
 
   it.each<[string, number, Buffer]>([

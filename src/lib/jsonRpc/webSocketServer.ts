@@ -2,9 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Hex, toHex } from '../hex.ts'
+import { createSlots, type Slots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallContext, createCallContext, type Subscriber } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
+import { type AnswerLarge, LARGE_BODY_BYTES } from './httpCalls.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import type { RpcDispatcher } from './server.ts'
@@ -22,6 +24,8 @@ export interface WebSocketOptions {
   /** Told how many there are, whenever that changes. */
   onConnections?: (count: number) => void
   dispatcher: RpcDispatcher
+  /** Answers large messages as the dispatcher would, without its turns of the event loop. Absent: the dispatcher does. */
+  answerLarge?: AnswerLarge
   /** Origins whose web pages may connect, beside those of this machine; `*` = any. */
   allowedOrigins: readonly string[]
   /** Host names that a handshake may be addressed to (see createHostCheck); absent: any. */
@@ -58,6 +62,10 @@ const UNREAD_OF_ALL = 4
 const MEBIBYTE = 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const DEFAULT_PING_MS = 30_000
+/** A message of megabytes takes several times as much until it is answered: of all clients one is read at a time. */
+const MAX_LARGE_MESSAGES = 1
+/** Whole ones that wait for that. */
+const MAX_WAITING_MESSAGES = 8
 /** Calls of one connection at a time; until one is answered no more is read of it. */
 const MAX_CALLS = 8
 const DEFAULT_CLOSE_MS = 1_000
@@ -68,6 +76,7 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
+  const largeMessages = createSlots(MAX_LARGE_MESSAGES)
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Uint8Array) => {
@@ -84,7 +93,10 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     socket.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`)
     const { origin, host } = request.headers
     const foreign = foreignOrigin(origin, options.allowedOrigins, host)
-    const connection = new Connection(socket, { foreignOrigin: foreign, lacksToken }, options, unreadOfAll)
+    const connection = new Connection(socket, { foreignOrigin: foreign, lacksToken }, options, {
+      unreadOfAll,
+      largeMessages,
+    })
     connections.add(connection)
     options.onConnections?.(connections.size)
     socket.once('close', () => {
@@ -142,27 +154,33 @@ interface ClientFacts {
   lacksToken: boolean
 }
 
+/** What all clients of a server have together. */
+interface Shared {
+  unreadOfAll: () => number
+  largeMessages: Slots
+}
+
 /** One client. */
 class Connection {
   private readonly socket: Duplex
   private readonly options: WebSocketOptions
   private readonly client: ClientFacts
-  private readonly unreadOfAll: () => number
+  private readonly shared: Shared
   private readonly reader: WebSocketReader
   private readonly gone = new AbortController()
   private readonly subscriptions = new Map<Hex, Subscription>()
   private readonly timer: NodeJS.Timeout
   private running = 0
   /** Messages that were read while others ran. */
-  private readonly unanswered: string[] = []
+  private readonly unanswered: Uint8Array[] = []
   private isClosing = false
   /** Whether anything came since the last ping, and whether a message was under way then. */
   private isAlive = true
   private wasWithin = false
 
-  constructor(socket: Duplex, client: ClientFacts, options: WebSocketOptions, unreadOfAll: () => number) {
+  constructor(socket: Duplex, client: ClientFacts, options: WebSocketOptions, shared: Shared) {
     this.socket = socket
-    this.unreadOfAll = unreadOfAll
+    this.shared = shared
     this.client = client
     this.options = options
     this.reader = createWebSocketReader({
@@ -243,16 +261,16 @@ class Connection {
   private onMessage(bytes: Uint8Array): void {
     if (this.isClosing) return
     this.wasWithin = false
-    this.unanswered.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+    this.unanswered.push(bytes)
     this.runNext()
   }
 
   private runNext(): void {
     while (this.running < MAX_CALLS) {
-      const text = this.unanswered.shift()
-      if (text === undefined) break
+      const message = this.unanswered.shift()
+      if (message === undefined) break
       this.running += 1
-      void this.answer(text).finally(() => {
+      void this.answer(message).finally(() => {
         this.running -= 1
         this.runNext()
       })
@@ -261,7 +279,7 @@ class Connection {
     else this.socket.resume()
   }
 
-  private async answer(text: string): Promise<void> {
+  private async answer(message: Uint8Array): Promise<void> {
     const begun: Hex[] = []
     const call: CallContext = createCallContext({
       timeoutMs: this.options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
@@ -271,7 +289,7 @@ class Connection {
       subscriber: this.subscriber(begun),
     })
     try {
-      const pieces = await this.options.dispatcher.handle(text, call)
+      const pieces = await this.handle(message, call)
       if (pieces !== undefined) this.write(OPCODE.text, pieces)
       for (const id of begun) this.flush(id)
     } catch {
@@ -280,6 +298,19 @@ class Connection {
     } finally {
       call.end()
     }
+  }
+
+  private handle(message: Uint8Array, call: CallContext): Promise<Pieces | undefined> {
+    const { answerLarge, dispatcher } = this.options
+    if (answerLarge === undefined || message.length <= LARGE_BODY_BYTES) {
+      return dispatcher.handle(Buffer.from(message.buffer, message.byteOffset, message.length).toString(), call)
+    }
+    const { largeMessages } = this.shared
+    if (largeMessages.waiting < MAX_WAITING_MESSAGES) {
+      return largeMessages.run(async () => (this.isClosing ? undefined : answerLarge(message, call)))
+    }
+    this.close(CLOSE.tooBig, 'too many large messages at once')
+    return Promise.resolve(undefined)
   }
 
   private subscriber(begun: Hex[]): Subscriber {
@@ -334,7 +365,7 @@ class Connection {
   private reasonToDrop(length: number, max: number): string | undefined {
     const unread = this.unreadBytes + length
     if (unread > max) return `reads too slowly: more than ${max} bytes wait for it`
-    if (unread <= MEBIBYTE || this.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
+    if (unread <= MEBIBYTE || this.shared.unreadOfAll() + length <= max * UNREAD_OF_ALL) return undefined
     return 'reads too slowly, as others do: there is no room left'
   }
 }
