@@ -1,5 +1,6 @@
 import { describeError } from '../../lib/errors.ts'
 import { serialize } from '../../lib/jsonRpc/pieces.ts'
+import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { HeadChange } from '../chain/types.ts'
@@ -12,8 +13,13 @@ import { logsFor, readOnce } from './logSearch.ts'
 
 /** Each is looked through with every block. */
 const MAX_LOG_LISTENERS = 1_000
+/** Of each other kind, on all connections. */
+const MAX_LISTENERS = 5_000
+/** geth drops a subscriber that so many notifications wait for (`rpc/client.go`, maxClientSubscriptionBuffer). */
+const MAX_WAITING_TRANSACTIONS = 20_000
 
-type Notify = (content: string) => void
+/** Written once for all that are told. */
+type Notify = (content: string | Uint8Array) => void
 
 interface LogListener {
   filter: LogFilter
@@ -21,36 +27,44 @@ interface LogListener {
   notify: Notify
 }
 
+export interface SubscriptionModules {
+  chain: Pick<RpcModules['chain'], 'onHead' | 'receipts'>
+  pool: Pick<RpcModules['pool'], 'onAdded'>
+  logger: Logger
+}
+
 /** Tells those who subscribed (eth_subscribe) of heads, logs and waiting transactions. Costs nothing while there are none. */
 export class Subscriptions {
-  private readonly modules: Pick<RpcModules, 'chain' | 'pool' | 'logger'>
+  private readonly modules: SubscriptionModules
   private readonly heads = new Set<Notify>()
   private readonly logs = new Set<LogListener>()
   private readonly hashes = new Set<Notify>()
   private readonly transactions = new Set<Notify>()
   private unsubscribe: (() => void)[] = []
   private tail: Promise<void> = Promise.resolve()
+  /** That listeners are still to be told of. */
+  private waitingTransactions = 0
 
-  constructor(modules: Pick<RpcModules, 'chain' | 'pool' | 'logger'>) {
+  constructor(modules: SubscriptionModules) {
     this.modules = modules
   }
 
+  /** Throws JsonRpcError when there are too many, as the others do. */
   onHead(notify: Notify): () => void {
-    return this.add(this.heads, notify)
+    return this.add(this.heads, notify, MAX_LISTENERS)
   }
 
-  /** Throws JsonRpcError when there are too many. */
   onLogs(filter: LogFilter, notify: Notify): () => void {
-    if (this.logs.size >= MAX_LOG_LISTENERS) throw serverError('too many subscriptions of logs')
-    return this.add(this.logs, { filter, mayMatch: createBloomTest(filter), notify })
+    return this.add(this.logs, { filter, mayMatch: createBloomTest(filter), notify }, MAX_LOG_LISTENERS)
   }
 
   /** Of transactions that come into the pool: hashes, or whole. */
   onTransaction(isWhole: boolean, notify: Notify): () => void {
-    return this.add(isWhole ? this.transactions : this.hashes, notify)
+    return this.add(isWhole ? this.transactions : this.hashes, notify, MAX_LISTENERS)
   }
 
-  private add<T>(listeners: Set<T>, listener: T): () => void {
+  private add<T>(listeners: Set<T>, listener: T, max: number): () => void {
+    if (listeners.size >= max) throw serverError(`too many subscriptions of this kind: at most ${max}`)
     listeners.add(listener)
     if (this.unsubscribe.length === 0) {
       const { chain, pool } = this.modules
@@ -65,27 +79,34 @@ export class Subscriptions {
   }
 
   private tellOf(transaction: SignedTransaction): void {
-    for (const notify of this.hashes) notify(`"${transaction.hash}"`)
-    if (this.transactions.size === 0) return
-    const whole = serialize(formatTransaction(transaction, undefined))
-    for (const notify of this.transactions) notify(whole)
+    if (this.hashes.size + this.transactions.size === 0) return
+    if (this.waitingTransactions >= MAX_WAITING_TRANSACTIONS) return
+    this.waitingTransactions += 1
+    this.inTurn(async () => {
+      this.waitingTransactions -= 1
+      await tellAll(this.hashes, () => `"${transaction.hash}"`)
+      await tellAll(this.transactions, () => serialize(formatTransaction(transaction, undefined)))
+    })
   }
 
   private follow(change: HeadChange): void {
-    this.tail = this.tail
-      .then(() => this.tell(change))
-      .catch((error: unknown) => {
-        this.modules.logger.warn('Subscribers could not be told of the head', { err: describeError(error) })
-      })
+    this.inTurn(() => this.tell(change))
+  }
+
+  /** After all that came before it. */
+  private inTurn(tell: () => Promise<void>): void {
+    this.tail = this.tail.then(tell).catch((error: unknown) => {
+      this.modules.logger.warn('Subscribers could not be told', { err: describeError(error) })
+    })
   }
 
   private async tell({ removed, added }: HeadChange): Promise<void> {
     for (const header of added) {
-      const content = serialize(formatHeader(header))
-      for (const notify of this.heads) notify(content)
+      await tellAll(this.heads, () => serialize(formatHeader(header)))
     }
     const chain = readOnce(this.modules.chain)
     for (const { filter, mayMatch, notify } of this.logs) {
+      await takeTurn('answer')
       for (const [headers, isRemoved] of [[removed, true] as const, [added, false] as const]) {
         for (const header of headers) {
           for (const log of await logsFor(chain, { filter, mayMatch }, header, isRemoved)) {
@@ -95,5 +116,16 @@ export class Subscriptions {
         }
       }
     }
+  }
+}
+
+/** Others have their turns of the loop meanwhile. Bytes, which all connections share, are not made anew for each. */
+async function tellAll(listeners: ReadonlySet<Notify>, write: () => string): Promise<void> {
+  if (listeners.size === 0) return
+  const content = Buffer.from(write())
+  // Who comes meanwhile is told of the next.
+  for (const notify of [...listeners]) {
+    await takeTurn('answer')
+    if (listeners.has(notify)) notify(content)
   }
 }

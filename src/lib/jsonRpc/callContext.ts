@@ -8,7 +8,7 @@ export interface Subscriber {
    * Begins a subscription and returns its id; what `start` is given sends a notification's content, written already. The
    * function that `start` returns is called when it ends. Throws JsonRpcError when the connection has too many.
    */
-  subscribe(start: (notify: (content: string) => void) => () => void): Hex
+  subscribe(start: (notify: (content: string | Uint8Array) => void) => () => void): Hex
   /** False when there is no such subscription. */
   unsubscribe(id: Hex): boolean
 }

@@ -145,7 +145,7 @@ function refuse(socket: Duplex, status: string): void {
 interface Subscription {
   stop: () => void
   /** What came before the client was told its id. */
-  early: string[] | undefined
+  early: (string | Uint8Array)[] | undefined
 }
 
 /** What its handshake said. */
@@ -322,12 +322,12 @@ class Connection {
         }
         const id = toHex(new Uint8Array(randomBytes(16)))
         const subscription: Subscription = { stop: () => {}, early: [] }
-        this.subscriptions.set(id, subscription)
-        begun.push(id)
         subscription.stop = start((content) => {
           if (subscription.early === undefined) this.notify(id, content)
           else subscription.early.push(content)
         })
+        this.subscriptions.set(id, subscription)
+        begun.push(id)
         return id
       },
       unsubscribe: (id) => {
@@ -344,7 +344,7 @@ class Connection {
     subscription.early = undefined
   }
 
-  private notify(id: Hex, content: string): void {
+  private notify(id: Hex, content: string | Uint8Array): void {
     const head = `{"jsonrpc":"2.0","method":"${this.options.notification}","params":{"subscription":"${id}","result":`
     this.write(OPCODE.text, [head, content, '}}'])
   }

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest'
+import { silentLogger } from '../../lib/logger.ts'
+import type { SignedTransaction } from '../chain/block.ts'
+import type { HeadChange } from '../chain/types.ts'
+import { loadRecordedRpc, recordedBlock } from '../testUtils/recordedRpc.ts'
+import { signTransaction, testKey } from '../testUtils/signTransaction.ts'
+import { logFilter } from './logFilter.ts'
+import { Subscriptions } from './subscriptions.ts'
+
+const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
+
+function createSubscriptions() {
+  let onHead: (change: HeadChange) => void = () => {}
+  let onAdded: (transaction: SignedTransaction) => void = () => {}
+  const chain = {
+    onHead(listener: typeof onHead) {
+      onHead = listener
+      return () => {}
+    },
+    receipts: async () => [],
+  }
+  const pool = {
+    onAdded(listener: typeof onAdded) {
+      onAdded = listener
+      return () => {}
+    },
+  }
+  const subscriptions = new Subscriptions({ chain, pool, logger: silentLogger })
+  const moveHead = () => onHead({ head, removed: [], added: [head] })
+  return { subscriptions, moveHead, add: (transaction: SignedTransaction) => onAdded(transaction) }
+}
+
+/** As sending to a client takes its time. */
+function work(): void {
+  const end = performance.now() + 1
+  while (performance.now() < end);
+}
+
+it.each(['heads', 'transactions'])(
+  'many who are told of %s leave the loop its turns, and share what is sent',
+  async (kind) => {
+    const { subscriptions, moveHead, add } = createSubscriptions()
+    const listeners = 60
+    const contents = new Set<string | Uint8Array>()
+    let turns = 0
+    await new Promise<void>((resolve) => {
+      let told = 0
+      const turn = () => {
+        turns += 1
+        if (told < listeners) setImmediate(turn)
+      }
+      const notify = (content: string | Uint8Array) => {
+        contents.add(content)
+        work()
+        told += 1
+        if (told === listeners) resolve()
+      }
+      for (let count = 0; count < listeners; count++) {
+        if (kind === 'heads') subscriptions.onHead((content) => notify(content))
+        else subscriptions.onTransaction(true, (content) => notify(content))
+      }
+      if (kind === 'heads') moveHead()
+      else add(signTransaction(testKey(1)))
+      setImmediate(turn)
+    })
+    expect(turns).toBeGreaterThan(2)
+    expect(contents.size).toBe(1)
+  },
+)
+
+it('there are so many of each kind on all connections', () => {
+  const { subscriptions } = createSubscriptions()
+  const begin = {
+    5000: [() => subscriptions.onHead(() => {}), () => subscriptions.onTransaction(false, () => {})],
+    1000: [() => subscriptions.onLogs(logFilter.parse({}), () => {})],
+  }
+  for (const [max, kinds] of Object.entries(begin)) {
+    for (const start of kinds) {
+      const [stop] = Array.from({ length: Number(max) }, start)
+      expect(start).toThrow(`too many subscriptions of this kind: at most ${max}`)
+      stop?.()
+      expect(start).not.toThrow()
+    }
+  }
+})
