@@ -136,7 +136,7 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
   it('let nothing take the focus on a phone that is not seen', async () => {
     const controls = await page.locator('main').locator('a, button, input, select, [role=button]').count()
     const seen = new Set<string>()
-    for (let step = 0; step < controls; step++) {
+    for (let step = 0; step < controls * 2; step++) {
       await page.keyboard.press('Tab')
       const { name, width, height } = await page.evaluate<{ name: string; width: number; height: number }>(FOCUSED)
       seen.add(name)
@@ -172,9 +172,17 @@ describe.skipIf(chromium === undefined)('the peers on the dashboard', () => {
   })
 })
 
-/** Run in the page: what has the focus, and the room that it takes there. */
+/** Run in the page: what has the focus, and how much of it is not cut off. */
 const FOCUSED = `(() => {
   const { activeElement: element } = document
-  const { width, height } = element.getBoundingClientRect()
-  return { name: element.id || element.title || element.textContent, width, height }
+  let { left, right, top, bottom } = element.getBoundingClientRect()
+  for (let around = element.parentElement; around !== null; around = around.parentElement) {
+    if (getComputedStyle(around).overflow === 'visible') continue
+    const box = around.getBoundingClientRect()
+    left = Math.max(left, box.left)
+    right = Math.min(right, box.right)
+    top = Math.max(top, box.top)
+    bottom = Math.min(bottom, box.bottom)
+  }
+  return { name: element.id || element.title || element.textContent, width: right - left, height: bottom - top }
 })()`
