@@ -11,7 +11,7 @@ import { watchTurns } from './turnWatch.ts'
 // How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor
 // time, for each thing that they can ask, four at a time from another process. Blocks have 600 transfers; one has a
 // transaction of 5,000 logs, one a loop that takes all its gas.
-// Run: npm run bench:held-loop [SECONDS_EACH]
+// Run: npm run bench:held-loop [SECONDS_EACH [NAME]]; only those whose name has NAME in it.
 
 const TARGET_MS = 20
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
@@ -20,9 +20,9 @@ const AT_A_TIME = 4
 
 const [what, url = ''] = process.argv.slice(2)
 if (what === 'client') await beClient(url)
-else await measureAll(Number(what ?? '4'))
+else await measureAll(Number(what ?? '4'), url)
 
-async function measureAll(secondsEach: number): Promise<void> {
+async function measureAll(secondsEach: number, only: string): Promise<void> {
   const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
   const node = await startExecutionNode(genesis, { evmTimeoutMs: 1_000 })
   const driver = new BlockDriver(node.engine, rollup)
@@ -47,6 +47,18 @@ async function measureAll(secondsEach: number): Promise<void> {
     ['small calls', small],
     ['endless calls', { method: 'eth_call', params: overridden('0x5b600056') }],
     ['calls that hash', { method: 'eth_call', params: overridden('0x5b6210000060002050600056') }],
+    ['calls that hash 4.9 MB at once', { method: 'eth_call', params: overridden('0x5b624ac4a05f2050600056') }],
+    ['calls of SHA256 of 4.5 MB', { method: 'eth_call', params: overridden('0x5f5f6244aa205f60025afa00') }],
+    ['calls of RIPEMD160 of 3.9 MB', { method: 'eth_call', params: overridden('0x5f5f623b82605f60035afa00') }],
+    ['calls that return 4.9 MB', { method: 'eth_call', params: overridden('0x624ac4a05ff3') }],
+    [
+      'calls of calls with 4 MiB',
+      { method: 'eth_call', params: overridden('0x5f623fffe0525b5f5f624000005f61dead5afa50600656') },
+    ],
+    [
+      'calls that store words alike below bit 64',
+      { method: 'eth_call', params: overridden('0x5f5b600101808060401b5d600156') },
+    ],
     ['calls of BLAKE2F', { method: 'eth_call', params: overridden('0x63ee6b280060e01b5f525f5f60d55f60095afa00') }],
     ['estimates', { method: 'eth_estimateGas', params: overridden('0x5b600056') }],
     ['access lists', { method: 'eth_createAccessList', params: overridden('0x5f5b8054506001016001565b00') }],
@@ -72,6 +84,7 @@ async function measureAll(secondsEach: number): Promise<void> {
   const turns = watchTurns()
   let longest = 0
   for (const [name, body] of asked) {
+    if (!name.includes(only)) continue
     const answered = new Promise<unknown>((resolve) => child.once('message', resolve))
     // What is compiled with the first of them is no fault of theirs.
     child.send({ body, milliseconds: 1_000 })

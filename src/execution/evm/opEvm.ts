@@ -101,6 +101,7 @@ export class OpEvm {
             outputSize: 0,
           })
     const { gasLeft, ...outcome } = await messages.run(start)
+    this.client?.allowBytes?.(outcome.output.length)
     return { ...outcome, gasUsed: gasLeft === 0 ? message.gas : BigInt(gas - gasLeft) }
   }
 
@@ -137,6 +138,7 @@ export class OpEvm {
       limitsInitCode: this.rules.canyon,
       keepsContracts: this.rules.ecotone,
       followsDelegations: this.rules.isthmus,
+      allowBytes: this.client?.allowBytes?.bind(this.client),
       blockHash(wanted) {
         if (typeof wanted === 'bigint' || wanted >= number || wanted < number - 256) return 0
         let word = hashes.get(wanted)

@@ -85,6 +85,22 @@ describe('all of them', () => {
   })
 })
 
+describe('callPrecompile', () => {
+  it('gives others their turn before it takes a long input, not before a short one', async () => {
+    const identity = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0)).get(precompileAddress(4))
+    if (identity === undefined) throw new Error('no precompile')
+    let turns = 0
+    const takeTurn = async () => {
+      turns++
+    }
+    await callPrecompile(identity, new Uint8Array(1_000), 1_000_000, takeTurn)
+    expect(turns).toBe(0)
+    const long = await callPrecompile(identity, new Uint8Array(100_000).fill(7), 1_000_000, takeTurn)
+    expect(turns).toBe(1)
+    expect(long?.output).toEqual(new Uint8Array(100_000).fill(7))
+  })
+})
+
 describe('MODEXP', () => {
   const MODEXP = precompileAddress(5)
   const GAS = 100_000_000n
