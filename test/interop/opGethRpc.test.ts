@@ -338,7 +338,7 @@ describe.skipIf(binary === undefined)(title, () => {
   })
 
   it('calls in a block that is changed', async () => {
-    const opcodes = ['41', '42', '43', '44', '45', '48']
+    const opcodes = ['41', '42', '43', '44', '45', '48', '4a']
     const changes = {
       number: '0x123',
       time: '0x7fffffff',
@@ -346,6 +346,8 @@ describe.skipIf(binary === undefined)(title, () => {
       feeRecipient: NOBODY,
       prevRandao: WORD,
       baseFeePerGas: '0x7',
+      blobBaseFee: '0x9',
+      difficulty: '0x5',
     }
     for (const opcode of opcodes) {
       const code = { [NOBODY]: { code: `0x${opcode}5f5260205ff3` } }

@@ -133,6 +133,11 @@ const CASES: Record<string, Call[]> = {
         ),
       }),
     ),
+    one({
+      stateOverrides: withCode(returning('4a')),
+      blockOverrides: { blobBaseFee: '0x7' },
+      ...calls({ ...callNobody, gas: '0x20000' }),
+    }),
     // Hashes of simulated blocks, of the base and of one below it.
     ...['01', '02', '03', '04', '05', '06'].map(
       (back): Call => [

@@ -102,6 +102,7 @@ async function simulateBlock(
     coinbase: plan.block.coinbase ?? parent.miner,
     prevRandao: plan.block.prevRandao ?? ZERO_HASH,
     gasLimit: plan.block.gasLimit ?? parent.gasLimit,
+    blobBaseFee: plan.block.blobBaseFee,
     // Without a price nobody pays the base fee either: calls that offer none are to run.
     baseFee: plan.block.baseFee ?? (request.isValidated ? nextBaseFee(simulation, parent, timestamp) : 0n),
   }

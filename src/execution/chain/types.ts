@@ -219,6 +219,7 @@ export interface BlockOverrides {
   coinbase?: Hex
   prevRandao?: Hex
   baseFee?: bigint
+  blobBaseFee?: bigint
 }
 
 /** A block of calls that is to be simulated (eth_simulateV1). */

@@ -134,6 +134,8 @@ export class OpEvm {
       prevRandao: wordOf(block.prevRandao),
       gasLimit: toWord(block.gasLimit),
       baseFee: toWord(block.baseFee),
+      // Specs, ecotone/exec-engine.
+      blobBaseFee: toWord(block.blobBaseFee ?? 1n),
       chainId: toWord(this.chainId),
       limitsInitCode: this.rules.canyon,
       keepsContracts: this.rules.ecotone,

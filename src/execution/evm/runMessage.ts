@@ -17,6 +17,8 @@ export interface BlockContext {
   prevRandao: Hex
   gasLimit: bigint
   baseFee: bigint
+  /** Absent: 1, as on every OP chain. */
+  blobBaseFee?: bigint | undefined
   rules: Rules
 }
 

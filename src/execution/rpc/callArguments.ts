@@ -75,7 +75,8 @@ export const blockOverrides: Param<BlockOverrides | undefined> = {
 
 /** The members that eth_simulateV1 has in common with eth_call. */
 export function readBlockOverrides(json: JsonObject): BlockOverrides {
-  // Difficulty and the price of blobs are what the rules of an OP chain say.
+  // No code sees it, since PREVRANDAO has taken its opcode.
+  bigint(json, 'difficulty')
   return defined({
     number: maybe(json.number, (given) => quantityToNumber(given, 'number')),
     timestamp: maybe(json.time, (given) => quantityToNumber(given, 'time')),
@@ -83,6 +84,7 @@ export function readBlockOverrides(json: JsonObject): BlockOverrides {
     coinbase: maybe(json.feeRecipient, (given) => normalizeHex(given, 20, 'feeRecipient')),
     prevRandao: maybe(json.prevRandao, (given) => normalizeHex(given, 32, 'prevRandao')),
     baseFee: bigint(json, 'baseFeePerGas'),
+    blobBaseFee: bigint(json, 'blobBaseFee'),
   })
 }
 

@@ -156,6 +156,18 @@ describe('contracts', () => {
     expect(await ask('eth_call', ...call)).not.toBe(await ask('eth_call', ...call, block))
   })
 
+  it('calls in a block with another price of blobs', async () => {
+    const call = [{ to: NOBODY }, 'latest', { [NOBODY]: { code: '0x4a5f5260205ff3' } }] as const
+    expect(await ask('eth_call', ...call)).toBe(`0x${'1'.padStart(64, '0')}`)
+    expect(await ask('eth_call', ...call, { blobBaseFee: '0x7', difficulty: '0x5' })).toBe(`0x${'7'.padStart(64, '0')}`)
+    await expect(ask('eth_call', ...call, { difficulty: 'x' })).rejects.toMatchObject({ rpcCode: -32602 })
+  })
+
+  it.each(['enableReturnData', 'txIndex'])('the trace option %s is refused by its name', async (name) => {
+    const asked = ask('debug_traceCall', { to: NOBODY }, 'latest', { [name]: name === 'txIndex' ? '0x0' : true })
+    await expect(asked).rejects.toThrow(`trace option "${name}" is not supported`)
+  })
+
   it('eth_estimateGas is enough and close', async () => {
     expect(await ask('eth_estimateGas', { from: SENDER, to: NOBODY, value: '0x1' })).toBe('0x5208')
     const request = { from: SENDER, to: emitter, data: TOPIC }

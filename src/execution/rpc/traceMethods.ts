@@ -94,7 +94,14 @@ function nameOf(selector: BlockSelector): string {
   return selector.kind === 'number' ? `#${selector.number}` : selector.kind
 }
 
+/** Options of geth that would change the answer, and are not served. */
+const UNKNOWN_OPTIONS = ['enableReturnData', 'txIndex']
+
 function readTracer(json: JsonObject): () => TransactionTracer {
+  const unknown = UNKNOWN_OPTIONS.find(
+    (name) => json[name] !== undefined && json[name] !== null && json[name] !== false,
+  )
+  if (unknown !== undefined) throw serverError(`trace option "${unknown}" is not supported`)
   const config = maybe(json.tracerConfig, (value) => readObject(value, 'tracerConfig')) ?? {}
   const flag = (from: JsonObject, name: string) => from[name] === true
   switch (json.tracer ?? '') {

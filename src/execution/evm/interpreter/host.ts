@@ -22,6 +22,7 @@ export interface Host {
   prevRandao: Word
   gasLimit: Word
   baseFee: Word
+  blobBaseFee: Word
   chainId: Word
   /** EIP-3860 (Canyon). */
   limitsInitCode: boolean

@@ -42,8 +42,7 @@ export function environment(frame: Frame, host: Host, opcode: number): Word {
     case 0x48:
       return host.baseFee
     case 0x4a:
-      // Specs, ecotone/exec-engine.
-      return 1
+      return host.blobBaseFee
     default:
       throw new Error(`opcode ${opcode} has a price but no meaning`)
   }
