@@ -18,6 +18,7 @@ export default defineConfig({
             'test/*.test.ts',
             'test/{vectors,actions,interop}/**/*.test.ts',
           ],
+          setupFiles: ['./test/support/propertySeed.ts'],
           // For a machine that is busy with other things; most take milliseconds.
           testTimeout: 120_000,
           hookTimeout: 120_000,
