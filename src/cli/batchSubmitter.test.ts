@@ -260,6 +260,8 @@ describe('devium-batch-submitter', () => {
       ...['admin_setThrottleController', 'admin_resetThrottleController'],
       ...tunables.map((name) => `txmgr_set${name}`),
     ]
+    const document = readFileSync(new URL('../../docs/interfaces.md', import.meta.url), 'utf8')
+    for (const name of [...reading, ...changing]) expect(document).toContain(`\`${name}\``)
     expect(await ask({}, reading)).toEqual(reading.map((id) => ({ jsonrpc: '2.0', id, result: expect.anything() })))
     expect(await ask({}, changing)).toEqual(
       changing.map((id) => ({

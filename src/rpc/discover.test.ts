@@ -54,6 +54,15 @@ it('rpc_discover describes parameters, results and who may call', async () => {
   expect(method('optimism_outputAtBlock').tags).toEqual([])
 })
 
+it('rpc_discover describes what the notifications of each topic hold', async () => {
+  const { 'x-notifications': notifications, methods } = await discover(false)
+  const { devium_subscription: topics } = notifications
+  const subscribe = methods.find(({ name }: { name: string }) => name === 'devium_subscribe')
+  expect(Object.keys(topics).toSorted()).toEqual(subscribe.params[0].schema.enum.toSorted())
+  expect(topics.health.required).toEqual(['ok', 'derivation', 'gossip'])
+  expect(topics.bans.anyOf[0].properties).toMatchObject({ event: { const: 'ban' }, untilMs: { type: 'number' } })
+})
+
 it('docs/rpc.md is what the table says (vitest --update writes it)', async () => {
   await expect(rpcDocument(tableWith(true).methods)).toMatchFileSnapshot('../../docs/rpc.md')
 })

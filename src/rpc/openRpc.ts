@@ -1,6 +1,8 @@
 import type { JsonValue } from '../lib/jsonRpc/types.ts'
+import { LIVE_NOTIFICATION } from './live/liveMethods.ts'
 import type { RpcMethod } from './method.ts'
 import { jsonSchemaOf } from './results.ts'
+import { EVENTS } from './schemas/events.ts'
 
 /** The OpenRPC document of a method table (spec.open-rpc.org, 1.3.2): the answer of rpc_discover. */
 export function openRpcDocument(methods: readonly RpcMethod[], version: string): { [key: string]: JsonValue } {
@@ -20,7 +22,14 @@ export function openRpcDocument(methods: readonly RpcMethod[], version: string):
       result: { name: 'result', description: method.result.text, schema: jsonSchemaOf(method.result) },
       tags: tagsOf(method).map((name) => ({ name })),
     })),
+    // OpenRPC has no word for them.
+    'x-notifications': { [LIVE_NOTIFICATION]: notificationSchemas() },
   }
+}
+
+/** Of what `result` holds in the notifications of each topic. */
+function notificationSchemas(): { [topic: string]: JsonValue } {
+  return Object.fromEntries(Object.entries(EVENTS).map(([topic, schema]) => [topic, jsonSchemaOf({ schema })]))
 }
 
 /** `changes`: it does more than tell; `admin`: served with `--rpc.enable-admin` only. */

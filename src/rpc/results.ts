@@ -30,7 +30,7 @@ export function eitherResult<S extends z.ZodType>(what: string, schema: S) {
 }
 
 /** The schema as clients of other languages read it; made once. */
-export function jsonSchemaOf({ schema }: Result): JsonSchema {
+export function jsonSchemaOf({ schema }: Pick<Result, 'schema'>): JsonSchema {
   let made = jsonSchemas.get(schema)
   if (made === undefined) {
     const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })

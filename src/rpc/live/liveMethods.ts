@@ -37,7 +37,8 @@ export function liveMethods(modules: LiveModules) {
       name: 'devium_subscribe',
       params: [topic],
       result: textResult('subscription id; what happens comes as devium_subscription'),
-      description: 'Tell over this WebSocket, from now on, of a topic',
+      description:
+        'Tell over this WebSocket, from now on, of a topic; x-notifications of rpc_discover describes what is told',
       handle: ([told], context) => requireSubscriber(context).subscribe((notify) => told.listen(notify)),
     }),
     defineMethod({
