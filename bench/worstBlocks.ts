@@ -14,7 +14,8 @@ import { type StoredState, writeState } from './worstReads.ts'
 const BLOCK_GAS = 30_000_000n
 const LIMIT_SECONDS = 2
 
-interface Load {
+/** A program that goes on until its gas is used up. */
+export interface Load {
   id: string
   code: Hex
   input?: Uint8Array
@@ -288,17 +289,24 @@ async function secondsOf(load: Load, gas: bigint, stored?: StoredState): Promise
   return { clock, processor: (user + system) / 1e6 }
 }
 
-/** Prints a row for each; true when every block was executed in time. */
-export async function benchWorstBlocks(only = ''): Promise<boolean> {
-  const gas = Number(BLOCK_GAS) / 1e6
+export function worstLoads(): Load[] {
   const precompiles = precompileLoads().map(
     ({ precompile, ...load }): Load => ({ ...load, code: callingCode(precompile) }),
   )
+  return [...precompiles, ...opcodeLoads()]
+}
+
+/** What the loads call. */
+export const WORST_CALLEES: Readonly<Record<Hex, MemoryAccount>> = { [OTHER]: { code: LARGE } }
+
+/** Prints a row for each; true when every block was executed in time. */
+export async function benchWorstBlocks(only = ''): Promise<boolean> {
+  const gas = Number(BLOCK_GAS) / 1e6
   const heads = ['seconds', 'of which processor', 'Mgas/s'].map((head) => head.padStart(20))
   console.log(`\n${`${gas} Mgas of one thing`.padEnd(32)}${heads.join('')}`)
   await kzgLibrary.load()
   let isInTime = true
-  const loads = [...precompiles, ...opcodeLoads()].filter(({ id }) => id.includes(only))
+  const loads = worstLoads().filter(({ id }) => id.includes(only))
   const stored = loads.some(({ isOnDisk }) => isOnDisk) ? await writeState(FIRST + 1, MAIN) : undefined
   for (const load of loads) {
     const state = load.isOnDisk ? stored : undefined
