@@ -3,9 +3,15 @@ import { fileURLToPath } from 'node:url'
 import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
-import { DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
-import { fromHex, type Hex } from '../src/lib/hex.ts'
+import {
+  DEV_KEYS,
+  signAuthorization,
+  signSetCode,
+  signTransaction,
+} from '../src/execution/testUtils/signTransaction.ts'
+import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
+import { createWebSocketRpcClient } from '../src/lib/jsonRpc/webSocketClient.ts'
 import { watchTurns } from './turnWatch.ts'
 
 // How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor
@@ -18,7 +24,7 @@ const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 const AT_A_TIME = 4
 
-const [what, url = ''] = process.argv.slice(2)
+const [what, url = '', wsUrl = ''] = process.argv.slice(2)
 if (what === 'client') await beClient(url)
 else await measureAll(Number(what ?? '4'), url)
 
@@ -35,6 +41,21 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
   await driver.build({ transactions: [logs.raw, loop.raw], noTxPool: true })
   for (let block = 0; block < 6; block++) {
     await driver.build({ transactions: Array.from({ length: 600 }, () => sign({ value: 1n }).raw), noTxPool: true })
+  }
+  for (let queued = 0; queued < 1_200; queued++) {
+    const data = new Uint8Array(120_000)
+    await node.pool.add(signTransaction(DEV_KEYS[1], { nonce: queued, gasLimit: 600_000n, to: NOBODY, data }))
+  }
+  const entry = signAuthorization(DEV_KEYS[1], { address: NOBODY })
+  const setCode = toHex(
+    signSetCode(
+      DEV_KEYS[2],
+      Array.from({ length: 1_250 }, () => entry),
+    ),
+  )
+  const simulated = {
+    stateOverrides: { [NOBODY]: { code: '0x5b600056' } },
+    calls: Array.from({ length: 4 }, () => ({ to: NOBODY, gas: '0x500000' })),
   }
   const head = node.chain.head()
   const transfer = (await node.chain.blockByHash(head.hash))?.transactions.at(-1)?.hash
@@ -75,9 +96,16 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     ['batches of 1,000 blocks', Array.from({ length: 1_000 }, () => full)],
     ['batches of 1,000 calls', Array.from({ length: 1_000 }, () => small)],
     ['bodies of 4.9 MB', { method: 'eth_call', params: [{ to: NOBODY, data: large }] }],
+    ['simulations', { method: 'eth_simulateV1', params: [{ blockStateCalls: [simulated, simulated] }, 'latest'] }],
+    ['a full pool', { method: 'txpool_content', params: [] }],
+    ['transactions of 1,250 authorizations', { method: 'eth_sendRawTransaction', params: [setCode] }],
+    [
+      'WebSocket messages of 4.9 MB',
+      { method: 'eth_call', params: [{ to: NOBODY, data: large }], overWebSocket: true },
+    ],
     ['bodies of 4.9 MB that nobody knows', { method: 'eth_nonsense', params: [large] }],
   ]
-  const child = fork(fileURLToPath(import.meta.url), ['client', node.url], {
+  const child = fork(fileURLToPath(import.meta.url), ['client', node.url, node.wsUrl], {
     execArgv: process.execArgv,
     serialization: 'advanced',
   })
@@ -107,6 +135,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
 
 async function beClient(nodeUrl: string): Promise<void> {
   const client = createRpcClient({ url: nodeUrl, timeoutMs: 60_000 })
+  const socket = createWebSocketRpcClient({ url: wsUrl })
   for (;;) {
     const { body, milliseconds } = await new Promise<{ body: Call | Call[]; milliseconds: number }>((resolve) => {
       process.once('message', (message) => resolve(message as { body: Call | Call[]; milliseconds: number }))
@@ -115,7 +144,9 @@ async function beClient(nodeUrl: string): Promise<void> {
     let count = 0
     const one = async (): Promise<void> => {
       while (performance.now() < endsAt) {
-        const asked = Array.isArray(body) ? client.batch(body) : client.request(body.method, body.params)
+        const asked = Array.isArray(body)
+          ? client.batch(body)
+          : (body.overWebSocket ? socket : client).request(body.method, body.params)
         await asked.catch(() => {})
         count += 1
       }
@@ -128,4 +159,5 @@ async function beClient(nodeUrl: string): Promise<void> {
 interface Call {
   method: string
   params: unknown[]
+  overWebSocket?: boolean
 }

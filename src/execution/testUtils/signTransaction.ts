@@ -92,3 +92,15 @@ export function signAuthorization(
     s: quantityS,
   }
 }
+
+/** A set-code transaction (EIP-7702) with these entries, each as signAuthorization gives it. */
+export function signSetCode(key: Uint8Array, entries: readonly Record<string, string>[]): Uint8Array {
+  const list = entries.map(({ chainId = '', address = '', nonce = '', yParity = '', r = '', s = '' }) => {
+    const [chain, at, parity, ...signature] = [chainId, nonce, yParity, r, s].map((quantity) => BigInt(quantity))
+    return [chain ?? 0n, fromHex(address), at ?? 0n, parity ?? 0n, ...signature]
+  })
+  const body: RlpInput[] = [901n, 0, 1_000_000n, 2_000_000_000n, 50_000_000n, new Uint8Array(20), 0n, new Uint8Array()]
+  const signed = [...body, [], list]
+  const { r, s, yParity } = signHash(keccak256(typed(4, signed)), key)
+  return typed(4, [...signed, yParity, trim(r), trim(s)])
+}
