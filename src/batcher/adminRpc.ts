@@ -1,3 +1,4 @@
+import { durationMsIn } from '../lib/duration.ts'
 import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/logger.ts'
@@ -148,12 +149,9 @@ function controllerChange(
   ]
 }
 
-/** Go's duration text, as far as it is one number: "2s", "500ms", "1m". */
 function sampleTimeMs(value: JsonValue | undefined): number {
-  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(value) : null
-  const ms =
-    Number(match?.[1]) * { ms: 1, s: 1_000, m: 60_000 }[match?.[2] === 'm' ? 'm' : match?.[2] === 's' ? 's' : 'ms']
-  if (match === null || !(ms > 0)) throw invalidParams('sample_time: expected a duration such as "2s"')
+  const ms = durationMsIn(value)
+  if (ms === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
   return ms
 }
 

@@ -1,3 +1,4 @@
+import { parseDurationMs } from '../lib/duration.ts'
 import { UsageError } from '../lib/errors.ts'
 
 /** One flag: `--name`, read from the environment too, typed by its parser. */
@@ -128,24 +129,4 @@ export function parseList(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-}
-
-const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
-export function parseDurationMs(text: string): number {
-  if (text === '0') return 0
-  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text))
-    throw new UsageError('expected a duration such as 500ms, 12s or 1h30m')
-  let total = 0
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
-    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
-  return total
-}
-
-export function formatDuration(ms: number): string {
-  if (ms === 0) return '0s'
-  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
-  if (ms % 60_000 === 0) return `${ms / 60_000}m`
-  if (ms % 1000 === 0) return `${ms / 1000}s`
-  return `${ms}ms`
 }

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
+import { formatDuration } from '../lib/duration.ts'
 import { batchSubmitterFlags } from './batchSubmitterFlags.ts'
-import { type FlagSpec, type FlagTable, formatDuration } from './flags.ts'
+import type { FlagSpec, FlagTable } from './flags.ts'
 import { gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 import { p2pFlags } from './p2pFlags.ts'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { type FlagTable, flag, formatDuration, parseDurationMs } from './flags.ts'
+import { type FlagTable, flag } from './flags.ts'
 import { createProgram } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
 
@@ -129,13 +129,4 @@ describe('a program that was told to stop', () => {
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
   }, 20_000)
-})
-
-describe('durations', () => {
-  it('reads and writes the text of Go', () => {
-    expect(parseDurationMs('1h2m3.5s4ms')).toBe(3_723_504)
-    expect(formatDuration(384_000)).toBe('384s')
-    expect(formatDuration(600_000)).toBe('10m')
-    expect(() => parseDurationMs('-1s')).toThrow('expected a duration')
-  })
 })

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { formatDuration } from '../lib/duration.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, type RootLogger } from '../lib/logger.ts'
-import { type FlagSpec, type FlagTable, type FlagValues, flag, formatDuration } from './flags.ts'
+import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts'
 
 export const logFlags = {
   logLevel: {

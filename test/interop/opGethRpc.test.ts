@@ -284,10 +284,12 @@ describe.skipIf(binary === undefined)(title, () => {
       { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
       { tracer: 'prestateTracer', tracerConfig: { disableCode: true, disableStorage: true } },
     ]
+    const encoded = await ours.eth.request('debug_getRawBlock', ['latest'])
     for (const config of configs) {
       await expectSame(traced.map((hash): Call => ['debug_traceTransaction', hash, config]))
       await expectSame([
         ['debug_traceBlockByHash', head, config],
+        ['debug_traceBlock', encoded, config],
         ['debug_traceBlockByNumber', '0x1', config],
         ['debug_traceBlockByNumber', 'latest', config],
         ['debug_traceCall', { from: SENDER, to: emitter, data: WORD, gas: '0x30000' }, 'latest', config],

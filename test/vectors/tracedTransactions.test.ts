@@ -42,7 +42,9 @@ async function trace(
     },
   }
   const index = located?.index ?? 0
-  const [result] = await chain.traceBlock(located?.block.hash ?? '0x', { from: index, to: index + 1 }, () => tracer)
+  const block = await chain.blockByHash(located?.block.hash ?? '0x')
+  if (block === undefined) throw new Error(`no block has ${hash}`)
+  const [result] = await chain.traceBlock(block, { from: index, to: index + 1 }, () => tracer)
   return { steps, result: result as TracedResult & { logs: number } }
 }
 

@@ -19,7 +19,7 @@ export function bodyMethods(
   const table = new Map<string, RpcHandler>()
   for (const name of names) {
     const read = reads[name]
-    table.set(name, read === undefined ? asked(name, ask) : timed(read, timeLimitOf(name, options)))
+    table.set(name, read === undefined ? asked(name, ask) : timed(read, (params) => timeLimitOf(name, params, options)))
   }
   return table
 }
@@ -43,9 +43,10 @@ interface ProgramAnswer {
   error?: { code: number; message: string; data?: JsonValue }
 }
 
-function timed(handler: RpcHandler, timeoutMs: number): RpcHandler {
-  if (timeoutMs === 0) return handler
+function timed(handler: RpcHandler, limitOf: (params: readonly JsonValue[]) => number): RpcHandler {
   return async (params, context) => {
+    const timeoutMs = limitOf(params)
+    if (timeoutMs === 0) return handler(params, context)
     const time = new AbortController()
     const timer = setTimeout(() => time.abort(timedOutAfter(timeoutMs)), timeoutMs)
     try {

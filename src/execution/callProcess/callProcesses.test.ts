@@ -181,6 +181,14 @@ describe('calls in another process', () => {
         await expect(answer).rejects.toThrow('execution aborted (timeout = 0.3s)')
       }
     }
+    const [call = null, , overrides = null] = endless()
+    const trace = async (timeout: JsonValue) =>
+      methods.debug_traceCall?.(
+        [call, 'latest', { tracer: 'callTracer', stateOverrides: overrides, timeout }],
+        contextOf(),
+      )
+    await expect(trace('50ms')).rejects.toThrow('execution aborted (timeout = 0.05s)')
+    await expect(trace('soon')).rejects.toThrow('trace option "timeout": expected a duration')
     // They have ended by themselves, and their process is fit for more.
     await expect.poll(() => calls.stats(), { timeout: 100_000 }).toEqual({ running: 0, waiting: 0, broken: 0 })
     expect(await methods.eth_call?.([{ to: NOBODY }], contextOf())).toBe('0x')

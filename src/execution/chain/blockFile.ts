@@ -1,6 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../lib/rlp.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { BlockHeader } from './block.ts'
 import { decodeHeader } from './headerCodec.ts'
 import { payloadOfHeader } from './headerPayload.ts'
 
@@ -53,8 +54,8 @@ function listBytes(bytes: Uint8Array, position: number): number | undefined {
   return 1 + lengthBytes + length
 }
 
-/** The payload that a block's RLP stands for. Throws DecodeError. */
-export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
+/** Header and raw transactions of a block's RLP. Throws DecodeError. */
+export function partsOfBlock(encoding: Uint8Array): { header: BlockHeader; transactions: Uint8Array[] } {
   const fields = rlpList(decodeRlp(encoding), 'block')
   if (fields.length !== 3 && fields.length !== 4)
     throw new DecodeError(`block: ${fields.length} parts, expected 3 or 4`)
@@ -73,7 +74,13 @@ export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
   const raw = rlpList(transactions, 'block transactions').map((item) =>
     item instanceof Uint8Array ? item : encodeRlp(item),
   )
-  const payload = payloadOfHeader(header, raw)
+  return { header, transactions: raw }
+}
+
+/** The payload that a block's RLP stands for. Throws DecodeError. */
+export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
+  const { header, transactions } = partsOfBlock(encoding)
+  const payload = payloadOfHeader(header, transactions)
   const { parentBeaconBlockRoot } = header
   return { payload, ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }) }
 }

@@ -160,13 +160,11 @@ export class ChainView implements ReadableChain {
   }
 
   async traceBlock(
-    blockHash: Hex,
+    block: Block,
     range: { from: number; to: number },
     tracers: () => TransactionTracer,
     client = NO_CLIENT,
   ): Promise<unknown[]> {
-    const block = this.blockReader.block(blockHash)
-    if (block === undefined) throw new ChainError('unknownBlock', `block ${blockHash} is not known`)
     const parent = this.requireHeader(block.header.parentHash)
     return this.simulate(client, () => traceBlock(this.simulation, block, parent, range, tracers, client))
   }

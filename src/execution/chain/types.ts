@@ -319,11 +319,11 @@ export interface ReadableChain extends ChainLabels {
   /** Least gas with which the call succeeds. Throws ChainError `executionReverted` (details.data: bytes) or `executionFailed`. */
   estimateGas(request: CallRequest, at: CallPlace, client?: Patience): Promise<bigint>
   /**
-   * Runs transactions of a mined block again, from the first on, and tells a tracer of each from `from` to `to` (not
-   * included; by their places). Gives what the tracers made. Throws ChainError for an unknown block.
+   * Runs transactions of a block again, from the first on, and tells a tracer of each from `from` to `to` (not included; by
+   * their places). Gives what the tracers made. Throws ChainError for an unknown parent.
    */
   traceBlock(
-    blockHash: Hex,
+    block: Block,
     range: { from: number; to: number },
     tracers: () => TransactionTracer,
     client?: Patience,

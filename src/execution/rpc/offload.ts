@@ -1,6 +1,7 @@
+import { durationMsIn } from '../../lib/duration.ts'
 import type { RpcContext } from '../../lib/jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../lib/jsonRpc/server.ts'
-import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue, RPC_INVALID_PARAMS, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { CallService } from '../callProcess/callProcesses.ts'
@@ -9,9 +10,25 @@ import type { MethodTable, RpcOptions } from './context.ts'
 
 /** Methods that execute code, which end after `--rpc.evmtimeout`. */
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
-/** How long the method may take; 0: as long as any call. */
-export function timeLimitOf(name: string, { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>): number {
-  return EXECUTES.test(name) ? evmTimeoutMs : 0
+/** Milliseconds that the call may take; 0: as long as any call. */
+export function timeLimitOf(
+  name: string,
+  params: readonly JsonValue[],
+  { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
+): number {
+  if (!EXECUTES.test(name)) return 0
+  return (name.startsWith('debug_trace') ? traceTimeoutMs(params.at(-1)) : undefined) ?? evmTimeoutMs
+}
+
+/** Of geth's TraceConfig, which says itself how long a trace may take. Throws JsonRpcError. */
+function traceTimeoutMs(config: JsonValue | undefined): number | undefined {
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) return undefined
+  const { timeout } = config
+  if (timeout === undefined || timeout === null) return undefined
+  const timeoutMs = durationMsIn(timeout)
+  if (timeoutMs !== undefined) return timeoutMs
+  const message = `trace option "timeout": expected a duration such as "30s", got ${JSON.stringify(timeout)}`
+  throw new JsonRpcError(RPC_INVALID_PARAMS, message)
 }
 
 /** geth's words. */
@@ -41,11 +58,11 @@ export function offload(
 ): MethodTable {
   const knownLong = new LruMap<string, true>(REMEMBERED)
   const wrap = (name: string, handler: RpcHandler): RpcHandler => {
-    const timeoutMs = timeLimitOf(name, options)
-    const elsewhere = (params: readonly JsonValue[], context: RpcContext) => calls.run(name, params, context, timeoutMs)
+    const elsewhere = (params: readonly JsonValue[], context: RpcContext) =>
+      calls.run(name, params, context, timeLimitOf(name, params, options))
     if (isLong(name)) return elsewhere
     return async (params, context) => {
-      const key = timeoutMs === 0 ? undefined : callKey(name, params[0])
+      const key = EXECUTES.test(name) ? callKey(name, params[0]) : undefined
       if (key !== undefined && knownLong.get(key)) return elsewhere(params, context)
       if (hasMoreCharacters(params, MAX_CHARACTERS)) {
         // They are written anew, after they were read just now.

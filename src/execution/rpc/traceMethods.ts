@@ -1,10 +1,13 @@
-import { DeviumError } from '../../lib/errors.ts'
-import type { BlockHeader } from '../chain/block.ts'
+import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import type { Block, BlockHeader } from '../chain/block.ts'
+import { partsOfBlock } from '../chain/blockFile.ts'
+import { toBlock } from '../chain/blockReader.ts'
 import type { ReadableChain, TransactionTracer } from '../chain/types.ts'
 import type { Patience } from '../evm/patience.ts'
 import { CallTracer } from '../tracing/callTracer.ts'
 import { PrestateTracer } from '../tracing/prestateTracer.ts'
 import { StructLogger } from '../tracing/structLogger.ts'
+import { decodeTransaction } from '../tx/decodeTransaction.ts'
 import { findHeader, requireHeader, serverError } from './blockLookup.ts'
 import { blockOverrides, callArguments, limitCall, stateOverrides } from './callArguments.ts'
 import type { MethodTable, RpcOptions } from './context.ts'
@@ -13,6 +16,7 @@ import {
   type BlockSelector,
   blockNumber,
   blockSelector,
+  data,
   hash,
   type JsonObject,
   maybe,
@@ -50,30 +54,43 @@ export function createTraceMethods(
   { callGasCap }: Pick<RpcOptions, 'callGasCap'>,
   pace: Pace,
 ): MethodTable {
-  const traceBlock = async (header: BlockHeader, tracer: () => TransactionTracer, client: Patience) => {
-    if (header.number === 0) throw serverError('genesis is not traceable')
-    const block = await chain.blockByHash(header.hash)
+  const traceBlock = async (block: Block, tracer: () => TransactionTracer, client: Patience) => {
+    if (block.header.number === 0) throw serverError('genesis is not traceable')
     const all = { from: 0, to: Number.POSITIVE_INFINITY }
-    const results = await chain.traceBlock(header.hash, all, tracer, client)
-    return results.map((result, index) => ({ txHash: block?.transactions[index]?.hash, result }))
+    const results = await chain.traceBlock(block, all, tracer, client)
+    return results.map((result, index) => ({ txHash: block.transactions[index]?.hash, result }))
+  }
+  const requireBlock = async ({ hash: blockHash }: Pick<BlockHeader, 'hash'>): Promise<Block> => {
+    const block = await chain.blockByHash(blockHash)
+    if (block === undefined) throw serverError(`block ${blockHash} not found`)
+    return block
   }
   return {
     debug_traceTransaction: method([hash, tracers], async ([wanted, tracer], { signal }) => {
       const located = await chain.transactionByHash(wanted)
       if (located === undefined) throw serverError('transaction not found')
       const only = { from: located.index, to: located.index + 1 }
-      const [result] = await chain.traceBlock(located.block.hash, only, tracer, pace.patience(signal))
+      const block = await requireBlock(located.block)
+      const [result] = await chain.traceBlock(block, only, tracer, pace.patience(signal))
       return result
     }),
     debug_traceBlockByNumber: method([blockNumber, tracers], async ([selector, tracer], { signal }) => {
       const header = await findHeader(chain, selector)
       if (header === undefined) throw serverError(`block ${nameOf(selector)} not found`)
-      return traceBlock(header, tracer, pace.patience(signal))
+      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
     }),
     debug_traceBlockByHash: method([hash, tracers], async ([wanted, tracer], { signal }) => {
       const header = await chain.headerByHash(wanted)
       if (header === undefined) throw serverError(`block ${wanted} not found`)
-      return traceBlock(header, tracer, pace.patience(signal))
+      return traceBlock(await requireBlock(header), tracer, pace.patience(signal))
+    }),
+    // Of a block that need not be in the chain, as long as its parent is.
+    debug_traceBlock: method([data, tracers], async ([encoding, tracer], { signal }) => {
+      const block = decodeBlock(encoding)
+      if ((await chain.headerByHash(block.header.parentHash)) === undefined) {
+        throw serverError(`parent ${block.header.parentHash} not found`)
+      }
+      return traceBlock(block, tracer, pace.patience(signal))
     }),
     debug_traceCall: method(
       [callArguments, blockSelector, callTracers],
@@ -87,6 +104,19 @@ export function createTraceMethods(
         })
       },
     ),
+  }
+}
+
+function decodeBlock(encoding: Uint8Array): Block {
+  try {
+    const { header, transactions } = partsOfBlock(encoding)
+    return toBlock(
+      header,
+      transactions.map((raw) => decodeTransaction(raw)),
+    )
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw serverError(`could not decode block: ${error.message}`)
   }
 }
 

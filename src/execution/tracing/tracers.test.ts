@@ -83,6 +83,13 @@ it('traces whole blocks', async () => {
   ])
   expect(byNumber).toMatchObject([{ result: { type: 'CALL' } }, { txHash: hash, result: { type: 'CREATE' } }])
   expect(await node.eth.request('debug_traceBlockByHash', [blockHash, { tracer: 'callTracer' }])).toEqual(byNumber)
+  const encoded = await node.eth.request('debug_getRawBlock', ['latest'])
+  expect(await node.eth.request('debug_traceBlock', [encoded, { tracer: 'callTracer' }])).toEqual(byNumber)
   const refused = node.eth.request('debug_traceBlockByNumber', ['0x0'])
   await expect(refused).rejects.toMatchObject({ rpcCode: -32000, message: 'genesis is not traceable' })
+  const damaged = node.eth.request('debug_traceBlock', [`${encoded}00`])
+  await expect(damaged).rejects.toMatchObject({
+    rpcCode: -32000,
+    message: expect.stringMatching(/^could not decode block: /),
+  })
 })

@@ -100,6 +100,7 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
     debug_getRawHeader: [hash],
     debug_getRawReceipts: ['0x1'],
     debug_getRawTransaction: [transaction],
+    debug_traceBlock: ['0xf90200', { tracer: 'callTracer' }],
     debug_traceBlockByHash: [hash, { tracer: 'callTracer' }],
     debug_traceBlockByNumber: ['latest', { enableMemory: true }],
     debug_traceCall: [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }],
