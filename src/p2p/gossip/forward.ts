@@ -56,7 +56,6 @@ export function createForwarder(
       const later = peers.intersection(sendersOf(lastOf.get(message.topic)))
       lastOf.set(message.topic, id)
       send(id, message, peers.difference(later))
-      if (later.size === 0) return
       await turnsPass(LATER_TURNS)
       send(id, message, later)
     },
