@@ -10,7 +10,7 @@ import {
   signTransaction,
 } from '../src/execution/testUtils/signTransaction.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
-import { createRpcClient } from '../src/lib/jsonRpc/client.ts'
+import { createRpcClient, RpcTransportError } from '../src/lib/jsonRpc/client.ts'
 import { createWebSocketRpcClient } from '../src/lib/jsonRpc/webSocketClient.ts'
 import { watchTurns } from './turnWatch.ts'
 
@@ -23,6 +23,8 @@ const TARGET_MS = 20
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 const AT_A_TIME = 4
+/** A full pool is an answer of 290 MB. */
+const MAX_ANSWER_BYTES = 400_000_000
 
 const [what, url = '', wsUrl = ''] = process.argv.slice(2)
 if (what === 'client') await beClient(url)
@@ -109,6 +111,9 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     execArgv: process.execArgv,
     serialization: 'advanced',
   })
+  child.once('exit', (code) => {
+    if (code !== null) process.exit(code)
+  })
   const turns = watchTurns()
   let longest = 0
   for (const [name, body] of asked) {
@@ -134,7 +139,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
 }
 
 async function beClient(nodeUrl: string): Promise<void> {
-  const client = createRpcClient({ url: nodeUrl, timeoutMs: 60_000 })
+  const client = createRpcClient({ url: nodeUrl, timeoutMs: 60_000, maxResponseBytes: MAX_ANSWER_BYTES })
   const socket = createWebSocketRpcClient({ url: wsUrl })
   for (;;) {
     const { body, milliseconds } = await new Promise<{ body: Call | Call[]; milliseconds: number }>((resolve) => {
@@ -147,7 +152,10 @@ async function beClient(nodeUrl: string): Promise<void> {
         const asked = Array.isArray(body)
           ? client.batch(body)
           : (body.overWebSocket ? socket : client).request(body.method, body.params)
-        await asked.catch(() => {})
+        // Many are refused, as they should be; none may be lost.
+        await asked.catch((error: unknown) => {
+          if (error instanceof RpcTransportError) throw error
+        })
         count += 1
       }
     }

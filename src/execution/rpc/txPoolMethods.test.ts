@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { checksumAddress } from '../../lib/checksumAddress.ts'
-import { bytesOf, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { StreamedJson } from '../../lib/jsonRpc/pieces.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
 import { createTxPoolMethods } from './txPoolMethods.ts'
 
@@ -19,10 +19,12 @@ const pool = {
 }
 const methods = createTxPoolMethods({ pool })
 
-async function ask(name: string, params: string[], signal = new AbortController().signal): Promise<WrittenJson> {
+async function ask(name: string, params: string[], signal = new AbortController().signal): Promise<string> {
   const answer = await methods[name]?.(params, { signal, isOver: () => signal.aborted })
-  if (!(answer instanceof WrittenJson)) throw new Error(`${name}: not written`)
-  return answer
+  if (!(answer instanceof StreamedJson)) throw new Error(`${name}: not streamed`)
+  let text = ''
+  for await (const piece of answer.pieces) text += piece
+  return text
 }
 
 it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? '']] as const])(
@@ -35,10 +37,10 @@ it.each([['txpool_content', []] as const, ['txpool_contentFrom', [SENDERS[0] ?? 
       if (!isWritten) setImmediate(turn)
     }
     setImmediate(turn)
-    const { pieces } = await ask(name, [...params])
+    const text = await ask(name, [...params])
     isWritten = true
     expect(turns).toBeGreaterThan(2)
-    const { pending, queued } = JSON.parse(Buffer.from(bytesOf(pieces)).toString())
+    const { pending, queued } = JSON.parse(text)
     const [first = '', second = '', third = ''] = SENDERS.map(checksumAddress)
     if (name === 'txpool_contentFrom') {
       expect([Object.keys(pending).length, queued]).toEqual([PER_SENDER, {}])
@@ -56,7 +58,5 @@ it('what nobody waits for any more is not written', async () => {
   const asked = ask('txpool_content', [], client.signal)
   client.abort(new Error('gone'))
   await expect(asked).rejects.toThrow('gone')
-  expect((await ask('txpool_inspect', [])).pieces.join('')).toContain(
-    `"199":"${checksumAddress(large.to ?? '0x')}: 0 wei`,
-  )
+  expect(await ask('txpool_inspect', [])).toContain(`"199":"${checksumAddress(large.to ?? '0x')}: 0 wei`)
 })

@@ -1,12 +1,14 @@
 import { checksumAddress } from '../../lib/checksumAddress.ts'
-import { toQuantity } from '../../lib/hex.ts'
-import { PieceWriter, serialize, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
-import { SerialLock } from '../../lib/serialLock.ts'
+import { type Hex, toQuantity } from '../../lib/hex.ts'
+import { StreamedJson, serialize } from '../../lib/jsonRpc/pieces.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import type { MethodTable, RpcPool } from './context.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
 import { address, method } from './params.ts'
+
+type Content = ReturnType<RpcPool['content']>
+const KINDS = ['pending', 'queued'] as const satisfies (keyof Content)[]
 
 type Show = (transaction: SignedTransaction) => JsonRecord | string
 
@@ -23,75 +25,68 @@ export function createTxPoolMethods({
 }: {
   pool: Pick<RpcPool, 'status' | 'content' | 'senderAddresses'>
 }): MethodTable {
-  // A full pool is an answer of 190 MB: one is written at a time.
-  const lock = new SerialLock()
-  const everyone = (show: Show, signal: AbortSignal) =>
-    lock.run(() => {
-      signal.throwIfAborted()
-      return writeEveryone(pool, show, signal)
-    })
+  const everyone = (show: Show, signal: AbortSignal): StreamedJson => {
+    const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
+    return new StreamedJson(writeSenders(senders, show, signal))
+  }
   return {
     txpool_status: method([], () => {
       const { pending, queued } = pool.status()
       return { pending: toQuantity(pending), queued: toQuantity(queued) }
     }),
     txpool_content: method([], (_, { signal }) => everyone(whole, signal)),
-    txpool_contentFrom: method([address], ([sender], { signal }) =>
-      lock.run(async () => {
-        const { pending, queued } = pool.content(sender)
-        const writer = new PieceWriter()
-        writer.add('{"pending":')
-        await writeByNonce(writer, pending, whole, signal)
-        writer.add(',"queued":')
-        await writeByNonce(writer, queued, whole, signal)
-        writer.add('}')
-        return new WrittenJson(writer.end())
-      }),
+    txpool_contentFrom: method(
+      [address],
+      ([sender], { signal }) => new StreamedJson(writeSender(pool.content(sender), whole, signal)),
     ),
     txpool_inspect: method([], (_, { signal }) => everyone(inShort, signal)),
   }
 }
 
-/** As the pool is when a sender's turn comes: others have their turns of the loop between transactions. */
-async function writeEveryone(
-  pool: Pick<RpcPool, 'content' | 'senderAddresses'>,
+// A full pool is an answer of 190 MB. Others have their turns of the loop between its transactions; throws the reason of the
+// signal when it aborts meanwhile.
+
+async function* writeSenders(
+  senders: readonly ({ sender: Hex } & Content)[],
   show: Show,
   signal: AbortSignal,
-): Promise<WrittenJson> {
-  const writers = { pending: new PieceWriter(), queued: new PieceWriter() }
-  const separators = { pending: '', queued: '' }
-  for (const sender of pool.senderAddresses()) {
-    const content = pool.content(sender)
-    for (const kind of ['pending', 'queued'] as const) {
-      if (content[kind].length === 0) continue
-      writers[kind].add(`${separators[kind]}"${checksumAddress(sender)}":`)
-      separators[kind] = ','
-      await writeByNonce(writers[kind], content[kind], show, signal)
+): AsyncGenerator<string> {
+  let open = '{'
+  for (const kind of KINDS) {
+    yield `${open}"${kind}":`
+    let separator = '{'
+    for (const { sender, [kind]: transactions } of senders) {
+      if (transactions.length === 0) continue
+      yield `${separator}"${checksumAddress(sender)}":`
+      yield* writeByNonce(transactions, show, signal)
+      separator = ','
     }
+    yield separator === '{' ? '{}' : '}'
+    open = ','
   }
-  const whole = new PieceWriter()
-  whole.add('{"pending":{')
-  for (const piece of writers.pending.end()) whole.add(piece)
-  whole.add('},"queued":{')
-  for (const piece of writers.queued.end()) whole.add(piece)
-  whole.add('}}')
-  return new WrittenJson(whole.end())
+  yield '}'
 }
 
-/** Throws the reason of the signal when it aborts meanwhile. */
-async function writeByNonce(
-  writer: PieceWriter,
+async function* writeSender(content: Content, show: Show, signal: AbortSignal): AsyncGenerator<string> {
+  yield '{"pending":'
+  yield* writeByNonce(content.pending, show, signal)
+  yield ',"queued":'
+  yield* writeByNonce(content.queued, show, signal)
+  yield '}'
+}
+
+async function* writeByNonce(
   transactions: readonly SignedTransaction[],
   show: Show,
   signal: AbortSignal,
-): Promise<void> {
+): AsyncGenerator<string> {
   let separator = '{'
   for (const transaction of transactions) {
     await takeTurn('answer')
     signal.throwIfAborted()
-    writer.add(`${separator}"${transaction.nonce}":`)
-    writer.add(serialize(show(transaction)))
+    yield `${separator}"${transaction.nonce}":`
+    yield serialize(show(transaction))
     separator = ','
   }
-  writer.add(transactions.length === 0 ? '{}' : '}')
+  yield separator === '{' ? '{}' : '}'
 }

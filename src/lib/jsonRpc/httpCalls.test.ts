@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Headers, httpRequest } from '../testUtils/httpRequest.ts'
 import { createRpcApp, type RpcAppOptions, type ServeOptions, serveApp } from './httpServer.ts'
+import { StreamedJson } from './pieces.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -318,5 +319,47 @@ describe('a batch whose answers are long', () => {
     const answer = await connection.until(']\r\n0\r\n\r\n')
     expect(answer).toContain('request timed out')
     expect(answer.split('"id":1')).toHaveLength(81)
+  })
+})
+
+describe('an answer that is sent while it is written', () => {
+  const LONG = 'x'.repeat(300_000)
+  const PARTS = 200
+  async function* list(end: () => Promise<unknown> | undefined): AsyncGenerator<string> {
+    yield '[""'
+    for (let part = 0; part < PARTS; part++) yield `,"${LONG}"`
+    await end()
+    yield ']'
+  }
+  const listing = (end: () => Promise<unknown> | undefined = () => undefined): [string, RpcHandler] => [
+    'list',
+    () => new StreamedJson(list(end)),
+  ]
+
+  it('comes whole, though it is longer than what all may leave unread', async () => {
+    const { post } = await serve({}, [listing()], { maxUnreadBytes: 1_000_000 })
+    const { status, text } = await post({}, '{"id":7,"method":"list"}')
+    const { id, result } = JSON.parse(text)
+    expect([status, id, result.length, result[PARTS] === LONG]).toEqual([200, 7, PARTS + 1, true])
+  })
+
+  it('breaks off when it fails', async () => {
+    const { open } = await serve({}, [listing(() => Promise.reject(new Error('no more')))])
+    const { socket } = open()
+    const call = '{"id":1,"method":"list"}'
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${call.length}\r\n\r\n${call}`,
+    )
+    await once(socket, 'close')
+    expect(socket.bytesRead).toBeGreaterThan(LONG.length)
+  })
+
+  it('is not written as a whole in a batch, where it is too long for that', async () => {
+    const { post } = await serve({}, [listing()])
+    const { text } = await post({}, `[{"id":1,"method":"list"},${ECHO}]`)
+    expect(JSON.parse(text)).toEqual([
+      { jsonrpc: '2.0', id: 1, error: { code: -32003, message: expect.stringContaining('response too large') } },
+      JSON.parse(ECHOED),
+    ])
   })
 })

@@ -16,6 +16,14 @@ export class WrittenJson {
   }
 }
 
+/** A method's result that is JSON, and is written while it is sent: one of hundreds of megabytes is never there as a whole. */
+export class StreamedJson {
+  readonly pieces: AsyncIterable<string>
+  constructor(pieces: AsyncIterable<string>) {
+    this.pieces = pieces
+  }
+}
+
 /**
  * Characters of a list that are written at once, in a millisecond or two. V8 moves smaller texts about while they are young.
  */

@@ -1,7 +1,7 @@
 import { type DeviumError, describeError, UsageError } from '../errors.ts'
 import { takeTurn, type Work } from '../turns.ts'
-import type { RpcContext } from './callContext.ts'
-import { between, type Pieces, PieceWriter, serialize, writeInPieces } from './pieces.ts'
+import type { RpcContext, SendPart } from './callContext.ts'
+import { between, type Pieces, PieceWriter, StreamedJson, serialize, writeInPieces } from './pieces.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -35,7 +35,7 @@ export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => 
 /** What was asked and answered, for whoever wants to know how much that was. */
 export interface CallContents {
   params: JsonValue | undefined
-  /** As JSON; undefined where the answer is an error. */
+  /** As JSON; undefined where the answer is an error, or was sent while it was written. */
   result: Pieces | undefined
 }
 
@@ -57,7 +57,7 @@ export interface RpcDispatcherOptions {
 
 /**
  * Turns the text of an HTTP body into the text of its answer; undefined when nothing is to be answered (notifications). Of a long
- * answer to a batch it is the rest that the context has not sent yet.
+ * answer it is the rest that the context has not sent yet. Rejects when an answer fails of which a part has been sent.
  */
 export interface RpcDispatcher {
   handle(body: string, context: RpcContext): Promise<Pieces | undefined>
@@ -66,6 +66,8 @@ export interface RpcDispatcher {
 /** geth's limits for a batch: of its calls, and of the text of its answers. */
 const DEFAULT_MAX_BATCH_SIZE = 1000
 const MAX_BATCH_ANSWER_LENGTH = 25_000_000
+/** Of an answer that is there as a whole before it leaves, though it could be sent while it is written. */
+const MAX_WHOLE_LENGTH = 25_000_000
 /** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
 const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
@@ -75,7 +77,8 @@ const MAX_DEPTH = 200
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
 
-  const call = async (request: unknown, context: RpcContext): Promise<Pieces | undefined> => {
+  /** `sendPart` is for an answer that is nothing but this call's. */
+  const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<Pieces | undefined> => {
     if (typeof request !== 'object' || request === null || Array.isArray(request)) {
       return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, 'invalid request: expected an object'))
     }
@@ -87,6 +90,8 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     const startedAt = performance.now()
     let error: JsonRpcError | undefined
     let result: Pieces | undefined
+    let streamed: Pieces | undefined
+    let isBegun = false
     try {
       const handler = methods.get(method)
       if (handler === undefined) {
@@ -99,7 +104,16 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         const message = `${method} changes something, which needs a bearer token here`
         throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }
-      result = await writeInPieces((await handler(positional(params), context)) ?? null, context)
+      const value = (await handler(positional(params), context)) ?? null
+      if (value instanceof StreamedJson) {
+        const begin: SendPart | undefined =
+          sendPart &&
+          ((part) => {
+            isBegun = true
+            return sendPart(part)
+          })
+        streamed = await writeStreamed(answerId, value, id === undefined ? undefined : begin)
+      } else result = await writeInPieces(value, context)
     } catch (thrown) {
       error = context.isOver() ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR && error !== thrown) options.onUnexpectedError?.(method, thrown)
@@ -108,8 +122,11 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     options.onCall?.(method, durationMs, error, { params, result })
     // A request without id is a notification: executed, never answered.
     if (id === undefined) return undefined
-    if (result === undefined) return error === undefined ? undefined : failure(answerId, error)
-    return between(`{"jsonrpc":"2.0","id":${JSON.stringify(answerId)},"result":`, result, '}')
+    if (error !== undefined) {
+      if (isBegun) throw error
+      return failure(answerId, error)
+    }
+    return streamed ?? (result && between(headOf(answerId), result, '}'))
   }
 
   /** Once a batch has had its time, or its share of answers, the calls that are left are refused. */
@@ -132,7 +149,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
   const answer = (content: Content, context: RpcContext): Promise<Pieces | undefined> => {
     if ('problem' in content) return Promise.resolve(content.problem)
     const { requests } = content
-    return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context)
+    return Array.isArray(requests) ? answerBatch(requests, context) : call(requests, context, context.sendPart)
   }
 
   const answerBatch = async (requests: readonly unknown[], context: RpcContext): Promise<Pieces | undefined> => {
@@ -177,6 +194,36 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       return turn.then(() => answer(readContent(body), context))
     },
   }
+}
+
+function headOf(id: JsonRpcId | RawJson): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+}
+
+/** The whole answer, or what of it `sendPart` was not given. */
+async function writeStreamed(
+  id: JsonRpcId | RawJson,
+  { pieces }: StreamedJson,
+  sendPart: SendPart | undefined,
+): Promise<Pieces> {
+  const writer = new PieceWriter()
+  writer.add(headOf(id))
+  let length = 0
+  for await (const piece of pieces) {
+    writer.add(piece)
+    length += piece.length
+    if (sendPart !== undefined) {
+      const part = writer.takeMuch()
+      if (part !== undefined) await sendPart(part)
+    } else if (length > MAX_WHOLE_LENGTH) {
+      throw new JsonRpcError(
+        RPC_RESPONSE_TOO_LARGE,
+        'response too large: it leaves in parts over HTTP, outside of a batch',
+      )
+    }
+  }
+  writer.add('}')
+  return writer.end()
 }
 
 /** What a body holds, or what is wrong with it. */
