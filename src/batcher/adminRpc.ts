@@ -15,13 +15,13 @@ export interface BatcherRpcModules {
 
 const NANOSECONDS_PER_MS = 1_000_000
 
-/** The `admin` and `txmgr` namespaces under op-batcher's names. */
 export interface BatcherRpc {
   methods: ReadonlyMap<string, RpcHandler>
   /** Whether a method does more than tell. */
   isChanging: (method: string) => boolean
 }
 
+/** The `admin` and `txmgr` namespaces under op-batcher's names. */
 export function createBatcherRpc(modules: BatcherRpcModules): BatcherRpc {
   const reading = readingMethods(modules)
   const changing = new Map(changingMethods(modules))

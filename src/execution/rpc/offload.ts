@@ -61,8 +61,9 @@ export function offload(
     const elsewhere = (params: readonly JsonValue[], context: RpcContext) =>
       calls.run(name, params, context, timeLimitOf(name, params, options))
     if (isLong(name)) return elsewhere
+    const executes = EXECUTES.test(name)
     return async (params, context) => {
-      const key = EXECUTES.test(name) ? callKey(name, params[0]) : undefined
+      const key = executes ? callKey(name, params[0]) : undefined
       if (key !== undefined && knownLong.get(key)) return elsewhere(params, context)
       if (hasMoreCharacters(params, MAX_CHARACTERS)) {
         // They are written anew, after they were read just now.
