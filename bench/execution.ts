@@ -33,7 +33,8 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // With --senders: newPayload with and without senders from another core, and nothing else.
 // With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
 
-const EMPTY_BLOCKS = 1_000
+/** V8 is not done with the code until some thousands of blocks have gone by: the first thousand take twice as long as later ones. */
+const EMPTY_BLOCKS = 5_000
 /** Target for what the program takes at most while 50,000 empty blocks are made. */
 const TARGET_MEGABYTES = 400
 const recording = loadRecordedRpc('holocene-span-brotli-calldata')
