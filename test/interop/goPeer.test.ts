@@ -79,8 +79,10 @@ describe('beside go-libp2p', () => {
       const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go()])
       await go.connect(ours.address)
       for (const version of VERSIONS) await meshed(ours, [go], version)
-      // Three heartbeats of each side: what one of them minded, it would have pruned by now.
-      await new Promise((resolve) => setTimeout(resolve, 1_600))
+      // Three heartbeats of each side: what one of them minded, it would have pruned by then.
+      const timeInMeshS = async () =>
+        (await ours.node.peers(true)).peers[go.peerId]?.scores.gossip.blocks.timeInMesh ?? 0
+      await until('three heartbeats', async () => (await timeInMeshS()) > 1.6)
       expect(go.events.filter(({ event }) => event === 'pruned' || event.startsWith('prune-'))).toEqual([])
       expect(ours.node.meshSize()).toBe(1)
       const stats = await ours.node.peerStats()

@@ -3,8 +3,11 @@ import { expectFromGo, expectFromUs, meshed, setStage, topicOf } from './goPeerS
 
 // A network of op-nodes lives on lazy gossip: each names what it has (IHAVE), and the others ask for it (IWANT).
 
-/** go-libp2p and our library both hold a promise for broken after three seconds, and look at the next heartbeat. */
-const PROMISE_BROKEN_MS = 4_000
+/**
+ * go-libp2p and our library both hold a promise for broken after three seconds, and look at the next heartbeat. Each lazy block
+ * waits for a heartbeat of its own, of which there are two a second.
+ */
+const BLOCKS_UNTIL_PROMISE_BREAKS = 9
 
 describe('lazy gossip with go-libp2p', () => {
   const stage = setStage()
@@ -34,8 +37,8 @@ describe('lazy gossip with go-libp2p', () => {
       await lazy.event('ihave-received', ({ ids }) => ids?.includes(messageId) === true)
       await lazy.event('iwant-sent', ({ ids }) => ids?.includes(messageId) === true)
 
+      for (let block = 0; block < BLOCKS_UNTIL_PROMISE_BREAKS; block++) await expectFromUs(ours, lazy)
       expect(lazy.events.filter(({ event }) => event === 'grafted')).toEqual([])
-      await new Promise((resolve) => setTimeout(resolve, PROMISE_BROKEN_MS))
       expect((await lazy.scores())[ours.node.peerId]).toEqual({ total: 0, behaviourPenalty: 0 })
       const known = (await ours.node.peers(true)).peers[lazy.peerId]
       expect(known?.scores.gossip.behavioralPenalty).toBe(0)
