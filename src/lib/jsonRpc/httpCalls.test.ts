@@ -229,6 +229,22 @@ describe('large bodies', () => {
     expect(await refused.until('at once')).toContain('HTTP/1.1 503')
   })
 
+  it('of unknown length wait where they show to be large, and small ones do not', async () => {
+    const { open } = await serve()
+    const reading = await opener(open)()
+    const inChunks = (text: string) => {
+      const connection = open()
+      connection.head(['transfer-encoding: chunked'])
+      connection.socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+      return connection
+    }
+    const large = inChunks(body)
+    expect(await inChunks(ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
+    expect(large.socket.bytesRead).toBe(0)
+    reading.socket.destroy()
+    expect(await large.until(ECHOED)).toContain('HTTP/1.1 200')
+  })
+
   it('make room when their client goes away', async () => {
     const { open } = await serve()
     const begin = opener(open)

@@ -8,7 +8,7 @@ import { type CallContext, createCallContext, type RpcContext } from './callCont
 import { createHostCheck } from './hostCheck.ts'
 import { foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
-import { readBody } from './requestBody.ts'
+import { type BodyPause, readBody } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
 
 /** Answers a body, which is nobody else's from then on. */
@@ -76,12 +76,45 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
         : dispatcher.handle(decoder.decode(body), call)
     return send(answer, call, request, response)
   }
-  const readAndAnswer = (request: IncomingMessage, response: ServerResponse, onAnswered = () => {}): void =>
-    readBody(request, limit, (body) => {
+  const readAndAnswer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { onAnswered = () => {}, pause }: { onAnswered?: () => void; pause?: BodyPause } = {},
+  ): void => {
+    const onBody = (body: Uint8Array | 'too-large') => {
       if (body !== 'too-large') return void answerBody(request, response, body).then(onAnswered)
       refuse(request, response, 413, `request body is larger than ${limit} bytes`)
       onAnswered()
-    })
+    }
+    readBody(request, limit, onBody, pause)
+  }
+  /** Has its turn until `onAnswered` is called, or the client has gone. */
+  const whenLargeMay = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    begin: (onAnswered: () => void) => void,
+  ): void => {
+    if (largeBodies.waiting >= MAX_WAITING_BODIES) {
+      refuse(request, response, 503, 'too many large requests at once')
+      return
+    }
+    const untilAnswered = (resolve: () => void) => {
+      if (response.closed) return resolve()
+      response.once('close', resolve)
+      begin(resolve)
+    }
+    void largeBodies.run(() => new Promise<void>(untilAnswered))
+  }
+  /** Of a body whose length nobody has told, which may show to be large. */
+  const readUnknown = (request: IncomingMessage, response: ServerResponse): void => {
+    let onAnswered = () => {}
+    const wait = (resume: () => void) =>
+      whenLargeMay(request, response, (done) => {
+        onAnswered = done
+        resume()
+      })
+    readAndAnswer(request, response, { onAnswered: () => onAnswered(), pause: { bytes: LARGE_BODY_BYTES, wait } })
+  }
 
   return (request, response) => {
     const { headers } = request
@@ -104,18 +137,10 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
     if (access?.guardsReading && !hasToken(headers.authorization)) {
       return refuse(request, response, 401, 'missing or wrong token')
     }
-    // Who does not say how long a body is may send a long one.
-    const announced = Number(headers['content-length'] ?? Number.NaN)
-    if (jwtSecret !== undefined || announced <= LARGE_BODY_BYTES) return void readAndAnswer(request, response)
-    if (largeBodies.waiting >= MAX_WAITING_BODIES) {
-      return refuse(request, response, 503, 'too many large requests at once')
-    }
-    const untilAnswered = (resolve: () => void) => {
-      if (response.closed) return resolve()
-      response.once('close', resolve)
-      readAndAnswer(request, response, resolve)
-    }
-    void largeBodies.run(() => new Promise<void>(untilAnswered))
+    const { 'content-length': announced } = headers
+    if (jwtSecret !== undefined || Number(announced) <= LARGE_BODY_BYTES) readAndAnswer(request, response)
+    else if (announced === undefined) readUnknown(request, response)
+    else whenLargeMay(request, response, (onAnswered) => readAndAnswer(request, response, { onAnswered }))
   }
 }
 

@@ -4,9 +4,15 @@ import { concatBytes, freeBytes } from '../bytes.ts'
 /** Of a longer body each piece is copied as it comes, and freed: hundreds of them would outlive it, and leave holes behind. */
 const SHORT_BYTES = 65_536
 
+export interface BodyPause {
+  bytes: number
+  wait(resume: () => void): void
+}
+
 /**
  * Hands the body of a request to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
- * more is kept. Not called when the client goes away before its end.
+ * more is kept. Not called when the client goes away before its end. One that shows to be longer than `pause.bytes` waits
+ * there until what `pause.wait` is given is called, once.
  *
  * No async iterator, nor a promise: they cost as much as the rest of a small call.
  */
@@ -14,6 +20,7 @@ export function readBody(
   request: IncomingMessage,
   maxBytes: number,
   onEnd: (body: Uint8Array | 'too-large') => void,
+  pause?: BodyPause,
 ): void {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > maxBytes) {
@@ -23,8 +30,14 @@ export function readBody(
   let collected = announced > SHORT_BYTES ? Buffer.allocUnsafeSlow(announced) : undefined
   let chunks: Uint8Array[] = []
   let length = 0
+  let hasPaused = pause === undefined
   const onData = (chunk: Uint8Array) => {
     length += chunk.length
+    if (!hasPaused && pause !== undefined && length > pause.bytes) {
+      hasPaused = true
+      request.pause()
+      pause.wait(() => request.resume())
+    }
     if (collected !== undefined) {
       // Its parser lets no more come than was announced.
       collected.set(chunk, length - chunk.length)

@@ -112,7 +112,10 @@ function send({ url }: HttpPort, { method, path, headers, body, isChunked }: Sen
       headers: { ...headers, ...length },
     }
     const sent = request({ ...options, timeout: ANSWER_MS })
-      .on('timeout', () => sent.destroy(new Error(`no answer within ${ANSWER_MS} ms`)))
+      .on('timeout', () => {
+        const what = `${method} ${target.origin}${path} ${JSON.stringify(headers)} ${body.subarray(0, 300)}`
+        sent.destroy(new Error(`no answer within ${ANSWER_MS} ms: ${what}`))
+      })
       .on('error', (error: NodeJS.ErrnoException) => (GONE.has(error.code ?? '') ? resolve('gone') : reject(error)))
       // Asked for a protocol that is not spoken there.
       .on('upgrade', (_response, socket) => {
