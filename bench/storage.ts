@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
-import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
+import { type ExecutionNode, startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { roles } from '../testnet/accounts.ts'
 import { ArtifactStore, findContractsPackage } from '../testnet/contracts/artifact.ts'
@@ -55,6 +55,19 @@ async function directoryBytes(path: string): Promise<number> {
   return sum
 }
 
+/** Without tables that LevelDB has yet to put together: some megabytes at any time, which are not a block's. */
+async function settledBytes(node: ExecutionNode): Promise<number> {
+  const directory = join(node.datadir, 'geth', 'chaindata')
+  await node.chain.close()
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' })
+  await level.open()
+  await level.compactRange(new Uint8Array(0), new Uint8Array(64).fill(0xff))
+  await level.close()
+  const bytes = await directoryBytes(directory)
+  await node.close()
+  return bytes
+}
+
 // A chain as operators run it: two thousand predeploys, and what Karst writes (two ring buffers of hashes and roots).
 const parameters = {
   l1ChainId: 900,
@@ -66,11 +79,10 @@ const parameters = {
 }
 const l1 = l1Addresses(roles.owner.address)
 const genesis = await buildL2Genesis(new ArtifactStore(findContractsPackage()), parameters, l1)
+const before = await settledBytes(await startExecutionNode(genesis.file))
 const node = await startExecutionNode(genesis.file)
 const rollup = buildRollupConfig(parameters, l1, { hash: ZERO_HASH, number: 0 }, genesis.hash)
 const driver = new BlockDriver(node.engine, rollup)
-const directory = join(node.datadir, 'geth', 'chaindata')
-const before = await directoryBytes(directory)
 // The genesis is there.
 written.bytes = 0
 const startedAt = performance.now()
@@ -91,12 +103,10 @@ for (let number = 1; number <= blocks; number++) {
 }
 const seconds = (performance.now() - startedAt) / 1000
 const runningBytes = written.bytes
-await node.chain.close()
-const grown = (await directoryBytes(directory)) - before
-await node.close()
+const grown = (await settledBytes(node)) - before
 row('blocks through the Engine API in a second, HTTP included', blocks / seconds, '')
 row('bytes put to LevelDB for a block', runningBytes / blocks, 'B')
 row('the same with what stopping writes', written.bytes / blocks, 'B')
-row('growth of the directory for a block', grown / blocks, 'B')
+row('growth of the directory for a block, once put together', grown / blocks, 'B')
 row('peak memory, client and program', peak / 1e6, 'MB')
 if (written.bytes / blocks > MAX_BYTES || grown / blocks > MAX_BYTES) process.exitCode = 1
