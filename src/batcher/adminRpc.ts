@@ -23,12 +23,26 @@ export interface BatcherRpc {
 
 /** The `admin` and `txmgr` namespaces under op-batcher's names. */
 export function createBatcherRpc(modules: BatcherRpcModules): BatcherRpc {
-  const reading = readingMethods(modules)
-  const changing = new Map(changingMethods(modules))
+  const reading = readingMethods(modules).map(refusingMore)
+  const changing = new Map(changingMethods(modules).map(refusingMore))
   return { methods: new Map([...reading, ...changing]), isChanging: (method) => changing.has(method) }
 }
 
-function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules): [string, RpcHandler][] {
+/** A method, and how many parameters it takes. */
+type Method = [name: string, handler: RpcHandler, params?: number]
+
+/** As geth's server does. */
+function refusingMore([name, handler, most = 0]: Method): [string, RpcHandler] {
+  return [
+    name,
+    (params, context) => {
+      if (params.length > most) throw invalidParams(`too many arguments, want at most ${most}`)
+      return handler(params, context)
+    },
+  ]
+}
+
+function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules): Method[] {
   return [
     ['admin_batcherStatus', () => statusJson(batcher.status, Date.now())],
     ['admin_getThrottleController', () => batcher.throttler.status],
@@ -42,7 +56,7 @@ function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules)
   ]
 }
 
-function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules): [string, RpcHandler][] {
+function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules): Method[] {
   const { tunables } = txManager
   return [
     ['admin_startBatcher', () => batcher.start()],
@@ -51,26 +65,30 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
     [
       'admin_setThrottleController',
       ([type, pid]) => batcher.throttler.controller.setType(...controllerChange(type, pid)),
+      2,
     ],
     ['admin_resetThrottleController', () => batcher.throttler.controller.reset()],
-    ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level))],
+    ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level)), 1],
     [
       'txmgr_setMinBaseFee',
       ([value]) => {
         tunables.minBaseFeeWei = wei(value)
       },
+      1,
     ],
     [
       'txmgr_setMinPriorityFee',
       ([value]) => {
         tunables.minTipCapWei = wei(value)
       },
+      1,
     ],
     [
       'txmgr_setMinBlobFee',
       ([value]) => {
         tunables.minBlobFeeWei = wei(value)
       },
+      1,
     ],
     [
       'txmgr_setBlobTipCapDynamic',
@@ -78,24 +96,28 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
         if (typeof value !== 'boolean') throw invalidParams('expected true or false')
         tunables.blobTipCapDynamic = value
       },
+      1,
     ],
     [
       'txmgr_setFeeThreshold',
       ([value]) => {
         tunables.feeLimitThresholdWei = wei(value)
       },
+      1,
     ],
     [
       'txmgr_setBumpFeeRetryTime',
       ([value]) => {
         tunables.resubmissionTimeoutMs = durationMs(value)
       },
+      1,
     ],
     [
       'txmgr_setRebroadcastInterval',
       ([value]) => {
         tunables.rebroadcastIntervalMs = durationMs(value)
       },
+      1,
     ],
   ]
 }

@@ -175,6 +175,8 @@ describe('devium-batch-submitter', () => {
     await expect(admin.request('txmgr_setBlobTipCapDynamic', ['yes'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('txmgr_setMinBaseFee', ['much'])).rejects.toMatchObject({ rpcCode: -32602 })
     await expect(admin.request('admin_setLogLevel', ['loud'])).rejects.toMatchObject({ rpcCode: -32602 })
+    await expect(admin.request('txmgr_setMinBlobFee', [1, 2])).rejects.toThrow('too many arguments, want at most 1')
+    await expect(admin.request('admin_stopBatcher', ['now'])).rejects.toThrow('too many arguments, want at most 0')
     await expect(admin.request('admin_nothing', [])).rejects.toMatchObject({ rpcCode: -32601 })
     expect(await admin.request('admin_setLogLevel', ['debug'])).toBeNull()
     expect(await admin.request('admin_getThrottleController', [])).toEqual({
