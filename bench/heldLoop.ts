@@ -109,8 +109,9 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     execArgv: process.execArgv,
     serialization: 'advanced',
   })
+  let isDone = false
   child.once('exit', (code) => {
-    if (code !== null) process.exit(code)
+    if (!isDone) process.exit(code || 1)
   })
   const turns = watchTurns()
   let longest = 0
@@ -130,6 +131,7 @@ async function measureAll(secondsEach: number, only: string): Promise<void> {
     )
   }
   turns.stop()
+  isDone = true
   child.kill()
   await node.close()
   console.log(`longest turn of all: ${longest.toFixed(1)} ms (target ${TARGET_MS})`)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import type { WrittenJson } from '../../lib/jsonRpc/pieces.ts'
+import { type Pieces, StreamedJson, type WrittenJson } from '../../lib/jsonRpc/pieces.ts'
 import { createRpcDispatcher } from '../../lib/jsonRpc/server.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -122,6 +122,25 @@ describe('large bodies', () => {
     const gone = calls.answerBody(Buffer.from(JSON.stringify(body)), contextOf(client.signal), { handle }, served)
     client.abort(new Error('gone'))
     expect(JSON.parse(textOf((await gone) ?? []))).toMatchObject({ id: null, error: { code: -32603 } })
+  })
+
+  it('are answered as a whole, though what the program is asked for could be sent in parts', async () => {
+    await using calls = start({})
+    const parts: Pieces[] = []
+    const context = { ...contextOf(), sendPart: async (part: Pieces) => void parts.push(part) }
+    const PART = 'x'.repeat(100_000)
+    async function* pieces() {
+      yield '["'
+      for (let part = 0; part < 10; part++) yield PART
+      yield '"]'
+    }
+    const methods = new Map([['list', () => new StreamedJson(pieces())]])
+    const body = [{ jsonrpc: '2.0', id: 7, method: 'list', params: [] }]
+    const served = { methods: ['list'], maxBatchSize: 10 }
+    const dispatcher = createRpcDispatcher({ methods })
+    const answer = await calls.answerBody(Buffer.from(JSON.stringify(body)), context, dispatcher, served)
+    expect(JSON.parse(textOf(answer ?? []))).toEqual([{ jsonrpc: '2.0', id: 7, result: [PART.repeat(10)] }])
+    expect(parts).toEqual([])
   })
 
   it('are not run twice when the program has done a part of them', async () => {

@@ -274,13 +274,16 @@ export function createCallService(
     },
     async answerBody(body, context, dispatcher, served) {
       const id = ++ids
+      const { signal, foreignOrigin, lacksToken, subscriber } = context
+      // Nothing goes ahead: the other process puts the answer together.
+      const ofQuestions = { signal, isOver: () => context.isOver(), foreignOrigin, lacksToken, subscriber }
       const request = {
         id,
         name: 'a large body',
         task: (labels: LabelHashes): CallTask => ({ kind: 'body', id, labels, served }),
         bytes: body,
         async answerQuestion(question: Uint8Array) {
-          return bytesOf((await dispatcher.handle(decoder.decode(question), context)) ?? [])
+          return bytesOf((await dispatcher.handle(decoder.decode(question), ofQuestions)) ?? [])
         },
       }
       try {

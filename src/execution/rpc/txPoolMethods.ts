@@ -7,8 +7,7 @@ import type { MethodTable, RpcPool } from './context.ts'
 import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
 import { address, method } from './params.ts'
 
-type Content = ReturnType<RpcPool['content']>
-const KINDS = ['pending', 'queued'] as const satisfies (keyof Content)[]
+const KINDS = ['pending', 'queued'] as const
 
 type Show = (transaction: SignedTransaction) => JsonRecord | string
 
@@ -25,10 +24,7 @@ export function createTxPoolMethods({
 }: {
   pool: Pick<RpcPool, 'status' | 'content' | 'senderAddresses'>
 }): MethodTable {
-  const everyone = (show: Show, signal: AbortSignal): StreamedJson => {
-    const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
-    return new StreamedJson(writeSenders(senders, show, signal))
-  }
+  const everyone = (show: Show, signal: AbortSignal) => new StreamedJson(writeSenders(pool, show, signal))
   return {
     txpool_status: method([], () => {
       const { pending, queued } = pool.status()
@@ -37,20 +33,21 @@ export function createTxPoolMethods({
     txpool_content: method([], (_, { signal }) => everyone(whole, signal)),
     txpool_contentFrom: method(
       [address],
-      ([sender], { signal }) => new StreamedJson(writeSender(pool.content(sender), whole, signal)),
+      ([sender], { signal }) => new StreamedJson(writeSender(pool, sender, signal)),
     ),
     txpool_inspect: method([], (_, { signal }) => everyone(inShort, signal)),
   }
 }
 
-// A full pool is an answer of 190 MB. Others have their turns of the loop between its transactions; throws the reason of the
-// signal when it aborts meanwhile.
+// As the pool is when the writing begins: a full one is an answer of 190 MB. Others have their turns of the loop between its
+// transactions; throws the reason of the signal when it aborts meanwhile.
 
 async function* writeSenders(
-  senders: readonly ({ sender: Hex } & Content)[],
+  pool: Pick<RpcPool, 'content' | 'senderAddresses'>,
   show: Show,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
   let open = '{'
   for (const kind of KINDS) {
     yield `${open}"${kind}":`
@@ -67,11 +64,12 @@ async function* writeSenders(
   yield '}'
 }
 
-async function* writeSender(content: Content, show: Show, signal: AbortSignal): AsyncGenerator<string> {
+async function* writeSender(pool: Pick<RpcPool, 'content'>, sender: Hex, signal: AbortSignal): AsyncGenerator<string> {
+  const { pending, queued } = pool.content(sender)
   yield '{"pending":'
-  yield* writeByNonce(content.pending, show, signal)
+  yield* writeByNonce(pending, whole, signal)
   yield ',"queued":'
-  yield* writeByNonce(content.queued, show, signal)
+  yield* writeByNonce(queued, whole, signal)
   yield '}'
 }
 

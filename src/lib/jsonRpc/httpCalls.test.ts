@@ -221,6 +221,12 @@ describe('large bodies', () => {
     return connection
   }
 
+  const inChunks = (connection: Connection, text: string): Connection => {
+    connection.head(['transfer-encoding: chunked'])
+    connection.socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+    return connection
+  }
+
   it('are read one at a time, and so many wait', async () => {
     const { open } = await serve()
     const begin = opener(open)
@@ -229,17 +235,23 @@ describe('large bodies', () => {
     expect(await refused.until('at once')).toContain('HTTP/1.1 503')
   })
 
+  it('of unknown length that are refused are not answered as calls', async () => {
+    let calls = 0
+    const { open } = await serve({}, [['count', () => ++calls]])
+    const begin = opener(open)
+    for (let count = 0; count < 1 + 64; count++) await begin()
+    const refused = inChunks(open(), '{"id":1,"method":"count"}'.padEnd(300_000))
+    expect(await refused.until('at once')).toContain('HTTP/1.1 503')
+    // By then all of it has come.
+    expect(await inChunks(refused, ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
+    expect(calls).toBe(0)
+  })
+
   it('of unknown length wait where they show to be large, and small ones do not', async () => {
     const { open } = await serve()
     const reading = await opener(open)()
-    const inChunks = (text: string) => {
-      const connection = open()
-      connection.head(['transfer-encoding: chunked'])
-      connection.socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`)
-      return connection
-    }
-    const large = inChunks(body)
-    expect(await inChunks(ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
+    const large = inChunks(open(), body)
+    for (let count = 0; count < 5; count++) expect(await inChunks(open(), ECHO).until(ECHOED)).toContain('HTTP/1.1 200')
     expect(large.socket.bytesRead).toBe(0)
     reading.socket.destroy()
     expect(await large.until(ECHOED)).toContain('HTTP/1.1 200')

@@ -88,15 +88,15 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
     }
     readBody(request, limit, onBody, pause)
   }
-  /** Has its turn until `onAnswered` is called, or the client has gone. */
+  /** Has its turn until `onAnswered` is called, or the client has gone; false when it is refused. */
   const whenLargeMay = (
     request: IncomingMessage,
     response: ServerResponse,
     begin: (onAnswered: () => void) => void,
-  ): void => {
+  ): boolean => {
     if (largeBodies.waiting >= MAX_WAITING_BODIES) {
       refuse(request, response, 503, 'too many large requests at once')
-      return
+      return false
     }
     const untilAnswered = (resolve: () => void) => {
       if (response.closed) return resolve()
@@ -104,6 +104,7 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
       begin(resolve)
     }
     void largeBodies.run(() => new Promise<void>(untilAnswered))
+    return true
   }
   /** Of a body whose length nobody has told, which may show to be large. */
   const readUnknown = (request: IncomingMessage, response: ServerResponse): void => {
@@ -177,7 +178,7 @@ async function send(
   }
 }
 
-/** A batch's answers come to 25 MB: they leave one after the other, as fast as the client reads, in chunks since nobody knows their length. */
+/** Long answers leave while the rest is written, as fast as the client reads, in chunks since nobody knows their length. */
 async function sendPart(response: ServerResponse, part: Pieces, signal: AbortSignal): Promise<void> {
   if (!response.headersSent) response.writeHead(200, ['content-type', 'application/json'])
   for (const piece of part) response.write(piece)

@@ -6,7 +6,8 @@ const SHORT_BYTES = 65_536
 
 export interface BodyPause {
   bytes: number
-  wait(resume: () => void): void
+  /** False when it is not to be read at all. */
+  wait(resume: () => void): boolean
 }
 
 /**
@@ -36,7 +37,11 @@ export function readBody(
     if (!hasPaused && pause !== undefined && length > pause.bytes) {
       hasPaused = true
       request.pause()
-      pause.wait(() => request.resume())
+      if (!pause.wait(() => request.resume())) {
+        chunks = []
+        request.off('data', onData).off('end', onWhole)
+        return
+      }
     }
     if (collected !== undefined) {
       // Its parser lets no more come than was announced.

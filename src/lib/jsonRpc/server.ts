@@ -2,6 +2,7 @@ import { type DeviumError, describeError, UsageError } from '../errors.ts'
 import { takeTurn, type Work } from '../turns.ts'
 import type { RpcContext, SendPart } from './callContext.ts'
 import { between, type Pieces, PieceWriter, StreamedJson, serialize, writeInPieces } from './pieces.ts'
+import { createStreamWriter } from './streamWriter.ts'
 import {
   JsonRpcError,
   type JsonRpcId,
@@ -35,7 +36,7 @@ export type RpcHandler = (params: readonly JsonValue[], context: RpcContext) => 
 /** What was asked and answered, for whoever wants to know how much that was. */
 export interface CallContents {
   params: JsonValue | undefined
-  /** As JSON; undefined where the answer is an error, or was sent while it was written. */
+  /** As JSON; undefined where the answer is an error, or a StreamedJson. */
   result: Pieces | undefined
 }
 
@@ -49,7 +50,7 @@ export interface RpcDispatcherOptions {
   maxBatchSize?: number
   /** Whether blocks wait for the answers; default: they do not, and go first. */
   work?: Work
-  /** Called once for each answered call: for metrics and debug logs. */
+  /** Called once for each answered call: for metrics and debug logs. The time of a StreamedJson has that of its reader in it. */
   onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
   /** Called for errors nobody meant to throw (answered with -32603 and no detail of the inside). */
   onUnexpectedError?: (method: string, error: unknown) => void
@@ -66,8 +67,6 @@ export interface RpcDispatcher {
 /** geth's limits for a batch: of its calls, and of the text of its answers. */
 const DEFAULT_MAX_BATCH_SIZE = 1000
 const MAX_BATCH_ANSWER_LENGTH = 25_000_000
-/** Of an answer that is there as a whole before it leaves, though it could be sent while it is written. */
-const MAX_WHOLE_LENGTH = 25_000_000
 /** Arrays and objects in one body, nested or not: millions of them take a second to read. No method wants nearly as many. */
 const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
@@ -76,6 +75,7 @@ const MAX_DEPTH = 200
 
 export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatcher {
   const { methods, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, work = 'answer' } = options
+  const writeStream = createStreamWriter()
 
   /** `sendPart` is for an answer that is nothing but this call's. */
   const call = async (request: unknown, context: RpcContext, sendPart?: SendPart): Promise<Pieces | undefined> => {
@@ -105,15 +105,17 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
         throw new JsonRpcError(RPC_SERVER_ERROR, message, { data: { needs: 'token' } })
       }
       const value = (await handler(positional(params), context)) ?? null
-      if (value instanceof StreamedJson) {
+      if (!(value instanceof StreamedJson)) result = await writeInPieces(value, context)
+      else if (id !== undefined) {
         const begin: SendPart | undefined =
           sendPart &&
           ((part) => {
             isBegun = true
             return sendPart(part)
           })
-        streamed = await writeStreamed(answerId, value, id === undefined ? undefined : begin)
-      } else result = await writeInPieces(value, context)
+        const { pieces } = value
+        streamed = await writeStream({ before: headOf(answerId), pieces, after: '}' }, context.signal, begin)
+      }
     } catch (thrown) {
       error = context.isOver() ? timedOut() : toRpcError(thrown)
       if (error.rpcCode === RPC_INTERNAL_ERROR && error !== thrown) options.onUnexpectedError?.(method, thrown)
@@ -198,32 +200,6 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
 
 function headOf(id: JsonRpcId | RawJson): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-}
-
-/** The whole answer, or what of it `sendPart` was not given. */
-async function writeStreamed(
-  id: JsonRpcId | RawJson,
-  { pieces }: StreamedJson,
-  sendPart: SendPart | undefined,
-): Promise<Pieces> {
-  const writer = new PieceWriter()
-  writer.add(headOf(id))
-  let length = 0
-  for await (const piece of pieces) {
-    writer.add(piece)
-    length += piece.length
-    if (sendPart !== undefined) {
-      const part = writer.takeMuch()
-      if (part !== undefined) await sendPart(part)
-    } else if (length > MAX_WHOLE_LENGTH) {
-      throw new JsonRpcError(
-        RPC_RESPONSE_TOO_LARGE,
-        'response too large: it leaves in parts over HTTP, outside of a batch',
-      )
-    }
-  }
-  writer.add('}')
-  return writer.end()
 }
 
 /** What a body holds, or what is wrong with it. */

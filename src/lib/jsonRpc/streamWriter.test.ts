@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { createStreamWriter } from './streamWriter.ts'
+
+const LONG = 'x'.repeat(300_000)
+const { signal } = new AbortController()
+
+/** Streams that tell when they begin, and go on when they may. */
+function setUp() {
+  const write = createStreamWriter()
+  const begun: string[] = []
+  const stream = (name: string, goOn: Promise<void>) => {
+    async function* pieces() {
+      begun.push(name)
+      yield LONG
+      await goOn
+    }
+    return { before: '[', pieces: pieces(), after: ']' }
+  }
+  return { write, begun, stream }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('long answers', () => {
+  it('sixteen are sent at once, and others begin when one has ended', async () => {
+    const { write, begun, stream } = setUp()
+    const gate = Promise.withResolvers<void>()
+    const send = async () => {}
+    const first = Array.from({ length: 16 }, (_, index) => write(stream(`${index}`, gate.promise), signal, send))
+    const next = write(stream('next', gate.promise), signal, send)
+    await settled()
+    expect(begun).toHaveLength(16)
+    gate.resolve()
+    await Promise.all([...first, next])
+    expect(begun.at(-1)).toBe('next')
+  })
+
+  it('one is collected at a time, whole', async () => {
+    const { write, begun, stream } = setUp()
+    const gate = Promise.withResolvers<void>()
+    const first = write(stream('first', gate.promise), signal, undefined)
+    const second = write(stream('second', gate.promise), signal, undefined)
+    await settled()
+    expect(begun).toEqual(['first'])
+    gate.resolve()
+    for (const answer of [await first, await second]) expect(answer.map(String).join('')).toBe(`[${LONG}]`)
+  })
+
+  it('what nobody waits for when its turn comes is not begun', async () => {
+    const { write, begun, stream } = setUp()
+    const [gate, client] = [Promise.withResolvers<void>(), new AbortController()]
+    const first = write(stream('first', gate.promise), signal, undefined)
+    const second = write(stream('second', gate.promise), client.signal, undefined)
+    client.abort(new Error('gone'))
+    gate.resolve()
+    await expect(second).rejects.toThrow('gone')
+    await first
+    expect(begun).toEqual(['first'])
+  })
+})
