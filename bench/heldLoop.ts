@@ -9,6 +9,7 @@ import {
   signSetCode,
   signTransaction,
 } from '../src/execution/testUtils/signTransaction.ts'
+import { limitGarbage } from '../src/lib/garbageLimit.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { RpcTransportError } from '../src/lib/jsonRpc/client.ts'
 import { createWebSocketRpcClient } from '../src/lib/jsonRpc/webSocketClient.ts'
@@ -16,7 +17,7 @@ import { watchTurns } from './turnWatch.ts'
 
 // How long clients can hold the loop on which an execution client makes blocks: the longest turn of it, in processor
 // time, for each thing that they can ask, four at a time from another process. Blocks have 600 transfers; one has a
-// transaction of 5,000 logs, one a loop that takes all its gas.
+// transaction of 5,000 logs, one a loop that takes all its gas. The collector has the limits that it has in the program.
 // Run: npm run bench:held-loop [SECONDS_EACH [NAME]]; only those whose name has NAME in it.
 
 const TARGET_MS = 20
@@ -24,6 +25,7 @@ const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const MANY_LOGS = fromHex('0x6113885b60006000a060019003806003575000')
 const AT_A_TIME = 4
 
+limitGarbage()
 const [what, url = '', wsUrl = ''] = process.argv.slice(2)
 if (what === 'client') await beClient(url)
 else await measureAll(Number(what ?? '4'), url)

@@ -42,9 +42,16 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
+/** What a number holds exactly. */
+const NUMBER_BYTES = 6
+
 /** Unsigned big-endian integer of any length; empty bytes are 0. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  if (bytes.length === 0) return 0n
+  if (bytes.length <= NUMBER_BYTES) {
+    let value = 0
+    for (const byte of bytes) value = value * 256 + byte
+    return BigInt(value)
+  }
   return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`)
 }
 

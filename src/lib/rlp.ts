@@ -1,4 +1,4 @@
-import { bigIntToMinimalBytes, concatBytes } from './bytes.ts'
+import { bigIntToMinimalBytes, bytesToBigInt, concatBytes } from './bytes.ts'
 import { DecodeError } from './errors.ts'
 
 /** What can be encoded: bytes, non-negative integers (minimal big-endian) and lists of these. */
@@ -93,6 +93,20 @@ function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpIt
   return { item: items, end: head.end }
 }
 
+/** The encodings of a list's items, which stand in no other place; what is in them is not looked at. The list must fill the input. */
+export function splitRlpList(data: Uint8Array, what: string, length?: number): Uint8Array[] {
+  const { isList, start, end } = readRlpHeader(data, 0)
+  if (!isList) throw notList(what)
+  if (end !== data.length) throw new DecodeError(`rlp: ${data.length - end} bytes after the item`)
+  const encodings: Uint8Array[] = []
+  for (let position = start; position < end; ) {
+    const item = readRlpHeader(data, position)
+    encodings.push(data.subarray(position, item.end))
+    position = item.end
+  }
+  return ofLength(encodings, what, length)
+}
+
 /** The item as byte string, of `length` bytes when given. */
 export function rlpBytes(item: RlpItem | undefined, what: string, length?: number): Uint8Array {
   if (!(item instanceof Uint8Array)) throw new DecodeError(`${what}: expected a byte string`)
@@ -104,11 +118,17 @@ export function rlpBytes(item: RlpItem | undefined, what: string, length?: numbe
 
 /** The item as list, of `length` items when given. */
 export function rlpList(item: RlpItem | undefined, what: string, length?: number): RlpItem[] {
-  if (!Array.isArray(item)) throw new DecodeError(`${what}: expected a list`)
-  if (length !== undefined && item.length !== length) {
-    throw new DecodeError(`${what}: expected ${length} items, got ${item.length}`)
-  }
-  return item
+  if (!Array.isArray(item)) throw notList(what)
+  return ofLength(item, what, length)
+}
+
+function notList(what: string): DecodeError {
+  return new DecodeError(`${what}: expected a list`)
+}
+
+function ofLength<Item>(items: Item[], what: string, length: number | undefined): Item[] {
+  if (length === undefined || items.length === length) return items
+  throw new DecodeError(`${what}: expected ${length} items, got ${items.length}`)
 }
 
 /** The item as integer of at most `maxBytes`, without leading zeros. */
@@ -116,7 +136,7 @@ export function rlpBigInt(item: RlpItem | undefined, what: string, maxBytes = 32
   const bytes = rlpBytes(item, what)
   if (bytes.length > maxBytes) throw new DecodeError(`${what}: integer is longer than ${maxBytes} bytes`)
   if (bytes[0] === 0) throw new DecodeError(`${what}: integer has leading zeros`)
-  return bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+  return bytesToBigInt(bytes)
 }
 
 /** The item as integer up to 2^53-1. */

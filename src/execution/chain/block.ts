@@ -47,12 +47,12 @@ export interface AccessListEntry {
  * when first read, which takes 40 µs.
  */
 export interface Authorization {
-  chainId: bigint
-  address: Hex
-  nonce: bigint
-  yParity: number
-  r: bigint
-  s: bigint
+  readonly chainId: bigint
+  readonly address: Hex
+  readonly nonce: bigint
+  readonly yParity: number
+  readonly r: bigint
+  readonly s: bigint
   readonly authority: Hex | undefined
 }
 

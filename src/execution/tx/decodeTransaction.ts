@@ -2,17 +2,21 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256, keccak256Hex } from '../../lib/hash.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
-import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
+import {
+  decodeRlp,
+  encodeRlp,
+  type RlpItem,
+  rlpBigInt,
+  rlpBytes,
+  rlpList,
+  rlpListHeader,
+  rlpNumber,
+  splitRlpList,
+} from '../../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../../lib/secp256k1.ts'
 import { DEPOSIT_TX_TYPE, decodeDepositTx } from '../../rollup/protocol/deposit.ts'
-import type {
-  AccessListEntry,
-  Authorization,
-  DepositTransaction,
-  SignedTransaction,
-  Transaction,
-} from '../chain/block.ts'
-import { createAuthorization } from './authorization.ts'
+import type { AccessListEntry, DepositTransaction, SignedTransaction, Transaction } from '../chain/block.ts'
+import { decodeAuthorizations } from './authorization.ts'
 import { MAX_LOW_S, SECP256K1_ORDER } from './signatureLimits.ts'
 
 /**
@@ -34,21 +38,23 @@ export function decodeSignedTransaction(raw: Uint8Array, sender?: Hex): SignedTr
   if (type === undefined) throw new DecodeError('transaction: empty')
   if (type >= 0xc0) return decodeLegacy(raw, sender)
   if (type !== 1 && type !== 2 && type !== 4) throw new DecodeError('transaction type not supported')
-  const fields = rlpList(decodeRlp(raw.subarray(1)), 'transaction', FIELD_COUNT[type])
+  const encodings = splitRlpList(raw.subarray(1), 'transaction', FIELD_COUNT[type])
+  const list = type === 4 ? encodings[AUTHORIZATION_LIST] : undefined
+  const fields = encodings.map((encoding) => (encoding === list ? NO_ITEMS : decodeRlp(encoding)))
   // Type 1 has one fee field, the others two.
   const fees = type === 1 ? 2 : 3
   const maxPriorityFeePerGas = rlpBigInt(fields[2], 'transaction fee')
   const maxFeePerGas = type === 1 ? maxPriorityFeePerGas : rlpBigInt(fields[3], 'transaction fee')
   const body = fees + 1
   const yParity = rlpBigInt(fields[fields.length - 3], 'transaction parity')
-  const authorizationList = type === 4 ? decodeAuthorizations(fields[body + 5]) : undefined
+  const authorizationList = list && decodeAuthorizations(list)
   const to = decodeRecipient(fields[body + 1])
   if (type === 4 && to === null) throw new DecodeError('transaction: set-code transactions cannot create contracts')
   const signature = decodeSignature(fields[fields.length - 2], fields[fields.length - 1], yParity)
   return {
     type,
     hash: keccak256Hex(raw),
-    from: sender ?? recoverSender(signingHash(type, fields), signature),
+    from: sender ?? recoverSender(signingHash(type, encodings), signature),
     to,
     nonce: rlpNumber(fields[1], 'transaction nonce'),
     gasLimit: rlpBigInt(fields[body], 'transaction gas limit', 8),
@@ -68,9 +74,12 @@ export function decodeSignedTransaction(raw: Uint8Array, sender?: Hex): SignedTr
 }
 
 const FIELD_COUNT = { 1: 11, 2: 12, 4: 13 } as const
+const AUTHORIZATION_LIST = 9
+const NO_ITEMS: RlpItem[] = []
 
 function decodeLegacy(raw: Uint8Array, sender?: Hex): SignedTransaction {
-  const fields = rlpList(decodeRlp(raw), 'transaction', 9)
+  const encodings = splitRlpList(raw, 'transaction', 9)
+  const fields = encodings.map(decodeRlp)
   const v = rlpBigInt(fields[6], 'transaction v')
   const isProtected = v >= 35n
   if (!isProtected && v !== 27n && v !== 28n) throw new DecodeError(`transaction: v is ${v}`)
@@ -81,7 +90,7 @@ function decodeLegacy(raw: Uint8Array, sender?: Hex): SignedTransaction {
   return {
     type: 0,
     hash: keccak256Hex(raw),
-    from: sender ?? recoverSender(legacySigningHash(fields, chainId), signature),
+    from: sender ?? recoverSender(legacySigningHash(encodings, chainId), signature),
     to: decodeRecipient(fields[3]),
     nonce: rlpNumber(fields[0], 'transaction nonce'),
     gasLimit: rlpBigInt(fields[2], 'transaction gas limit', 8),
@@ -120,13 +129,19 @@ function recoverSender(hash: Uint8Array, { rBytes, sBytes, yParity }: Signature)
   return publicKeyToAddress(recoverPublicKey(hash, rBytes, sBytes, yParity))
 }
 
-function signingHash(type: number, fields: RlpItem[]): Uint8Array {
-  return keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields.slice(0, -3))))
+function signingHash(type: number, encodings: Uint8Array[]): Uint8Array {
+  const signed = encodings.slice(0, -3)
+  return keccak256(concatBytes(Uint8Array.of(type), rlpListHeader(lengthOf(signed)), ...signed))
 }
 
-function legacySigningHash(fields: RlpItem[], chainId: bigint | undefined): Uint8Array {
-  const signed = fields.slice(0, 6)
-  return keccak256(encodeRlp(chainId === undefined ? signed : [...signed, chainId, 0, 0]))
+function legacySigningHash(encodings: Uint8Array[], chainId: bigint | undefined): Uint8Array {
+  const signed = encodings.slice(0, 6)
+  if (chainId !== undefined) signed.push(encodeRlp(chainId), encodeRlp(0), encodeRlp(0))
+  return keccak256(concatBytes(rlpListHeader(lengthOf(signed)), ...signed))
+}
+
+function lengthOf(encodings: readonly Uint8Array[]): number {
+  return encodings.reduce((sum, { length }) => sum + length, 0)
 }
 
 function decodeRecipient(item: RlpItem | undefined): Hex | null {
@@ -143,24 +158,6 @@ function decodeAccessList(item: RlpItem | undefined): AccessListEntry[] {
       address: toHex(rlpBytes(address, 'access list address', 20)),
       storageKeys: rlpList(keys, 'access list keys').map((key) => toHex(rlpBytes(key, 'access list key', 32))),
     }
-  })
-}
-
-/** EIP-7702. An entry whose signature gives no signer is kept (it is part of the hash) without authority. */
-function decodeAuthorizations(item: RlpItem | undefined): Authorization[] {
-  const entries = rlpList(item, 'authorization list')
-  if (entries.length === 0) throw new DecodeError('transaction: empty authorization list')
-  return entries.map((entry) => {
-    const fields = rlpList(entry, 'authorization', 6)
-    const authorization = {
-      chainId: rlpBigInt(fields[0], 'authorization chain id'),
-      address: toHex(rlpBytes(fields[1], 'authorization address', 20)),
-      nonce: rlpBigInt(fields[2], 'authorization nonce', 8),
-      yParity: Number(rlpBigInt(fields[3], 'authorization parity', 1)),
-      r: rlpBigInt(fields[4], 'authorization r'),
-      s: rlpBigInt(fields[5], 'authorization s'),
-    }
-    return createAuthorization(authorization)
   })
 }
 
