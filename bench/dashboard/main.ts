@@ -15,6 +15,8 @@ import { findFreePorts } from '../../testnet/runner/ports.ts'
 import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
+import type { IdleCalls } from './idleProcess.ts'
+import { LAG_TIMER_MS } from './lagTimer.ts'
 import type { PagePeersCalls } from './peersProcess.ts'
 
 // The page of a rollup node with many peers, left open: its memory, the node's event-loop delay, and how soon it is painted. A
@@ -24,6 +26,9 @@ import type { PagePeersCalls } from './peersProcess.ts'
 // pages, in memory or swapped out. Its task manager shows the same. It holds the JavaScript heap, with what is not collected yet,
 // the document, and what an empty page takes, which is told beside it. Pages of Chromium's own file, which the system may
 // drop at any time and which other tabs share, are no part of it; with them one has what is called private here.
+//
+// The event loop's delay is that of all the time together; beside it stands what a process saw that did nothing, on a machine
+// that may have other work, or be taken from its guest.
 
 const USAGE = 'node bench/dashboard/main.ts [--peers 200] [--seconds 1800] [--every 30]'
 const TARGET = { memoryMb: 150, loopDelayMs: 20, firstPaintMs: 1_000 }
@@ -31,8 +36,6 @@ const PROCESSES = 2
 const LOADS = 5
 const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const HOST = '127.0.0.1'
-/** What prom-client's timer waits for, which its figure has in it. */
-const LAG_TIMER_MS = 10
 
 const { values } = parseArgs({
   options: {
@@ -64,7 +67,13 @@ interface Sample {
   memory: ProcessMemory
   nodes: number
   listeners: number
-  loopDelayMs: number
+  idleDelayMs: number
+}
+
+/** The 99th percentile of how late the event loop was, in milliseconds. */
+interface LoopDelay {
+  nodeMs: number
+  idleMs: number
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-dashboard-bench-'))
@@ -72,6 +81,7 @@ const testnet = await startTestnet({ nodes: 1 })
 const children = Array.from({ length: PROCESSES }, () =>
   startChild<PagePeersCalls>(new URL('./peersProcess.ts', import.meta.url)),
 )
+const idle = startChild<IdleCalls>(new URL('./idleProcess.ts', import.meta.url))
 let browser: Browser | undefined
 try {
   const node = await startNode()
@@ -93,11 +103,11 @@ try {
     .nth(peers - 1)
     .waitFor({ timeout: 120_000 })
   console.log(`processes: node ${node.pid}, page ${await renderersOf(session)}`)
-  const samples = await watch(page, session, node)
-  report(paints, samples)
+  const { samples, delay: ofLoops } = await watch(page, session, node)
+  report(paints, samples, ofLoops)
 } finally {
   await browser?.close()
-  await Promise.all(children.map((child) => child.stop()))
+  await Promise.all([...children, idle].map((child) => child.stop()))
   await stopPrograms()
   await testnet.stop()
   rmSync(directory, { recursive: true, force: true })
@@ -157,7 +167,11 @@ async function renderersOf(session: CDPSession): Promise<number[]> {
   return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
 }
 
-async function watch(page: Page, session: CDPSession, node: FollowerNode): Promise<Sample[]> {
+async function watch(
+  page: Page,
+  session: CDPSession,
+  node: FollowerNode,
+): Promise<{ samples: Sample[]; delay: LoopDelay }> {
   const renderers = await renderersOf(session)
   const ofPage = await page.context().newCDPSession(page)
   await ofPage.send('Performance.enable')
@@ -167,6 +181,7 @@ async function watch(page: Page, session: CDPSession, node: FollowerNode): Promi
   }
   // What was before counts no more: prom-client begins anew with each reading.
   await loopDelayMs(node)
+  await idle.call('begin')
   const samples: Sample[] = []
   const began = performance.now()
   const before = { node: processorSeconds(node.pid), page: sum(renderers.map(processorSeconds)) }
@@ -179,7 +194,7 @@ async function watch(page: Page, session: CDPSession, node: FollowerNode): Promi
       memory: largest(renderers.map(memoryOf)),
       nodes: metric('Nodes'),
       listeners: metric('JSEventListeners'),
-      loopDelayMs: await loopDelayMs(node),
+      idleDelayMs: (await idle.call('loopDelay')).latelyMs,
     }
     samples.push(sample)
     console.log(`${elapsed().toFixed(0)} s: ${shown(sample)}`)
@@ -188,32 +203,27 @@ async function watch(page: Page, session: CDPSession, node: FollowerNode): Promi
   console.log(
     `the node took ${share(processorSeconds(node.pid) - before.node)}, the page ${share(sum(renderers.map(processorSeconds)) - before.page)}`,
   )
-  return samples
+  return { samples, delay: { nodeMs: await loopDelayMs(node), idleMs: (await idle.call('loopDelay')).wholeMs } }
 }
 
-function shown({ heapMb, memory, nodes, listeners, loopDelayMs }: Sample): string {
-  return `page ${memoryText(memory)}, ${heapMb.toFixed(1)} MB of JavaScript, ${nodes} nodes, ${listeners} listeners; node's loop p99 ${loopDelayMs.toFixed(1)} ms late`
+function shown({ heapMb, memory, nodes, listeners, idleDelayMs }: Sample): string {
+  return `page ${memoryText(memory)}, ${heapMb.toFixed(1)} MB of JavaScript, ${nodes} nodes, ${listeners} listeners; an idle process p99 ${idleDelayMs.toFixed(1)} ms late`
 }
 
 function memoryText({ footprintMb, privateMb }: ProcessMemory): string {
   return `${footprintMb.toFixed(0)} MB (${privateMb.toFixed(0)} private)`
 }
 
-function report(paints: readonly number[], samples: readonly Sample[]): void {
+function report(paints: readonly number[], samples: readonly Sample[], { nodeMs, idleMs }: LoopDelay): void {
   const rows: [string, number, number, string][] = [
     ['first paint, median', median(paints), TARGET.firstPaintMs, 'ms'],
     ["the page's memory, largest", largest(samples.map(({ memory }) => memory)).footprintMb, TARGET.memoryMb, 'MB'],
-    ["the node's loop p99, median", median(samples.map(({ loopDelayMs }) => loopDelayMs)), TARGET.loopDelayMs, 'ms'],
-    [
-      "the node's loop p99, largest",
-      Math.max(...samples.map((sample) => sample.loopDelayMs)),
-      TARGET.loopDelayMs,
-      'ms',
-    ],
+    ["the node's loop p99", nodeMs, TARGET.loopDelayMs, 'ms'],
   ]
   for (const [what, seen, target, unit] of rows) {
     console.log(`${what}: ${seen.toFixed(1)} ${unit} (target ${target})${seen > target ? ', MISSED' : ''}`)
   }
+  console.log(`an idle process's loop p99 in the same time: ${idleMs.toFixed(1)} ms`)
 }
 
 async function loopDelayMs({ metrics }: FollowerNode): Promise<number> {
