@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
-import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpNumber } from './rlp.ts'
+import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpNumber, splitRlpList } from './rlp.ts'
 
 describe('encodeRlp', () => {
   const cases = [
@@ -69,6 +69,26 @@ describe('decodeRlp', () => {
         expect(toHex(encodeRlp(item))).toBe(toHex(bytes))
       }),
     )
+  })
+})
+
+describe('splitRlpList', () => {
+  it('gives what each item of a list is decoded from', () => {
+    const items = fc.array(fc.oneof(fc.uint8Array({ maxLength: 70 }), fc.array(fc.uint8Array({ maxLength: 5 }))))
+    fc.assert(
+      fc.property(items, (list) => {
+        const encodings = splitRlpList(encodeRlp(list), 'list')
+        expect(encodings.map((encoding) => decodeRlp(encoding))).toEqual(list)
+      }),
+    )
+  })
+
+  it('refuses what is no list, does not fill the input, or has another number of items', () => {
+    expect(() => splitRlpList(fromHex('80'), 'fees')).toThrow('fees: expected a list')
+    expect(() => splitRlpList(fromHex('c10500'), 'fees')).toThrow('1 bytes after')
+    expect(() => splitRlpList(fromHex('c205'), 'fees')).toThrow('longer than')
+    expect(() => splitRlpList(fromHex('c18201'), 'fees')).toThrow('longer than')
+    expect(() => splitRlpList(fromHex('c105'), 'fees', 2)).toThrow('fees: expected 2 items, got 1')
   })
 })
 

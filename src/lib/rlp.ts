@@ -93,7 +93,10 @@ function decodeRlpAt(data: Uint8Array, offset: number, depth = 0): { item: RlpIt
   return { item: items, end: head.end }
 }
 
-/** The encodings of a list's items, which stand in no other place; what is in them is not looked at. The list must fill the input. */
+/**
+ * The encodings of a list's items, views into the input; what is inside them is not checked. The list must fill the input, and
+ * have `length` items when given.
+ */
 export function splitRlpList(data: Uint8Array, what: string, length?: number): Uint8Array[] {
   const { isList, start, end } = readRlpHeader(data, 0)
   if (!isList) throw notList(what)
