@@ -114,6 +114,7 @@ const calls = {
     loopDelayP99 = measureLoopDelay()
     return usage()
   },
+  arrived: (): number => arrivals.length,
   async result() {
     const { cpuMs, sentBytes } = usage()
     await stopProfile?.()

@@ -87,7 +87,7 @@ describe('splitRlpList', () => {
     expect(() => splitRlpList(fromHex('80'), 'fees')).toThrow('fees: expected a list')
     expect(() => splitRlpList(fromHex('c10500'), 'fees')).toThrow('1 bytes after')
     expect(() => splitRlpList(fromHex('c205'), 'fees')).toThrow('longer than')
-    expect(() => splitRlpList(fromHex('c18201'), 'fees')).toThrow('longer than')
+    expect(() => splitRlpList(fromHex('c182'), 'fees')).toThrow('longer than')
     expect(() => splitRlpList(fromHex('c105'), 'fees', 2)).toThrow('fees: expected 2 items, got 1')
   })
 })
