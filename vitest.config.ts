@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-// Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs three
+// Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs two
 // files at a time: a testnet mostly waits for its next block.
 export default defineConfig({
   test: {
@@ -32,7 +32,7 @@ export default defineConfig({
           include: ['test/{browser,e2e,faults}/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          maxWorkers: 3,
+          maxWorkers: 2,
           // Tests that mostly wait run side by side within their file.
           maxConcurrency: 10,
           sequence: { groupOrder: 1 },
