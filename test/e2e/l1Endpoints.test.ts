@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { freePort, startProgram, stopPrograms } from '../support/programs.ts'
@@ -24,69 +24,71 @@ interface Heads {
 }
 const safeOf = async (rpc: RpcClient) => ((await rpc.request('optimism_syncStatus', [])) as Heads).safe_l2
 
-beforeAll(async () => {
-  testnet = await startTestnet({ nodes: 1, args: ['--da', 'blobs'] })
-  const l1Port = Number(new URL(testnet.l1.rpc).port)
-  proxy = await startTcpProxy(l1Port)
-  const [enginePort, httpPort, rpcPort, deadPort] = [
-    await freePort(),
-    await freePort(),
-    await freePort(),
-    await freePort(),
-  ]
-  const [datadir, jwt] = [join(directory, 'geth'), join(directory, 'jwt.txt')]
-  writeFileSync(jwt, '11'.repeat(32))
-  execFileSync(process.execPath, [
-    bin('devium-geth'),
-    'init',
-    `--datadir=${datadir}`,
-    join(testnet.joinDir, 'genesis.json'),
-  ])
-  startProgram(process.execPath, [
-    bin('devium-geth'),
-    `--datadir=${datadir}`,
-    '--http',
-    `--http.port=${httpPort}`,
-    `--authrpc.port=${enginePort}`,
-    `--authrpc.jwtsecret=${jwt}`,
-  ])
-  startProgram(process.execPath, [
-    bin('devium--batcher'),
-    // One that is down, one by WebSocket that a test breaks, and the rest.
-    `--l1=http://127.0.0.1:${deadPort},ws://127.0.0.1:${proxy.port},${testnet.l1.rpc}`,
-    `--l1.beacon=http://127.0.0.1:${deadPort}`,
-    `--l1.beacon-fallbacks=${testnet.l1.rpc}`,
-    '--l1.beacon.ignore',
-    '--l1.http-poll-interval=1s',
-    '--l1.epoch-poll-interval=2s',
-    `--l2=http://127.0.0.1:${enginePort}`,
-    `--l2.jwt-secret=${jwt}`,
-    `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
-    `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
-    `--rpc.port=${rpcPort}`,
-    '--p2p.disable',
-  ])
-  node = createRpcClient({ url: `http://127.0.0.1:${rpcPort}` })
-  sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
-})
-afterAll(async () => {
-  await stopPrograms()
-  await Promise.all([node?.close(), sequencer?.close(), proxy?.close()])
-  await testnet?.stop()
-  rmSync(directory, { recursive: true, force: true })
-})
+describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with most ways to L1 broken', () => {
+  beforeAll(async () => {
+    testnet = await startTestnet({ nodes: 1, args: ['--da', 'blobs'] })
+    const l1Port = Number(new URL(testnet.l1.rpc).port)
+    proxy = await startTcpProxy(l1Port)
+    const [enginePort, httpPort, rpcPort, deadPort] = [
+      await freePort(),
+      await freePort(),
+      await freePort(),
+      await freePort(),
+    ]
+    const [datadir, jwt] = [join(directory, 'geth'), join(directory, 'jwt.txt')]
+    writeFileSync(jwt, '11'.repeat(32))
+    execFileSync(process.execPath, [
+      bin('devium-geth'),
+      'init',
+      `--datadir=${datadir}`,
+      join(testnet.joinDir, 'genesis.json'),
+    ])
+    startProgram(process.execPath, [
+      bin('devium-geth'),
+      `--datadir=${datadir}`,
+      '--http',
+      `--http.port=${httpPort}`,
+      `--authrpc.port=${enginePort}`,
+      `--authrpc.jwtsecret=${jwt}`,
+    ])
+    startProgram(process.execPath, [
+      bin('devium--batcher'),
+      // One that is down, one by WebSocket that a test breaks, and the rest.
+      `--l1=http://127.0.0.1:${deadPort},ws://127.0.0.1:${proxy.port},${testnet.l1.rpc}`,
+      `--l1.beacon=http://127.0.0.1:${deadPort}`,
+      `--l1.beacon-fallbacks=${testnet.l1.rpc}`,
+      '--l1.beacon.ignore',
+      '--l1.http-poll-interval=1s',
+      '--l1.epoch-poll-interval=2s',
+      `--l2=http://127.0.0.1:${enginePort}`,
+      `--l2.jwt-secret=${jwt}`,
+      `--rollup.config=${join(testnet.joinDir, 'rollup.json')}`,
+      `--rollup.l1-chain-config=${join(testnet.joinDir, 'l1.json')}`,
+      `--rpc.port=${rpcPort}`,
+      '--p2p.disable',
+    ])
+    node = createRpcClient({ url: `http://127.0.0.1:${rpcPort}` })
+    sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
+  })
+  afterAll(async () => {
+    await stopPrograms()
+    await Promise.all([node?.close(), sequencer?.close(), proxy?.close()])
+    await testnet?.stop()
+    rmSync(directory, { recursive: true, force: true })
+  })
 
-it('derives from what answers, and goes on when that breaks', async () => {
-  const reach = async (number: number) => {
-    await expect
-      .poll(async () => (await safeOf(node).catch(() => undefined))?.number ?? 0, SOON)
-      .toBeGreaterThan(number)
-    const reached = await safeOf(node)
-    const theirs = await sequencer.request('optimism_outputAtBlock', [`0x${reached.number.toString(16)}`])
-    expect(theirs).toMatchObject({ blockRef: { hash: reached.hash } })
-    return reached.number
-  }
-  const first = await reach(3)
-  proxy.cut()
-  await reach(first + 5)
+  it('derives from what answers, and goes on when that breaks', async () => {
+    const reach = async (number: number) => {
+      await expect
+        .poll(async () => (await safeOf(node).catch(() => undefined))?.number ?? 0, SOON)
+        .toBeGreaterThan(number)
+      const reached = await safeOf(node)
+      const theirs = await sequencer.request('optimism_outputAtBlock', [`0x${reached.number.toString(16)}`])
+      expect(theirs).toMatchObject({ blockRef: { hash: reached.hash } })
+      return reached.number
+    }
+    const first = await reach(3)
+    proxy.cut()
+    await reach(first + 5)
+  })
 })
