@@ -16,7 +16,6 @@ import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
 import type { IdleCalls } from './idleProcess.ts'
-import { LAG_TIMER_MS } from './lagTimer.ts'
 import type { PagePeersCalls } from './peersProcess.ts'
 
 // The page of a rollup node with many peers, left open: its memory, the node's event-loop delay, and how soon it is painted. A
@@ -36,6 +35,8 @@ const PROCESSES = 2
 const LOADS = 5
 const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
 const HOST = '127.0.0.1'
+/** What prom-client's timer waits for, which its figure has in it. */
+const LAG_TIMER_MS = 10
 
 const { values } = parseArgs({
   options: {
@@ -194,7 +195,7 @@ async function watch(
       memory: largest(renderers.map(memoryOf)),
       nodes: metric('Nodes'),
       listeners: metric('JSEventListeners'),
-      idleDelayMs: (await idle.call('loopDelay')).latelyMs,
+      idleDelayMs: await idle.call('latelyMs'),
     }
     samples.push(sample)
     console.log(`${elapsed().toFixed(0)} s: ${shown(sample)}`)
@@ -203,7 +204,7 @@ async function watch(
   console.log(
     `the node took ${share(processorSeconds(node.pid) - before.node)}, the page ${share(sum(renderers.map(processorSeconds)) - before.page)}`,
   )
-  return { samples, delay: { nodeMs: await loopDelayMs(node), idleMs: (await idle.call('loopDelay')).wholeMs } }
+  return { samples, delay: { nodeMs: await loopDelayMs(node), idleMs: await idle.call('wholeMs') } }
 }
 
 function shown({ heapMb, memory, nodes, listeners, idleDelayMs }: Sample): string {
