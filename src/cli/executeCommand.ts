@@ -7,7 +7,7 @@ import { DeviumError, describeError, UsageError } from '../lib/errors.ts'
  * `<number> <hash> ok|MISMATCH`. True when all are as they should be. Throws UsageError for a file that cannot be read.
  */
 export async function executeFiles(paths: readonly string[], print: (line: string) => void): Promise<boolean> {
-  if (paths.length === 0) throw new UsageError('execute: the path of a file is missing')
+  if (paths.length === 0) throw new UsageError('the path of a file is missing')
   const { executeStateless, parseStatelessBlock } = await import('../execution/chain/statelessBlock.ts')
   let isRight = true
   for (const path of paths) {

@@ -5,14 +5,14 @@ import { DEV_ADDRESSES, DEV_KEYS, signAuthorization } from '../testUtils/signTra
 import { decodeAuthorizations } from './authorization.ts'
 
 const ADDRESS = new Uint8Array(20).fill(0xab)
-const FIELDS = [10n, ADDRESS, 7n, 1n, 2n ** 255n, 3n] as const
+const FIELDS: readonly RlpInput[] = [10n, ADDRESS, 7n, 1n, 2n ** 255n, 3n]
 
 function decode(...entries: RlpInput[]) {
   return decodeAuthorizations(encodeRlp(entries))
 }
 
 function withField(index: number, value: RlpInput): RlpInput {
-  return FIELDS.with(index, value as bigint)
+  return FIELDS.with(index, value)
 }
 
 describe('an authorization list', () => {
@@ -74,7 +74,7 @@ describe('an authorization list', () => {
   })
 
   it('refuses a field that is longer than its entry', () => {
-    // Parity, r and s as one byte each, and an r that says that it has eight.
+    // Its last field is an r that says that it has eight bytes; they are in the list, after the entry.
     const entry = Uint8Array.from([0xc0 + 25, 0x0a, 0x94, ...ADDRESS, 0x07, 0x01, 0x88])
     const list = Uint8Array.from([0xc0 + entry.length + 8, ...entry, ...new Uint8Array(8).fill(1)])
     expect(() => decodeAuthorizations(list)).toThrow('rlp: ')

@@ -13,23 +13,21 @@ const AUTHORIZATION_MAGIC = 0x05
 type Unsigned = Omit<Authorization, 'authority'>
 
 /** An entry of an authorization list, with its signer, which is recovered when first asked for. */
-export function createAuthorization({ chainId, address, nonce, yParity, r, s }: Unsigned): Authorization {
+export function createAuthorization(authorization: Unsigned): Authorization {
   let recovered: { authority: Hex | undefined } | undefined
   return {
-    chainId,
-    address,
-    nonce,
-    yParity,
-    r,
-    s,
+    ...authorization,
     get authority() {
-      recovered ??= { authority: recoverAuthority({ chainId, address, nonce, yParity, r, s }) }
+      recovered ??= { authority: recoverAuthority(authorization) }
       return recovered.authority
     },
   }
 }
 
-/** The entries of an encoded authorization list. Throws DecodeError for one that is malformed. */
+/**
+ * The entries of an encoded authorization list. One whose signature gives no signer is kept, since it is part of the hash, without
+ * an authority (EIP-7702). Throws DecodeError for one that is malformed.
+ */
 export function decodeAuthorizations(list: Uint8Array): Authorization[] {
   const entries = splitRlpList(list, 'authorization list')
   if (entries.length === 0) throw new DecodeError('transaction: empty authorization list')
