@@ -56,7 +56,7 @@ export function startWorkProcess<Task, Answer>(
   const flags =
     maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=4']
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
-    env: environment(),
+    env: leanEnvironment(),
     windowsHide: true,
     stdio: ['pipe', 'pipe', 'pipe', ...(answerRead === undefined ? [] : ['pipe' as const])],
   })
@@ -114,7 +114,8 @@ async function writeInTurns(stream: Writable | null, pieces: readonly Uint8Array
   }
 }
 
-function environment(): NodeJS.ProcessEnv {
+/** Of such a process. */
+export function leanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]))
   const cache = getCompileCacheDir()
   // In which each version of Node has a folder of its own, the one that is named here.

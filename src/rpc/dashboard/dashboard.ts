@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { isLoopback } from '../../lib/jsonRpc/hostCheck.ts'
-import { loadPageFiles, type PageFile } from './pageFiles.ts'
+import { createPageFiles, type PageFile } from './pageFiles.ts'
 
 /** A node that the page shows. */
 export interface ShownNode {
@@ -25,7 +25,7 @@ export interface DashboardOptions {
  * its own files: what peers say of themselves could otherwise become part of it.
  */
 export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesChanges }: DashboardOptions): void {
-  const files = loadPageFiles()
+  const fileNamed = createPageFiles()
   const shownTo = (host: string | undefined) =>
     nodes.map((node) => ({ name: node.name, webSocket: webSocketUrl(node.url, host) }))
   const policy = (host: string | undefined): string =>
@@ -57,12 +57,13 @@ export function addDashboard(routes: Pick<Hono, 'get'>, { name, nodes, refusesCh
     file === undefined
       ? context.notFound()
       : context.body(file.content, 200, headers(file.type, context.req.header('host')))
-  routes.get('/dashboard', (context) => send(context, files.get('index.html')))
+  routes.get('/dashboard', async (context) => send(context, await fileNamed('index.html')))
   // Links on the page stand beside `/dashboard`.
   routes.get('/dashboard/', (context) => context.redirect('../dashboard', 308))
-  routes.get('/dashboard/:file', (context) => {
+  routes.get('/dashboard/:file', async (context) => {
     const wanted = context.req.param('file')
-    return send(context, wanted === 'nodes.json' ? nodesFile(context.req.header('host')) : files.get(wanted))
+    const { host } = context.req.header()
+    return send(context, wanted === 'nodes.json' ? nodesFile(host) : await fileNamed(wanted))
   })
 }
 

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { dirname, extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { DeviumError } from '../../lib/errors.ts'
+import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
 
 /** One file as it goes to a browser. */
 export interface PageFile {
@@ -22,6 +26,9 @@ const LIBRARY = [
   { name: 'uplot.css', from: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
 ] as const
 
+/** Ten times what it has. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024
+
 /** Where `dashboard/index.html` stands above this file, whether that is run as it is or compiled. */
 function pageFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
@@ -31,8 +38,36 @@ function pageFolder(): string {
   }
 }
 
-/** All that the page is made of, by the name in its URL: modules with their types taken out, styles, and the chart library. */
-export function loadPageFiles(): Map<string, PageFile> {
+/**
+ * Finds a file of the page by the name in its URL. They are read when first asked for, by a process of its own: what takes the
+ * types out of them would stay in memory, a sixth of a node's, and hold the event loop. Throws where they are not there.
+ */
+export function createPageFiles(): (name: string) => Promise<PageFile | undefined> {
+  pageFolder()
+  let files: Promise<ReadonlyMap<string, PageFile>> | undefined
+  return async (name) => {
+    files ??= readInProcess()
+    try {
+      return (await files).get(name)
+    } catch (error) {
+      files = undefined
+      throw error
+    }
+  }
+}
+
+async function readInProcess(): Promise<ReadonlyMap<string, PageFile>> {
+  const main = new URL(`./pageFilesMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  const args = ['--disable-warning=ExperimentalWarning', fileURLToPath(main)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: leanEnvironment(),
+    maxBuffer: MAX_PAGE_BYTES,
+  })
+  return new Map(JSON.parse(stdout) as [string, PageFile][])
+}
+
+/** All that the page is made of: modules with their types taken out, styles, and the chart library. */
+export function readPageFiles(): Map<string, PageFile> {
   const folder = pageFolder()
   const files = new Map<string, PageFile>()
   for (const name of readdirSync(folder)) {

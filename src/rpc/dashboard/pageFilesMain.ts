@@ -1,0 +1,3 @@
+import { readPageFiles } from './pageFiles.ts'
+
+process.stdout.write(JSON.stringify([...readPageFiles()]))
