@@ -15,6 +15,7 @@ import {
 } from '../execution/index.ts'
 import { loadRecordedRpc } from '../execution/testUtils/recordedRpc.ts'
 import { systemClock } from '../lib/clock.ts'
+import { UsageError } from '../lib/errors.ts'
 import { silentLogger } from '../lib/logger.ts'
 import type { ProgressState } from '../lib/progress.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../lib/rlp.ts'
@@ -167,5 +168,8 @@ describe('a chain in files', () => {
     const made = file('genesis')
     await initChain(made, genesis)
     expect(JSON.parse(await readGenesisFile(made))).toEqual(genesis)
+    const error: unknown = await readGenesisFile(file('nothing')).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(UsageError)
+    expect(String(error)).toMatch(/nothing holds no genesis file: run "devium-geth init/)
   })
 })

@@ -146,16 +146,6 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
     batch.put('meta', textKey(CONFIG_KEY), new Uint8Array(Buffer.from(JSON.stringify(config))))
   }
 
-  /** genesis.json, as text; undefined where the directory was made before it was kept. */
-  genesisFile(): string | undefined {
-    const value = this.get('meta', textKey(GENESIS_KEY))
-    return value === undefined ? undefined : Buffer.from(value).toString()
-  }
-
-  setGenesisFile(batch: DatabaseBatch, json: unknown): void {
-    batch.put('meta', textKey(GENESIS_KEY), new Uint8Array(Buffer.from(JSON.stringify(json))))
-  }
-
   /**
    * Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. Writes
    * must not overlap.
@@ -306,7 +296,6 @@ export function unreadable(datadir: string, error: unknown): UsageError {
 /** Operations of a small block without new code: header, body, receipts. */
 const MAX_HELD = 3
 const CONFIG_KEY = 'config'
-const GENESIS_KEY = 'genesisFile'
 const PRUNED_KEY = 'pruned'
 const ARCHIVE_KEY = 'archive'
 const FORMAT_KEY = 'format'

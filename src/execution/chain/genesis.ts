@@ -1,7 +1,10 @@
-import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DecodeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
 import type { Progress, ProgressOptions } from '../../lib/progress.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
+import { writeWhole } from '../../lib/wholeFile.ts'
 import {
   decodeExtraData,
   EMPTY_REQUESTS_HASH,
@@ -156,7 +159,8 @@ export async function initChain(
       )
     }
     if (known !== undefined) checkForkTimes(database, genesis.config)
-    await writeGenesis(database, genesis, json, { isNew: known === undefined, startProgress })
+    await writeWhole(genesisPath(datadir), JSON.stringify(json))
+    await writeGenesis(database, genesis, { isNew: known === undefined, startProgress })
     return { hash: header.hash, created: known === undefined }
   } finally {
     await database.close()
@@ -182,14 +186,21 @@ function tellOf(startProgress: StartProgress): OnAccount {
 
 /** The genesis.json of the data directory. Throws UsageError where there is none. */
 export async function readGenesisFile(datadir: string): Promise<string> {
-  const database = await ChainDatabase.open(datadir, { create: false })
   try {
-    const text = database.genesisFile()
-    if (text === undefined) throw new UsageError(`datadir ${datadir} holds no genesis file: run init with it once more`)
-    return text
-  } finally {
-    await database.close()
+    return await readFile(genesisPath(datadir), 'utf8')
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+    const message = `datadir ${datadir} holds no genesis file: run "devium-geth init --datadir ${datadir} genesis.json" first`
+    throw new UsageError(message, { cause: error })
   }
+}
+
+/**
+ * Not in the database: it has ten megabytes where contracts are in the genesis state, and LevelDB would read it with whatever
+ * stands beside it.
+ */
+function genesisPath(datadir: string): string {
+  return join(datadir, 'geth', 'genesis.json')
 }
 
 /** Blocks that are there already were executed by the rules of before (geth: ChainConfig.CheckCompatible). */
@@ -218,12 +229,10 @@ const ENTRIES_A_WRITE = 20_000
 async function writeGenesis(
   database: ChainDatabase,
   { config, header, state }: Genesis,
-  json: unknown,
   { isNew, startProgress }: { isNew: boolean; startProgress: StartProgress },
 ): Promise<void> {
   const batch = new DatabaseBatch()
   database.setChainConfig(batch, config.json)
-  database.setGenesisFile(batch, json)
   if (isNew) {
     // Without its label, the last to be written, the rest counts for nothing.
     await writeState(database, state, startProgress)
