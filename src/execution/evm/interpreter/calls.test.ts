@@ -46,6 +46,13 @@ const CASES: { id: string; main: string; accounts?: Record<Hex, MemoryAccount>; 
     slots: { 0: 0n, 1: 32n, 2: 42n },
   },
   {
+    id: 'a failure undoes transient stores, be they 40,000',
+    // TSTORE(1, 7), then DELEGATECALL of what stores 1 at 1, 2 at 2, … until it has no gas; TLOAD(1), TLOAD(2), TLOAD(40,000).
+    main: `600760015d 5f5f5f5f 73${other} 624c4b40f4 5f55 60015c600155 60025c600255 619c405c600355 00`,
+    accounts: { [OTHER]: { code: '0x5f5b60010180805d600156' } },
+    slots: { 0: 0n, 1: 7n, 2: 0n, 3: 0n },
+  },
+  {
     id: 'a failure gives nothing back',
     main: `60206000600060006000 73${other} 5af1 600055 3d600155 600051600255 00`,
     accounts: { [OTHER]: { code: '0xfe' } },

@@ -90,7 +90,9 @@ export class Messages implements Caller {
         }
         exit = next
       }
-      this.endFrame(frame, exit)
+      const end = this.endOf(frame, exit)
+      if (end !== 'done') while (!this.host.substate.goBackSome(frame.mark)) await this.takeTurn()
+      this.leave(frame, end)
       if (frame.parent === undefined) return
       frame = frame.parent
     }
@@ -152,9 +154,12 @@ export class Messages implements Caller {
     return new Frame({ ...input, mark }, stack)
   }
 
-  private endFrame(frame: Frame, exit: FrameEnd): void {
+  private endOf(frame: Frame, exit: FrameEnd): FrameEnd {
     this.host.tracer?.onEnd?.(frame)
-    const end = exit === 'done' && frame.isCreation ? this.putDownCode(frame) : exit
+    return exit === 'done' && frame.isCreation ? this.putDownCode(frame) : exit
+  }
+
+  private leave(frame: Frame, end: FrameEnd): void {
     this.keepOrUndo(end === 'done', frame.mark)
     const to = frame.isCreation ? { parent: frame.parent, createdAddress: frame.address } : frame
     if (end === 'failed') this.settle(to, 0, EMPTY_BYTES, failureText(frame, this.host.table))

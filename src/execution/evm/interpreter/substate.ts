@@ -4,10 +4,13 @@ import type { Word } from './word.ts'
 
 /** Where a transaction stood, to go back to. */
 export interface Mark {
-  undo: number
+  changes: number
   logs: number
   refund: number
 }
+
+/** Transient stores cost 100 gas: a block has room for 280,000, which take 60 ms to undo. */
+const CHANGES_PER_TURN = 16_384
 
 /** What a transaction gathers besides the state; whatever a failed frame added goes with it. */
 export class Substate {
@@ -23,17 +26,33 @@ export class Substate {
   readonly warmAddresses = new Set<Hex>()
   readonly warmSlots = new Map<Hex, Set<Hex>>()
   private readonly transient = new Map<Hex, Map<Hex, Word>>()
-  private readonly undo: (() => void)[] = []
+  /** What has changed, by whose key, and what stood there; a set's entries were not there. A function each would be much garbage. */
+  private readonly changed: (Set<Hex> | Map<Hex, Word>)[] = []
+  private readonly changedKeys: Hex[] = []
+  private readonly before: Word[] = []
 
   mark(): Mark {
-    return { undo: this.undo.length, logs: this.logs.length, refund: this.refund }
+    return { changes: this.changed.length, logs: this.logs.length, refund: this.refund }
   }
 
-  goBack({ undo, logs, refund }: Mark): void {
-    for (let index = this.undo.length - 1; index >= undo; index--) this.undo[index]?.()
-    this.undo.length = undo
-    this.logs.length = logs
-    this.refund = refund
+  goBack(mark: Mark): void {
+    while (!this.goBackSome(mark)) {}
+    this.logs.length = mark.logs
+    this.refund = mark.refund
+  }
+
+  /** The first part of it, where it would hold the event loop; true once that has been all. */
+  goBackSome({ changes }: Mark): boolean {
+    const end = Math.max(changes, this.changed.length - CHANGES_PER_TURN)
+    while (this.changed.length > end) {
+      const container = this.changed.pop()
+      const key = this.changedKeys.pop()
+      const before = this.before.pop() ?? 0
+      if (key === undefined) continue
+      if (container instanceof Set) container.delete(key)
+      else container?.set(key, before)
+    }
+    return end === changes
   }
 
   /** True when it was cold (EIP-2929). */
@@ -77,17 +96,22 @@ export class Substate {
       slots = new Map()
       this.transient.set(address, slots)
     }
-    const values = slots
-    const before = values.get(slot) ?? 0
+    const before = slots.get(slot) ?? 0
     if (before === value) return
-    values.set(slot, value)
-    this.undo.push(() => values.set(slot, before))
+    slots.set(slot, value)
+    this.note(slots, slot, before)
   }
 
   private add(set: Set<Hex>, key: Hex): boolean {
     if (set.has(key)) return false
     set.add(key)
-    this.undo.push(() => set.delete(key))
+    this.note(set, key, 0)
     return true
+  }
+
+  private note(container: Set<Hex> | Map<Hex, Word>, key: Hex, before: Word): void {
+    this.changed.push(container)
+    this.changedKeys.push(key)
+    this.before.push(before)
   }
 }
