@@ -40,7 +40,7 @@ function pageFolder(): string {
 
 /**
  * Finds a file of the page by the name in its URL. They are read when first asked for, by a process of its own: what takes the
- * types out of them would stay in memory, a sixth of a node's, and hold the event loop. Throws where they are not there.
+ * types out of them would stay in memory, some 12 MB of it, and hold the event loop. Throws where they are not there.
  */
 export function createPageFiles(): (name: string) => Promise<PageFile | undefined> {
   pageFolder()
