@@ -6,6 +6,7 @@ import { bytesOf, type Pieces, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
 import { failure, type RpcDispatcher, timedOut, toRpcError } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { programFile } from '../../lib/workProcess/programFile.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/chainReads.ts'
 import type { Chain } from '../chain/types.ts'
@@ -329,4 +330,4 @@ const decoder = new TextDecoder()
 
 const NO_BYTES = new Uint8Array(0)
 /** The source as it is, or compiled. */
-const OWN_FILE = new URL(`./callMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+const OWN_FILE = programFile('callMain', import.meta.url)

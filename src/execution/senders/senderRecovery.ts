@@ -2,6 +2,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { programFile } from '../../lib/workProcess/programFile.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { Batch, type SendersAhead } from './sendersAhead.ts'
 import { ADDRESS_BYTES, type SenderAnswer, type SenderTask } from './senderTask.ts'
@@ -161,4 +162,4 @@ export function createSenderRecovery(
 }
 
 /** The source as it is, or compiled. */
-const OWN_FILE = new URL(`./sendersMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+const OWN_FILE = programFile('sendersMain', import.meta.url)

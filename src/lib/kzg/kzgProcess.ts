@@ -2,6 +2,7 @@ import { concatBytes } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import { exponentialBackoff } from '../retry.ts'
+import { programFile } from '../workProcess/programFile.ts'
 import { createSupervisor } from '../workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.ts'
 import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
@@ -167,6 +168,6 @@ const closedError = (): KzgError => new KzgError('kzg-process-failed', 'KZG: the
 
 function startOwnChild(onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void): WorkProcess<KzgTask> {
   // The source as it is, or compiled.
-  const file = new URL(`./kzgMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  const file = programFile('kzgMain', import.meta.url)
   return startWorkProcess(file, onAnswer)
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { programFile } from '../../lib/workProcess/programFile.ts'
 import { createSupervisor } from '../../lib/workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { transactionsPlace, withUnreadTransactions } from '../../rollup/protocol/index.ts'
@@ -230,6 +231,6 @@ function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: Payload
 
 function startOwnChild(onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> {
   // The source as it is, or compiled.
-  const file = new URL(`./inspectionMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  const file = programFile('inspectionMain', import.meta.url)
   return startWorkProcess(file, onAnswer)
 }

@@ -5,6 +5,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DeviumError } from '../../lib/errors.ts'
+import { programFile } from '../../lib/workProcess/programFile.ts'
 import { leanEnvironment } from '../../lib/workProcess/workProcess.ts'
 
 /** One file as it goes to a browser. */
@@ -57,7 +58,7 @@ export function createPageFiles(): (name: string) => Promise<PageFile | undefine
 }
 
 async function readInProcess(): Promise<ReadonlyMap<string, PageFile>> {
-  const main = new URL(`./pageFilesMain.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  const main = programFile('pageFilesMain', import.meta.url)
   const args = ['--disable-warning=ExperimentalWarning', fileURLToPath(main)]
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: leanEnvironment(),
