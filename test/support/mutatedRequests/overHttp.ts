@@ -1,5 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { connect } from 'node:net'
+import { createRpcClient } from '../../../src/lib/jsonRpc/client.ts'
 import type { Random } from '../random.ts'
 import { type Fault, faultOfAnswer } from './answers.ts'
 
@@ -13,7 +14,7 @@ export interface HttpPort {
 
 /** Longer than any call may take, but for the one that waits until all data are saved to L1, for 15 minutes at most. */
 const ANSWER_MS = 90_000
-const LONG_CALL = 'admin_stopBatcher'
+const STOP = 'admin_stopBatcher'
 const GONE = new Set(['ECONNRESET', 'EPIPE'])
 
 interface Sent {
@@ -32,7 +33,8 @@ export async function sendBody(random: Random, port: HttpPort, body: Buffer, age
   const answer = await send(port, sent, agent)
   // Refused while the body was on its way: no answer comes through.
   if (answer === 'gone') return sent.isCall && !port.isForbidden ? 'the connection was closed' : undefined
-  if (answer === 'late') return body.includes(LONG_CALL) ? undefined : `no answer within ${ANSWER_MS} ms`
+  if (answer === 'late') return `no answer within ${ANSWER_MS} ms`
+  if (answer === 'excused') return undefined
   const { status, text } = answer
   if (status >= 500) return `status ${status}: ${text.slice(0, 200)}`
   if (port.isForbidden && sent.isCall) return status === 401 ? undefined : `status ${status} without a token`
@@ -101,8 +103,9 @@ function makeRequest(random: Random, { bearer }: HttpPort, body: Buffer): Sent {
   return sent
 }
 
-function send({ url }: HttpPort, { method, path, headers, body, isChunked }: Sent, agent: Agent) {
-  return new Promise<{ status: number; text: string } | 'gone' | 'late'>((resolve, reject) => {
+function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, agent: Agent) {
+  const { url } = port
+  return new Promise<{ status: number; text: string } | 'gone' | 'late' | 'excused'>((resolve, reject) => {
     const length = isChunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) }
     const target = new URL(url)
     const options = {
@@ -115,9 +118,9 @@ function send({ url }: HttpPort, { method, path, headers, body, isChunked }: Sen
     }
     const sent = request({ ...options, timeout: ANSWER_MS })
       .on('timeout', () => {
-        // Who has gone is not waited for any more.
-        resolve('late')
-        sent.destroy()
+        const excused = body.includes(STOP) ? cannotSave(port) : Promise.resolve(false)
+        // A stop ends with its client, so that only now it can be asked about.
+        excused.then((isExcused) => resolve(isExcused ? 'excused' : 'late'), reject).finally(() => sent.destroy())
       })
       .on('error', (error: NodeJS.ErrnoException) => (GONE.has(error.code ?? '') ? resolve('gone') : reject(error)))
       // Asked for a protocol that is not spoken there.
@@ -137,6 +140,17 @@ function send({ url }: HttpPort, { method, path, headers, body, isChunked }: Sen
       sent.end(body.subarray(middle))
     } else sent.end(body)
   })
+}
+
+/** Whether a batch submitter is being stopped and says what keeps its data from the L1: mutants take its money, for one. */
+async function cannotSave({ url }: HttpPort): Promise<boolean> {
+  const client = createRpcClient({ url })
+  try {
+    const status = (await client.request('admin_batcherStatus', [])) as { stopping: boolean; ok: boolean }
+    return status.stopping && !status.ok
+  } finally {
+    await client.close()
+  }
 }
 
 /** Bytes that are hardly HTTP; all that is wanted is that no fault of the server comes back, and an end. */
