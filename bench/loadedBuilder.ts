@@ -3,17 +3,19 @@ import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { signTransaction, testAddress, testKey } from '../src/execution/testUtils/signTransaction.ts'
+import { limitGarbage } from '../src/lib/garbageLimit.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { watchTurns } from './turnWatch.ts'
 import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
 
 // Whether a sequencer keeps its time: each of the worst loads in the pool as a transaction that takes the block's gas, a
 // block begun a second before its time and asked for at it, through the Engine API. Prints how late the block is had and
-// made head, and the longest turn of the loop, in processor time.
+// made head, and the longest turn of the loop, in processor time. The collector has the limits that it has in the program.
 // Run: npm run bench:loaded-builder [NAME]; exit code 1 when one is later than half its block time.
 
 const BLOCK_MS = 1_000
 const GAS = 28_000_000n
+limitGarbage()
 const only = process.argv[2] ?? ''
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
 // The chain's fork has no BLS12-381.

@@ -7,6 +7,7 @@ import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../lib/jsonRpc/server.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import type { Work } from '../../lib/turns.ts'
 import { createCallService } from '../callProcess/callProcesses.ts'
 import type { Chain } from '../chain/types.ts'
 import { createEngineMethods } from '../engineApi/index.ts'
@@ -66,9 +67,10 @@ export async function startExecutionNode(
     },
   )
   const unexpected: unknown[] = []
-  const dispatcher = (methods: object) =>
+  const dispatcher = (methods: object, work: Work = 'answer') =>
     createRpcDispatcher({
       methods: new Map(Object.entries(methods)),
+      work,
       onUnexpectedError: (_, error) => unexpected.push(error),
     })
   const open = (url: string, jwtSecret?: Uint8Array) => {
@@ -84,7 +86,7 @@ export async function startExecutionNode(
   })
   opened.defer(() => server.close())
   const authApp = createRpcApp({
-    dispatcher: dispatcher({ ...ethMethods, ...engineMethods.methods }),
+    dispatcher: dispatcher({ ...ethMethods, ...engineMethods.methods }, 'block'),
     jwtSecret: TEST_JWT_SECRET,
   })
   const auth = await serveApp(authApp, '127.0.0.1', 0, 'test')

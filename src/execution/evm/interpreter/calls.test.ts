@@ -1,3 +1,4 @@
+import { bn254 } from '@noble/curves/bn254.js'
 import { describe, expect, it } from 'vitest'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { createMemoryBlock, deposit, type MemoryAccount, slotOf } from '../../testUtils/memoryBlock.ts'
@@ -202,7 +203,11 @@ describe('call opcodes', () => {
   it('leave the event loop its turns', async () => {
     // An endless loop, one of calls to the identity precompile, and hashes of a megabyte without a loop.
     const hashing = `${'62100000 6000 20 50'.repeat(200)}fe`
-    for (const main of ['5b600056', '5b60006000600060006004 5afa50600056', hashing]) {
+    // CODECOPY(0, 25, 384), then an endless loop of pairings of two, 4 ms each.
+    const { x, y } = bn254.G2.Point.BASE.toAffine()
+    const pair = [1n, 2n, x.c1, x.c0, y.c1, y.c0].map((value) => value.toString(16).padStart(64, '0')).join('')
+    const pairing = `610180 6019 5f 39 5b 5f5f 610180 5f 6008 5afa50 6007 56 ${'00'.repeat(3)} ${pair}${pair}`
+    for (const main of ['5b600056', '5b60006000600060006004 5afa50600056', hashing, pairing]) {
       const { execution } = createMemoryBlock({
         accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },
         block: { gasLimit: 100_000_000n },

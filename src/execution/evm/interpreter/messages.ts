@@ -39,8 +39,11 @@ type Receiver =
 const MAX_CODE_BYTES = 24_576
 /** Yellow Paper appendix G: for each byte of code put down. */
 const CODE_BYTE_GAS = 200
-/** Calls before the event loop is thought of. */
-const CALLS_PER_TURN = 64
+/**
+ * What is a millisecond or two, after which the event loop is thought of: so many calls, so much gas of the precompiles that take
+ * longest for it, or so many bytes of init code, which are hashed and read through.
+ */
+const STRETCH = { calls: 64, precompileGas: 30_000, initCodeBytes: 98_304 }
 
 /** Runs messages: frames that call each other, one above the other, on one state. */
 export class Messages implements Caller {
@@ -48,6 +51,8 @@ export class Messages implements Caller {
   private readonly precompiles: ReadonlyMap<Hex, Precompile>
   private readonly takeTurn: () => Promise<void>
   private readonly stacks: Word[][]
+  /** What was done since the event loop was thought of, as a part of a stretch. */
+  private done = 0
   /** Of the message itself, once it has ended. */
   private outcome: Outcome | undefined
 
@@ -69,7 +74,6 @@ export class Messages implements Caller {
 
   private async runFrames(first: Frame): Promise<void> {
     let frame = first
-    let calls = 0
     for (;;) {
       let exit = runLoop(frame, this.host)
       if (exit === 'turn') {
@@ -77,7 +81,11 @@ export class Messages implements Caller {
         continue
       }
       if (exit === 'call') {
-        if (++calls % CALLS_PER_TURN === 0) await this.takeTurn()
+        this.done += 1 / STRETCH.calls
+        if (this.done >= 1) {
+          this.done = 0
+          await this.takeTurn()
+        }
         const next = runCallOpcode(frame, this)
         if (next === undefined) continue
         if (next instanceof Frame) {
@@ -110,6 +118,7 @@ export class Messages implements Caller {
       this.transfer(call)
       const result = callPrecompile(precompile, call.data, call.gas, this.takeTurn)
       if (result instanceof Promise) return result.then((late) => this.endPrecompile(call, mark, late))
+      this.done += (result?.gasUsed ?? call.gas) / STRETCH.precompileGas
       return this.endPrecompile(call, mark, result)
     }
     const code = world.code(delegateOf(this.host, call.codeAddress) ?? call.codeAddress)
@@ -131,6 +140,7 @@ export class Messages implements Caller {
     if (isTaken(world.account(address))) {
       return this.settle({ parent, createdAddress: address }, 0, EMPTY_BYTES, TEXTS.COLLISION)
     }
+    this.done += initCode.length / STRETCH.initCodeBytes
     const program = programOf(initCode)
     const nothing = { data: EMPTY_BYTES, isStatic: false, outputOffset: 0, outputSize: 0 }
     return this.enter({ ...creation, ...nothing, caller: creator, program, isCreation: true }, () => {
