@@ -35,6 +35,6 @@ function parseFile<T>(path: string, parse: (json: unknown) => T): T {
     const text = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
     return parse(JSON.parse(text.toString()))
   } catch (cause) {
-    throw new UsageError(`execute: ${path}: ${describeError(cause)}`, { cause })
+    throw new UsageError(`${path}: ${describeError(cause)}`, { cause })
   }
 }
