@@ -31,6 +31,7 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
 // them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
 // With --senders: newPayload with and without senders from another core, and nothing else.
+// With --empty: empty blocks alone, on a chain that has nothing else.
 // With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
 
 /** V8 is not done with the code until some thousands of blocks have gone by: the first thousand take twice as long as later ones. */
@@ -167,8 +168,7 @@ function amountOf({ unit, blocks }: Work, built: readonly BuiltBlock[]): { count
   return { count: built.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0) / 1e6, unit }
 }
 
-async function benchBlocks(): Promise<void> {
-  const works = signed()
+async function benchBlocks(works: readonly Work[]): Promise<void> {
   const built = new Map<Work, BuiltBlock[]>()
   const idle: Work = { name: 'empty', blocks: Array.from({ length: EMPTY_BLOCKS }, () => []), unit: 'transfers' }
   const all = [...works, idle]
@@ -327,10 +327,14 @@ if (blocks > 0) {
 }
 if (process.argv.includes('--senders')) process.exit((await benchSenders()) ? 0 : 1)
 console.log('per second of processor time, one process')
+if (process.argv.includes('--empty')) {
+  await benchBlocks([])
+  process.exit()
+}
 if (!process.argv.includes('--worst-blocks')) {
   await benchStateRoot()
   await benchStateReads()
-  await benchBlocks()
+  await benchBlocks(signed())
   await benchPrograms()
 }
 const only = process.argv.indexOf('--only')
