@@ -329,5 +329,4 @@ function asksNothing(): Promise<Uint8Array> {
 const decoder = new TextDecoder()
 
 const NO_BYTES = new Uint8Array(0)
-/** The source as it is, or compiled. */
 const OWN_FILE = programFile('callMain', import.meta.url)

@@ -161,5 +161,4 @@ export function createSenderRecovery(
   }
 }
 
-/** The source as it is, or compiled. */
 const OWN_FILE = programFile('sendersMain', import.meta.url)

@@ -167,7 +167,6 @@ function inputFault(blobs: readonly Uint8Array[], points: readonly (readonly Uin
 const closedError = (): KzgError => new KzgError('kzg-process-failed', 'KZG: the program is stopping')
 
 function startOwnChild(onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void): WorkProcess<KzgTask> {
-  // The source as it is, or compiled.
   const file = programFile('kzgMain', import.meta.url)
   return startWorkProcess(file, onAnswer)
 }

@@ -230,7 +230,6 @@ function readLater(envelope: PayloadEnvelope, body: Uint8Array, version: Payload
 }
 
 function startOwnChild(onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> {
-  // The source as it is, or compiled.
   const file = programFile('inspectionMain', import.meta.url)
   return startWorkProcess(file, onAnswer)
 }

@@ -120,7 +120,7 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
       .on('timeout', () => {
         const excused = body.includes(STOP) ? cannotSave(port) : Promise.resolve(false)
         // A stop ends with its client, so that only now it can be asked about.
-        excused.then((isExcused) => resolve(isExcused ? 'excused' : 'late'), reject).finally(() => sent.destroy())
+        excused.then((isExcused) => resolve(isExcused ? 'excused' : 'late')).finally(() => sent.destroy())
       })
       .on('error', (error: NodeJS.ErrnoException) => (GONE.has(error.code ?? '') ? resolve('gone') : reject(error)))
       // Asked for a protocol that is not spoken there.
@@ -142,12 +142,15 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
   })
 }
 
-/** Whether a batch submitter is being stopped and says what keeps its data from the L1: mutants take its money, for one. */
+/** Whether a batch submitter is being stopped and says that something keeps its data from the L1. */
 async function cannotSave({ url }: HttpPort): Promise<boolean> {
   const client = createRpcClient({ url })
   try {
     const status = (await client.request('admin_batcherStatus', [])) as { stopping: boolean; ok: boolean }
     return status.stopping && !status.ok
+  } catch {
+    // Who does not even answer that has no excuse; the run goes on.
+    return false
   } finally {
     await client.close()
   }

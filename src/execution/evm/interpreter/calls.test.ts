@@ -1,7 +1,7 @@
-import { bn254 } from '@noble/curves/bn254.js'
 import { describe, expect, it } from 'vitest'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { createMemoryBlock, deposit, type MemoryAccount, slotOf } from '../../testUtils/memoryBlock.ts'
+import { pairingLoop } from '../../testUtils/pairingLoop.ts'
 import { shortPatience, TooLongError } from '../patience.ts'
 
 const MAIN: Hex = `0x${'aa'.repeat(20)}`
@@ -203,11 +203,8 @@ describe('call opcodes', () => {
   it('leave the event loop its turns', async () => {
     // An endless loop, one of calls to the identity precompile, and hashes of a megabyte without a loop.
     const hashing = `${'62100000 6000 20 50'.repeat(200)}fe`
-    // CODECOPY(0, 25, 384), then an endless loop of pairings of two, 4 ms each.
-    const { x, y } = bn254.G2.Point.BASE.toAffine()
-    const pair = [1n, 2n, x.c1, x.c0, y.c1, y.c0].map((value) => value.toString(16).padStart(64, '0')).join('')
-    const pairing = `610180 6019 5f 39 5b 5f5f 610180 5f 6008 5afa50 6007 56 ${'00'.repeat(3)} ${pair}${pair}`
-    for (const main of ['5b600056', '5b60006000600060006004 5afa50600056', hashing, pairing]) {
+    const pairings = pairingLoop().slice(2)
+    for (const main of ['5b600056', '5b60006000600060006004 5afa50600056', hashing, pairings]) {
       const { execution } = createMemoryBlock({
         accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },
         block: { gasLimit: 100_000_000n },
