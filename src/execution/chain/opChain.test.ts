@@ -10,12 +10,14 @@ import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { precompilesUnder } from '../evm/precompiles/index.ts'
 import { encodeBlock, initChain, openChain } from '../index.ts'
 import { extendChain } from '../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
 import type { BlockHeader, Transaction } from './block.ts'
 import { envelopeOfBlock } from './blockFile.ts'
+import { rulesAt } from './chainConfig.ts'
 import { sealHeader } from './headerCodec.ts'
 import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
 
@@ -114,6 +116,12 @@ it('tells of blocks that it has executed, not of those that it built or had', as
   unsubscribe()
   await extend(chain.genesis.hash, { salt: 5n })
   expect(executed).toHaveLength(1)
+})
+
+it('has all precompiles at hand once it is open: a curve takes too long for a block or a call', () => {
+  const precompiles = precompilesUnder(rulesAt({ forks: { karst: 0 } }, 0))
+  expect(precompiles.size).toBe(18)
+  for (const precompile of precompiles.values()) expect(precompile.load?.()).toBeUndefined()
 })
 
 describe('side chains', () => {

@@ -8,6 +8,7 @@ import { OpBuildJob } from '../block/buildJob.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import { ChainError } from '../errors.ts'
+import { loadCurves } from '../evm/precompiles/index.ts'
 import type { SenderRecovery } from '../senders/senderRecovery.ts'
 import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
@@ -54,12 +55,13 @@ interface OpenedChain {
   blocks: BlockStore
 }
 
-/** Opens the chain in a data directory. Throws UsageError when there is none or another process has it. */
+/** Opens the chain in a data directory, ready for any block. Throws UsageError when there is none or another process has it. */
 export async function openChain(
   datadir: string,
   modules: OpenChainModules,
   { gcMode = 'full', limits }: OpenChainOptions = {},
 ): Promise<Chain> {
+  await loadCurves()
   const database = await ChainDatabase.open(datadir, { create: false })
   try {
     const config = parseChainConfig(database.chainConfig())

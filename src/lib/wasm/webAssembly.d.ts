@@ -4,11 +4,14 @@ declare namespace WebAssembly {
     constructor(bytes: Uint8Array<ArrayBuffer>)
   }
   class Instance {
-    constructor(module: Module)
+    constructor(module: Module, imports?: Record<string, object>)
     readonly exports: Record<string, unknown>
   }
-  interface Memory {
+  class Memory {
+    constructor(limits: { initial: number })
     readonly buffer: ArrayBuffer
     grow(pages: number): number
   }
+  /** On other threads. */
+  function compile(bytes: Uint8Array<ArrayBuffer>): Promise<Module>
 }

@@ -162,7 +162,7 @@ export const blsMapToG1: Precompile = {
     const { mcl, g1 } = loaded()
     const [value] = readElements(input, 0, 1) ?? []
     if (value === undefined || !mcl.putField(g1.points, value)) return undefined
-    return mcl.raw._mclBnFp_mapToG1(g1.result, g1.points) === 0 ? g1.take(FIELD_BYTES) : undefined
+    return mcl.raw.mclBnFp_mapToG1(g1.result, g1.points) === 0 ? g1.take(FIELD_BYTES) : undefined
   },
 }
 
@@ -176,6 +176,6 @@ export const blsMapToG2: Precompile = {
     const [real, imaginary] = readElements(input, 0, 2) ?? []
     if (real === undefined || imaginary === undefined) return undefined
     if (!mcl.putField(g2.points, real) || !mcl.putField(g2.points + SIZES.field, imaginary)) return undefined
-    return mcl.raw._mclBnFp2_mapToG2(g2.result, g2.points) === 0 ? g2.take(FIELD_BYTES) : undefined
+    return mcl.raw.mclBnFp2_mapToG2(g2.result, g2.points) === 0 ? g2.take(FIELD_BYTES) : undefined
   },
 }

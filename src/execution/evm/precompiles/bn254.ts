@@ -81,7 +81,7 @@ export const bn254Mul: Precompile = {
     const input = padded(data, POINT_BYTES + WORD_BYTES)
     if (!g1.put(0, words(input, 0, [0, 1]))) return undefined
     mcl.putScalarModulo(scalar, input.subarray(POINT_BYTES, POINT_BYTES + WORD_BYTES))
-    mcl.raw._mclBnG1_mul(g1.result, g1.points, scalar)
+    mcl.raw.mclBnG1_mul(g1.result, g1.points, scalar)
     return g1.take(WORD_BYTES)
   },
 }

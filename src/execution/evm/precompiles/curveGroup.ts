@@ -20,7 +20,7 @@ export interface Order {
 }
 
 export function orderOfG2({ raw }: Mcl): Order {
-  return { has: (point) => raw._mclBnG2_isValidOrder(point) === 1 }
+  return { has: (point) => raw.mclBnG2_isValidOrder(point) === 1 }
 }
 
 const NOTHING = new Uint8Array(0)
@@ -31,10 +31,10 @@ function callsOfG1(mcl: Mcl): Calls {
     size: SIZES.g1,
     elements: 2,
     put: (at, [x = NOTHING, y = NOTHING]) => mcl.putG1(at, x, y),
-    isZero: raw._mclBnG1_isZero,
-    normalize: raw._mclBnG1_normalize,
-    add: raw._mclBnG1_add,
-    mulVec: raw._mclBnG1_mulVec,
+    isZero: raw.mclBnG1_isZero,
+    normalize: raw.mclBnG1_normalize,
+    add: raw.mclBnG1_add,
+    mulVec: raw.mclBnG1_mulVec,
   }
 }
 
@@ -44,10 +44,10 @@ function callsOfG2(mcl: Mcl): Calls {
     size: SIZES.g2,
     elements: 4,
     put: (at, [x0 = NOTHING, x1 = NOTHING, y0 = NOTHING, y1 = NOTHING]) => mcl.putG2(at, x0, x1, y0, y1),
-    isZero: raw._mclBnG2_isZero,
-    normalize: raw._mclBnG2_normalize,
-    add: raw._mclBnG2_add,
-    mulVec: raw._mclBnG2_mulVec,
+    isZero: raw.mclBnG2_isZero,
+    normalize: raw.mclBnG2_normalize,
+    add: raw.mclBnG2_add,
+    mulVec: raw.mclBnG2_mulVec,
   }
 }
 

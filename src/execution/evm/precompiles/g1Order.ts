@@ -33,19 +33,19 @@ export class G1Order {
     const { mcl, beta, image, once, twice } = this
     const { raw } = mcl
     mcl.memory().copyWithin(image, point, point + SIZES.g1)
-    raw._mclBnFp_mul(image, image, beta)
-    raw._mclBnG1_neg(image, image)
+    raw.mclBnFp_mul(image, image, beta)
+    raw.mclBnG1_neg(image, image)
     this.multiplyByZ(once, point)
     this.multiplyByZ(twice, once)
-    return raw._mclBnG1_isEqual(image, twice) === 1
+    return raw.mclBnG1_isEqual(image, twice) === 1
   }
 
   private multiplyByZ(target: number, point: number): void {
     const { raw } = this.mcl
     this.mcl.memory().copyWithin(target, point, point + SIZES.g1)
     for (let index = 1; index < Z_BITS.length; index++) {
-      raw._mclBnG1_dbl(target, target)
-      if (Z_BITS[index] === true) raw._mclBnG1_add(target, target, point)
+      raw.mclBnG1_dbl(target, target)
+      if (Z_BITS[index] === true) raw.mclBnG1_add(target, target, point)
     }
   }
 }

@@ -67,6 +67,15 @@ export function precompilesUnder(rules: Rules): ReadonlyMap<Hex, Precompile> {
   return new Map([...table].map(([number, precompile]) => [precompileAddress(number), precompile]))
 }
 
+/**
+ * Loads what is computed with, which takes the event loop 40 ms. By itself a precompile loads it when it is first called,
+ * as late as in a block or in a call.
+ */
+export async function loadCurves(): Promise<void> {
+  // Point evaluation loads BLS12-381 for all.
+  for (const precompile of [bn254Add, pointEvaluation, p256Verify(P256_VERIFY_GAS)]) await precompile.load?.()
+}
+
 export function precompileAddress(number: number): Hex {
   return `0x${number.toString(16).padStart(40, '0')}`
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
 /**
@@ -5,55 +6,55 @@ import { createRequire } from 'node:module'
  * memory and flags, 1 for yes; what is computed goes to the first address.
  */
 interface MclExports {
-  wasmMemory: WebAssembly.Memory
-  _malloc(bytes: number): number
-  _mclBn_init(curve: number, compiledTimeVar: number): number
-  _mclBn_setMapToMode(mode: number): number
-  _mclBn_verifyOrderG1(flag: number): void
-  _mclBn_verifyOrderG2(flag: number): void
-  _mclBnFr_setBigEndianMod(y: number, buffer: number, bytes: number): number
-  _mclBnFr_deserialize(y: number, buffer: number, bytes: number): number
-  _mclBnFr_serialize(buffer: number, bytes: number, x: number): number
-  _mclBnFr_isZero(x: number): number
-  _mclBnFr_isEqual(x: number, y: number): number
-  _mclBnFr_neg(y: number, x: number): void
-  _mclBnFr_inv(y: number, x: number): void
-  _mclBnFr_mul(z: number, x: number, y: number): void
-  _mclBnFp_setInt32(y: number, value: number): void
-  _mclBnFp_deserialize(y: number, buffer: number, bytes: number): number
-  _mclBnFp_serialize(buffer: number, bytes: number, x: number): number
-  _mclBnFp_add(z: number, x: number, y: number): void
-  _mclBnFp_mul(z: number, x: number, y: number): void
-  _mclBnFp_sqr(y: number, x: number): void
-  _mclBnFp_neg(y: number, x: number): void
+  __wasm_call_ctors(): void
+  malloc(bytes: number): number
+  mclBn_init(curve: number, compiledTimeVar: number): number
+  mclBn_setMapToMode(mode: number): number
+  mclBn_verifyOrderG1(flag: number): void
+  mclBn_verifyOrderG2(flag: number): void
+  mclBnFr_setBigEndianMod(y: number, buffer: number, bytes: number): number
+  mclBnFr_deserialize(y: number, buffer: number, bytes: number): number
+  mclBnFr_serialize(buffer: number, bytes: number, x: number): number
+  mclBnFr_isZero(x: number): number
+  mclBnFr_isEqual(x: number, y: number): number
+  mclBnFr_neg(y: number, x: number): void
+  mclBnFr_inv(y: number, x: number): void
+  mclBnFr_mul(z: number, x: number, y: number): void
+  mclBnFp_setInt32(y: number, value: number): void
+  mclBnFp_deserialize(y: number, buffer: number, bytes: number): number
+  mclBnFp_serialize(buffer: number, bytes: number, x: number): number
+  mclBnFp_add(z: number, x: number, y: number): void
+  mclBnFp_mul(z: number, x: number, y: number): void
+  mclBnFp_sqr(y: number, x: number): void
+  mclBnFp_neg(y: number, x: number): void
   /** 0 where there is one. */
-  _mclBnFp_squareRoot(y: number, x: number): number
-  _mclBnFp_mapToG1(y: number, x: number): number
-  _mclBnFp2_mapToG2(y: number, x: number): number
-  _mclBnG1_clear(x: number): void
-  _mclBnG1_isZero(x: number): number
-  _mclBnG1_isValid(x: number): number
-  _mclBnG1_isEqual(x: number, y: number): number
-  _mclBnG1_neg(y: number, x: number): void
-  _mclBnG1_dbl(y: number, x: number): void
-  _mclBnG1_add(z: number, x: number, y: number): void
-  _mclBnG1_mul(z: number, x: number, scalar: number): void
-  _mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
-  _mclBnG1_normalize(y: number, x: number): void
-  _mclBnG2_clear(x: number): void
-  _mclBnG2_isZero(x: number): number
-  _mclBnG2_isValid(x: number): number
-  _mclBnG2_isValidOrder(x: number): number
-  _mclBnG2_add(z: number, x: number, y: number): void
-  _mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
-  _mclBnG2_normalize(y: number, x: number): void
-  _mclBnGT_mul(z: number, x: number, y: number): void
-  _mclBnGT_isOne(x: number): number
-  _mclBn_millerLoopVec(z: number, points: number, twistPoints: number, count: number): void
-  _mclBn_finalExp(y: number, x: number): void
-  _mclBn_getUint64NumToPrecompute(): number
-  _mclBn_precomputeG2(lines: number, point: number): void
-  _mclBn_precomputedMillerLoop2(z: number, p1: number, lines1: number, p2: number, lines2: number): void
+  mclBnFp_squareRoot(y: number, x: number): number
+  mclBnFp_mapToG1(y: number, x: number): number
+  mclBnFp2_mapToG2(y: number, x: number): number
+  mclBnG1_clear(x: number): void
+  mclBnG1_isZero(x: number): number
+  mclBnG1_isValid(x: number): number
+  mclBnG1_isEqual(x: number, y: number): number
+  mclBnG1_neg(y: number, x: number): void
+  mclBnG1_dbl(y: number, x: number): void
+  mclBnG1_add(z: number, x: number, y: number): void
+  mclBnG1_mul(z: number, x: number, scalar: number): void
+  mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
+  mclBnG1_normalize(y: number, x: number): void
+  mclBnG2_clear(x: number): void
+  mclBnG2_isZero(x: number): number
+  mclBnG2_isValid(x: number): number
+  mclBnG2_isValidOrder(x: number): number
+  mclBnG2_add(z: number, x: number, y: number): void
+  mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
+  mclBnG2_normalize(y: number, x: number): void
+  mclBnGT_mul(z: number, x: number, y: number): void
+  mclBnGT_isOne(x: number): number
+  mclBn_millerLoopVec(z: number, points: number, twistPoints: number, count: number): void
+  mclBn_finalExp(y: number, x: number): void
+  mclBn_getUint64NumToPrecompute(): number
+  mclBn_precomputeG2(lines: number, point: number): void
+  mclBn_precomputedMillerLoop2(z: number, p1: number, lines1: number, p2: number, lines2: number): void
 }
 
 export type CurveName = 'bn254' | 'bls12-381' | 'p256'
@@ -76,6 +77,24 @@ export const SIZES = { scalar: 32, field: 48, g1: 3 * 48, g2: 6 * 48, gt: 12 * 4
 /** Room for whatever goes in or out as bytes. */
 const BUFFER_BYTES = 64
 
+/** What the package's own loader begins with. */
+const MEMORY_PAGES = 32
+
+/**
+ * The package's WebAssembly, which stands in its script as base64. The package's own loader decodes it character by
+ * character and compiles it anew for each curve, 40 ms and 14 MB each time.
+ */
+const compiled = lazily(async () => {
+  const script = createRequire(import.meta.url).resolve('mcl-wasm/dist/mcl_c.js')
+  const [, base64] = /wasmBase64 = '([^']+)'/.exec(await readFile(script, 'latin1')) ?? []
+  if (base64 === undefined) throw new Error(`no WebAssembly in ${script}`)
+  return WebAssembly.compile(Buffer.from(base64, 'base64'))
+})
+
+function refuseRandomValues(): never {
+  throw new Error('mcl-wasm wants random values')
+}
+
 /**
  * One instance of mcl, which holds one curve. Who computes lays out the memory by `reserve`; nothing that is there outlives
  * a turn of the event loop, in which others may compute.
@@ -83,32 +102,36 @@ const BUFFER_BYTES = 64
 export class Mcl {
   readonly raw: MclExports
   readonly fieldBytes: number
+  private readonly wasmMemory: WebAssembly.Memory
   private readonly buffer: number
   private bytes: Uint8Array
 
-  private constructor(raw: MclExports, fieldBytes: number) {
+  private constructor(raw: MclExports, wasmMemory: WebAssembly.Memory, fieldBytes: number) {
     this.raw = raw
+    this.wasmMemory = wasmMemory
     this.fieldBytes = fieldBytes
-    this.buffer = raw._malloc(BUFFER_BYTES)
-    this.bytes = new Uint8Array(raw.wasmMemory.buffer)
+    this.buffer = raw.malloc(BUFFER_BYTES)
+    this.bytes = new Uint8Array(wasmMemory.buffer)
   }
 
-  /** 0.05 s the first time, most of it on another thread. */
+  /** 0.03 s for the first, most of it in one turn of the event loop. */
   static async load(name: CurveName): Promise<Mcl> {
-    const create: (options: object) => Promise<MclExports> = createRequire(import.meta.url)('mcl-wasm/dist/mcl_c.js')
-    const raw = await create({})
+    const wasmMemory = new WebAssembly.Memory({ initial: MEMORY_PAGES })
+    const imports = { env: { memory: wasmMemory, cryptoGetRandomValues: refuseRandomValues } }
+    const raw = new WebAssembly.Instance(await compiled.load(), imports).exports as unknown as MclExports
+    raw.__wasm_call_ctors()
     const { number, fieldBytes } = CURVES[name]
-    if (raw._mclBn_init(number, COMPILED_TIME_VAR) !== 0) throw new Error(`mcl-wasm does not know the curve ${name}`)
-    if (name === 'bls12-381') raw._mclBn_setMapToMode(MAP_TO_MODE)
+    if (raw.mclBn_init(number, COMPILED_TIME_VAR) !== 0) throw new Error(`mcl-wasm does not know the curve ${name}`)
+    if (name === 'bls12-381') raw.mclBn_setMapToMode(MAP_TO_MODE)
     // A point is asked for its order only where the precompile is.
-    raw._mclBn_verifyOrderG1(0)
-    raw._mclBn_verifyOrderG2(0)
-    return new Mcl(raw, fieldBytes)
+    raw.mclBn_verifyOrderG1(0)
+    raw.mclBn_verifyOrderG2(0)
+    return new Mcl(raw, wasmMemory, fieldBytes)
   }
 
   /** Memory for good. */
   reserve(bytes: number): number {
-    const at = this.raw._malloc(bytes)
+    const at = this.raw.malloc(bytes)
     if (at === 0) throw new Error(`mcl-wasm has no ${bytes} bytes left`)
     return at
   }
@@ -116,19 +139,19 @@ export class Mcl {
   /** A view that is good until the next call. */
   memory(): Uint8Array {
     // Grown memory leaves views of no length behind.
-    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.raw.wasmMemory.buffer)
+    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.wasmMemory.buffer)
     return this.bytes
   }
 
   /** A big-endian field element. False when it is not below the field's prime. */
   putField(at: number, value: Uint8Array): boolean {
     this.putReversed(value)
-    return this.raw._mclBnFp_deserialize(at, this.buffer, this.fieldBytes) === this.fieldBytes
+    return this.raw.mclBnFp_deserialize(at, this.buffer, this.fieldBytes) === this.fieldBytes
   }
 
   takeField(at: number, target: Uint8Array, offset: number): void {
     const { buffer, fieldBytes } = this
-    this.raw._mclBnFp_serialize(buffer, fieldBytes, at)
+    this.raw.mclBnFp_serialize(buffer, fieldBytes, at)
     const memory = this.memory()
     for (let i = 0; i < fieldBytes; i++) target[offset + fieldBytes - 1 - i] = memory[buffer + i] ?? 0
   }
@@ -136,11 +159,11 @@ export class Mcl {
   /** A big-endian scalar of 32 bytes. False when it is not below the group's order. */
   putScalar(at: number, value: Uint8Array): boolean {
     this.putReversed(value)
-    return this.raw._mclBnFr_deserialize(at, this.buffer, 32) === 32
+    return this.raw.mclBnFr_deserialize(at, this.buffer, 32) === 32
   }
 
   takeScalar(at: number): Uint8Array {
-    this.raw._mclBnFr_serialize(this.buffer, 32, at)
+    this.raw.mclBnFr_serialize(this.buffer, 32, at)
     return this.memory()
       .slice(this.buffer, this.buffer + 32)
       .reverse()
@@ -149,32 +172,32 @@ export class Mcl {
   /** A big-endian integer of up to 48 bytes, modulo the group's order. */
   putScalarModulo(at: number, value: Uint8Array): void {
     this.memory().set(value, this.buffer)
-    this.raw._mclBnFr_setBigEndianMod(at, this.buffer, value.length)
+    this.raw.mclBnFr_setBigEndianMod(at, this.buffer, value.length)
   }
 
   /** A point of the curve from its coordinates; both zero: the point at infinity. False where there is none. */
   putG1(at: number, x: Uint8Array, y: Uint8Array): boolean {
     if (isZero(x) && isZero(y)) {
-      this.raw._mclBnG1_clear(at)
+      this.raw.mclBnG1_clear(at)
       return true
     }
     if (!this.putField(at, x) || !this.putField(at + SIZES.field, y)) return false
-    this.raw._mclBnFp_setInt32(at + 2 * SIZES.field, 1)
-    return this.raw._mclBnG1_isValid(at) === 1
+    this.raw.mclBnFp_setInt32(at + 2 * SIZES.field, 1)
+    return this.raw.mclBnG1_isValid(at) === 1
   }
 
   /** A point of the twist: x = x0 + x1 i, y = y0 + y1 i. False where there is none. */
   putG2(at: number, x0: Uint8Array, x1: Uint8Array, y0: Uint8Array, y1: Uint8Array): boolean {
     const { field } = SIZES
     if (isZero(x0) && isZero(x1) && isZero(y0) && isZero(y1)) {
-      this.raw._mclBnG2_clear(at)
+      this.raw.mclBnG2_clear(at)
       return true
     }
     if (!this.putField(at, x0) || !this.putField(at + field, x1)) return false
     if (!this.putField(at + 2 * field, y0) || !this.putField(at + 3 * field, y1)) return false
-    this.raw._mclBnFp_setInt32(at + 4 * field, 1)
-    this.raw._mclBnFp_setInt32(at + 5 * field, 0)
-    return this.raw._mclBnG2_isValid(at) === 1
+    this.raw.mclBnFp_setInt32(at + 4 * field, 1)
+    this.raw.mclBnFp_setInt32(at + 5 * field, 0)
+    return this.raw.mclBnG2_isValid(at) === 1
   }
 
   private putReversed(value: Uint8Array): void {

@@ -36,24 +36,24 @@ class P256 {
     const scalar = (index: number) => scalars + index * SIZES.scalar
     const [hash, r, s, ratio] = [scalar(0), scalar(1), scalar(2), scalar(3)]
     if (!mcl.putScalar(r, word(1)) || !mcl.putScalar(s, word(2))) return false
-    if (raw._mclBnFr_isZero(r) === 1 || raw._mclBnFr_isZero(s) === 1) return false
+    if (raw.mclBnFr_isZero(r) === 1 || raw.mclBnFr_isZero(s) === 1) return false
     // The point at infinity is no key.
     if (isZero(input.subarray(96)) || !mcl.putG1(key, word(3), word(4))) return false
     mcl.putScalarModulo(hash, word(0))
     // With u1 = hash / s and u2 = r / s, the point u1 G + u2 Q is u2 (hash / r G + Q): of it only x is asked.
-    raw._mclBnFr_inv(ratio, r)
-    raw._mclBnFr_mul(ratio, ratio, hash)
-    if (raw._mclBnFr_isZero(ratio) === 1) raw._mclBnG1_clear(sum)
+    raw.mclBnFr_inv(ratio, r)
+    raw.mclBnFr_mul(ratio, ratio, hash)
+    if (raw.mclBnFr_isZero(ratio) === 1) raw.mclBnG1_clear(sum)
     else {
       this.ecdh.setPrivateKey(mcl.takeScalar(ratio))
       const point = this.ecdh.getPublicKey()
       mcl.putG1(sum, point.subarray(1, 33), point.subarray(33))
     }
-    raw._mclBnG1_add(sum, sum, key)
-    if (raw._mclBnG1_isZero(sum) === 1) return false
-    raw._mclBnG1_normalize(sum, sum)
-    raw._mclBnFr_inv(s, s)
-    raw._mclBnFr_mul(s, s, r)
+    raw.mclBnG1_add(sum, sum, key)
+    if (raw.mclBnG1_isZero(sum) === 1) return false
+    raw.mclBnG1_normalize(sum, sum)
+    raw.mclBnFr_inv(s, s)
+    raw.mclBnFr_mul(s, s, r)
     this.ecdh.setPrivateKey(mcl.takeScalar(s))
     const point = new Uint8Array(65)
     point[0] = UNCOMPRESSED

@@ -40,16 +40,16 @@ export class Pairing {
       if (count === 0) continue
       // That of two others, which are of the groups' order, is not.
       if (pairs === 1) return false
-      raw._mclBn_millerLoopVec(factor, g1.points, g2.points, count)
+      raw.mclBn_millerLoopVec(factor, g1.points, g2.points, count)
       if (before === undefined) mcl.memory().copyWithin(product, factor, factor + SIZES.gt)
       else {
         mcl.memory().set(before, product)
-        raw._mclBnGT_mul(product, product, factor)
+        raw.mclBnGT_mul(product, product, factor)
       }
       before = mcl.memory().slice(product, product + SIZES.gt)
     }
     if (before === undefined) return true
-    raw._mclBn_finalExp(product, product)
-    return raw._mclBnGT_isOne(product) === 1
+    raw.mclBn_finalExp(product, product)
+    return raw.mclBnGT_isOne(product) === 1
   }
 }

@@ -94,19 +94,19 @@ class PointEvaluation {
     if (!this.putCompressed(commitment, commitmentBytes) || !this.putCompressed(proof, proofBytes)) return false
     // e(C − y G1 + z π, G2) = e(π, τ G2)
     mcl.putG1(generator, fromHex(G1_GENERATOR[0]), fromHex(G1_GENERATOR[1]))
-    raw._mclBnFr_neg(y, y)
-    raw._mclBnG1_mulVec(sum, points, scalars, 2)
-    raw._mclBnG1_add(sum, sum, commitment)
-    raw._mclBnG1_neg(negated, proof)
-    const isSumZero = raw._mclBnG1_isZero(sum) === 1
-    const isProofZero = raw._mclBnG1_isZero(negated) === 1
+    raw.mclBnFr_neg(y, y)
+    raw.mclBnG1_mulVec(sum, points, scalars, 2)
+    raw.mclBnG1_add(sum, sum, commitment)
+    raw.mclBnG1_neg(negated, proof)
+    const isSumZero = raw.mclBnG1_isZero(sum) === 1
+    const isProofZero = raw.mclBnG1_isZero(negated) === 1
     // The pairing of a point at infinity is one, and that of two others is not.
     if (isSumZero || isProofZero) return isSumZero && isProofZero
-    raw._mclBnG1_normalize(sum, sum)
-    raw._mclBnG1_normalize(negated, negated)
-    raw._mclBn_precomputedMillerLoop2(product, sum, this.generatorLines, negated, this.tauLines)
-    raw._mclBn_finalExp(product, product)
-    return raw._mclBnGT_isOne(product) === 1
+    raw.mclBnG1_normalize(sum, sum)
+    raw.mclBnG1_normalize(negated, negated)
+    raw.mclBn_precomputedMillerLoop2(product, sum, this.generatorLines, negated, this.tauLines)
+    raw.mclBn_finalExp(product, product)
+    return raw.mclBnGT_isOne(product) === 1
   }
 
   /** A compressed point of G1 in its one proper form (EIP-4844 refers to Zcash's). False where it is none. */
@@ -119,21 +119,21 @@ class PointEvaluation {
     x[0] = first & 0x1f
     if ((first & INFINITY) !== 0) {
       if ((first & SIGN) !== 0 || !isZero(x)) return false
-      raw._mclBnG1_clear(at)
+      raw.mclBnG1_clear(at)
       return true
     }
     const [root, square] = [work, work + SIZES.field]
     if (!mcl.putField(at, x)) return false
     // y² = x³ + 4
-    raw._mclBnFp_sqr(square, at)
-    raw._mclBnFp_mul(square, square, at)
-    raw._mclBnFp_setInt32(work + 2 * SIZES.field, 4)
-    raw._mclBnFp_add(square, square, work + 2 * SIZES.field)
-    if (raw._mclBnFp_squareRoot(root, square) !== 0) return false
+    raw.mclBnFp_sqr(square, at)
+    raw.mclBnFp_mul(square, square, at)
+    raw.mclBnFp_setInt32(work + 2 * SIZES.field, 4)
+    raw.mclBnFp_add(square, square, work + 2 * SIZES.field)
+    if (raw.mclBnFp_squareRoot(root, square) !== 0) return false
     const y = new Uint8Array(POINT_BYTES)
     mcl.takeField(root, y, 0)
     const isGreater = Buffer.compare(y, HALF) > 0
-    if (isGreater !== ((first & SIGN) !== 0)) raw._mclBnFp_neg(root, root)
+    if (isGreater !== ((first & SIGN) !== 0)) raw.mclBnFp_neg(root, root)
     mcl.takeField(root, y, 0)
     return mcl.putG1(at, x, y) && this.order.has(at)
   }
@@ -142,8 +142,8 @@ class PointEvaluation {
     const { mcl } = this
     const point = mcl.reserve(SIZES.g2)
     if (!mcl.putG2(point, fromHex(x0), fromHex(x1), fromHex(y0), fromHex(y1))) throw new Error('no point of G2')
-    const lines = mcl.reserve(8 * mcl.raw._mclBn_getUint64NumToPrecompute())
-    mcl.raw._mclBn_precomputeG2(lines, point)
+    const lines = mcl.reserve(8 * mcl.raw.mclBn_getUint64NumToPrecompute())
+    mcl.raw.mclBn_precomputeG2(lines, point)
     return lines
   }
 }
