@@ -5,7 +5,7 @@ export type Work = 'block' | 'answer'
  * Time that one stretch of work may hold the event loop before others get their turn. Long answers leave much for the collector,
  * whose own time may come on top of that.
  */
-const TURN_MS: Readonly<Record<Work, number>> = { block: 8, answer: 4 }
+const TURN_MS: Readonly<Record<Work, number>> = { block: 5, answer: 4 }
 
 let turnStartedAt = Number.NEGATIVE_INFINITY
 const waiting: Record<Work, (() => void)[]> = { block: [], answer: [] }

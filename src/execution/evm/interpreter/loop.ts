@@ -10,8 +10,8 @@ import { readWord, writeWord } from './word.ts'
 /** Why the loop came back. `call`: at a CALL, CREATE or SELFDESTRUCT opcode, price of the opcode itself paid. */
 export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
 
-/** Gas spent before the event loop is thought of: 8 ms of the slowest opcodes, hashing and storage. */
-const GAS_PER_TURN = 300_000
+/** Gas spent before the event loop is thought of: 2 ms of the slowest opcodes, hashing and storage. */
+const GAS_PER_TURN = 75_000
 /** Jump destinations passed before it, too. */
 const JUMPS_PER_TURN = 2_000
 export const MAX_STACK = 1024

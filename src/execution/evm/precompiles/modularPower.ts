@@ -14,7 +14,7 @@ const MAX_LIMBS = 64
 /** Exponents that are done with before there is a table. */
 const SHORT_BYTES = 3
 /** What is done between two turns of the event loop. */
-const STEP_NS = 4_000_000
+const STEP_NS = 2_000_000
 /** Of the exponent that is passed on at once. */
 const MAX_STEP_BYTES = 4096
 const LIMB_BITS = 32n
