@@ -32,10 +32,13 @@ export function createGossipHistory(cache: MessageHistory, modules: { clock: Clo
   const makeRoom = (): void => {
     let count = 0
     let bytes = 0
-    for (const { msgIdStr } of cache.history.slice(GOSSIP_PARAMS.mcacheLength).flat()) {
-      count += 1
-      bytes += cache.msgs.get(msgIdStr)?.message.data?.length ?? 0
-      if (count > MAX_OLDER || bytes > MAX_OLDER_BYTES) cache.msgs.delete(msgIdStr)
+    // Flattening them would take as long as judging a small block.
+    for (let age = GOSSIP_PARAMS.mcacheLength; age < cache.history.length; age++) {
+      for (const { msgIdStr } of cache.history[age] ?? []) {
+        count += 1
+        bytes += cache.msgs.get(msgIdStr)?.message.data?.length ?? 0
+        if (count > MAX_OLDER || bytes > MAX_OLDER_BYTES) cache.msgs.delete(msgIdStr)
+      }
     }
   }
 
