@@ -12,7 +12,7 @@ export interface BodyPause {
 
 /**
  * Hands the body of a request to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
- * more is kept. Not called when the client goes away before its end. One that shows to be longer than `pause.bytes` waits
+ * more is kept. Not called when the client goes away before its end; what has come of a long one is freed then. One that shows to be longer than `pause.bytes` waits
  * there until what `pause.wait` is given is called, once.
  *
  * No async iterator, nor a promise: they cost as much as the rest of a small call.
@@ -65,4 +65,8 @@ export function readBody(
     onEnd(bytes)
   }
   request.on('data', onData).on('end', onWhole)
+  if (collected === undefined) return
+  request.once('close', () => {
+    if (collected !== undefined) freeBytes(collected)
+  })
 }
