@@ -12,8 +12,8 @@ export interface BodyPause {
 
 /**
  * Hands the body of a request to `onEnd`; `too-large` as soon as it shows to be longer than `maxBytes`, of which no
- * more is kept. Not called when the client goes away before its end; what has come of a long one is freed then. One that shows to be longer than `pause.bytes` waits
- * there until what `pause.wait` is given is called, once.
+ * more is kept. Not called when the client goes away before its end: what has come of a long one is freed then. One that
+ * shows to be longer than `pause.bytes` waits there until what `pause.wait` is given is called, once.
  *
  * No async iterator, nor a promise: they cost as much as the rest of a small call.
  */
