@@ -33,6 +33,13 @@ import { type LevelStatistics, parseLevelStatistics } from './levelStatistics.ts
 import { unpackHeader } from './storedHeader.ts'
 
 /**
+ * Half of what LevelDB takes by itself. What is read often is kept as it is used, in caches of the chain's own, and the system
+ * keeps pages of files; of what waits to be written there may be twice as much.
+ */
+const CACHE_BYTES = 4 * 1024 * 1024
+const WRITE_BUFFER_BYTES = 2 * 1024 * 1024
+
+/**
  * Blocks, receipts, state and labels in one LevelDB. A block's state, body and receipts are written in one atomic batch, at
  * the latest in that which makes it head, so that a process killed at any moment finds a whole chain again.
  */
@@ -61,6 +68,8 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: options.create,
+      cacheSize: CACHE_BYTES,
+      writeBufferSize: WRITE_BUFFER_BYTES,
     })
     try {
       await level.open()

@@ -54,7 +54,7 @@ export function startWorkProcess<Task, Answer>(
   { answerRead, maxHeapMegabytes }: WorkProcessOptions = {},
 ): WorkProcess<Task> {
   const flags =
-    maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=4']
+    maxHeapMegabytes === undefined ? [] : [`--max-old-space-size=${maxHeapMegabytes}`, '--max-semi-space-size=2']
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
     env: leanEnvironment(),
     windowsHide: true,
