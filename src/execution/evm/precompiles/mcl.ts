@@ -118,6 +118,7 @@ export class Mcl {
   static async load(name: CurveName): Promise<Mcl> {
     const wasmMemory = new WebAssembly.Memory({ initial: MEMORY_PAGES })
     const imports = { env: { memory: wasmMemory, cryptoGetRandomValues: refuseRandomValues } }
+    // What a module exports has no type; the tests call each of these.
     const raw = new WebAssembly.Instance(await compiled.load(), imports).exports as unknown as MclExports
     raw.__wasm_call_ctors()
     const { number, fieldBytes } = CURVES[name]
