@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { equalBytes, freeBytes } from './bytes.ts'
+import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, equalBytes, freeBytes } from './bytes.ts'
 
 it('bytes are freed where the memory is all their own, and left alone where others have a part of it', () => {
   const own = Buffer.allocUnsafeSlow(100_000)
@@ -19,4 +20,35 @@ it.each([0, 1, 32, 128, 129, 600])('%i bytes are equal where each of them is', (
     other[at] = 255 - (other[at] ?? 0)
     expect(equalBytes(bytes, other)).toBe(false)
   }
+})
+
+const unsigned = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+  // About where numbers end to be exact, and where another byte begins.
+  fc.tuple(fc.integer({ min: 1, max: 64 }), fc.integer({ min: -2, max: 2 })).map(([bits, more]) => {
+    const value = 2n ** BigInt(bits) + BigInt(more)
+    return value < 0n ? 0n : value
+  }),
+)
+
+it('an integer comes back from its bytes, which have no zeros in front or as many as they have room for', () => {
+  fc.assert(
+    fc.property(unsigned, (value) => {
+      const hex = value === 0n ? '' : value.toString(16)
+      const digits = hex.length % 2 === 0 ? hex : `0${hex}`
+      expect(Buffer.from(bigIntToMinimalBytes(value)).toString('hex')).toBe(digits)
+      if (value <= Number.MAX_SAFE_INTEGER) {
+        expect(Buffer.from(bigIntToMinimalBytes(Number(value))).toString('hex')).toBe(digits)
+      }
+      const padded = bigIntToBytes(value, 40)
+      expect(Buffer.from(padded).toString('hex')).toBe(digits.padStart(80, '0'))
+      expect(bytesToBigInt(padded)).toBe(value)
+      expect(bytesToBigInt(bigIntToMinimalBytes(value))).toBe(value)
+    }),
+  )
+})
+
+it('an integer that does not fit is refused', () => {
+  expect(() => bigIntToBytes(256n, 1)).toThrow(RangeError)
+  expect(() => bigIntToBytes(-1n, 8)).toThrow(RangeError)
 })

@@ -42,30 +42,73 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
+/** V8 keeps arrays of so many bytes within its heap, and moves one out when its buffer is asked for, which takes long. */
+const SHORT_BYTES = 64
+const scratch = Buffer.alloc(SHORT_BYTES)
+
+/** Two hexadecimal digits for each byte, or a character. */
+export function bytesToText(bytes: Uint8Array, encoding: 'hex' | 'latin1'): string {
+  const { length } = bytes
+  if (length > SHORT_BYTES) return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString(encoding)
+  for (let index = 0; index < length; index++) scratch[index] = bytes[index] ?? 0
+  return scratch.toString(encoding, 0, length)
+}
+
 /** What a number holds exactly. */
 const NUMBER_BYTES = 6
+const NUMBER_BITS = 48n
+/** Up to here parts are put together sooner than text is read. */
+const WORD_BYTES = 32
 
 /** Unsigned big-endian integer of any length; empty bytes are 0. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  if (bytes.length <= NUMBER_BYTES) {
-    let value = 0
-    for (const byte of bytes) value = value * 256 + byte
-    return BigInt(value)
+  const { length } = bytes
+  if (length > WORD_BYTES) return BigInt(`0x${bytesToText(bytes, 'hex')}`)
+  let end = length % NUMBER_BYTES
+  let value = BigInt(numberAt(bytes, 0, end))
+  for (; end < length; end += NUMBER_BYTES) {
+    const part = BigInt(numberAt(bytes, end, end + NUMBER_BYTES))
+    value = end === 0 ? part : (value << NUMBER_BITS) | part
   }
-  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`)
+  return value
+}
+
+function numberAt(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0
+  for (let index = start; index < end; index++) value = value * 256 + (bytes[index] ?? 0)
+  return value
 }
 
 /** Unsigned big-endian integer padded on the left to `length` bytes. Throws RangeError when it does not fit. */
 export function bigIntToBytes(value: bigint, length: number): Uint8Array {
   if (value < 0n || value >> BigInt(length * 8) !== 0n) throw new RangeError(`${value} does not fit ${length} bytes`)
+  if (value <= MAX_EXACT) return numberToBytes(Number(value), length)
   return new Uint8Array(Buffer.from(value.toString(16).padStart(length * 2, '0'), 'hex'))
 }
 
 /** Minimal big-endian bytes; 0 is the empty string (RLP's integer form). */
 export function bigIntToMinimalBytes(value: bigint | number): Uint8Array {
-  if (value === 0 || value === 0n) return EMPTY_BYTES
+  if (value <= MAX_EXACT) {
+    const number = Number(value)
+    let length = 0
+    for (let rest = number; rest >= 1; rest /= 256) length++
+    return length === 0 ? EMPTY_BYTES : numberToBytes(number, length)
+  }
   const hex = value.toString(16)
   return new Uint8Array(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex'))
+}
+
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** By arithmetic: text on the way to them takes five times as long. */
+function numberToBytes(value: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let rest = value
+  for (let index = length - 1; rest > 0; index--) {
+    bytes[index] = rest % 256
+    rest = Math.floor(rest / 256)
+  }
+  return bytes
 }
 
 /** DataView over exactly these bytes. */

@@ -1,3 +1,4 @@
+import { bytesToText } from './bytes.ts'
 import { DecodeError } from './errors.ts'
 
 /** Hex text with the `0x` prefix, lower case wherever this code base produces it. */
@@ -5,7 +6,7 @@ export type Hex = `0x${string}`
 
 /** Lower-case hex of the bytes, with prefix. */
 export function toHex(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+  return `0x${bytesToText(bytes, 'hex')}`
 }
 
 /**

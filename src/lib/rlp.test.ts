@@ -1,8 +1,9 @@
+import { RLP } from '@ethereumjs/rlp'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
-import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpNumber, splitRlpList } from './rlp.ts'
+import { decodeRlp, encodeRlp, type RlpItem, rlpBigInt, rlpListHeader, rlpNumber, splitRlpList } from './rlp.ts'
 
 describe('encodeRlp', () => {
   const cases = [
@@ -17,6 +18,39 @@ describe('encodeRlp', () => {
   ]
   it.each(cases)('$id', ({ input, hex }) => {
     expect(toHex(encodeRlp(input))).toBe(hex)
+  })
+
+  type Tree = Uint8Array | number | bigint | Tree[]
+  const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      fc.uint8Array({ maxLength: 300 }),
+      fc.maxSafeNat(),
+      fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+      fc.array(tie('tree'), { maxLength: 5 }),
+    ),
+  }))
+
+  it('gives what another encoder does', () => {
+    fc.assert(
+      fc.property(tree, (input) => {
+        expect(toHex(encodeRlp(input))).toBe(toHex(RLP.encode(input)))
+      }),
+    )
+  })
+
+  it.each([4_000, 5_000, 70_000, 20_000_000])('makes room for %i bytes, and is as ever afterwards', (length) => {
+    const bytes = new Uint8Array(length).fill(7)
+    const input = [1, [bytes, []], bytes.subarray(1)]
+    expect(Buffer.compare(encodeRlp(input), RLP.encode(input))).toBe(0)
+    expect(toHex(encodeRlp([1, 2]))).toBe('0xc20102')
+  })
+
+  it('leaves alone what it has given before', () => {
+    const first = encodeRlp([1, 2, 3])
+    encodeRlp([4, 5, 6, 7])
+    rlpListHeader(1000)
+    expect(toHex(first)).toBe('0xc3010203')
   })
 })
 

@@ -149,6 +149,7 @@ class TestChain {
           header: (hash) => this.headers.get(hash),
           write: async ({ header }) => void this.headers.set(header.hash, header),
         },
+        head: () => this.genesis,
         keeper: { toWrite: (changes) => changes, add: (_, changes) => void this.keep(changes) },
         evms: new EvmPool({ ancestry }, config),
         worldAt: ({ stateRoot }) => new BurningWorld(this.database, stateRoot),

@@ -3,7 +3,7 @@ import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import { payloadToHeader } from '../../rollup/protocol/index.ts'
-import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
 import { checkExecution, checkHeader } from '../block/headerRules.ts'
 import { ChainError } from '../errors.ts'
@@ -28,6 +28,7 @@ const MAX_EXPECTED = 256
 
 export interface BlockImporterModules {
   blocks: Pick<BlockStore, 'header' | 'write'>
+  head: () => Pick<BlockHeader, 'number'>
   evms: EvmPool
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
@@ -49,6 +50,8 @@ export class BlockImporter {
   /** Hashes of refused blocks and of those on them, with the last valid one before. */
   private readonly invalid = new Map<Hex, Hex>()
   private readonly expected = new Map<Hex, SendersAhead & Disposable>()
+  /** Of the blocks that were imported: what stands above all of them, and above the head, need not be looked for. */
+  private highest = 0
 
   constructor(modules: BlockImporterModules, config: ChainConfig) {
     this.modules = modules
@@ -94,7 +97,7 @@ export class BlockImporter {
     const { payload } = envelope
     using expected = this.expected.get(payload.blockHash)
     this.expected.delete(payload.blockHash)
-    if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
+    if (this.isKnown(payload)) return { status: 'VALID', latestValidHash: payload.blockHash }
     const isBuiltHere = this.built.has(payload.blockHash)
     const decodingFrom = performance.now()
     let block: Block
@@ -118,6 +121,7 @@ export class BlockImporter {
       const result = await this.executeBlock(block, parent)
       await blocks.write(block, result.receipts, keeper.toWrite(result.changes))
       keeper.add(block.header, result.changes)
+      this.highest = Math.max(this.highest, block.header.number)
     } catch (error) {
       if (!(error instanceof ChainError) || (error.code !== 'invalidBlock' && error.code !== 'invalidTransaction'))
         throw error
@@ -131,6 +135,12 @@ export class BlockImporter {
       this.modules.onExecuted?.({ gasUsed: payload.gasUsed, durationMs })
     }
     return { status: 'VALID', latestValidHash: payload.blockHash }
+  }
+
+  /** One that an earlier process left above the head may count as new, and is written again. */
+  private isKnown({ blockNumber, blockHash }: ExecutionPayload): boolean {
+    const { blocks, head } = this.modules
+    return blockNumber <= Math.max(this.highest, head().number) && blocks.header(blockHash) !== undefined
   }
 
   /** Throws DecodeError or ChainError for a payload that cannot be a block. */

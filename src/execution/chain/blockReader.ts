@@ -1,4 +1,5 @@
 import { DecodeError } from '../../lib/errors.ts'
+import { GenerationMap } from '../../lib/generationMap.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp } from '../../lib/rlp.ts'
 import { type L1Info, parseL1Info } from '../../rollup/protocol/l1Info.ts'
@@ -22,7 +23,7 @@ const TRANSACTION_BYTES = 1_000
 export class BlockReader {
   private readonly reads: ChainReads
   private readonly config: ChainConfig
-  private readonly headers = new Map<Hex, BlockHeader>()
+  private readonly headers = new GenerationMap<Hex, BlockHeader>(CACHED_HEADERS)
   private readonly blocks = new Map<Hex, Block>()
   private blockBytes = 0
 
@@ -36,7 +37,9 @@ export class BlockReader {
     if (known !== undefined) return known
     const encoding = this.reads.header(hash)
     if (encoding === undefined) return undefined
-    return this.remember(this.headers, hash, decodeHeader(encoding), CACHED_HEADERS)
+    const header = decodeHeader(encoding)
+    this.headers.set(hash, header)
+    return header
   }
 
   canonicalHeader(number: number): BlockHeader | undefined {
@@ -70,7 +73,7 @@ export class BlockReader {
 
   /** Of a block that was written just now. */
   protected keep(block: Block): void {
-    this.remember(this.headers, block.header.hash, block.header, CACHED_HEADERS)
+    this.headers.set(block.header.hash, block.header)
     this.rememberBlock(block)
   }
 
@@ -93,18 +96,6 @@ export class BlockReader {
     if (block === undefined) return
     this.blockBytes -= memoryOf(block)
     this.blocks.delete(hash)
-  }
-
-  private remember<V>(cache: Map<Hex, V>, hash: Hex, value: V, limit: number): V {
-    cache.delete(hash)
-    cache.set(hash, value)
-    if (cache.size > limit) {
-      for (const oldest of cache.keys()) {
-        cache.delete(oldest)
-        break
-      }
-    }
-    return value
   }
 }
 

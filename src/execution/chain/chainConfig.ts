@@ -21,8 +21,22 @@ export interface Rules {
   karst: boolean
 }
 
+/** By the latest active fork, which implies all before it. */
+const knownRules = new Map<Fork | undefined, Rules>()
+
+/** The same object for all times at which the same forks are active. */
 export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): Rules {
   const active = (fork: Fork) => isForkActive(config, fork, timestamp)
+  const latest = FORKS.findLast(active)
+  let rules = knownRules.get(latest)
+  if (rules === undefined) {
+    rules = rulesUnder(active)
+    knownRules.set(latest, rules)
+  }
+  return rules
+}
+
+function rulesUnder(active: (fork: Fork) => boolean): Rules {
   const canyon = active('canyon')
   const ecotone = active('ecotone')
   const isthmus = active('isthmus')

@@ -160,8 +160,14 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
    * must not overlap.
    */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
-    const held = this.held?.operations ?? []
-    await this.level.batch([...held, ...batch.operations], { sync: options.sync })
+    const writing = this.level.batch()
+    for (const { operations } of this.held === undefined ? [batch] : [this.held, batch]) {
+      for (const operation of operations) {
+        if (operation.type === 'put') writing.put(operation.key, operation.value)
+        else writing.del(operation.key)
+      }
+    }
+    await writing.write(options)
     this.held = undefined
   }
 

@@ -1,4 +1,4 @@
-import { bigIntToBytes, concatBytes, equalBytes } from '../../lib/bytes.ts'
+import { bigIntToBytes, equalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { encodePosition, type TransactionPosition } from './chainReads.ts'
 import { packHeader } from './storedHeader.ts'
@@ -90,7 +90,11 @@ export class DatabaseBatch {
 }
 
 export function keyOf(table: Table, key: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(TABLE[table].charCodeAt(0)), key)
+  // Outside of V8's heap, where the database asks for it.
+  const place = Buffer.allocUnsafe(1 + key.length)
+  place[0] = TABLE[table].charCodeAt(0)
+  place.set(key, 1)
+  return place
 }
 
 export function numberKey(number: number): Uint8Array {

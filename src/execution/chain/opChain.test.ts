@@ -134,6 +134,11 @@ describe('side chains', () => {
     expect(await chain.stateAt(first)).toBeDefined()
     await reopen()
     expect(await chain.receipts(first)).toHaveLength(2)
+    const left = await chain.blockByHash(first)
+    if (left === undefined) throw new Error('no block')
+    expect(await chain.importPayload(envelopeOfBlock(encodeBlock(left)))).toMatchObject({ status: 'VALID' })
+    expect(await chain.receipts(first)).toHaveLength(2)
+    expect(await chain.stateAt(first)).toBeDefined()
   })
 
   it('a longer, a shorter and the first branch again: each becomes the whole truth', async () => {

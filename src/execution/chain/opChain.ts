@@ -118,7 +118,17 @@ class OpChain extends ChainView implements Chain {
     const onExecuted = (block: ExecutedBlock) => {
       for (const listener of this.executedListeners) listener(block)
     }
-    const importing = { blocks, evms, worldAt, keeper, ensureState, senders, onExecuted, logger }
+    const importing = {
+      blocks,
+      head: () => this.head(),
+      evms,
+      worldAt,
+      keeper,
+      ensureState,
+      senders,
+      onExecuted,
+      logger,
+    }
     this.importer = new BlockImporter(importing, this.config)
     this.recovery = new StateRecovery({
       blocks,

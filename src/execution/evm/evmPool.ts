@@ -1,6 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { BlockHeader } from '../chain/block.ts'
-import { rulesAt } from '../chain/chainConfig.ts'
+import { type Rules, rulesAt } from '../chain/chainConfig.ts'
 import type { ChainConfig } from '../chain/types.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { OpEvm } from './opEvm.ts'
@@ -25,7 +25,7 @@ export interface Ancestry {
 export class EvmPool {
   private readonly config: ChainConfig
   private readonly ancestry: Ancestry
-  private readonly idle = new Map<string, OpEvm[]>()
+  private readonly idle = new WeakMap<Rules, OpEvm[]>()
 
   constructor(modules: { ancestry: Ancestry }, config: ChainConfig) {
     this.ancestry = modules.ancestry
@@ -35,8 +35,7 @@ export class EvmPool {
   /** `parentHash` is where BLOCKHASH looks back from; `client` who waits for the outcome, where no block does. */
   lease(world: WorldState, block: Omit<BlockContext, 'chainId' | 'rules'>, parentHash: Hex, client?: Patience): Lease {
     const rules = rulesAt(this.config, block.timestamp)
-    const key = Object.values(rules).join()
-    const evm = this.idle.get(key)?.pop() ?? new OpEvm(this.config.chainId, rules)
+    const evm = this.idle.get(rules)?.pop() ?? new OpEvm(this.config.chainId, rules)
     evm.bind(world, this.ancestorHash(block.number, parentHash))
     evm.client = client
     return {
@@ -45,8 +44,8 @@ export class EvmPool {
         evm.unbind()
         // Given up in the midst of its work, it is not fit for more.
         if (client?.aborted) return
-        const list = this.idle.get(key)
-        if (list === undefined) this.idle.set(key, [evm])
+        const list = this.idle.get(rules)
+        if (list === undefined) this.idle.set(rules, [evm])
         else list.push(evm)
       },
     }

@@ -7,9 +7,10 @@ import { opcodeTable } from './interpreter/gas.ts'
 import { HexNames } from './interpreter/hexNames.ts'
 import type { Host } from './interpreter/host.ts'
 import { Messages, type Outcome } from './interpreter/messages.ts'
+import type { Room } from './interpreter/room.ts'
 import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
-import { bytesToWord, toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
+import { toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
 import type { Patience } from './patience.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
@@ -40,7 +41,7 @@ export class OpEvm {
   private readonly chainId: bigint
   private readonly rules: Rules
   private readonly table
-  private readonly stacks: Word[][] = []
+  private readonly rooms: Room[] = []
   private readonly addresses = new HexNames(wordToAddress)
   private readonly slots = new HexNames(wordToSlot)
   private bound: { world: WorldState; ancestorHash: AncestorHash } | undefined
@@ -70,7 +71,7 @@ export class OpEvm {
       this.hostOf(message, block),
       this.callable ?? this.precompiles,
       () => this.takeTurn(),
-      this.stacks,
+      this.rooms,
     )
     const { from, to, data } = message
     const gas = Number(message.gas < MAX_GAS ? message.gas : MAX_GAS)
@@ -118,7 +119,7 @@ export class OpEvm {
     const { world, ancestorHash } = this.bound
     const { number } = block
     const hashes = new Map<number, Word>()
-    const wordOf = (hex: Hex) => bytesToWord(fromHex(hex))
+    const wordOf = (hex: Hex) => toWord(BigInt(hex))
     return {
       world,
       substate: this.substate,

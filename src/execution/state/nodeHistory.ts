@@ -1,3 +1,4 @@
+import { bytesToText } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { StateChanges } from './worldState.ts'
@@ -56,8 +57,6 @@ interface Layer extends NodeDelta {
   cost: number
 }
 
-/** Keys of nodes, and of leaves in storage. */
-const SHORT_BYTES = 64
 /** What a node takes beside its encoding, about: key, entry, array. */
 const ENTRY_BYTES = 400
 
@@ -288,9 +287,7 @@ export class NodeHistory {
 }
 
 export function toNodeKey(key: Uint8Array): NodeKey {
-  // V8 keeps short arrays within its heap, and moves one out when its buffer is asked for: that takes five times as long.
-  if (key.length <= SHORT_BYTES) return Reflect.apply(String.fromCharCode, undefined, key)
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+  return bytesToText(key, 'latin1')
 }
 
 export function fromNodeKey(key: NodeKey): Uint8Array {

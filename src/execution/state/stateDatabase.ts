@@ -1,5 +1,6 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DeviumError } from '../../lib/errors.ts'
+import { GenerationMap } from '../../lib/generationMap.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { readRlpHeader } from '../../lib/rlp.ts'
@@ -81,7 +82,7 @@ export class StateDatabase implements StateSource {
   private readonly maxNodeBytes: number
   private readonly maxCodeBytes: number
   /** Roots of recently used tries; their nodes share structure with each other. */
-  private readonly roots = new Map<Hex, TrieNode | null>()
+  private readonly roots = new GenerationMap<Hex, TrieNode | null>(MAX_RETAINED_ROOTS)
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly hashedKeys = new Map<Hex, Uint8Array>()
   private nodeBytes = 0
@@ -108,21 +109,18 @@ export class StateDatabase implements StateSource {
     const reader = this.readerOf(owner)
     const key = toHex(root)
     const known = this.roots.get(key)
-    if (known !== undefined) {
-      this.keepRoot(key, known)
-      return new Trie(reader, known)
-    }
+    if (known !== undefined) return new Trie(reader, known)
     const trie = openTrie(reader, root)
     // Loaded now, so that all who open it share what is loaded below.
     trie.readRoot()
-    this.keepRoot(key, trie.rootNode())
+    this.roots.set(key, trie.rootNode())
     return trie
   }
 
   /** Makes a committed trie known, so that later ones share its nodes in memory. */
   retain(trie: Trie, root: Hex, newEncodingBytes: number): void {
     this.countNodes(newEncodingBytes)
-    this.keepRoot(root, trie.rootNode())
+    this.roots.set(root, trie.rootNode())
   }
 
   private readerOf(owner: Hex | undefined): NodeReader {
@@ -136,16 +134,6 @@ export class StateDatabase implements StateSource {
         this.countNodes(encoding.length)
         return encoding
       },
-    }
-  }
-
-  private keepRoot(root: Hex, node: TrieNode | null): void {
-    this.roots.delete(root)
-    this.roots.set(root, node)
-    if (this.roots.size <= MAX_RETAINED_ROOTS) return
-    for (const oldest of this.roots.keys()) {
-      this.roots.delete(oldest)
-      break
     }
   }
 
@@ -169,7 +157,8 @@ export class StateDatabase implements StateSource {
     const encoding = leaf === undefined ? this.openTrie(storageRoot, address).get(key) : leaf
     if (encoding === undefined || encoding === null) return EMPTY_BYTES
     const item = readRlpHeader(encoding, 0)
-    return encoding.subarray(item.start, item.end)
+    // A view would make V8 move the encoding out of its heap.
+    return encoding.slice(item.start, item.end)
   }
 
   code(hash: Hex): Uint8Array {

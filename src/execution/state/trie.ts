@@ -159,28 +159,27 @@ export class Trie {
 
   /** Nodes of one level, whose children have their `ref`. */
   private hashLevel(level: readonly LoadedNode[], sink: NodeSink): void {
+    const [first] = level
+    if (first !== undefined && level.length === 1) {
+      const encoding = encode(first)
+      if (encoding !== undefined) keepHash(first, encoding, keccak256(encoding), sink)
+      return
+    }
     for (let start = 0; start < level.length; start += HASHED_TOGETHER) {
       const nodes: LoadedNode[] = []
       const encodings: Uint8Array[] = []
       const end = Math.min(start + HASHED_TOGETHER, level.length)
       for (let index = start; index < end; index++) {
         const node = level[index]
-        if (node === undefined) continue
-        const encoding = encodeNode(node)
-        if (node.kind === 'branch') node.setEncoding(encoding)
-        if (encoding.length < 32) {
-          node.ref = encoding
-          continue
-        }
+        const encoding = node && encode(node)
+        if (node === undefined || encoding === undefined) continue
         nodes.push(node)
         encodings.push(encoding)
       }
       const hashes = keccak256Many(encodings)
-      for (const [index, node] of nodes.entries()) {
-        const [hash, encoding] = [hashes[index], encodings[index]]
-        if (hash === undefined || encoding === undefined) continue
-        node.ref = hash
-        sink(hash, encoding)
+      for (let index = 0; index < nodes.length; index++) {
+        const [node, encoding, hash] = [nodes[index], encodings[index], hashes[index]]
+        if (node !== undefined && encoding !== undefined && hash !== undefined) keepHash(node, encoding, hash, sink)
       }
     }
   }
@@ -296,6 +295,20 @@ export class Trie {
     if (node.kind === 'leaf') return new LeafNode(concatBytes(nibbles, node.key), node.value)
     return new ExtensionNode(concatBytes(nibbles, node.key), node.child)
   }
+}
+
+/** What is to be hashed; undefined where the node is short enough to stand for itself. */
+function encode(node: LoadedNode): Uint8Array | undefined {
+  const encoding = encodeNode(node)
+  if (node.kind === 'branch') node.setEncoding(encoding)
+  if (encoding.length >= 32) return encoding
+  node.ref = encoding
+  return undefined
+}
+
+function keepHash(node: LoadedNode, encoding: Uint8Array, hash: Uint8Array, sink: NodeSink): void {
+  node.ref = hash
+  sink(hash, encoding)
 }
 
 /** Opens the trie with that root; nothing is read yet. */

@@ -206,7 +206,7 @@ function headOf(id: JsonRpcId | RawJson): string {
 type Content = { requests: unknown } | { problem: Pieces }
 
 function readContent(body: string): Content {
-  if (hasTooManyParts(body)) {
+  if (hasMoreParts(body, MAX_PARTS)) {
     const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
     return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
   }
@@ -216,8 +216,7 @@ function readContent(body: string): Content {
   } catch {
     return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
   }
-  // In shorter ones there is no room for it.
-  if (body.length > 2 * MAX_DEPTH && isTooDeep(parsed)) {
+  if (hasMoreParts(body, MAX_DEPTH) && isTooDeep(parsed)) {
     const message = `invalid request: arrays and objects nested more than ${MAX_DEPTH} deep`
     return { problem: failure(toAnswerId(memberOf(parsed, 'id')), new JsonRpcError(RPC_INVALID_REQUEST, message)) }
   }
@@ -244,13 +243,13 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Counts without reading, brackets in texts too: those that methods take have none. */
-function hasTooManyParts(body: string): boolean {
-  if (body.length <= MAX_PARTS) return false
+/** Whether there may be more arrays and objects. Counts without reading, brackets in texts too: those that methods take have none. */
+function hasMoreParts(body: string, limit: number): boolean {
+  if (body.length <= limit) return false
   let count = 0
   for (const bracket of ['[', '{']) {
     for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
-      if (++count > MAX_PARTS) return true
+      if (++count > limit) return true
     }
   }
   return false

@@ -1,6 +1,7 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { Program } from './code.ts'
 import { memoryGas } from './gas.ts'
+import type { Room } from './room.ts'
 import type { Mark } from './substate.ts'
 import { bytesToWord, readWord, toWord, type Word } from './word.ts'
 
@@ -67,7 +68,8 @@ export class Frame {
   readonly outputOffset: Word
   readonly outputSize: Word
   readonly mark: Mark
-  /** Fixed in length: only what lies below `sp` counts. */
+  readonly room: Room
+  /** Only what lies below `sp` counts. */
   readonly stack: Word[]
   sp = 0
   pc = 0
@@ -89,8 +91,9 @@ export class Frame {
   private knownCaller: Word | undefined
   private dataView: DataView | undefined
 
-  constructor(input: FrameInput, stack: Word[]) {
-    this.stack = stack
+  constructor(input: FrameInput, room: Room) {
+    this.room = room
+    this.stack = room.stack
     this.program = input.program
     this.address = input.address
     this.caller = input.caller
@@ -158,10 +161,10 @@ export class Frame {
     this.memorySize = words * 32
     this.memoryCost = memoryGas(words)
     if (this.memorySize <= this.memory.length) return
-    const memory = new Uint8Array(Math.max(1024, this.memory.length * 2, this.memorySize))
+    const { memory, view } = this.room.takeMemory(Math.max(this.memory.length * 2, this.memorySize))
     memory.set(this.memory)
     this.memory = memory
-    this.view = new DataView(memory.buffer)
+    this.view = view
   }
 
   /** Pays for and makes memory. False when the gas does not suffice. */

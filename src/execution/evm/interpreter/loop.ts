@@ -3,6 +3,7 @@ import { type Failure, type Frame, fail } from './frame.ts'
 import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS, type OpcodeTable } from './gas.ts'
 import type { Host } from './host.ts'
 import { account, environment, log, payForCopy } from './opcodes.ts'
+import { MAX_STACK } from './room.ts'
 import { loadSlot, storeSlot } from './storage.ts'
 import * as words from './word.ts'
 import { readWord, writeWord } from './word.ts'
@@ -14,7 +15,6 @@ export type Exit = 'done' | 'reverted' | 'failed' | 'call' | 'turn'
 const GAS_PER_TURN = 75_000
 /** Jump destinations passed before it, too. */
 const JUMPS_PER_TURN = 2_000
-export const MAX_STACK = 1024
 
 /** A hash to be read from: a view of its own would take as long as the hash, since V8 has to make a buffer for it. */
 const hashBytes = new Uint8Array(32)

@@ -15,7 +15,8 @@ import { programOf } from './code.ts'
 import { failureText, REVERTED, TEXTS } from './failures.ts'
 import { type Failure, Frame, type FrameEnd, type FrameInput } from './frame.ts'
 import type { Host } from './host.ts'
-import { MAX_STACK, runLoop } from './loop.ts'
+import { runLoop } from './loop.ts'
+import { Room } from './room.ts'
 import type { Mark } from './substate.ts'
 import { toWord, type Word } from './word.ts'
 
@@ -50,18 +51,18 @@ export class Messages implements Caller {
   readonly host: Host
   private readonly precompiles: ReadonlyMap<Hex, Precompile>
   private readonly takeTurn: () => Promise<void>
-  private readonly stacks: Word[][]
+  private readonly rooms: Room[]
   /** What was done since the event loop was thought of, as a part of a stretch. */
   private done = 0
   /** Of the message itself, once it has ended. */
   private outcome: Outcome | undefined
 
-  /** `stacks` are kept from message to message: one for each depth. */
-  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, takeTurn: () => Promise<void>, stacks: Word[][]) {
+  /** `rooms` are kept from message to message: one for each depth. */
+  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, takeTurn: () => Promise<void>, rooms: Room[]) {
     this.host = host
     this.precompiles = precompiles
     this.takeTurn = takeTurn
-    this.stacks = stacks
+    this.rooms = rooms
   }
 
   /** Runs what `start` begins, to its end. */
@@ -156,12 +157,8 @@ export class Messages implements Caller {
     this.host.world.checkpoint()
     begin()
     const depth = input.parent === undefined ? 0 : input.parent.depth + 1
-    let stack = this.stacks[depth]
-    if (stack === undefined) {
-      stack = new Array<Word>(MAX_STACK).fill(0)
-      this.stacks[depth] = stack
-    }
-    return new Frame({ ...input, mark }, stack)
+    this.rooms[depth] ??= new Room()
+    return new Frame({ ...input, mark }, this.rooms[depth])
   }
 
   private endOf(frame: Frame, exit: FrameEnd): FrameEnd {
@@ -175,6 +172,7 @@ export class Messages implements Caller {
     if (end === 'failed') this.settle(to, 0, EMPTY_BYTES, failureText(frame, this.host.table))
     else if (end === 'reverted') this.settle(to, frame.gas, frame.output, REVERTED)
     else this.settle(to, frame.gas, frame.output)
+    frame.room.giveBack(frame)
   }
 
   /** What init code returned becomes the code, if it may. */

@@ -25,8 +25,10 @@ export function storeSlot(frame: Frame, { world, substate, slots }: Host, slot: 
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   if (frame.gas <= SSTORE_SENTRY_GAS) return fail(frame, 'OUT_OF_GAS')
   const key = slots.of(slot)
-  const current = bytesToWord(world.storage(frame.address, key))
-  const original = bytesToWord(world.originalStorage(frame.address, key))
+  const currentBytes = world.storage(frame.address, key)
+  const originalBytes = world.originalStorage(frame.address, key)
+  const current = bytesToWord(currentBytes)
+  const original = originalBytes === currentBytes ? current : bytesToWord(originalBytes)
   let gas = substate.warmSlot(frame.address, key) ? COLD_SLOT_GAS : 0
   let refund = 0
   if (value === current) gas += WARM_GAS

@@ -1,4 +1,3 @@
-import { bytesToBigInt } from '../../../lib/bytes.ts'
 import type { Hex } from '../../../lib/hex.ts'
 
 /**
@@ -208,29 +207,42 @@ export function writeWord(view: DataView, offset: number, word: Word): void {
   view.setBigUint64(offset + 24, word)
 }
 
+/** Bytes lie here for a moment on their way from or to a word: to view an array of its own V8 first moves it out of its heap. */
+const scratch = new Uint8Array(32)
+const scratchView = new DataView(scratch.buffer)
+
 /** Big-endian integer of up to 32 bytes. */
 export function bytesToWord(bytes: Uint8Array): Word {
-  if (bytes.length <= 6) {
+  const { length } = bytes
+  if (length <= 6) {
     let value = 0
-    for (const byte of bytes) value = value * 256 + byte
+    for (let index = 0; index < length; index++) value = value * 256 + (bytes[index] ?? 0)
     return value
   }
-  return toWord(bytesToBigInt(bytes))
+  const start = 32 - length
+  for (let index = 0; index < start; index++) scratch[index] = 0
+  for (let index = 0; index < length; index++) scratch[start + index] = bytes[index] ?? 0
+  return readWord(scratchView, 0)
 }
 
 /** 32 bytes. */
 export function wordToBytes(word: Word): Uint8Array {
-  const bytes = new Uint8Array(32)
-  writeWord(new DataView(bytes.buffer), 0, word)
-  return bytes
+  writeWord(scratchView, 0, word)
+  return fromScratch(0)
 }
 
 /** Without leading zeros; empty for 0. */
 export function wordToMinimalBytes(word: Word): Uint8Array {
-  const bytes = wordToBytes(word)
+  writeWord(scratchView, 0, word)
   let start = 0
-  while (start < 32 && bytes[start] === 0) start++
-  return bytes.subarray(start)
+  while (start < 32 && scratch[start] === 0) start++
+  return fromScratch(start)
+}
+
+function fromScratch(start: number): Uint8Array {
+  const bytes = new Uint8Array(32 - start)
+  for (let index = start; index < 32; index++) bytes[index - start] = scratch[index] ?? 0
+  return bytes
 }
 
 /** 32 bytes of hex: how the state names storage slots. */
