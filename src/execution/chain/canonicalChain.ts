@@ -6,7 +6,7 @@ import type { BlockHeader } from './block.ts'
 import type { BlockStore } from './blockStore.ts'
 import type { ChainDatabase } from './chainDatabase.ts'
 import { DatabaseBatch, type Label } from './databaseBatch.ts'
-import type { ForkchoiceResult, ForkchoiceState, HeadChange } from './types.ts'
+import type { ForkchoiceState, HeadChange } from './types.ts'
 
 /** Labels reach the disk at least this often; in between they survive the process, not a power cut. */
 const SYNC_INTERVAL_MS = 1000
@@ -15,6 +15,14 @@ export interface CanonicalChainModules {
   database: ChainDatabase
   blocks: BlockStore
   clock: Clock
+}
+
+/** Where head, safe and finalized go. */
+export interface HeadMove {
+  readonly change: HeadChange
+  readonly batch: DatabaseBatch
+  readonly safe: BlockHeader | undefined
+  readonly finalized: BlockHeader | undefined
 }
 
 /** Which of the stored blocks are the chain: head, safe and finalized, and the indices by number and by transaction. */
@@ -78,10 +86,11 @@ export class CanonicalChain {
     this.finalizedHeader = headerOfLabel(this.database, this.blocks, 'finalized')
   }
 
-  /** Moves the labels; see Chain.setForkchoice. Calls must not overlap. */
-  async setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult> {
-    const head = this.blocks.header(state.headBlockHash)
-    if (head === undefined) return { status: 'SYNCING' }
+  /**
+   * The move to a head that is in the database, to be written and adopted before anything else. Throws ChainError, see
+   * Chain.setForkchoice.
+   */
+  plan(head: BlockHeader, state: Pick<ForkchoiceState, 'safeBlockHash' | 'finalizedBlockHash'>): HeadMove {
     const change = this.pathTo(head)
     const batch = new DatabaseBatch()
     if (change.removed.length > 0 || change.added.length > 0) this.moveCanonical(batch, change)
@@ -92,18 +101,25 @@ export class CanonicalChain {
     if (finalized !== undefined && finalized.hash !== this.finalizedHeader?.hash)
       batch.setLabel('finalized', finalized.hash)
     if (safe !== undefined && safe.hash !== this.safeHeader?.hash) batch.setLabel('safe', safe.hash)
-    if (batch.operations.length > 0) {
-      const nowMs = this.clock.now()
-      const sync = nowMs - this.syncedAtMs >= SYNC_INTERVAL_MS
-      if (sync) this.syncedAtMs = nowMs
-      await this.database.write(batch, { sync })
-    }
+    return { change, batch, finalized: finalized ?? this.finalizedHeader, safe: safe ?? this.safeHeader }
+  }
+
+  async write({ batch }: HeadMove): Promise<void> {
+    if (batch.operations.length === 0) return
+    const nowMs = this.clock.now()
+    const sync = nowMs - this.syncedAtMs >= SYNC_INTERVAL_MS
+    if (sync) this.syncedAtMs = nowMs
+    await this.database.write(batch, { sync })
+  }
+
+  /** Once it is written. */
+  adopt({ change, finalized, safe }: HeadMove): void {
+    const { head } = change
     const moved = head.hash !== this.headHeader.hash
     this.headHeader = head
-    this.finalizedHeader = finalized ?? this.finalizedHeader
-    this.safeHeader = safe ?? this.safeHeader
+    this.finalizedHeader = finalized
+    this.safeHeader = safe
     if (moved) for (const listener of this.listeners) listener(change)
-    return { status: 'VALID', head }
   }
 
   /** Which blocks leave and join the canonical chain when `head` becomes its end. */

@@ -155,20 +155,18 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
     batch.put('meta', textKey(CONFIG_KEY), new Uint8Array(Buffer.from(JSON.stringify(config))))
   }
 
-  /**
-   * Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. Writes
-   * must not overlap.
-   */
+  /** Atomic. With `sync` it is on the disk when this resolves; without, it survives the process but not a power cut. */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
+    const { held } = this
     const writing = this.level.batch()
-    for (const { operations } of this.held === undefined ? [batch] : [this.held, batch]) {
+    for (const { operations } of held === undefined ? [batch] : [held, batch]) {
       for (const operation of operations) {
         if (operation.type === 'put') writing.put(operation.key, operation.value)
         else writing.del(operation.key)
       }
     }
     await writing.write(options)
-    this.held = undefined
+    if (this.held === held) this.held = undefined
   }
 
   /**

@@ -13,7 +13,7 @@ import type { SenderRecovery } from '../senders/senderRecovery.ts'
 import type { BlockHeader } from './block.ts'
 import { BlockImporter } from './blockImporter.ts'
 import { BlockStore } from './blockStore.ts'
-import { CanonicalChain, headerOfLabel } from './canonicalChain.ts'
+import { CanonicalChain, type HeadMove, headerOfLabel } from './canonicalChain.ts'
 import { parseChainConfig, rulesAt } from './chainConfig.ts'
 import { ChainDatabase, unreadable } from './chainDatabase.ts'
 import type { ChainReads } from './chainReads.ts'
@@ -179,10 +179,22 @@ class OpChain extends ChainView implements Chain {
       if (refusal !== undefined) return refusal
       const header = this.blocks.header(state.headBlockHash)
       if (header === undefined || !(await this.recovery.ensure(header))) return { status: 'SYNCING' }
-      const result = await this.canonical.setForkchoice(state)
-      if (await this.keeper.settle(this.head(), this.finalized())) this.writeStates()
-      return result
+      await this.moveHead(this.canonical.plan(header, state))
+      return { status: 'VALID', head: header }
     })
+  }
+
+  private async moveHead(move: HeadMove): Promise<void> {
+    const { head, added, removed } = move.change
+    const settle = () => this.keeper.settle(head, move.finalized)
+    const written = this.canonical.write(move)
+    // What is given up with a child of the head is decided by nothing that is being written: another thread is at that meanwhile.
+    const isChild = removed.length === 0 && added.length === 1
+    const settled = isChild ? settle() : undefined
+    await Promise.allSettled([written, settled])
+    await written
+    this.canonical.adopt(move)
+    if (await (settled ?? settle())) this.writeStates()
   }
 
   async startBuild(request: BuildRequest): Promise<BuildJob> {
