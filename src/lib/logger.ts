@@ -48,9 +48,13 @@ export function createLogger(options: LoggerOptions): RootLogger {
   const base: LogFields = options.pid === true ? { pid: process.pid } : {}
 
   const make = (bound: LogFields): RootLogger => {
-    const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
-      if (LOG_LEVELS.indexOf(level) < state.threshold) return
-      write(`${format(level, now(), message, fields === undefined ? bound : { ...bound, ...fields }, options.color)}\n`)
+    const isBound = Object.keys(bound).length > 0
+    const at = (level: LogLevel) => {
+      const rank = LOG_LEVELS.indexOf(level)
+      return (message: string, fields: LogFields = {}) => {
+        if (rank < state.threshold) return
+        write(`${format(level, now(), message, isBound ? { ...bound, ...fields } : fields, options.color)}\n`)
+      }
     }
     return {
       trace: at('trace'),
@@ -110,7 +114,9 @@ function formatTerminal(level: LogLevel, nowMs: number, message: string, fields:
 function fieldText(fields: LogFields): string {
   let text = ''
   for (const [key, value] of Object.entries(fields)) {
-    if (value !== undefined) text += ` ${key}=${quote(valueText(value))}`
+    // The digits of a number need no quotes.
+    if (typeof value === 'number' || typeof value === 'bigint') text += ` ${key}=${value}`
+    else if (value !== undefined) text += ` ${key}=${quote(valueText(value))}`
   }
   return text
 }

@@ -62,7 +62,7 @@ export async function runMessage(env: Environment, message: Message): Promise<Me
   const nonce = world.nonce(message.from)
   world.setNonce(message.from, nonce + 1n)
   warmUp(env, message)
-  const authorizationRefund = await applyAuthorizations(env, message)
+  const authorizationRefund = message.authorizations.length === 0 ? 0n : await applyAuthorizations(env, message)
   warmDelegate(env, message)
   const { gasUsed, output, failure } = await evm.run({ ...message, nonce }, block)
   const { substate } = evm
