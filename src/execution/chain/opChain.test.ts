@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
@@ -18,6 +18,7 @@ import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
 import type { BlockHeader, Transaction } from './block.ts'
 import { envelopeOfBlock } from './blockFile.ts'
 import { rulesAt } from './chainConfig.ts'
+import { ChainDatabase } from './chainDatabase.ts'
 import { sealHeader } from './headerCodec.ts'
 import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
 
@@ -215,6 +216,25 @@ describe('labels', () => {
     expect(chain.head().hash).toBe(a)
     await expectConsistent()
     expect(await setHead(UNKNOWN)).toEqual({ status: 'SYNCING' })
+  })
+
+  it('a head that cannot be written does not move, and moves once it can', async () => {
+    const first = await extend(chain.genesis.hash)
+    await setHead(first)
+    const second = await extend(first)
+    const heads: Hex[] = []
+    chain.onHead(({ head }) => heads.push(head.hash))
+    const write = vi.spyOn(ChainDatabase.prototype, 'write').mockRejectedValueOnce(new Error('no space left on device'))
+    await expect(setHead(second)).rejects.toThrow('no space left on device')
+    write.mockRestore()
+    expect(chain.head().hash).toBe(first)
+    expect(heads).toEqual([])
+    await expectConsistent()
+    await setHead(second)
+    expect(heads).toEqual([second])
+    await reopen()
+    expect(chain.head().hash).toBe(second)
+    await expectConsistent()
   })
 
   it('a label above the head is not canonical', async () => {
