@@ -172,7 +172,8 @@ function amountOf({ unit, blocks }: Work, built: readonly BuiltBlock[]): { count
 async function benchBlocks(works: readonly Work[]): Promise<void> {
   const built = new Map<Work, BuiltBlock[]>()
   const idle: Work = { name: 'empty', blocks: Array.from({ length: EMPTY_BLOCKS }, () => []), unit: 'transfers' }
-  const all = [...works, idle]
+  // First: after full blocks their states are given up and written in the empty ones' time.
+  const all = [idle, ...works]
   await withChain(async (chain) => {
     for (const work of all) {
       const list: BuiltBlock[] = []

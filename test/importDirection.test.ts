@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -115,6 +115,29 @@ describe('import direction', () => {
     }
     expect(imports.size).toBeGreaterThan(10)
     expect([...left].map((folder) => `${folder} → ${[...(imports.get(folder) ?? [])]}`)).toEqual([])
+  })
+
+  const workProcesses = files.filter((name) => name.endsWith('Main.ts'))
+
+  it('sees the programs of the work processes', () => {
+    expect(workProcesses.map((file) => basename(file)).sort()).toEqual([
+      'callMain.ts',
+      'inspectionMain.ts',
+      'kzgMain.ts',
+      'pageFilesMain.ts',
+      'sendersMain.ts',
+    ])
+  })
+
+  it.each(workProcesses)('%s takes no metrics library into its memory', (file) => {
+    const reached = new Set([file])
+    for (const one of reached) {
+      for (const { target, typeOnly } of importsOf(one)) if (!typeOnly) reached.add(target)
+    }
+    const users = [...reached].filter((one) =>
+      /^import \{.*from 'prom-client'/m.test(readFileSync(join(ROOT, one), 'utf8')),
+    )
+    expect(users).toEqual([])
   })
 
   it.each(['viem', '@ethereumjs/'])('keeps %s, for tests and the testnet, out of the programs', (library) => {

@@ -1,4 +1,4 @@
-import { newCacheCounts } from '../lib/cacheMetrics.ts'
+import { newCacheCounts } from '../lib/cacheCounts.ts'
 
 /**
  * Remembers the newest `capacity` results by key, least recently used out first. What is under way is shared by all who ask;

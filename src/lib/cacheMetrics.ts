@@ -1,13 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-
-/** What a cache counts of itself. */
-export interface CacheCounts {
-  hits: number
-  misses: number
-  /** Entries put in without, and with, another one going for them. */
-  added: number
-  evicting: number
-}
+import type { CacheCounts } from './cacheCounts.ts'
 
 export interface CountedCache {
   readonly size: number
@@ -16,10 +8,6 @@ export interface CountedCache {
 
 /** Names a cache, so that its counts are served. */
 export type CacheWatch = (type: string, cache: CountedCache) => void
-
-export function newCacheCounts(): CacheCounts {
-  return { hits: 0, misses: 0, added: 0, evicting: 0 }
-}
 
 /** op-node's metrics of the caches of a source, read at each scrape: `<name>_size`, `_get{hit}` and `_add{evicted}` by type. */
 export function createCacheMetrics(registry: Registry, name: string): CacheWatch {

@@ -1,4 +1,4 @@
-import { newCacheCounts } from './cacheMetrics.ts'
+import { newCacheCounts } from './cacheCounts.ts'
 
 /**
  * Map that forgets the entry used longest ago once it holds more than `maxEntries`. Until it is half full a use is not

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { EMPTY_BYTES } from '../bytes.ts'
 import { createFrameReader, frameOf } from './frames.ts'
 
@@ -21,5 +22,7 @@ export function answerTasks<Task, Answer>(
   // The other side is of the same version.
   const read = createFrameReader((value, bytes) => run(value as Task, bytes, write))
   process.stdin.on('data', read)
+  // By itself Node keeps what it has compiled at its end, which comes by a kill here: each process would compile anew.
+  flushCompileCache()
   write(READY)
 }

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, it } from 'vitest'
+
+const PROGRAM = fileURLToPath(new URL('../../execution/senders/sendersMain.ts', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'devium-compiled-'))
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+it('what a process has compiled is there for the next one, though it is killed', async () => {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM], {
+    env: { ...process.env, NODE_COMPILE_CACHE: directory },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  // It is ready.
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(readdirSync(directory, { recursive: true }).length).toBeGreaterThan(5)
+})
