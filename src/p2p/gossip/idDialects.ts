@@ -1,10 +1,10 @@
+import { bytesToText } from '../../lib/bytes.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { IdDialect, MessageNames } from '../inspection/messageId.ts'
 import { GOSSIP_PARAMS } from './params.ts'
 
 /** An id as text, as the library keeps it. */
-export const idText = (id: Uint8Array): string =>
-  Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1')
+export const idText = (id: Uint8Array): string => bytesToText(id, 'latin1')
 
 /** Peers whose form is remembered, connected or not. */
 const MAX_PEERS = 2_000
