@@ -138,7 +138,7 @@ function signed(): Work[] {
   }
   return [
     { name: 'contracts', blocks: [[token, store, compute, callee, calls].map(({ raw }) => raw)], unit: 'Mgas' },
-    { name: 'transfers', blocks: blocks(8, 500, transfer), unit: 'transfers' },
+    { name: 'transfers', blocks: blocks(24, 500, transfer), unit: 'transfers' },
     { name: 'ERC-20', blocks: blocks(8, 400, tokenTransfer), unit: 'Mgas' },
     { name: '20 fresh slots', blocks: blocks(8, 50, storing), unit: 'Mgas' },
     { name: 'compute', blocks: blocks(8, 50, computing), unit: 'Mgas' },
