@@ -226,6 +226,30 @@ describe('WorldState', () => {
     )
   })
 
+  it('goes back to what each checkpoint has found, with few slots that are stored to over and over', () => {
+    const few = fc.integer({ min: 0, max: 1 })
+    const value = fc.bigInt({ min: 0n, max: 3n })
+    const step: fc.Arbitrary<Action> = fc.oneof(
+      fc.record({ kind: fc.constant('slot' as const), account: few, slot: few, value }),
+      fc.record({
+        kind: fc.constantFrom('checkpoint' as const, 'checkpoint' as const, 'commit' as const, 'revert' as const),
+      }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
+        const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
+        const model = new Model()
+        for (const account of [0, 1]) apply(world, model, { kind: 'balance', account, amount: 1n })
+        while (model.depth > 0 || steps.length > 0) {
+          const next = steps.shift() ?? { kind: 'revert' as const }
+          apply(world, model, next)
+          if (next.kind === 'revert') expectSame(world, model)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   it('tells the value at the start of the transaction from the current one', () => {
     const world = new WorldState(new StateDatabase({ store: new MemoryStore() }), EMPTY_TRIE_ROOT)
     world.addBalance(address(0), 1n)

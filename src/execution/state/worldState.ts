@@ -27,7 +27,8 @@ interface AccountStorage {
   isOriginal: boolean
   /** Current values, without leading zeros; empty = zero. */
   slots: Map<Hex, Uint8Array>
-  dirty: Set<Hex>
+  /** Slots to be written, and where in a journal each was noted last. */
+  dirty: Map<Hex, number>
 }
 
 type JournalEntry =
@@ -138,10 +139,22 @@ export class WorldState {
     }
     if (!originals.has(slot)) originals.set(slot, before)
     const storage = this.storageOf(address)
-    this.journal.push({ kind: 'slot', storage, slot, before })
     storage.slots.set(slot, value)
-    storage.dirty.add(slot)
     this.dirtyAccounts.add(address)
+    if (this.isNoted(storage, slot)) return
+    storage.dirty.set(slot, this.journal.length)
+    this.journal.push({ kind: 'slot', storage, slot, before })
+  }
+
+  /**
+   * Whether going back to the last checkpoint restores the slot anyway. Without, a block that stores to one slot over and
+   * over would keep 280,000 values, which the collector moves in one pause.
+   */
+  private isNoted(storage: AccountStorage, slot: Hex): boolean {
+    const index = storage.dirty.get(slot) ?? -1
+    if (index < (this.checkpoints.at(-1) ?? 0)) return false
+    const entry = this.journal[index]
+    return entry?.kind === 'slot' && entry.storage === storage && entry.slot === slot
   }
 
   /** Value at the start of the transaction (EIP-2200). */
@@ -157,7 +170,7 @@ export class WorldState {
     )
       return
     this.journal.push({ kind: 'storage', address, before })
-    const storage = { baseRoot: EMPTY_STORAGE_ROOT, isOriginal: false, slots: new Map(), dirty: new Set<Hex>() }
+    const storage = { baseRoot: EMPTY_STORAGE_ROOT, isOriginal: false, slots: new Map(), dirty: new Map<Hex, number>() }
     this.storages.set(address, storage)
     this.dirtyAccounts.add(address)
   }
@@ -272,7 +285,7 @@ export class WorldState {
     } else {
       if (storage !== undefined && (storage.dirty.size > 0 || !equalBytes(storage.baseRoot, record.storageRoot))) {
         const trie = this.source.openTrie(storage.baseRoot, address)
-        for (const slot of storage.dirty) {
+        for (const slot of storage.dirty.keys()) {
           const value = storage.slots.get(slot) ?? EMPTY_BYTES
           const slotKey = this.source.hashKey(slot)
           const leaf = value.length === 0 ? null : encodeSlotValue(value)
@@ -301,7 +314,7 @@ export class WorldState {
         // Empty, it may be that of an account which was deleted and came back.
         isOriginal: !equalBytes(baseRoot, EMPTY_STORAGE_ROOT),
         slots: new Map(),
-        dirty: new Set(),
+        dirty: new Map(),
       }
       this.storages.set(address, storage)
     }
