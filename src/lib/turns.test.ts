@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { takeTurn, type Work } from './turns.ts'
+import { ownTurn, takeTurn, type Work } from './turns.ts'
 
 function busy(ms: number): void {
   const end = performance.now() + ms
@@ -29,4 +29,20 @@ it('lets work on blocks go first', async () => {
   }
   await Promise.all([work('answer'), work('answer'), work('block'), work('block')])
   expect(order).toEqual(['block', 'block', 'answer', 'answer'])
+})
+
+it('gives a step that cannot be split a turn that nothing was done in', async () => {
+  const tick = Promise.withResolvers<void>()
+  let ticks = 0
+  const timer = setInterval(() => {
+    ticks += 1
+    tick.resolve()
+  }, 1)
+  // Timers and what they resolve come first in a turn, so that the next tick is of the next one.
+  await tick.promise
+  const step = ownTurn()
+  busy(5)
+  await step
+  clearInterval(timer)
+  expect(ticks).toBe(2)
 })

@@ -1,3 +1,5 @@
+import { nextTurn } from './nextTurn.ts'
+
 /** Work that blocks wait for goes before work that only an answer to a client waits for. */
 export type Work = 'block' | 'answer'
 
@@ -18,6 +20,15 @@ const waiting: Record<Work, (() => void)[]> = { block: [], answer: [] }
 export function takeTurn(work: Work = 'block'): Promise<void> | undefined {
   if (performance.now() - turnStartedAt < TURN_MS[work]) return undefined
   return waitForTurn(work)
+}
+
+/**
+ * Waits for a turn of the event loop that no other of this work has a part in: for a step of milliseconds that cannot be
+ * split. What is asked for while sockets are read comes in the same turn, hence two.
+ */
+export async function ownTurn(): Promise<void> {
+  await nextTurn()
+  await waitForTurn('block')
 }
 
 async function waitForTurn(work: Work): Promise<void> {

@@ -45,12 +45,21 @@ describe(`point evaluation (seed ${SEED})`, { timeout: TIME_LIMIT_MS }, () => {
     }
   }
 
-  /** Here, and in the other process where it takes the input. */
+  let earlier: Uint8Array = new Uint8Array(192)
+
+  /** Here, with the one before between its steps, and in the other process where it takes the input. */
   async function fails(input: Uint8Array): Promise<{ here: boolean; elsewhere: boolean }> {
     await pointEvaluation.load?.()
     // A busy machine may take longer to start it than the library is given.
     while (kzgLibrary.ready() === undefined) await kzgLibrary.load().catch(() => {})
-    const here = pointEvaluation.run(input).next().value === undefined
+    const steps = pointEvaluation.run(input)
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) {
+      const between = pointEvaluation.run(earlier)
+      while (between.next().done !== true) {}
+    }
+    earlier = input
+    const here = step.value === undefined
     const answer = pointEvaluation.runElsewhere?.(input)
     return { here, elsewhere: answer === undefined ? here : (await answer) === undefined }
   }
