@@ -66,7 +66,22 @@ const AUTHORIZATIONS: object[][] = [
 const setCode = AUTHORIZATIONS.map((authorizationList) => ({ from: SENDER, to: SECOND, authorizationList }))
 const delegate = withCode('0x5f54600101805f55305f5260205ff3')
 
+/** Ends after a slot that was cold, by the gas that SLOAD took: with each in the list it goes on to the next. */
+const oneSlotMore = withCode(
+  `0x${['00', '01'].map((slot) => `5a60${slot}54505a90036103e810602257`).join('')}600254505b00`,
+)
+
 const CASES: Record<string, Call[]> = {
+  'access lists': [
+    ['eth_createAccessList', callNobody, 'latest', oneSlotMore],
+    ['eth_createAccessList', callNobody, 'latest'],
+    [
+      'eth_createAccessList',
+      { ...callNobody, accessList: [{ address: SECOND, storageKeys: [WORD] }] },
+      'latest',
+      oneSlotMore,
+    ],
+  ],
   'set-code calls': [
     ...setCode.flatMap((call): Call[] => [
       ['eth_call', call, 'latest', delegate],

@@ -59,16 +59,18 @@ export function createCallMethods(
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const client = pace.patience(signal)
         const place = { blockHash, overrides, block }
-        const first = await chain.call(request, place, client)
-        // With its list a call may go another way: run once more with it, as geth does until nothing changes. What is
-        // warm already is not reported anew.
-        const second = await chain.call({ ...request, accessList: first.accessList }, place, client)
-        const accessList = mergeAccessLists(first.accessList, second.accessList)
-        const { gasUsed, failure } = second
-        return {
-          accessList,
-          gasUsed: toQuantity(gasUsed),
-          ...(failure === undefined ? {} : { error: failure.message }),
+        let accessList = mergeAccessLists(request.accessList ?? [], [])
+        for (;;) {
+          const { accessList: cold, gasUsed, failure } = await chain.call({ ...request, accessList }, place, client)
+          if (cold.length === 0) {
+            return {
+              accessList,
+              gasUsed: toQuantity(gasUsed),
+              ...(failure === undefined ? {} : { error: failure.message }),
+            }
+          }
+          // With its list a call may go another way.
+          accessList = mergeAccessLists(accessList, cold)
         }
       },
     ),
@@ -84,6 +86,7 @@ function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefine
   return failure.kind === 'revert' ? revertError(returnData) : serverError(failure.message)
 }
 
+/** In the order of addresses and keys, as geth has it. */
 function mergeAccessLists(first: readonly AccessListEntry[], second: readonly AccessListEntry[]): AccessListEntry[] {
   const slots = new Map<Hex, Set<Hex>>()
   for (const { address, storageKeys } of [...first, ...second]) {
@@ -91,5 +94,6 @@ function mergeAccessLists(first: readonly AccessListEntry[], second: readonly Ac
     for (const key of storageKeys) known.add(key)
     slots.set(address, known)
   }
-  return [...slots].map(([address, keys]) => ({ address, storageKeys: [...keys] }))
+  const storageKeysOf = (address: Hex): Hex[] => [...(slots.get(address) ?? [])].sort()
+  return [...slots.keys()].sort().map((address) => ({ address, storageKeys: storageKeysOf(address) }))
 }

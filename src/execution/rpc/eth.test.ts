@@ -187,6 +187,20 @@ describe('contracts', () => {
     })
   })
 
+  it('eth_createAccessList goes on until a call with the list touches nothing else', async () => {
+    // Ends after a slot that was cold, by the gas that SLOAD took: with each in the list it goes on to the next.
+    const endIfCold = (slot: string) => `5a60${slot}54505a90036103e810602257`
+    const overrides = { [NOBODY]: { code: `0x${endIfCold('00')}${endIfCold('01')}600254505b00` } }
+    const call = { from: SENDER, to: NOBODY }
+    const storageKeys = [0, 1, 2].map((slot) => `0x${slot.toString().padStart(64, '0')}`)
+    const answer = await askJson('eth_createAccessList', call, 'latest', overrides)
+    expect(answer.accessList).toEqual([{ address: NOBODY, storageKeys }])
+    const accessList = [{ address: THIRD, storageKeys: [] }]
+    expect(await askJson('eth_createAccessList', { ...call, accessList }, 'latest', overrides)).toMatchObject({
+      accessList: expect.arrayContaining([...accessList, { address: NOBODY, storageKeys }]),
+    })
+  })
+
   it('debug_traceTransaction ends where steps show more than the heap holds', async () => {
     // Grows its memory to a megabyte, and goes round and round.
     const raw = signTransaction(THIRD_KEY, { to: null, data: fromHex('0x620fffff51505b600656'), gasLimit: 3_000_000n })
