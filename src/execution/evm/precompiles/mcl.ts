@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { ownTurn } from '../../../lib/turns.ts'
 
 /**
  * What is used of mcl, a library of pairings and curves in WebAssembly. Arguments and results are addresses in its
@@ -115,7 +114,7 @@ export class Mcl {
     this.bytes = new Uint8Array(wasmMemory.buffer)
   }
 
-  /** 0.03 s for the first, a third of it in one turn of the event loop; what is used first is compiled in the next one. */
+  /** 0.03 s for the first, most of it in one turn of the event loop. */
   static async load(name: CurveName): Promise<Mcl> {
     const wasmMemory = new WebAssembly.Memory({ initial: MEMORY_PAGES })
     const imports = { env: { memory: wasmMemory, cryptoGetRandomValues: refuseRandomValues } }
@@ -128,7 +127,6 @@ export class Mcl {
     // A point is asked for its order only where the precompile is.
     raw.mclBn_verifyOrderG1(0)
     raw.mclBn_verifyOrderG2(0)
-    await ownTurn()
     return new Mcl(raw, wasmMemory, fieldBytes)
   }
 
