@@ -148,7 +148,7 @@ export class WorldState {
 
   /**
    * Whether going back to the last checkpoint restores the slot anyway. Without, a block that stores to one slot over and
-   * over would keep 280,000 values, which the collector moves in one pause.
+   * over would keep 280,000 values until its end.
    */
   private isNoted(storage: AccountStorage, slot: Hex): boolean {
     const index = storage.dirty.get(slot) ?? -1
