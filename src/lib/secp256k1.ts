@@ -1,6 +1,7 @@
+import { bytesToText } from './bytes.ts'
 import { DecodeError } from './errors.ts'
 import { keccak256 } from './hash.ts'
-import { type Hex, toHex } from './hex.ts'
+import type { Hex } from './hex.ts'
 
 /** r and s are 32 bytes each; yParity is 0 or 1. s is in the lower half (EIP-2). */
 export interface RecoverableSignature {
@@ -9,7 +10,13 @@ export interface RecoverableSignature {
   yParity: 0 | 1
 }
 
-/** The last recovered key: an array of more than 64 bytes is costly to make. */
+/**
+ * What the native library is given and gives back, used again and again. An array of up to 64 bytes is within V8's heap, and
+ * is moved out when the library asks for it, which takes longer than copying it; one of more is costly to make.
+ */
+const given = new Uint8Array(96)
+const givenHash = given.subarray(0, 32)
+const givenCompact = given.subarray(32)
 const recovered = new Uint8Array(65)
 
 interface Backend {
@@ -37,7 +44,12 @@ async function loadBackend(): Promise<Backend> {
         const { signature, recid } = native.ecdsaSign(hash, privateKey)
         return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 1 ? 1 : 0 }
       },
-      recover: (hash, compact, yParity) => native.ecdsaRecover(compact, yParity, hash, false, recovered),
+      recover(hash, compact, yParity) {
+        if (hash.length !== 32 || compact.length !== 64) throw new RangeError('a hash has 32 bytes, r and s have 64')
+        givenHash.set(hash)
+        givenCompact.set(compact)
+        return native.ecdsaRecover(givenCompact, yParity, givenHash, false, recovered)
+      },
       signDer: (hash, privateKey) => native.signatureExport(native.ecdsaSign(hash, privateKey).signature),
       verifyDer: (signature, hash, publicKey) => native.ecdsaVerify(native.signatureImport(signature), hash, publicKey),
       publicKey: (privateKey, compressed) => native.publicKeyCreate(privateKey, compressed),
@@ -149,7 +161,7 @@ export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
 
 /** Last 20 bytes of keccak256 of the 64-byte public key. */
 export function publicKeyToAddress(publicKey64: Uint8Array): Hex {
-  return toHex(keccak256(publicKey64).subarray(12))
+  return `0x${bytesToText(keccak256(publicKey64), 'hex').slice(24)}`
 }
 
 export function privateKeyToAddress(privateKey: Uint8Array): Hex {

@@ -47,20 +47,24 @@ export function messageId(
   const data = unpacked.ok ? unpacked.data : compressed
   const domain = unpacked.ok ? VALID_SNAPPY : INVALID_SNAPPY
   const head = dialect === 'with-topic' ? topicHead(topic) : EMPTY_BYTES
-  return new Uint8Array(sha256OfThree(domain, head, data)).subarray(0, ID_BYTES)
+  const digest = sha256OfThree(domain, head, data)
+  const id = new Uint8Array(ID_BYTES)
+  for (let index = 0; index < ID_BYTES; index++) id[index] = digest.charCodeAt(index)
+  return id
 }
 
 /** Up to this length it takes less time to put the parts together than to hand them over one by one. */
 const SHORT_BYTES = 8_192
 const scratch = new Uint8Array(SHORT_BYTES)
 
-function sha256OfThree(first: Uint8Array, second: Uint8Array, third: Uint8Array): Uint8Array {
+/** A character for each byte: the buffer that would hold them takes longer to make than a short message to hash. */
+function sha256OfThree(first: Uint8Array, second: Uint8Array, third: Uint8Array): string {
   const length = first.length + second.length + third.length
-  if (length > SHORT_BYTES) return createHash('sha256').update(first).update(second).update(third).digest()
+  if (length > SHORT_BYTES) return createHash('sha256').update(first).update(second).update(third).digest('binary')
   scratch.set(first)
   scratch.set(second, first.length)
   scratch.set(third, first.length + second.length)
-  return hash('sha256', scratch.subarray(0, length), 'buffer')
+  return hash('sha256', scratch.subarray(0, length), 'binary')
 }
 
 /** The length as u64 LE, and the topic. */
