@@ -1,4 +1,4 @@
-export { hashMany } from './many'
+export { hashMany, hashOne } from './many'
 export { uncompress } from './snappy'
 export {
   beginBody,

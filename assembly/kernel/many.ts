@@ -1,9 +1,17 @@
 import { advance, digest, IDLE, isDone, jobOf, pad, RATE, start, stop } from './lanes'
 
-// Hashes of many inputs that do not need each other: each lane takes the next one when it is done.
+// Hashes of single inputs, and of many that do not need each other: each lane takes the next one when it is done.
 
 /** Bytes of a hash. */
 const HASH: u32 = 32
+
+/** Writes the hash of one input, whose place is as in `hashMany`. The second lane is idle. */
+export function hashOne(input: u32, length: u32, hash: u32): void {
+  stop(1)
+  start(0, 0, input, pad(input, length))
+  advance()
+  digest(0, hash)
+}
 
 /**
  * Writes the hashes of `count` inputs to `hashes`, one after the other. `lengths` has the length of each (u32). The first one

@@ -16,6 +16,7 @@ interface KernelExports {
   runTrie(): void
   bodyHashAt(): number
   rootHashAt(): number
+  hashOne(input: number, length: number, hash: number): void
   hashMany(inputs: number, lengths: number, count: number, hashes: number): void
 }
 

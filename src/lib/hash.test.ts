@@ -1,0 +1,22 @@
+import { keccak256 as viemKeccak256 } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { keccak256 } from './hash.ts'
+import { toHex } from './hex.ts'
+
+const noise = (length: number): Uint8Array =>
+  new Uint8Array(length).map((_, index) => ((index + length) * 2_654_435_761) >>> 13)
+
+describe('keccak256', () => {
+  it('gives the hash of every length, of those that are hashed in another way, too', () => {
+    for (const length of [...Array.from({ length: 300 }, (_, index) => index), 1_023, 1_024, 1_025, 5_000]) {
+      expect(toHex(keccak256(noise(length)))).toBe(viemKeccak256(noise(length)))
+    }
+  })
+
+  it('gives a hash of its own', () => {
+    const first = keccak256(noise(10))
+    const text = toHex(first)
+    keccak256(noise(20))
+    expect(toHex(first)).toBe(text)
+  })
+})
