@@ -11,7 +11,7 @@ const MANY_HASHES = 8
 
 /** keccak256 of each input, two at a time where the processor can: for many short ones. */
 export function keccak256Many(inputs: readonly Uint8Array[]): Uint8Array[] {
-  // Of a single one the second half of each vector would be idle.
+  // A single one fills half of each vector only: keccak256 knows when that is worth it.
   const kernel = inputs.length < 2 ? undefined : lend()
   if (kernel === undefined) return inputs.map(keccak256)
   const count = inputs.length
