@@ -22,6 +22,11 @@ interface KernelExports {
 
 export type Kernel = Instance<KernelExports>
 
+/** Bytes of a hash. */
+export const HASH_BYTES = 32
+/** Room behind an input for the hash's padding. */
+export const PADDING_BYTES = 160
+
 /** An instance that has grown beyond is not kept: WebAssembly memory never shrinks. */
 const KEPT_BYTES = 32 * 1024 * 1024
 

@@ -1,10 +1,7 @@
-import { createKernelLoan, type Kernel } from './kernel.ts'
+import { createKernelLoan, HASH_BYTES, type Kernel, PADDING_BYTES } from './kernel.ts'
 
 const lend = createKernelLoan()
-const HASH_BYTES = 32
 const OFFSET_BYTES = 4
-/** Room behind a body for the hash's padding. */
-const SLACK_BYTES = 160
 /** As many items as SSZ allows in a payload; more would take too much memory at once. */
 const MAX_ITEMS = 2 ** 20
 /** Laying out the nodes of more takes longer than is fair to a body that may turn out to be a stranger's. */
@@ -34,12 +31,12 @@ export interface BodyHashes {
 export function hashBody(body: Uint8Array, list: ListPlace | undefined): BodyHashes | undefined {
   const kernel = lend()
   if (kernel === undefined) return undefined
-  kernel.reserve(body.length + SLACK_BYTES).set(body, kernel.base)
+  kernel.reserve(body.length + PADDING_BYTES).set(body, kernel.base)
   const length = list === undefined ? 0 : list.end - list.start
   const start = kernel.base + (list?.start ?? 0)
   let items = Math.max(0, kernel.countItems(start, length))
   if (items > MAX_ITEMS) items = 0
-  const free = kernel.base + body.length + SLACK_BYTES
+  const free = kernel.base + body.length + PADDING_BYTES
   const isEarly = items <= MAX_EARLY_ITEMS
   beginTrie(kernel, start, length, isEarly ? items : 0, free)
   kernel.beginBody(kernel.base, body.length)
@@ -60,7 +57,7 @@ export function itemsTrieRoot(items: readonly Uint8Array[]): Uint8Array | undefi
   if (kernel === undefined) return undefined
   let length = items.length * OFFSET_BYTES
   for (const item of items) length += item.length
-  const memory = kernel.reserve(length + SLACK_BYTES)
+  const memory = kernel.reserve(length + PADDING_BYTES)
   const offsets = new DataView(memory.buffer, kernel.base, items.length * OFFSET_BYTES)
   let offset = items.length * OFFSET_BYTES
   items.forEach((item, index) => {
@@ -68,7 +65,7 @@ export function itemsTrieRoot(items: readonly Uint8Array[]): Uint8Array | undefi
     memory.set(item, kernel.base + offset)
     offset += item.length
   })
-  beginTrie(kernel, kernel.base, length, items.length, kernel.base + length + SLACK_BYTES)
+  beginTrie(kernel, kernel.base, length, items.length, kernel.base + length + PADDING_BYTES)
   return rootOf(kernel)
 }
 

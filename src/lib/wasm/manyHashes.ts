@@ -1,10 +1,9 @@
 import { keccak256 } from '../hash.ts'
-import { createKernelLoan } from './kernel.ts'
+import { createKernelLoan, HASH_BYTES } from './kernel.ts'
 
 const lend = createKernelLoan()
 /** Bytes that one step of Keccak-256 takes in. */
 const RATE = 136
-const HASH_BYTES = 32
 const LENGTH_BYTES = 4
 /** From so many on hashes share a buffer: with memory of its own each takes V8 two more objects, which it moves about at first. */
 const MANY_HASHES = 8
