@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { createCallService } from '../execution/callProcess/callProcesses.ts'
-import type { Chain } from '../execution/chain/types.ts'
 import { createEngineMethods } from '../execution/engineApi/index.ts'
 import { createSenderRecovery, openChain } from '../execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS, namespacesOf, selectNamespaces } from '../execution/rpc/index.ts'
@@ -20,6 +19,7 @@ import type { FlagValues } from './flags.ts'
 import { checkCompatFlags } from './gethCompatFlags.ts'
 import type { gethFlags } from './gethFlags.ts'
 import type { GethMetricsModules } from './gethMetrics.ts'
+import { logHeads } from './headLog.ts'
 import { createProgramLogger, type RunContext } from './program.ts'
 import { VERSION } from './version.ts'
 
@@ -160,7 +160,7 @@ export async function runGeth(
     const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort)
     if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
 
-    opened.defer(logHeads(chain, logger))
+    opened.defer(logHeads({ chain, logger, clock }))
     const head = chain.head()
     logger.info('devium-geth started', {
       version: VERSION,
@@ -178,16 +178,6 @@ export async function runGeth(
   } finally {
     await opened.disposeAsync()
   }
-}
-
-/** One line a head: what an operator watches. */
-function logHeads(chain: Chain, logger: Logger): () => void {
-  return chain.onHead(({ head, removed, added }) => {
-    const { number, hash, gasUsed, timestamp } = head
-    const fields = { number, hash, gasUsed, timestamp }
-    if (removed.length === 0) logger.info('Chain head moved', { ...fields, blocks: added.length })
-    else logger.info('Chain reorganised', { ...fields, dropped: removed.length, added: added.length })
-  })
 }
 
 /** Loaded only when asked for: the metrics library measures the event loop from its first moment on. */
