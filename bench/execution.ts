@@ -30,6 +30,8 @@ import { benchWorstBlocks } from './worstBlocks.ts'
 // of one precompile or opcode. Run: node bench/execution.ts [--worst-blocks [--only NAME]]; exit code 1 when such a block
 // takes longer than 2 s by the clock. DEVIUM_OP_GETH names an op-geth that imports the same blocks on one core; it reads
 // them by the Engine API's HTTP, ours are handed over in the process; empty ones also to devium-geth by its Engine API.
+// By `taskset -c 0 npm run bench:execution` all of it is on one core: a virtual machine charges the programs for each time
+// that they wake another, a third of what an empty block takes.
 // With --senders: newPayload with and without senders from another core, and nothing else.
 // With --empty: empty blocks alone, on a chain that has nothing else.
 // With --blocks 50000: what devium-geth takes in memory while so many are made by its Engine API, and nothing else.
