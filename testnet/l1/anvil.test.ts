@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { anvilArguments, findAnvil, takeNewestState } from './anvil.ts'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { startAnvil } from '../../test/support/anvil.ts'
+import { anvilArguments, findAnvil, L1_HARDFORK, loadTrustedSetup, takeNewestState } from './anvil.ts'
 
 let directory: string
 let newest: string
@@ -33,6 +35,19 @@ describe('takeNewestState', () => {
     expect(takeNewestState(newest, state)).toBe(true)
     expect(readFileSync(state, 'utf8')).toBe('{"old":1}')
     expect(existsSync(newest)).toBe(false)
+  })
+})
+
+describe('loadTrustedSetup', () => {
+  it('asks Anvil for a proof that holds', { timeout: 120_000 }, async () => {
+    const anvil = await startAnvil({ hardfork: L1_HARDFORK, args: ['--no-mining'] })
+    const l1 = createRpcClient({ url: anvil.url })
+    try {
+      await loadTrustedSetup(l1, new AbortController().signal)
+    } finally {
+      await l1.close()
+      await anvil.stop()
+    }
   })
 })
 

@@ -3,7 +3,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DeviumError, describeError, UsageError } from '../../src/lib/errors.ts'
+import { fromHex, type Hex } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { versionedHashOf } from '../../src/lib/kzg/index.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 
@@ -114,6 +116,26 @@ export async function waitForL1(l1: RpcClient, chainId: number, timeoutMs = 10_0
     }
     await delay(10)
   }
+}
+
+/** Four seconds of a processor in trials; on an overloaded machine many times that. */
+const TRUSTED_SETUP_TIMEOUT_MS = 120_000
+/** The compressed G1 point at infinity. */
+const INFINITY: Hex = `0xc0${'00'.repeat(47)}`
+/** Precompile of EIP-4844 that verifies a KZG proof. */
+const POINT_EVALUATION = '0x000000000000000000000000000000000000000a'
+/** Versioned hash ‖ z ‖ y ‖ commitment ‖ proof of the polynomial that is zero: both points are the one at infinity. */
+const ZERO_PROOF: Hex = `${versionedHashOf(fromHex(INFINITY))}${'00'.repeat(64)}${INFINITY.slice(2).repeat(2)}`
+
+/**
+ * Has Anvil load KZG's trusted setup. Otherwise it does so under the first blob transactions, for seconds of a processor
+ * in the few threads that answer: two of them silence it.
+ */
+export async function loadTrustedSetup(l1: RpcClient, signal: AbortSignal): Promise<void> {
+  await l1.request('eth_call', [{ to: POINT_EVALUATION, data: ZERO_PROOF }, 'latest'], {
+    signal,
+    timeoutMs: TRUSTED_SETUP_TIMEOUT_MS,
+  })
 }
 
 /** The newest block of L1. */

@@ -8,7 +8,6 @@ import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
 import { buildL2Genesis, chainConfig } from '../genesis/l2Genesis.ts'
 import { readPreinstalls } from '../genesis/preinstalls.ts'
 import { buildRollupConfig } from '../genesis/rollupConfig.ts'
-import { waitForL1 } from '../l1/anvil.ts'
 import { l1Addresses, planDeployment } from '../l1/contracts.ts'
 import { deployContracts, MULTICALL3_ADDRESS, signDeployment } from '../l1/deploy.ts'
 import type { TestnetLayout } from './layout.ts'
@@ -35,14 +34,13 @@ export class ChainMaker {
     return hash
   }
 
-  /** Puts the contracts into L1 block 1, which is the rollup's L1 genesis. */
+  /** Puts the contracts into block 1 of an L1 that answers, which is the rollup's L1 genesis. */
   async deploy(l1: RpcClient): Promise<BlockId> {
     const { parameters, store } = this
     const steps = signDeployment(await planDeployment(store, parameters), parameters.l1ChainId)
     const preinstalls = await readPreinstalls(store, parameters.l2ChainId)
     const multicall3 = preinstalls.find(({ address }) => address === MULTICALL3_ADDRESS)
     if (multicall3 === undefined) throw new RangeError('the preinstalls have no Multicall3')
-    await waitForL1(l1, parameters.l1ChainId)
     return deployContracts(l1, steps, parameters, multicall3.code)
   }
 

@@ -9,7 +9,7 @@ import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/prot
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
-import { anvilArguments, findAnvil, latestBlock, takeNewestState, waitForL1 } from '../l1/anvil.ts'
+import { anvilArguments, findAnvil, latestBlock, loadTrustedSetup, takeNewestState, waitForL1 } from '../l1/anvil.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { binDirectory } from './binDirectory.ts'
@@ -108,7 +108,7 @@ export class Testnet {
 
   async start(signal: AbortSignal): Promise<void> {
     const { setup } = this
-    const chainFiles = setup.resumed ? await this.resumeChain() : this.makeChain()
+    const chainFiles = setup.resumed ? await this.resumeChain(signal) : this.makeChain(signal)
     const geths = this.startGeths(chainFiles)
     // Both may fail; the first failure is the one to tell.
     await Promise.all([chainFiles.complete, geths])
@@ -194,7 +194,7 @@ export class Testnet {
     this.programs.group.killAll()
   }
 
-  private makeChain(): ChainFiles {
+  private makeChain(signal: AbortSignal): ChainFiles {
     const { layout, chain } = this.setup
     writeManifest(layout, { version: 1, chain, complete: false })
     const maker = new ChainMaker(layout, chain)
@@ -205,7 +205,8 @@ export class Testnet {
       () => {},
     )
     // The genesis comes first: all nodes wait for it, while L1 is needed only when rollup nodes start.
-    const deployment = genesis.then(() => maker.deploy(this.l1Client))
+    const l1 = this.l1Prepared(signal)
+    const deployment = Promise.all([genesis, l1]).then(() => maker.deploy(this.l1Client))
     deployment.then(
       () => this.reached('l1 contracts'),
       () => {},
@@ -216,10 +217,10 @@ export class Testnet {
     }
   }
 
-  private async resumeChain(): Promise<ChainFiles> {
+  private async resumeChain(signal: AbortSignal): Promise<ChainFiles> {
     const { layout, chain } = this.setup
     this.startAnvil(this.keptL1())
-    const complete = this.resumeL1(chain.l1ChainId)
+    const complete = this.resumeL1(signal)
     const forks = new ForkWriter(layout, chain)
     if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
     // The manifest first: what is cut short after it is done again by the next start.
@@ -227,12 +228,19 @@ export class Testnet {
     return { genesisWritten: forks.writeGenesis(), complete, initAgain: true, finish: () => forks.writeRollupConfig() }
   }
 
-  private async resumeL1(chainId: number): Promise<void> {
-    await waitForL1(this.l1Client, chainId)
+  private async resumeL1(signal: AbortSignal): Promise<void> {
+    await this.l1Prepared(signal)
     const { number, timestamp } = await latestBlock(this.l1Client)
     const pauseSeconds = Math.max(0, Math.floor(Date.now() / 1000) - timestamp)
     this.reached('l1')
     this.modules.emit({ event: 'resumed', l1Block: number, pauseSeconds })
+  }
+
+  /** Before anything else asks L1: it can do little besides while it loads what blobs need. */
+  private async l1Prepared(signal: AbortSignal): Promise<void> {
+    const { chain, da } = this.setup
+    await waitForL1(this.l1Client, chain.l1ChainId)
+    if (da !== 'calldata') await loadTrustedSetup(this.l1Client, signal)
   }
 
   /** Where the L1 chain is that an Anvil has written; throws where there is none. */
