@@ -6,8 +6,9 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     reporters: ['default', './test/summaryReporter.ts'],
-    // Most tests wait for sockets, disks and processes more than they compute: one worker would leave a core idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for sockets, disks and processes more than they compute: two workers would leave two cores idle for
+    // a third of the time.
+    maxWorkers: Math.max(3, availableParallelism()),
     projects: [
       {
         test: {
