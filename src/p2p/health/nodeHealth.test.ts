@@ -1,48 +1,45 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { Clock } from '../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
-import type { HealthState } from '../base/healthReport.ts'
-import { settableClock, unhurriedClock } from '../testUtils/clocks.ts'
+import { settableClock, steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
 import { type TestNode, until } from '../testUtils/testNode.ts'
 
 const config = testConfig()
-/** The first two pass as the test says; the others are of the machine's time. */
-const health = { silentMs: 20_000, graceMs: 10_000, confirmMs: 100, intervalMs: 50 }
+/** All pass as the test says. No other timer is as long as the interval, so that the test is asked for every judgement. */
+const health = { silentMs: 20_000, graceMs: 10_000, confirmMs: 20_000, intervalMs: 4_999 }
 
-interface Follower extends TestNode {
-  warnings: LogFields[]
-  recoveries: LogFields[]
-  clock: Clock
-  /** For its clock. */
-  pass(ms: number): void
-}
+type Follower = Awaited<ReturnType<typeof follow>>
 
 /** A follower of the sequencer whose head moves by what gossip brings, and by L1 at every block that it lacks. */
 async function follow(
   sequencer: TestNode,
-  options: { chainId?: bigint; signer?: `0x${string}` } = {},
-): Promise<Follower> {
-  const { chainId = config.l2ChainId, signer } = options
+  { chainId = config.l2ChainId, signer }: { chainId?: bigint; signer?: `0x${string}` } = {},
+) {
   const warnings: LogFields[] = []
   const recoveries: LogFields[] = []
-  const { clock, set: pass } = settableClock(unhurriedClock())
+  const { clock: timers, due: judge } = steppedTimers(health.intervalMs)
+  const { clock, set } = settableClock(timers)
+  /** For the follower's clock; what is the matter then is told if it lasts, and nothing happens meanwhile. */
+  const pass = (ms: number): void => {
+    set(ms)
+    judge()
+    set(health.confirmMs)
+    judge()
+  }
   const logger: Logger = {
     ...silentLogger,
     child: () => logger,
     warn: (message, fields = {}) => void (message.startsWith('Gossip') && warnings.push(fields)),
     info: (message, fields = {}) => void (message.startsWith('Gossip') && recoveries.push(fields)),
   }
-  const chain = testChain(
-    { ...config, l2ChainId: chainId },
-    signer === undefined ? {} : { signerAddress: () => signer },
-  )
+  const known = signer === undefined ? {} : { signerAddress: () => signer }
+  const chain = testChain({ ...config, l2ChainId: chainId }, known)
   const started = await nodeInTest({ staticPeers: [sequencer.address], health }, { logger, chain, clock })
   started.node.onPayload(({ payload }) =>
     started.node.headMoved({ number: payload.blockNumber, hash: payload.blockHash, movedBy: 'payload' }),
   )
-  return { ...started, warnings, recoveries, clock, pass }
+  return { ...started, warnings, recoveries, clock, judge, pass }
 }
 
 /** Ten blocks a second; what a follower has not got 100 ms later reaches it through L1. */
@@ -62,23 +59,27 @@ function makeBlocks(sequencer: TestNode, follower: Follower): void {
 
 const startSequencer = () => nodeInTest({ sequencerKey: SEQUENCER_KEY })
 
-const reaches = (follower: Follower, state: HealthState) =>
-  until(state, async () => (await follower.node.health()).state === state)
+const isWell = ({ node, judge }: Follower) =>
+  until('ok', async () => {
+    judge()
+    return (await node.health()).state === 'ok'
+  })
 
 it('trouble of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
-  await reaches(follower, 'ok')
+  await isWell(follower)
   expect(follower.warnings).toEqual([])
 
   await sequencer.node.blockPeer(follower.node.peerId)
-  await until('blocks by L1', async () => (await follower.node.health()).l1Only.count > 0)
+  await until('blocks by L1 alone', async () => {
+    const { connected, l1Only } = await follower.node.health()
+    return connected === 0 && l1Only.count > 1
+  })
   follower.pass(health.silentMs)
-  await reaches(follower, 'static-peers-down')
   const report = await follower.node.health()
-  expect(report).toMatchObject({ ok: false, connected: 0, mesh: 0, head: { number: expect.any(Number) } })
-  expect(report.l1Only.count).toBeGreaterThan(0)
+  expect(report).toMatchObject({ state: 'static-peers-down', ok: false, head: { number: expect.any(Number) }, mesh: 0 })
   expect(report.text).toMatch(
     /^the static peer is not connected \(.*\), nor is any other peer, .*the head advanced \d+ times/,
   )
@@ -90,7 +91,7 @@ it('trouble of a follower that its sequencer blocks is told in the log, by RPC a
 
   await sequencer.node.unblockPeer(follower.node.peerId)
   await follower.node.connectPeer(sequencer.address)
-  await reaches(follower, 'ok')
+  await isWell(follower)
   expect(follower.recoveries).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
   expect(follower.warnings).toHaveLength(1)
   const lastBlock = await follower.metric('p2p_last_gossip_block_unix')
@@ -104,9 +105,8 @@ it('trouble of a follower that knows another signer names the reason, with count
   const refused = async () => (await follower.node.health()).recent.refused['wrong-signer'] ?? 0
   await until('the refusals', async () => (await refused()) >= 2)
   follower.pass(health.graceMs)
-  await reaches(follower, 'blocks-rejected')
-  const { recent, lastRefused, mesh, text } = await follower.node.health()
-  expect(mesh).toBe(1)
+  const { state, recent, lastRefused, mesh, text } = await follower.node.health()
+  expect({ state, mesh }).toEqual({ state: 'blocks-rejected', mesh: 1 })
   expect(recent.refused['wrong-signer']).toBeGreaterThanOrEqual(2)
   expect(lastRefused).toMatchObject({ reason: 'wrong-signer', peerID: sequencer.node.peerId })
   expect(text).toMatch(/\(wrong-signer: \d+\).*compare the rollup config with the peers'/)
@@ -118,9 +118,9 @@ it('trouble of a node of another chain names the chain that its peers follow', a
   const follower = await follow(sequencer, { chainId: 10n })
   await until('the connection', () => follower.node.connectedPeers().length === 1)
   follower.pass(health.graceMs)
-  await reaches(follower, 'no-subscriber')
   await until('its protocols', async () => (await follower.node.health()).otherChains[0]?.chainIDs.length === 1)
-  const { otherChains, text } = await follower.node.health()
+  const { state, otherChains, text } = await follower.node.health()
+  expect(state).toBe('no-subscriber')
   expect(otherChains).toEqual([{ peerID: sequencer.node.peerId, chainIDs: ['901'] }])
   expect(text).toContain('1 peer connected, but none takes part in /optimism/10/2/blocks (they follow chain 901)')
 })
