@@ -369,8 +369,8 @@ describe.each(['isthmus', 'jovian', 'karst'] as const)('a chain with %s from its
     const target = `0x${'0c'.repeat(20)}`
     const gasLeft = [{ to: target, gas: '0x2000000' }, 'latest', { [target]: { code: '0x5a5f5260205ff3' } }]
     expect(BigInt(String(await node.eth.request('eth_call', gasLeft)))).toBeGreaterThan(gasLimit)
-    // Code that goes round and round where it has less than 20,000,000.
-    const greedy = [{ to: target }, 'latest', { [target]: { code: '0x5a6301312d0011600b57005b600b56' } }]
+    // Code that asks for more memory than gas can pay where it has less than 20,000,000.
+    const greedy = [{ to: target }, 'latest', { [target]: { code: '0x5a6301312d0011600b57005b63ffffffff51' } }]
     const estimate = node.eth.request('eth_estimateGas', greedy)
     if (fork === 'karst') await expect(estimate).rejects.toThrow('gas required exceeds allowance (16777216)')
     else expect(BigInt(String(await estimate))).toBeGreaterThan(gasLimit)
