@@ -76,6 +76,8 @@ export class ManagedProcess {
         'script' in command
           ? ['--disable-warning=ExperimentalWarning', '--import', LEASH, command.script]
           : [LEASHED_BINARY, command.binary]
+      // Before it can have written.
+      const logStart = fstatSync(log).size
       const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN_SETTINGS.test(name))
       const child = spawn(process.execPath, [...nodeArgs, ...spec.args], {
         stdio: ['pipe', log, log],
@@ -84,7 +86,7 @@ export class ManagedProcess {
       })
       // The pipe alone must not keep the runner alive, and a program that is gone must not break it.
       child.stdin?.on('error', () => {})
-      return new ManagedProcess(spec, child, fstatSync(log).size)
+      return new ManagedProcess(spec, child, logStart)
     } finally {
       closeSync(log)
     }
