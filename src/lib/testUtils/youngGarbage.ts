@@ -4,7 +4,7 @@ import { limitGarbage } from '../garbageLimit.ts'
 
 const TURNS = 1_000
 const OBJECTS_IN_A_TURN = 3_000
-const KEPT = 200_000
+const KEPT = 800_000
 
 if (process.argv[2] === 'limited') limitGarbage()
 const kept: object[] = []
@@ -12,7 +12,7 @@ let keptCount = 0
 for (let turn = 0; turn < TURNS; turn++) {
   for (let n = 0; n < OBJECTS_IN_A_TURN; n++) {
     const made = { words: new Array<number>(32).fill(n) }
-    if (n % 10 === 0) kept[keptCount++ % KEPT] = made
+    if (n % 4 === 0) kept[keptCount++ % KEPT] = made
   }
   await new Promise((resolve) => setImmediate(resolve))
 }
