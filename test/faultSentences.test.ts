@@ -82,6 +82,7 @@ function derivation(facts: Partial<DerivationFacts>): Part {
     },
     ...{
       l1Endpoint: undefined,
+      l1HeadProblem: undefined,
       engineEndpoint: undefined,
       engineIsSyncing: false,
       blobs: undefined,

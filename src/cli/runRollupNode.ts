@@ -199,6 +199,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           recorder,
           l1Endpoint: l1Endpoints.activeEndpoint,
           engineEndpoint: engineWatch.state,
+          l1HeadProblem: l1Heads.problem,
           awaitedBlobs: () => blobs?.status().waiting,
           confirmations: values.verifierL1Confs,
         },

@@ -1,8 +1,8 @@
 import { type Hex, normalizeHex } from '../lib/hex.ts'
-import { blockHeaderFromJson, blockHeaderHash } from '../rollup/protocol/index.ts'
+import { blockHeaderFromJson, blockHeaderHash, HEADER_JSON_NAMES } from '../rollup/protocol/index.ts'
 import type { L1BlockInfo } from '../rollup/protocol/types.ts'
-import { badAnswer } from './errors.ts'
-import { asArray, asObject } from './json.ts'
+import { badAnswer, L1Error } from './errors.ts'
+import { asArray, asObject, isPresent } from './json.ts'
 
 /** A block as `eth_getBlockBy…` answers it. */
 export interface ParsedBlock {
@@ -15,14 +15,24 @@ export interface ParsedBlock {
   transactions: readonly unknown[]
 }
 
-/** Reads a block. Unless trusted, its hash must be that of its header (L1Error `l1-bad-answer`). Throws DecodeError. */
+/** Members of a JSON block beside its header. */
+const NO_HEADER_FIELDS = ['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals']
+/** An endpoint may answer with anything. */
+const MAX_NAMES = 5
+const MAX_NAME_LENGTH = 40
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set([...HEADER_JSON_NAMES, ...NO_HEADER_FIELDS])
+
+/**
+ * Reads a block. Unless trusted, its hash must be that of its header (L1Error `l1-bad-answer`, or `l1-unknown-fork` where
+ * the block has members that this version cannot hash). Throws DecodeError.
+ */
 export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
   const object = asObject(json, 'block')
   const hash = normalizeHex(object.hash, 32, 'block hash')
   const header = blockHeaderFromJson(json)
   if (!trust) {
     const actual = blockHeaderHash(header)
-    if (actual !== hash) throw badAnswer(`L1 block ${hash}: its header has hash ${actual}`)
+    if (actual !== hash) throw wrongHash(object, `L1 block ${header.number} ${hash}`, actual)
   }
   const info: L1BlockInfo = {
     hash,
@@ -42,4 +52,14 @@ export function parseBlock(json: unknown, trust: boolean): ParsedBlock {
     logsBloom: header.logsBloom,
     transactions: asArray(object.transactions, 'block transactions'),
   }
+}
+
+function wrongHash(block: Readonly<Record<string, unknown>>, name: string, actual: Hex): L1Error {
+  const unknown = Object.keys(block).filter((member) => isPresent(block[member]) && !KNOWN_MEMBERS.has(member))
+  if (unknown.length === 0) return badAnswer(`${name}: its header has hash ${actual}`)
+  const shown = unknown.slice(0, MAX_NAMES).map((member) => member.slice(0, MAX_NAME_LENGTH))
+  return new L1Error(
+    'l1-unknown-fork',
+    `${name} has fields that this version of devium does not know (${shown.join(', ')}): L1 has activated a fork that needs a newer version`,
+  )
 }

@@ -94,11 +94,13 @@ describe('L1 head tracker', () => {
     const during = polls.filter(({ label }) => label === 'latest').length
     expect(during).toBeGreaterThan(4)
     expect(during).toBeLessThan(9)
+    expect(tracker.problem()).toEqual({ message: 'connection refused', sinceMs: 0 })
     answers.latest = block(9)
     await clock.advance(31_000)
     expect(seen.latest.map(({ number }) => number)).toEqual([9])
     expect(lines).toHaveLength(2)
     expect(lines[1]).toContain('answers again')
+    expect(tracker.problem()).toBeUndefined()
     abort.abort()
   })
 

@@ -15,11 +15,19 @@ export interface L1HeadTrackerOptions {
 
 export type L1HeadListener = (ref: L1BlockRef) => void
 
+export interface L1HeadProblem {
+  message: string
+  /** When the first of these looks failed, in Unix milliseconds. */
+  sinceMs: number
+}
+
 /** Reports L1's head, safe and finalized block, each when it changes. Listeners are added before `start`. */
 export interface L1HeadTracker {
   onHead(listener: L1HeadListener): void
   onSafe(listener: L1HeadListener): void
   onFinalized(listener: L1HeadListener): void
+  /** The error with which the last looks at the head failed; undefined when the last one succeeded. */
+  problem(): L1HeadProblem | undefined
   /** Looks at the head without waiting for the next poll: somebody has told of a new one. */
   lookNow(): void
   /** Polls at once and then until the signal aborts. */
@@ -38,6 +46,7 @@ export function createL1HeadTracker(
   const lastHash = new Map<L1BlockLabel, string>()
   const headWakeUp = new WakeUp(clock)
   let started = false
+  let problem: L1HeadProblem | undefined
 
   const look = async (label: L1BlockLabel, signal: AbortSignal) => {
     const info = await client.blockInfoByLabel(label)
@@ -58,8 +67,12 @@ export function createL1HeadTracker(
         await look(label, signal)
         if (failures > 0) logger.info('L1 endpoint answers again', { label, failures })
         failures = 0
+        if (label === 'latest') problem = undefined
       } catch (error) {
         failures++
+        if (label === 'latest') {
+          problem = { message: describeError(error), sinceMs: problem?.sinceMs ?? clock.now() }
+        }
         // One line an outage: the next is written when it is over.
         if (failures === 1 && !signal.aborted) {
           logger.warn('Cannot read L1 head', { label, err: describeError(error) })
@@ -73,6 +86,7 @@ export function createL1HeadTracker(
     onHead: (listener) => void listeners.latest.push(listener),
     onSafe: (listener) => void listeners.safe.push(listener),
     onFinalized: (listener) => void listeners.finalized.push(listener),
+    problem: () => problem,
     lookNow: () => headWakeUp.wake(),
     start(signal) {
       if (started) return

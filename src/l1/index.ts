@@ -14,6 +14,7 @@ export { L1Error } from './errors.ts'
 export {
   createL1HeadTracker,
   type L1HeadListener,
+  type L1HeadProblem,
   type L1HeadTracker,
   type L1HeadTrackerOptions,
 } from './headTracker.ts'

@@ -10,6 +10,7 @@ import { parseReceipt } from './receipt.ts'
 type Rpc = ReturnType<typeof recordedL1Rpc>
 
 const recording = loadRecording('holocene-span-brotli-calldata')
+const glamsterdam = loadRecording('2026-glamsterdam-l1')
 const withTransactions = pick((block) => block.receipts.some((receipt) => JSON.stringify(receipt.logs) !== '[]'))
 
 function pick(predicate: (block: Recording['l1'][number]) => boolean): Recording['l1'][number] {
@@ -48,10 +49,13 @@ function tampered(method: string, change: (answer: never) => unknown): Rpc {
 }
 
 describe('L1 client over a recorded chain', () => {
-  it('verifies every block, its transactions with their senders, and its receipts', async () => {
-    const { client } = clientOver(recordedL1Rpc(recording))
+  it.each([
+    { l1: 'Anvil', chain: recording },
+    { l1: 'go-ethereum with Glamsterdam from block 20 on', chain: glamsterdam },
+  ])('verifies every block of $l1, its transactions with their senders, and its receipts', async ({ chain }) => {
+    const { client } = clientOver(recordedL1Rpc(chain))
     let transactionCount = 0
-    for (const [number, recorded] of recording.l1.entries()) {
+    for (const [number, recorded] of chain.l1.entries()) {
       const info = await client.blockInfoByNumber(number)
       expect(info?.hash).toBe(recorded.hash)
       const { transactions } = await client.transactions(recorded.hash)
@@ -64,6 +68,16 @@ describe('L1 client over a recorded chain', () => {
     }
     expect(transactionCount).toBeGreaterThan(20)
   })
+
+  it.each(Object.entries(glamsterdam.l1Proofs))(
+    'verifies a proof of storage at L1 block %s, around Glamsterdam',
+    async (number, { address, storageProof: [slot] }) => {
+      const { client } = clientOver(recordedL1Rpc(glamsterdam))
+      const hash = glamsterdam.l1[Number(number)]?.hash
+      if (hash === undefined || slot === undefined) throw new Error(`nothing is recorded of L1 block ${number}`)
+      expect(BigInt(await client.storageAt(address, slot.key, hash))).toBe(BigInt(slot.value))
+    },
+  )
 
   it('asks for a block once however often and however many ask', async () => {
     const { client, calls } = clientOver(recordedL1Rpc(recording))
@@ -124,6 +138,20 @@ describe('L1 client against an endpoint that lies', () => {
   ])('refuses a header with another %s unless it is trusted', async (_, change) => {
     const rpc = tampered('eth_getBlockByNumber', (block: object) => ({ ...block, ...change }))
     await expect(clientOver(rpc).client.blockInfoByNumber(blockNumber)).rejects.toMatchObject({ code: 'l1-bad-answer' })
+    expect(await clientOver(rpc, { trustRpc: true }).client.blockInfoByNumber(blockNumber)).toBeDefined()
+  })
+
+  it('names the fields of a block that is of a fork it does not know', async () => {
+    const rpc = tampered('eth_getBlockByNumber', (block: object) => ({
+      ...{ ...block, hash: `0x${'02'.repeat(32)}` },
+      ...{ inclusionListRoot: '0x01', focilHash: '0x02', size: '0x1', absent: null },
+    }))
+    await expect(clientOver(rpc).client.blockInfoByNumber(blockNumber)).rejects.toMatchObject({
+      code: 'l1-unknown-fork',
+      message: expect.stringContaining(
+        'has fields that this version of devium does not know (inclusionListRoot, focilHash): ',
+      ),
+    })
     expect(await clientOver(rpc, { trustRpc: true }).client.blockInfoByNumber(blockNumber)).toBeDefined()
   })
 

@@ -17,7 +17,7 @@ export interface DerivedChain {
 }
 
 /**
- * Runs a verifier on the recorded L1, which it trusts, with this project's execution client as its engine, until derivation has
+ * Runs a verifier on the recorded L1, whose answers it checks, with this project's execution client as its engine, until derivation has
  * nothing more to do.
  */
 export async function deriveOnEngine(
@@ -31,7 +31,7 @@ export async function deriveOnEngine(
   const execution = await startExecutionNode(genesis)
   try {
     const engine = createEngineClient({ rpc: execution.engine }, config)
-    const l1 = createL1Client({ rpc: recordedL1Rpc(recording), logger, clock }, { trustRpc: true })
+    const l1 = createL1Client({ rpc: recordedL1Rpc(recording), logger, clock })
     const stop = new AbortController()
     const idle = Promise.withResolvers<void>()
     const metrics = createNodeMetrics(new Registry())

@@ -13,7 +13,7 @@ import {
 } from '../../src/rollup/protocol/index.ts'
 import type { L2BlockRef, PayloadEnvelope, RollupConfig, SystemConfig } from '../../src/rollup/protocol/types.ts'
 
-// Chains recorded from op-node, op-batcher and op-geth on an Anvil L1.
+// Chains recorded from op-node, op-batcher and op-geth on an Anvil L1, or on go-ethereum (`2026-glamsterdam-l1`).
 
 export type RecordingName =
   | 'granite-singular-zlib-calldata'
@@ -21,8 +21,7 @@ export type RecordingName =
   | 'holocene-span-brotli-calldata'
   | '2026-holocene-isthmus-jovian-calldata'
   | '2026-holocene-to-karst-blobs'
-  | '2026-holocene-isthmus-jovian-calldata'
-  | '2026-holocene-to-karst-blobs'
+  | '2026-glamsterdam-l1'
 
 /** JSON of a transaction, receipt or block as JSON-RPC gives it. */
 type Json = { [key: string]: JsonValue }
@@ -33,6 +32,8 @@ export interface Recording {
   l2: PayloadEnvelope[]
   /** Safe head by SafeDB after each L1 block; stays at genesis in the recording with blobs. */
   safeHeadAtL1: { l1Block: { number: number; hash: Hex }; safeHead: { number: number; hash: Hex } }[]
+  /** Recorded answers of eth_getProof, by L1 block number: the unsafe block signer's slot of the SystemConfig. */
+  l1Proofs: Record<string, Json & { address: Hex; storageProof: { key: Hex; value: Hex }[] }>
 }
 
 interface RawRecording {
@@ -42,6 +43,7 @@ interface RawRecording {
   l2: (Json & { hash: Hex; transactions: Json[] })[]
   l2RawTransactions: (Hex | null)[][]
   safeHeadAtL1: Recording['safeHeadAtL1']
+  l1Proofs?: Recording['l1Proofs']
 }
 
 function loadRaw(name: RecordingName): RawRecording {
@@ -61,16 +63,17 @@ export function loadRecording(name: RecordingName): Recording {
     l1: raw.l1,
     l2: raw.l2.map((block, index) => payloadFromBlock(block, raw.l2RawTransactions[index] ?? [])),
     safeHeadAtL1: raw.safeHeadAtL1,
+    l1Proofs: raw.l1Proofs ?? {},
   }
 }
 
 /** An L1 endpoint that knows what was recorded, up to block `head()`. */
 export function recordedL1Rpc(
-  recording: Pick<Recording, 'config' | 'l1'>,
+  recording: Pick<Recording, 'config' | 'l1'> & Partial<Pick<Recording, 'l1Proofs'>>,
   head: () => number = () => recording.l1.length - 1,
 ) {
   const known = (hash: unknown) => recording.l1.find((block) => block.hash === hash && numberOf(block) <= head())
-  const answer = (method: string, [id, full]: readonly unknown[]): JsonValue => {
+  const answer = (method: string, [id, full, blockHash]: readonly unknown[]): JsonValue => {
     switch (method) {
       case 'eth_chainId':
         return `0x${recording.config.l1ChainId.toString(16)}`
@@ -82,6 +85,8 @@ export function recordedL1Rpc(
       }
       case 'eth_getBlockReceipts':
         return known(id)?.receipts ?? null
+      case 'eth_getProof':
+        return recording.l1Proofs?.[String(recording.l1.findIndex((block) => block.hash === blockHash))] ?? null
       case 'eth_getTransactionReceipt':
         return recording.l1.flatMap((block) => block.receipts).find((item) => item.transactionHash === id) ?? null
       default:
@@ -156,9 +161,6 @@ function payloadFromBlock(block: RawRecording['l2'][number], raw: (Hex | null)[]
     },
   }
   // Before Isthmus the header's root stands for the withdrawals, of which there are none.
-  if (header.requestsHash !== undefined && header.withdrawalsRoot !== undefined) {
-    envelope.payload.withdrawalsRoot = header.withdrawalsRoot
-  }
   if (header.withdrawalsRoot !== undefined && header.requestsHash !== undefined) {
     envelope.payload.withdrawalsRoot = header.withdrawalsRoot
   }

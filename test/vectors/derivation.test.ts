@@ -117,6 +117,7 @@ const RECORDINGS: { name: RecordingName; isSafeHeadRecorded: boolean }[] = [
   { name: 'granite-span-zlib-blobs', isSafeHeadRecorded: false },
   { name: '2026-holocene-isthmus-jovian-calldata', isSafeHeadRecorded: true },
   { name: '2026-holocene-to-karst-blobs', isSafeHeadRecorded: true },
+  { name: '2026-glamsterdam-l1', isSafeHeadRecorded: true },
 ]
 
 describe.each(RECORDINGS)('deriving the chain recorded in $name', ({ name, isSafeHeadRecorded }) => {

@@ -1,4 +1,4 @@
-import type { AwaitedBlobs } from '../../l1/index.ts'
+import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
 import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
@@ -11,6 +11,8 @@ export const DERIVATION_STATES = [
   /** Heads are being looked for again. */
   'resetting',
   'l1-down',
+  /** L1 answers, and its head cannot be read. */
+  'l1-unreadable',
   'waiting-for-blobs',
   'engine-down',
   'engine-syncing',
@@ -48,6 +50,8 @@ export interface DerivationFacts {
   /** Undefined until L1 told of it. */
   l1Head: L1BlockRef | undefined
   l1HeadAtMs: number | undefined
+  /** The error with which the last looks at L1's head failed. */
+  l1HeadProblem: L1HeadProblem | undefined
   /** Where derivation reads; undefined while there is a reset. */
   currentL1: L1BlockRef | undefined
   /** L1 blocks that must stand on top of one that is read. */

@@ -68,6 +68,7 @@ function facts(
     nowMs: NOW,
     l1Head: l1(500),
     l1HeadAtMs: NOW - 5_000,
+    l1HeadProblem: undefined,
     currentL1: l1(500),
     confirmations: 0,
     safe: l2(1000, 480),
@@ -125,6 +126,12 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'L1 that does not answer',
     facts({ l1Endpoint: silent('http://l1', 90_000) }),
     'The safe head waits for L1: http://l1 has answered no call for 90 s, and the last L1 block known is 500.',
+  ],
+  [
+    'l1-unreadable',
+    'L1 whose blocks this version cannot check',
+    facts({ l1HeadProblem: { message: 'L1 block 501 has fields that nobody knows', sinceMs: NOW - 90_000 } }),
+    'The safe head waits for L1, whose head cannot be read for 90 s: L1 block 501 has fields that nobody knows.',
   ],
   [
     'waiting-for-blobs',
@@ -265,6 +272,7 @@ describe('derivationStatus', () => {
       ...[
         'failing',
         'l1-down',
+        'l1-unreadable',
         'waiting-for-blobs',
         'waiting-for-blobs',
         'engine-down',

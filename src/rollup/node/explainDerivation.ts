@@ -44,6 +44,15 @@ const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
   }
 }
 
+const l1Unreadable: Rule = ({ l1HeadProblem, nowMs }) => {
+  if (l1HeadProblem === undefined || nowMs - l1HeadProblem.sinceMs < SILENT_MS) return undefined
+  const { message, sinceMs } = l1HeadProblem
+  return {
+    state: 'l1-unreadable',
+    text: `The safe head waits for L1, whose head cannot be read for ${sinceText(nowMs - sinceMs)}: ${message}.`,
+  }
+}
+
 const blobsMissing: Rule = ({ blobs, nowMs }) => {
   if (blobs === undefined) return undefined
   const { l1Block, versionedHashes, answers } = blobs
@@ -206,6 +215,7 @@ export const STARTING = 'the node starts'
 
 const RULES: readonly Rule[] = [
   l1Down,
+  l1Unreadable,
   blobsMissing,
   engineDown,
   engineSyncing,

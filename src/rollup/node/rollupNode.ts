@@ -1,4 +1,4 @@
-import type { AwaitedBlobs } from '../../l1/index.ts'
+import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, toQuantity } from '../../lib/hex.ts'
@@ -72,6 +72,7 @@ export interface NodeInsight {
   recorder?: DerivationRecorder
   l1Endpoint?: () => EndpointState
   engineEndpoint?: () => EndpointState
+  l1HeadProblem?: () => L1HeadProblem | undefined
   awaitedBlobs?: () => AwaitedBlobs | undefined
   /** L1 blocks that must stand on top of one that derivation reads. */
   confirmations?: number
@@ -350,6 +351,7 @@ export function createRollupNode(
       nowMs: clock.now(),
       l1Head: l1HeadAtMs === undefined ? undefined : l1Refs.head,
       l1HeadAtMs,
+      l1HeadProblem: insight.l1HeadProblem?.(),
       currentL1: derivation.currentL1,
       confirmations: insight.confirmations ?? 0,
       safe: heads?.safe,

@@ -36,6 +36,10 @@ export interface BlockHeader {
   parentBeaconBlockRoot?: Hex
   /** Prague / Isthmus. */
   requestsHash?: Hex
+  /** Glamsterdam (EIP-7928); on L1 only. */
+  blockAccessListHash?: Hex
+  /** Glamsterdam (EIP-7843), the beacon chain's slot; on L1 only. */
+  slotNumber?: number
 }
 
 /** Consensus encoding. Throws DecodeError when an optional member is present although one before it is absent. */
@@ -67,48 +71,104 @@ function writeHeader(header: BlockHeader): Uint8Array {
   writer.hex(header.extraData, undefined, 'extraData')
   writer.hex(header.mixHash, 32, 'mixHash')
   writer.hex(header.nonce, 8, 'nonce')
-  if (writeOptionalMembers(header) < presentMembers(header)) {
-    throw new DecodeError('header: a member of a later fork is present without those before it')
-  }
+  writeOptionalMembers(header)
   return writer.finish()
 }
 
-/** Number of the optional members that were written: those before the first one that is absent. */
-function writeOptionalMembers(header: BlockHeader): number {
-  if (header.baseFeePerGas === undefined) return 0
-  writer.integer(header.baseFeePerGas)
-  if (header.withdrawalsRoot === undefined) return 1
-  writer.hex(header.withdrawalsRoot, 32, 'withdrawalsRoot')
-  if (header.blobGasUsed === undefined) return 2
-  writer.integer(header.blobGasUsed)
-  if (header.excessBlobGas === undefined) return 3
-  writer.integer(header.excessBlobGas)
-  if (header.parentBeaconBlockRoot === undefined) return 4
-  writer.hex(header.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot')
-  if (header.requestsHash === undefined) return 5
-  writer.hex(header.requestsHash, 32, 'requestsHash')
-  return 6
+function writeOptionalMembers(header: BlockHeader): void {
+  let absent: string | undefined
+  for (const field of OPTIONAL_FIELDS) {
+    if (header[field.member] === undefined) absent ??= field.member
+    else if (absent === undefined) field.write(header)
+    else throw new DecodeError(`header: ${field.member} is present without ${absent}, which comes before it`)
+  }
 }
 
-const OPTIONAL_MEMBERS = [
-  'baseFeePerGas',
-  'withdrawalsRoot',
-  'blobGasUsed',
-  'excessBlobGas',
-  'parentBeaconBlockRoot',
-  'requestsHash',
-] as const
-
-function presentMembers(header: BlockHeader): number {
-  let present = 0
-  for (const member of OPTIONAL_MEMBERS) if (header[member] !== undefined) present += 1
-  return present
+interface OptionalField {
+  member: keyof OptionalMembers
+  write(header: OptionalMembers): void
+  decode(header: OptionalMembers, item: RlpItem | undefined): void
+  fromJson(header: OptionalMembers, block: JsonObjectReader): void
 }
+
+type OptionalMembers = Pick<BlockHeader, OptionalHash | OptionalQuantity | 'slotNumber'>
+type OptionalHash = 'withdrawalsRoot' | 'parentBeaconBlockRoot' | 'requestsHash' | 'blockAccessListHash'
+type OptionalQuantity = 'baseFeePerGas' | 'blobGasUsed' | 'excessBlobGas'
+
+function hashField(member: OptionalHash): OptionalField {
+  return {
+    member,
+    write(header) {
+      const value = header[member]
+      if (value !== undefined) writer.hex(value, 32, member)
+    },
+    decode(header, item) {
+      header[member] = toHex(rlpBytes(item, `header ${member}`, 32))
+    },
+    fromJson(header, block) {
+      const value = block.optionalHex(member, 32)
+      if (value !== undefined) header[member] = value
+    },
+  }
+}
+
+function quantityField(member: OptionalQuantity, maxBytes?: number): OptionalField {
+  return {
+    member,
+    write(header) {
+      const value = header[member]
+      if (value !== undefined) writer.integer(value)
+    },
+    decode(header, item) {
+      header[member] = rlpBigInt(item, `header ${member}`, maxBytes)
+    },
+    fromJson(header, block) {
+      const value = block.optionalQuantity(member)
+      if (value !== undefined) header[member] = value
+    },
+  }
+}
+
+const slotNumber: OptionalField = {
+  member: 'slotNumber',
+  write(header) {
+    if (header.slotNumber !== undefined) writer.integer(header.slotNumber)
+  },
+  decode(header, item) {
+    header.slotNumber = rlpNumber(item, 'header slotNumber')
+  },
+  fromJson(header, block) {
+    if (block.has('slotNumber')) header.slotNumber = block.quantityNumber('slotNumber')
+  },
+}
+
+/** In their order in the encoding: each fork adds its own at the end. */
+const OPTIONAL_FIELDS: readonly OptionalField[] = [
+  quantityField('baseFeePerGas'),
+  hashField('withdrawalsRoot'),
+  quantityField('blobGasUsed', 8),
+  quantityField('excessBlobGas', 8),
+  hashField('parentBeaconBlockRoot'),
+  hashField('requestsHash'),
+  hashField('blockAccessListHash'),
+  slotNumber,
+]
+
+/** The first fields of every header, in their order, as JSON-RPC calls them. */
+const BASE_JSON_NAMES = [
+  ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
+  ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce'],
+]
+const BASE_FIELDS = BASE_JSON_NAMES.length
+/** Members of a JSON block that are fields of its header. */
+export const HEADER_JSON_NAMES: readonly string[] = [...BASE_JSON_NAMES, ...OPTIONAL_FIELDS.map(({ member }) => member)]
 
 /** Throws DecodeError. */
 export function decodeBlockHeader(encoded: Uint8Array): BlockHeader {
   const fields = rlpList(decodeRlp(encoded), 'header')
-  if (fields.length < 15 || fields.length > 21) throw new DecodeError(`header: ${fields.length} fields`)
+  if (fields.length < BASE_FIELDS || fields.length > BASE_FIELDS + OPTIONAL_FIELDS.length) {
+    throw new DecodeError(`header: ${fields.length} fields`)
+  }
   const hash = (index: number, what: string) => toHex(rlpBytes(fields[index], `header ${what}`, 32))
   const header: BlockHeader = {
     parentHash: hash(0, 'parentHash'),
@@ -127,18 +187,8 @@ export function decodeBlockHeader(encoded: Uint8Array): BlockHeader {
     mixHash: hash(13, 'mixHash'),
     nonce: toHex(rlpBytes(fields[14], 'header nonce', 8)),
   }
-  decodeOptionalFields(header, fields)
+  for (const [index, item] of fields.slice(BASE_FIELDS).entries()) OPTIONAL_FIELDS[index]?.decode(header, item)
   return header
-}
-
-function decodeOptionalFields(header: BlockHeader, fields: readonly RlpItem[]): void {
-  const hash = (index: number, what: string) => toHex(rlpBytes(fields[index], `header ${what}`, 32))
-  if (fields.length > 15) header.baseFeePerGas = rlpBigInt(fields[15], 'header baseFeePerGas')
-  if (fields.length > 16) header.withdrawalsRoot = hash(16, 'withdrawalsRoot')
-  if (fields.length > 17) header.blobGasUsed = rlpBigInt(fields[17], 'header blobGasUsed', 8)
-  if (fields.length > 18) header.excessBlobGas = rlpBigInt(fields[18], 'header excessBlobGas', 8)
-  if (fields.length > 19) header.parentBeaconBlockRoot = hash(19, 'parentBeaconBlockRoot')
-  if (fields.length > 20) header.requestsHash = hash(20, 'requestsHash')
 }
 
 /** Header members of a block as JSON-RPC returns it (`eth_getBlockBy…`). Throws DecodeError. */
@@ -161,17 +211,6 @@ export function blockHeaderFromJson(json: unknown): BlockHeader {
     mixHash: block.hex('mixHash', 32),
     nonce: block.hex('nonce', 8),
   }
-  const baseFeePerGas = block.optionalQuantity('baseFeePerGas')
-  if (baseFeePerGas !== undefined) header.baseFeePerGas = baseFeePerGas
-  const withdrawalsRoot = block.optionalHex('withdrawalsRoot', 32)
-  if (withdrawalsRoot !== undefined) header.withdrawalsRoot = withdrawalsRoot
-  const blobGasUsed = block.optionalQuantity('blobGasUsed')
-  if (blobGasUsed !== undefined) header.blobGasUsed = blobGasUsed
-  const excessBlobGas = block.optionalQuantity('excessBlobGas')
-  if (excessBlobGas !== undefined) header.excessBlobGas = excessBlobGas
-  const parentBeaconBlockRoot = block.optionalHex('parentBeaconBlockRoot', 32)
-  if (parentBeaconBlockRoot !== undefined) header.parentBeaconBlockRoot = parentBeaconBlockRoot
-  const requestsHash = block.optionalHex('requestsHash', 32)
-  if (requestsHash !== undefined) header.requestsHash = requestsHash
+  for (const field of OPTIONAL_FIELDS) field.fromJson(header, block)
   return header
 }

@@ -7,6 +7,7 @@ export {
   blockHeaderHash,
   decodeBlockHeader,
   encodeBlockHeader,
+  HEADER_JSON_NAMES,
 } from './blockHeader.ts'
 export {
   COMPRESSION_ALGORITHMS,

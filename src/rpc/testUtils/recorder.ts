@@ -117,6 +117,7 @@ export function recorder() {
       derivationStatus({
         nowMs: 10_000,
         l1Head: STATUS.headL1,
+        l1HeadProblem: undefined,
         l1HeadAtMs: 9_000,
         currentL1: STATUS.currentL1,
         confirmations: 0,
