@@ -29,6 +29,10 @@ describe('costs', () => {
     expect(calldataCost(1_000, 119_999, prices)).toBe((21_000n + 40_000n) * 10n)
     expect(calldataCost(240_000, 119_999, prices)).toBe((3n * 21_000n + 9_600_000n) * 10n)
   })
+  it('are those of Glamsterdam where the L1 has come to it', () => {
+    expect(calldataCost(1_000, 119_999, { ...prices, isGlamsterdam: true })).toBe((15_000n + 64_000n) * 10n)
+    expect(blobCost(1, { ...prices, isGlamsterdam: true })).toBe(131_072n * 2n + 150_000n)
+  })
   it('are whole blobs, six in a transaction', () => {
     expect(blobCost(1, prices)).toBe(131_072n * 2n + 210_000n)
     expect(blobCost(130_044, prices)).toBe(2n * 131_072n * 2n + 210_000n)

@@ -4,26 +4,25 @@ import { MAX_BLOB_DATA_BYTES } from '../rollup/protocol/index.ts'
 import type { ChannelConfig } from './channelConfig.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
-import type { FeeSuggestion } from './txmgr/fees.ts'
+import { type FeeSuggestion, gasPricesOf } from './txmgr/fees.ts'
 import { MAX_BLOBS_PER_TX } from './txmgr/sidecar.ts'
 
-const TX_BASE_GAS = 21_000n
-/** EIP-7623's floor for a byte that is not zero; compressed data have hardly any others. */
-const CALLDATA_GAS_PER_BYTE = 40n
 /** EIP-4844, `GAS_PER_BLOB`. */
 const GAS_PER_BLOB = 131_072n
 
 /** What posting so many bytes as calldata costs. Wei. */
-export function calldataCost(bytes: number, maxFrameBytes: number, { baseFee, tip }: FeeSuggestion): bigint {
+export function calldataCost(bytes: number, maxFrameBytes: number, prices: FeeSuggestion): bigint {
+  const { perTx, perByte } = gasPricesOf(prices)
   const txs = BigInt(Math.max(1, Math.ceil(bytes / maxFrameBytes)))
-  return (txs * TX_BASE_GAS + CALLDATA_GAS_PER_BYTE * BigInt(bytes)) * (baseFee + tip)
+  return (txs * perTx + perByte * BigInt(bytes)) * (prices.baseFee + prices.tip)
 }
 
 /** What posting so many bytes in blobs costs: of the last one all is paid, however little is in it. Wei. */
-export function blobCost(bytes: number, { baseFee, tip, blobBaseFee = 0n }: FeeSuggestion): bigint {
+export function blobCost(bytes: number, prices: FeeSuggestion): bigint {
+  const { baseFee, tip, blobBaseFee = 0n } = prices
   const blobs = Math.max(1, Math.ceil(bytes / (MAX_BLOB_DATA_BYTES - 1)))
   const txs = BigInt(Math.ceil(blobs / MAX_BLOBS_PER_TX))
-  return BigInt(blobs) * GAS_PER_BLOB * blobBaseFee + txs * TX_BASE_GAS * (baseFee + tip)
+  return BigInt(blobs) * GAS_PER_BLOB * blobBaseFee + txs * gasPricesOf(prices).perTx * (baseFee + tip)
 }
 
 /** The other kind is taken when it costs at most this share: a switch waits for all that is in flight. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
-import { calldataGas } from '../txmgr/fees.ts'
+import { pragueCalldataGas } from '../txmgr/fees.ts'
 import { compressAll } from './algorithm.ts'
 import { createCompressor } from './compressor.ts'
 
@@ -35,9 +35,9 @@ it.each([
       [9, quality].map((each) => compressAll(data, { kind: 'brotli', quality: each })),
     )
     if (simple === undefined || asked === undefined) throw new Error('nothing was compressed')
-    const saves = simple.length <= asked.length && calldataGas(simple) <= calldataGas(asked)
+    const saves = simple.length <= asked.length && pragueCalldataGas(simple) <= pragueCalldataGas(asked)
     expect(output).toHaveLength((saves ? simple : asked).length)
-    expect(calldataGas(output)).toBeLessThanOrEqual(calldataGas(asked))
+    expect(pragueCalldataGas(output)).toBeLessThanOrEqual(pragueCalldataGas(asked))
     expect(output[0]).toBe(1)
     expect(Buffer.compare(brotliDecompressSync(output.subarray(1)), data)).toBe(0)
   }

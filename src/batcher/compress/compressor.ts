@@ -1,5 +1,5 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
-import { calldataGas } from '../txmgr/fees.ts'
+import { pragueCalldataGas } from '../txmgr/fees.ts'
 import type { CompressionAlgorithm } from './algorithm.ts'
 import { StreamCompressor } from './streamCompressor.ts'
 
@@ -51,8 +51,8 @@ class EitherCompressor implements Compressor {
     await Promise.all([this.first.end(), this.second.end()])
     const [first, second] = [this.first, this.second].map((stream) => stream.read(Number.POSITIVE_INFINITY))
     if (first === undefined || second === undefined) return
-    // A zero costs a quarter of another byte there, and the two make different numbers of them.
-    const saves = second.length <= first.length && calldataGas(second) <= calldataGas(first)
+    // Glamsterdam charges by length alone. Before it a zero costs a quarter of another byte.
+    const saves = second.length <= first.length && pragueCalldataGas(second) <= pragueCalldataGas(first)
     this.output = saves ? second : first
   }
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bumpFees, calldataGas, checkFeeLimits, feeCapOf } from './fees.ts'
+import { loadRecording } from '../../../test/support/recording.ts'
+import { fromHex, quantityToBigInt } from '../../lib/hex.ts'
+import { bumpFees, calldataGas, checkFeeLimits, feeCapOf, gasPricesOf, pragueCalldataGas } from './fees.ts'
 
 describe('bumpFees', () => {
   // Old fees: tip 100, cap 100 + 2 * 450 = 1000. Thresholds: 110 and 1100.
@@ -68,12 +70,31 @@ describe('checkFeeLimits', () => {
   })
 })
 
-describe('calldataGas', () => {
+describe('gas of calldata', () => {
   it.each([
     { data: [], gas: 21_000n },
     { data: [0, 0, 0], gas: 21_030n },
     { data: [0, 1], gas: 21_050n },
-  ])('is the floor of EIP-7623: $data', ({ data, gas }) => {
+  ])('is at least the floor of EIP-7623: $data', ({ data, gas }) => {
     expect(calldataGas(Uint8Array.from(data))).toBe(gas)
+  })
+
+  it('is what an L1 charged for batches before and after Glamsterdam, and the limit is enough for both', () => {
+    const { config, l1 } = loadRecording('2026-glamsterdam-l1')
+    const charged = { prague: 0, glamsterdam: 0 }
+    for (const block of l1) {
+      for (const [index, { to, input }] of block.transactions.entries()) {
+        if (to !== config.batchInboxAddress) continue
+        const data = fromHex(String(input))
+        const gasUsed = quantityToBigInt(block.receipts[index]?.gasUsed, 'gasUsed')
+        const isGlamsterdam = block.slotNumber !== undefined
+        charged[isGlamsterdam ? 'glamsterdam' : 'prague'] += 1
+        const { perTx, perByte } = gasPricesOf({ isGlamsterdam })
+        expect(gasUsed).toBe(isGlamsterdam ? perTx + perByte * BigInt(data.length) : pragueCalldataGas(data))
+        expect(calldataGas(data)).toBeGreaterThanOrEqual(gasUsed)
+        expect(calldataGas(data)).toBeGreaterThanOrEqual(pragueCalldataGas(data))
+      }
+    }
+    expect(charged).toEqual({ prague: 16, glamsterdam: 38 })
   })
 })

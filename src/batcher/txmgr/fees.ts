@@ -7,6 +7,8 @@ export interface FeeSuggestion {
   baseFee: bigint
   /** undefined where the L1 has no blobs. */
   blobBaseFee?: bigint | undefined
+  /** Whether the L1's head is a block of Glamsterdam, whose calldata cost more. */
+  isGlamsterdam?: boolean
   /** The operator's least blob fee cap; absent: `DEFAULT_MIN_BLOB_FEE_WEI`. */
   minBlobFeeCap?: bigint
 }
@@ -111,11 +113,31 @@ export class FeeLimitError extends DeviumError<'fee-limit'> {
 const TX_BASE_GAS = 21_000n
 /** EIP-7623: floor price of 10 gas a token; a zero byte is one token, any other byte four. */
 const FLOOR_GAS_PER_TOKEN = 10n
+/** EIP-2780: 12,000, and 3,000 for another account as the recipient. */
+const GLAMSTERDAM_TX_BASE_GAS = 15_000n
+/** EIP-7976: a zero byte costs as much as any other. */
+const GLAMSTERDAM_FLOOR_GAS_PER_BYTE = 64n
 
-/** Gas of a transfer with this calldata: the EIP-7623 floor, which is never below the price before Prague. */
-export function calldataGas(data: Uint8Array): bigint {
+/** Gas of a transfer with this calldata from Prague on: the EIP-7623 floor, which is never below the price before it. */
+export function pragueCalldataGas(data: Uint8Array): bigint {
   const zeros = countZeros(data)
   return TX_BASE_GAS + FLOOR_GAS_PER_TOKEN * BigInt(zeros + 4 * (data.length - zeros))
+}
+
+/** Gas limit of a transfer with this calldata that L1 takes both before and after Glamsterdam. */
+export function calldataGas(data: Uint8Array): bigint {
+  const glamsterdam = GLAMSTERDAM_TX_BASE_GAS + GLAMSTERDAM_FLOOR_GAS_PER_BYTE * BigInt(data.length)
+  return larger(pragueCalldataGas(data), glamsterdam)
+}
+
+/** Gas that L1 charges now: for each transaction, and for each byte of calldata that is not zero, as compressed data are. */
+export function gasPricesOf({ isGlamsterdam = false }: Pick<FeeSuggestion, 'isGlamsterdam'>): {
+  perTx: bigint
+  perByte: bigint
+} {
+  return isGlamsterdam
+    ? { perTx: GLAMSTERDAM_TX_BASE_GAS, perByte: GLAMSTERDAM_FLOOR_GAS_PER_BYTE }
+    : { perTx: TX_BASE_GAS, perByte: 4n * FLOOR_GAS_PER_TOKEN }
 }
 
 /** Math.max for bigint. */
