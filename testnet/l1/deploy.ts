@@ -59,6 +59,8 @@ export async function deployContracts(
   ])
   // Anvil answers the calls of a batch side by side: what must come first is asked for first.
   await l1.request('evm_mine', [])
+  // Otherwise every later block would be as late as this one was mined after the genesis time: L2 would be ahead of L1.
+  await l1.request('evm_setTime', [Math.max(genesisTime, Math.floor(Date.now() / 1000))])
   const [, , block, receipts] = await batch(l1, [
     { method: 'evm_setBlockGasLimit', params: [toQuantity(L1_GAS_LIMIT)] },
     { method: 'evm_setIntervalMining', params: [l1BlockTime] },
