@@ -238,10 +238,9 @@ describe('a testnet', () => {
         walletActionsL1(),
       )
       const recipient = '0x00000000000000000000000000000000000de905'
-      const hash = await wallet.depositTransaction({
-        request: { gas: 100_000n, mint: parseEther('2'), value: parseEther('2'), to: recipient },
-        targetChain: l2Chain(),
-      })
+      const amount = { mint: parseEther('2'), value: parseEther('2') }
+      const l2 = l2Client().extend(publicActionsL2())
+      const hash = await wallet.depositTransaction(await l2.buildDepositTransaction({ ...amount, to: recipient }))
       const receipt = await l1Client.waitForTransactionReceipt({ hash, timeout: 30_000 })
       expect(receipt.status).toBe('success')
       const [l2Hash] = getL2TransactionHashes(receipt)

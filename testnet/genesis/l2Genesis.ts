@@ -5,6 +5,7 @@ import {
   isForkActive,
   SEQUENCER_FEE_VAULT_ADDRESS,
   upgradeDepositsOf,
+  ZERO_ADDRESS,
   ZERO_HASH,
 } from '../../src/rollup/protocol/index.ts'
 import { DEV_ACCOUNT_BALANCE_WEI, devAccounts } from '../accounts.ts'
@@ -51,7 +52,10 @@ export async function buildL2Genesis(
   ])
   for (const { address, code } of preinstalls) alloc[address] = { balance: '0x0', nonce: '0x1', code: toHex(code) }
   alloc[BEACON_ROOTS_SENDER] = { balance: '0x0', nonce: '0x1' }
-  for (const { address } of devAccounts) alloc[address] = { balance: toQuantity(DEV_ACCOUNT_BALANCE_WEI) }
+  // Wallets estimate the gas of a deposit as a call of nobody that sends its value (viem's buildDepositTransaction).
+  for (const address of [...devAccounts.map(({ address }) => address), ZERO_ADDRESS]) {
+    alloc[address] = { balance: toQuantity(DEV_ACCOUNT_BALANCE_WEI) }
+  }
 
   const config = chainConfig(parameters)
   const fees = { denominator: EIP1559.denominatorCanyon, elasticity: EIP1559.elasticity }
