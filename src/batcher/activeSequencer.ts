@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { DeviumError } from '../lib/errors.ts'
-import { type RpcClient, redact } from '../lib/jsonRpc/client.ts'
+import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
 
@@ -75,12 +75,12 @@ export class ActiveSequencer {
       const index = (this.index + step) % this.endpoints.length
       const endpoint = this.endpoints[index]
       if (endpoint === undefined || !(await this.isActive(endpoint.rollup))) continue
-      if (index !== this.index) logger.info('Another sequencer is active now', { rollup: redact(endpoint.rollup.url) })
+      if (index !== this.index) logger.info('Another sequencer is active now', { rollup: endpoint.rollup.url })
       this.index = index
       this.checkedAtMs = clock.now()
       return endpoint
     }
-    const urls = this.endpoints.map(({ rollup }) => redact(rollup.url)).join(', ')
+    const urls = this.endpoints.map(({ rollup }) => rollup.url).join(', ')
     throw new NoActiveSequencerError(
       'no-active-sequencer',
       `failed to find an active sequencer, tried following urls: ${urls}`,
@@ -92,7 +92,7 @@ export class ActiveSequencer {
     try {
       return (await rollup.request('admin_sequencerActive', [], { timeoutMs: this.options.timeoutMs })) === true
     } catch (error) {
-      this.warnings.warn(`Unable to ask ${redact(rollup.url)} whether its sequencer is active`, error)
+      this.warnings.warn(`Unable to ask ${rollup.url} whether its sequencer is active`, error)
       return false
     }
   }

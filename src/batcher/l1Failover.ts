@@ -1,5 +1,5 @@
 import { quantityToBigInt } from '../lib/hex.ts'
-import { type RpcClient, RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
+import { type RpcClient, RpcTransportError } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
 
 type Rpc = Pick<RpcClient, 'request' | 'batch' | 'url'>
@@ -23,7 +23,7 @@ export function createL1Failover(clients: readonly Rpc[], logger: Logger): Rpc {
     chainId ??= served
     if (served !== chainId) {
       logger.error('An address of the L1 serves another chain, it is passed over', {
-        endpoint: redact(client.url),
+        endpoint: client.url,
         chain: served,
         expected: chainId,
       })
@@ -44,7 +44,7 @@ export function createL1Failover(clients: readonly Rpc[], logger: Logger): Rpc {
         if (!(await isUsable(index, client))) continue
         const answer = await call(client)
         if (current !== index) {
-          logger.warn('Another address of the L1 is used now', { endpoint: redact(client.url), err: failure })
+          logger.warn('Another address of the L1 is used now', { endpoint: client.url, err: failure })
           current = index
         }
         return answer

@@ -154,6 +154,7 @@ export const batchSubmitterFlags = {
     THROTTLING,
     'throttle.additional-endpoints',
     'Further block builders to limit (http), beside --l2-eth-rpc',
+    { placeholder: '<url,…>' },
   ),
   throttlePidKp: flag.number(THROTTLING, 'throttle.pid-kp', 0.33, 'Proportional factor of the pid controller'),
   throttlePidKi: flag.number(THROTTLING, 'throttle.pid-ki', 0.01, 'Integral factor'),

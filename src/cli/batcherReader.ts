@@ -1,6 +1,6 @@
 import { DeviumError } from '../lib/errors.ts'
 import { loadToken } from '../lib/jsonRpc/bearerToken.ts'
-import { createRpcClient, RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcClient, RpcTransportError } from '../lib/jsonRpc/client.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { batcherStatusSchema, type ReadBatcher } from '../rpc/index.ts'
 
@@ -24,7 +24,7 @@ export function createBatcherReader({ url, tokenFile }: { url: string; tokenFile
   const token = tokenFile === undefined ? undefined : loadToken(tokenFile, { create: false })
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const rpc = createRpcClient({ url, headers, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_STATUS_BYTES })
-  const who = `the batch submitter at ${redact(url)}`
+  const who = `the batch submitter at ${rpc.url}`
   return {
     async read() {
       try {

@@ -10,7 +10,8 @@ it('reads the nodes that the page shows', () => {
 
 it.each([
   [{ dashboardNodes: ['x=ftp://a'] }, /--dashboard.nodes: expected name=http:/],
-  [{ dashboardNodes: ['x'] }, /instead of "x"/],
+  [{ dashboardNodes: ['a=http://a', 'x=ws://u:secret@b'] }, /^--dashboard.nodes: expected name=http:\/\/… as entry 2$/],
+  [{ dashboardNodes: ['x=http://u:secret@a'] }, /leave user and password out of http:\/\/a: each visitor/],
   [{ dashboard: false, dashboardNodes: ['x=http://a'] }, /--dashboard.nodes needs --dashboard/],
   [{ dashboardBatcher: 'a:1' }, /--dashboard.batcher must be/],
   [{ dashboardBatcherTokenFile: 'token' }, /--dashboard.batcher-token-file needs --dashboard.batcher/],

@@ -1,4 +1,5 @@
 import { UsageError } from '../lib/errors.ts'
+import { redact } from '../lib/jsonRpc/credentials.ts'
 import type { ShownNode } from '../rpc/index.ts'
 
 interface DashboardValues {
@@ -23,10 +24,17 @@ export function checkDashboardFlags(values: DashboardValues): void {
 
 /** Entries such as `verifier=http://10.0.0.2:9545`; without a name, the host is it. Throws UsageError. */
 export function shownNodes(entries: readonly string[]): ShownNode[] {
-  return entries.map((entry) => {
+  return entries.map((entry, index) => {
     const [, name = '', url = ''] = /^(?:([^=/:]+)=)?(.*)$/.exec(entry) ?? []
-    if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… instead of "${entry}"`)
-    return { name: name === '' ? new URL(url).host : name, url: url.replace(/\/$/, '') }
+    // The value may hold a password: it is not repeated.
+    if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… as entry ${index + 1}`)
+    const { host, username, password } = new URL(url)
+    if (username !== '' || password !== '') {
+      throw new UsageError(
+        `--dashboard.nodes: leave user and password out of ${redact(url)}: each visitor of the page gets these addresses`,
+      )
+    }
+    return { name: name === '' ? host : name, url: url.replace(/\/$/, '') }
   })
 }
 

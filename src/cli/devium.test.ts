@@ -211,7 +211,10 @@ describe('devium', () => {
   it.each([
     { args: ['connect', '/bad'], stderr: 'devium: invalid argument 0: bad peer address\n' },
     { args: ['rpc', 'no_such'], stderr: 'devium: the method no_such does not exist/is not available\n' },
-    { args: ['status', '--rpc', 'nonsense'], stderr: 'devium: --rpc: expected an http address, got "nonsense"\n' },
+    {
+      args: ['status', '--rpc', 'nonsense'],
+      stderr: 'devium: --rpc: expected an http address such as http://127.0.0.1:9545\n',
+    },
     {
       args: ['status', '--rpc', 'http://127.0.0.1:1'],
       stderr:

@@ -24,7 +24,10 @@ const INTRODUCTION = `# Flags
 Made from the declarations in \`src/cli\`, which make \`--help\` as well; a test keeps this file up to date.
 
 Each flag can be set by environment variable too. A list may be given several times, or with commas. Flags that are accepted for
-compatibility and do nothing are left out; so are those that \`--help\` hides.`
+compatibility and do nothing are left out; so are those that \`--help\` hides.
+
+An address may hold user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. They are sent as Basic
+authorization. Logs, errors, metrics and the page show only scheme, host and port of an address.`
 
 /** The flags of the three programs as Markdown, for docs/flags.md. */
 export function flagsDocument(): string {

@@ -1,8 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
 import { loadToken } from '../lib/jsonRpc/bearerToken.ts'
-import { RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
+import { RpcTransportError } from '../lib/jsonRpc/client.ts'
+import { redact } from '../lib/jsonRpc/credentials.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../rpc/client/index.ts'
 
@@ -47,7 +48,7 @@ export function rpcCommand(
     .command(signature)
     .description(description)
     .helpOption('--help', 'Show this help')
-    .option('--rpc <url>', rpc.description, rpc.address)
+    .addOption(new Option('--rpc <url>', rpc.description).default(rpc.address, `"${redact(rpc.address)}"`))
     .option('--token-file <file>', 'File with the bearer token that it asks for [DEVIUM_RPC_TOKEN_FILE]')
 }
 
@@ -58,7 +59,7 @@ export async function withNode(
   asked = ROLLUP_NODE,
 ): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageError(`--rpc: expected an http address, got "${url}"`)
+    throw new UsageError(`--rpc: expected an http address such as ${DEFAULT_RPC}`)
   const token = tokenFile === undefined || tokenFile === '' ? undefined : loadToken(tokenFile, { create: false })
   const node = createNodeClient({ url, token })
   try {
@@ -74,7 +75,7 @@ export async function withNode(
     if (!(error instanceof z.ZodError)) throw error
     const [{ path, message } = { path: [], message: '' }] = error.issues
     const where = path.length === 0 ? '' : ` at ${path.join('.')}`
-    throw new UsageError(`${url} does not answer like a devium node${where}: ${message}`)
+    throw new UsageError(`${redact(url)} does not answer like a devium node${where}: ${message}`)
   } finally {
     await node.close()
   }

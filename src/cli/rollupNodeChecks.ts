@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
-import { RpcTransportError, redact } from '../lib/jsonRpc/client.ts'
+import { RpcTransportError } from '../lib/jsonRpc/client.ts'
+import { redact } from '../lib/jsonRpc/credentials.ts'
 import type { Logger } from '../lib/logger.ts'
 import { retry } from '../lib/retry.ts'
 import type { L1BlockRef, PayloadEnvelope, RollupConfig } from '../rollup/protocol/index.ts'

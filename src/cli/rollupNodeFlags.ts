@@ -64,8 +64,12 @@ export const rollupNodeFlags = {
     L1,
     'l1.beacon-fallbacks',
     'Further beacon APIs or archives of blobs, asked where the first one fails or lacks a blob',
+    { placeholder: '<url,…>' },
   ),
-  l1BeaconArchiver: flag.list(L1, 'l1.beacon-archiver', 'The same by its older name', { hidden: true }),
+  l1BeaconArchiver: flag.list(L1, 'l1.beacon-archiver', 'The same by its older name', {
+    placeholder: '<url,…>',
+    hidden: true,
+  }),
   l1BeaconIgnore: flag.boolean(
     L1,
     'l1.beacon.ignore',

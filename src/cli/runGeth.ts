@@ -9,7 +9,7 @@ import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { limitGarbage } from '../lib/garbageLimit.ts'
 import type { RpcContext } from '../lib/jsonRpc/callContext.ts'
-import { createRpcClient, redact } from '../lib/jsonRpc/client.ts'
+import { createRpcClient } from '../lib/jsonRpc/client.ts'
 import { createRpcApp, createUpgradeApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
@@ -171,7 +171,7 @@ export async function runGeth(
       metrics: metricsServer?.url,
       head: head.number,
       hash: head.hash,
-      sequencer: values.sequencerHttp === undefined ? undefined : redact(values.sequencerHttp),
+      sequencer: sequencer?.url,
     })
     if (!signal.aborted) await once(signal, 'abort')
     logger.info('devium-geth stops')

@@ -298,7 +298,7 @@ function createFollowSource(
   if (url === undefined) return undefined
   const rpc = createRpcClient({ url, maxResponseBytes: MAX_STATUS_BYTES, observer })
   opened.defer(() => rpc.close())
-  return new FollowSource({ rpc }, { url, timeoutMs })
+  return new FollowSource({ rpc }, { timeoutMs })
 }
 
 /** The batch submitter whose status the RPC passes on. */

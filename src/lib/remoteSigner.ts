@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { DeviumError, describeError, UsageError } from './errors.ts'
 import type { Hex } from './hex.ts'
-import { createRpcClient, type RpcClient, RpcTransportError, redact } from './jsonRpc/client.ts'
+import { createRpcClient, type RpcClient, RpcTransportError } from './jsonRpc/client.ts'
+import { redact } from './jsonRpc/credentials.ts'
 import type { Logger } from './logger.ts'
 
 export interface RemoteSignerOptions {

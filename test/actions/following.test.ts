@@ -24,12 +24,13 @@ async function start(): Promise<Setup> {
   const verifier = await chain.addNode()
   const answer: Setup['answer'] = {}
   const rpc = {
+    url: URL,
     request: async () => {
       const status = optimismSyncStatus(verifier.node.syncStatus())
       return answer.change === undefined ? status : answer.change(status)
     },
   }
-  const follower = await chain.addNode({ follow: new FollowSource({ rpc }, { url: URL, timeoutMs: 1000 }) })
+  const follower = await chain.addNode({ follow: new FollowSource({ rpc }, { timeoutMs: 1000 }) })
   return { sequencer, verifier, follower, answer }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
-import { type RpcClient, redact } from '../../lib/jsonRpc/client.ts'
+import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { RepeatedWarnings } from '../repeatedWarnings.ts'
@@ -123,11 +123,11 @@ export class Throttler {
     if (isUnsupported(failed)) {
       builder.isUnable = true
       logger.warn('A block builder cannot be throttled: it does not serve miner_setMaxDASize', {
-        endpoint: redact(url),
+        endpoint: url,
         err: failed,
       })
     } else if (failed !== undefined) {
-      this.warnings.warn(`Unable to throttle the block builder ${redact(url)}, trying again`, failed)
+      this.warnings.warn(`Unable to throttle the block builder ${url}, trying again`, failed)
       clock.setTimeout(() => void this.tell(builder), RETRY_MS)
     } else if (!isSame(this.limits, limits)) {
       await this.tell(builder)

@@ -2,7 +2,7 @@ import { createBeacon } from '../../l1/beacon/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../lib/hex.ts'
-import { createRpcClient, RpcTransportError, redact } from '../../lib/jsonRpc/client.ts'
+import { createRpcClient, RpcTransportError } from '../../lib/jsonRpc/client.ts'
 import { createKzg } from '../../lib/kzg/index.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
@@ -25,7 +25,7 @@ export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string |
   const rpc = createRpcClient({ url: urls.l1 })
   try {
     const json = await rpc.request('eth_getTransactionByHash', [hash])
-    if (!isObject(json)) throw new UsageError(`L1 at ${redact(urls.l1)} knows no transaction ${hash}`)
+    if (!isObject(json)) throw new UsageError(`L1 at ${rpc.url} knows no transaction ${hash}`)
     const transaction = l1TransactionFromJson(json)
     const bytes = fromHex(String(json.input), undefined, 'transaction input')
     const pieces: Piece[] = [{ source: hash, kind: 'data', bytes, transaction }]

@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import { redact } from '../../lib/jsonRpc/client.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { NodeClient } from '../../rpc/client/index.ts'
 import { explanationSchema } from '../explainView.ts'
@@ -34,7 +33,7 @@ export async function watchNode(modules: WatchModules, signal: AbortSignal): Pro
   const ended = AbortSignal.any([signal, quit.signal])
   const screen = new FullScreen(terminal, { isColoured })
   const wakeUp = new WakeUp(clock)
-  const shown = () => ({ url: plainText(redact(node.url)), nowMs: clock.now() })
+  const shown = () => ({ url: plainText(node.url), nowMs: clock.now() })
   let state: WatchState = INITIAL_STATE
   let cancelDraw: (() => void) | undefined
 

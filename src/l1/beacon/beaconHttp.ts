@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import { describeError } from '../../lib/errors.ts'
-import { redact } from '../../lib/jsonRpc/client.ts'
+import { redact, targetOf } from '../../lib/jsonRpc/credentials.ts'
 import { BeaconError } from './errors.ts'
 
 export interface BeaconHttpOptions {
@@ -29,17 +29,10 @@ const UNSUPPORTED = new Set([400, 405, 410, 414, 415, 501])
 /** HTTP of the beacon API, with limits of time and size. */
 export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
   const { timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES } = options
-  const base = new URL(options.url)
+  const target = targetOf(options.url, options.headers)
+  const base = new URL(target.url)
   const name = redact(options.url)
-  const { username, password } = base
-  const basic = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
-  const headers: Record<string, string> = {
-    accept: 'application/json',
-    ...(username === '' ? {} : { authorization: `Basic ${basic}` }),
-    ...options.headers,
-  }
-  base.username = ''
-  base.password = ''
+  const headers = { accept: 'application/json', ...target.headers }
   const agent = new Agent({ keepAliveTimeout: 30_000, connections: 8, maxResponseSize: maxResponseBytes })
 
   /** An address of a service may hold a key in its query. */

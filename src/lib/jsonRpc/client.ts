@@ -2,6 +2,7 @@ import type { Agent, request } from 'undici'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { DeviumError } from '../errors.ts'
 import { createJwt } from '../jwt.ts'
+import { redact, targetOf } from './credentials.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
 
 /** The transport failed: nothing answered, or not with JSON-RPC. Always temporary. */
@@ -21,6 +22,7 @@ export interface RequestOptions {
 
 /** Narrow interface that consumers take. Parameters must be JSON values; results are unchecked JSON. */
 export interface RpcClient {
+  /** The address without what may be secret. */
   readonly url: string
   request(method: string, params: readonly unknown[], options?: RequestOptions): Promise<unknown>
   /** One HTTP request; answers in the order of the calls, an error of one call as JsonRpcError in its place. */
@@ -36,6 +38,7 @@ export interface RpcClientObserver {
 }
 
 export interface RpcClientOptions {
+  /** User and password in it are sent as authorization, unless there is another one. */
   url: string
   /** Signs each request as the Engine API demands. */
   jwtSecret?: Uint8Array
@@ -57,7 +60,9 @@ const DEFAULT_MAX_RESPONSE_BYTES = 256 * 1024 * 1024
  * the first request: an execution client may never make one.
  */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
-  const { url, clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const target = targetOf(options.url, options.headers)
+  const url = redact(options.url)
   let http: Promise<{ request: typeof request; agent: Agent }> | undefined
   const openHttp = async () => {
     const { Agent, request } = await import('undici')
@@ -90,10 +95,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     try {
       http ??= openHttp()
       const { request, agent } = await http
-      const response = await request(url, {
+      const response = await request(target.url, {
         method: 'POST',
         dispatcher: agent,
-        headers: { 'content-type': 'application/json', ...options.headers, ...authorization() },
+        headers: { 'content-type': 'application/json', ...target.headers, ...authorization() },
         body,
         signal,
       })
@@ -101,7 +106,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       if (response.statusCode !== 200 && !text.startsWith('{') && !text.startsWith('[')) {
         throw new RpcTransportError(
           'rpc-transport',
-          `${what}: HTTP ${response.statusCode} from ${redact(url)}: ${text.slice(0, 200).trim()}`,
+          `${what}: HTTP ${response.statusCode} from ${url}: ${text.slice(0, 200).trim()}`,
           { details: { status: response.statusCode } },
         )
       }
@@ -110,11 +115,11 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       if (cause instanceof RpcTransportError) throw cause
       requestOptions.signal?.throwIfAborted()
       if (timeout.aborted) {
-        throw new RpcTransportError('rpc-timeout', `${what}: no answer from ${redact(url)} within ${limitMs} ms`, {
+        throw new RpcTransportError('rpc-timeout', `${what}: no answer from ${url} within ${limitMs} ms`, {
           cause,
         })
       }
-      throw new RpcTransportError('rpc-transport', `${what}: request to ${redact(url)} failed`, { cause })
+      throw new RpcTransportError('rpc-transport', `${what}: request to ${url} failed`, { cause })
     }
   }
 
@@ -219,16 +224,6 @@ function unwrap(answer: unknown, what: string): unknown {
   if (!('result' in answer))
     throw new RpcTransportError('rpc-transport', `${what}: answer has neither result nor error`)
   return answer.result
-}
-
-/** Endpoint URLs often carry an API key in user info, path or query: only scheme, host and port are ever shown. */
-export function redact(url: string): string {
-  try {
-    const { protocol, host } = new URL(url)
-    return `${protocol}//${host}`
-  } catch {
-    return 'an invalid URL'
-  }
 }
 
 /** It answered, but not with the answers to a batch. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { type RpcClientObserver, redact } from './client.ts'
+import type { RpcClientObserver } from './client.ts'
+import { redact } from './credentials.ts'
 
 /** How an endpoint answers. */
 export interface EndpointState {

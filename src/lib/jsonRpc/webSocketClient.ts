@@ -5,9 +5,9 @@ import {
   type RpcClient,
   type RpcClientObserver,
   RpcTransportError,
-  redact,
   unwrapOrError,
 } from './client.ts'
+import { redact, targetOf } from './credentials.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
 
 export interface WebSocketRpcClient extends RpcClient {
@@ -24,6 +24,7 @@ export interface WebSocketRpcClient extends RpcClient {
 }
 
 export interface WebSocketClientOptions {
+  /** User and password in it are sent as authorization of the handshake, unless there is another one. */
   url: string
   /** Of the handshake. */
   headers?: Record<string, string>
@@ -54,13 +55,15 @@ interface Connection {
  * Messages of more than 128 MiB end it (undici's limit).
  */
 export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSocketRpcClient {
-  const { url, timeoutMs = DEFAULT_TIMEOUT_MS, observer } = options
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, observer } = options
+  const target = targetOf(options.url, options.headers)
+  const url = redact(options.url)
   const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
   let opening: Promise<Connection> | undefined
   let nextId = 1
 
   const failure = (what: string, cause?: unknown): RpcTransportError =>
-    new RpcTransportError('rpc-transport', `${what} (${redact(url)})`, cause === undefined ? {} : { cause })
+    new RpcTransportError('rpc-transport', `${what} (${url})`, cause === undefined ? {} : { cause })
 
   const open = (): Promise<Connection> => {
     opening ??= connect().catch((error: unknown) => {
@@ -70,7 +73,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     return opening
   }
   const connect = async (): Promise<Connection> => {
-    const socket = new WebSocket(url, { dispatcher: agent, headers: options.headers ?? {} })
+    const socket = new WebSocket(target.url, { dispatcher: agent, headers: target.headers })
     const pending = new Map<unknown, Pending>()
     const subscriptions = new Map<unknown, (content: unknown) => void>()
     const opened = Promise.withResolvers<void>()
@@ -142,7 +145,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     const done = Promise.withResolvers<never>()
     const what = calls.length === 1 ? calls[0]?.method : `batch of ${calls.length}`
     const timer = setTimeout(() => {
-      const message = `${what}: no answer from ${redact(url)} within ${limitMs} ms`
+      const message = `${what}: no answer from ${url} within ${limitMs} ms`
       done.reject(new RpcTransportError('rpc-timeout', message))
     }, limitMs)
     const onAbort = () => done.reject(signal?.reason)

@@ -21,14 +21,16 @@ export class FollowError extends DeviumError<
 
 /** The rollup node at the other end of `rpc`, of whatever make: throws FollowError. */
 export class FollowSource {
-  readonly url: string
-  private readonly rpc: Pick<RpcClient, 'request'>
+  private readonly rpc: Pick<RpcClient, 'request' | 'url'>
   private readonly timeoutMs: number
 
-  constructor({ rpc }: { rpc: Pick<RpcClient, 'request'> }, { url, timeoutMs }: { url: string; timeoutMs: number }) {
+  constructor({ rpc }: { rpc: Pick<RpcClient, 'request' | 'url'> }, { timeoutMs }: { timeoutMs: number }) {
     this.rpc = rpc
-    this.url = url
     this.timeoutMs = timeoutMs
+  }
+
+  get url(): string {
+    return this.rpc.url
   }
 
   async status(signal: AbortSignal): Promise<FollowedStatus> {

@@ -82,7 +82,7 @@ it('shows its token, over both', async () => {
 })
 
 it('says what an address should be, and how long it waited', async () => {
-  expect(() => createNodeClient({ url: 'ftp://x' })).toThrow('expected an http or ws address, got "ftp://x"')
+  expect(() => createNodeClient({ url: 'ftp://x' })).toThrow('expected an address that begins with http:// or ws://')
   const { connect, node } = await serve()
   node.outputAtBlock = () => new Promise(() => {})
   await expect(connect({ timeoutMs: 50 }).request('devium_outputAtBlock', ['0x1'])).rejects.toMatchObject({

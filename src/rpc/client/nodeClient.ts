@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { UsageError } from '../../lib/errors.ts'
 import { createRpcClient, type RequestOptions, type RpcClient } from '../../lib/jsonRpc/client.ts'
+import { redact } from '../../lib/jsonRpc/credentials.ts'
 import { createWebSocketRpcClient } from '../../lib/jsonRpc/webSocketClient.ts'
 import type { adminMethods } from '../adminMethods.ts'
 import type { liveMethods } from '../live/liveMethods.ts'
@@ -30,7 +31,7 @@ export type NodeMethods = {
 export type NodeMethod = keyof NodeMethods
 
 export interface NodeClientOptions {
-  /** http(s) or ws(s); with the former, subscriptions open a WebSocket on the same port. */
+  /** http(s) or ws(s), with user and password where it asks for them; with http, subscriptions open a WebSocket on the same port. */
   url: string
   /** Bearer token, where the node asks for one. */
   token?: string | undefined
@@ -44,6 +45,7 @@ export interface NodeClientOptions {
  * that is for whoever does not know who listens at the address.
  */
 export interface NodeClient {
+  /** The address without what may be secret. */
   readonly url: string
   request<M extends NodeMethod>(
     method: M,
@@ -63,7 +65,7 @@ export interface NodeClient {
 /** Connects with the first request. Throws UsageError for an address of another kind. */
 export function createNodeClient({ url, token, timeoutMs }: NodeClientOptions): NodeClient {
   const protocol = URL.canParse(url) ? new URL(url).protocol : ''
-  if (!/^(https?|wss?):$/.test(protocol)) throw new UsageError(`expected an http or ws address, got "${url}"`)
+  if (!/^(https?|wss?):$/.test(protocol)) throw new UsageError('expected an address that begins with http:// or ws://')
   const options = {
     ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -71,7 +73,7 @@ export function createNodeClient({ url, token, timeoutMs }: NodeClientOptions): 
   const socket = createWebSocketRpcClient({ url: url.replace(/^http/, 'ws'), ...options })
   const transport = protocol.startsWith('ws') ? socket : createRpcClient({ url, ...options })
   return {
-    url,
+    url: redact(url),
     transport,
     // Answers are what the table says they are, as long as a node of this version answers.
     request: async <M extends NodeMethod>(

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/** What stands behind a guarded address: a server, or who answers in its place. */
+export type Guarded = string | ((path: string, response: ServerResponse) => boolean | undefined)
+
+export interface GuardedEndpoints {
+  /** The address of an endpoint, with user and password. */
+  url(name: string, protocol?: 'http' | 'ws'): string
+  /** Endpoints that let somebody in. */
+  readonly entered: ReadonlySet<string>
+  /** What was not let in: endpoint and authorization. */
+  readonly refused: string[]
+  close(): Promise<void>
+}
+
+export const USER = 'us@er'
+export const PASSWORD = 'pä:ss/wörd%'
+const BASIC = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
+
+/** As it may show in a text, if it shows. */
+export const SECRETS: readonly string[] = [
+  PASSWORD,
+  encodeURIComponent(PASSWORD),
+  new URL(`http://u:${encodeURIComponent(PASSWORD)}@h`).password,
+  BASIC.slice(6),
+]
+
+/** One server with a path for each endpoint, which lets in who has user and password; `/l2` is the Engine API, with its token. */
+export async function startGuardedEndpoints(
+  endpoints: Readonly<
+    Record<string, { backend: string; answer?: (path: string, response: ServerResponse) => boolean }>
+  >,
+): Promise<GuardedEndpoints> {
+  const entered = new Set<string>()
+  const refused: string[] = []
+  /** Where to go on, if somebody is let in. */
+  const enter = ({ url = '', headers }: IncomingMessage) => {
+    const [, name = '', path = ''] = /^\/([^/?]+)(.*)$/.exec(url) ?? []
+    const endpoint = endpoints[name]
+    const { authorization = '' } = headers
+    const isRight = name === 'l2' ? authorization.startsWith('Bearer ') : authorization === BASIC
+    if (endpoint === undefined || !isRight) {
+      refused.push(`${name} ${authorization}`)
+      return undefined
+    }
+    entered.add(name)
+    return { ...endpoint, path: path.startsWith('/') ? path : `/${path}` }
+  }
+  const server = createServer((incoming, response) => {
+    const to = enter(incoming)
+    if (to === undefined) return void response.writeHead(401, { 'www-authenticate': 'Basic' }).end()
+    if (to.answer?.(to.path, response)) return
+    const { host: _, authorization, ...headers } = incoming.headers
+    const passed = authorization?.startsWith('Bearer ') ? { ...headers, authorization } : headers
+    const onward = request(
+      new URL(to.path, to.backend),
+      { method: incoming.method ?? 'GET', headers: passed },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      },
+    )
+    onward.on('error', () => response.destroy())
+    incoming.pipe(onward)
+  })
+  const sockets = new Set<Duplex>()
+  server.on('upgrade', (incoming, socket, head) => {
+    sockets.add(socket)
+    const to = enter(incoming)
+    if (to === undefined) return void socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n')
+    const onward = connect(Number(new URL(to.backend).port), '127.0.0.1')
+    const names = incoming.rawHeaders.filter((_, index) => index % 2 === 0)
+    const lines = names.map((name, index) => `${name}: ${incoming.rawHeaders[2 * index + 1]}`)
+    onward.write(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    onward.write(head)
+    onward.pipe(socket).pipe(onward)
+    onward.on('error', () => socket.destroy())
+    socket.on('error', () => onward.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (name, protocol = 'http') =>
+      `${protocol}://${encodeURIComponent(USER)}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${name}`,
+    entered,
+    refused,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
