@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { installedNode } from './installedNode.mjs'
 
 /**
  * V8 lets the young generation grow to 64 MB and seldom gives any back; a node needs a few MB of it, the rollup node, which
@@ -33,23 +34,15 @@ export async function launch(entry) {
   const isProgram = entry !== 'devium' && entry !== 'testnet'
   const flags = FLAGS[entry] ?? USUAL_FLAGS
   const environment = entry === 'geth' ? { ...ENVIRONMENT, ...GETH_ENVIRONMENT } : ENVIRONMENT
-  if (Number(process.versions.node.split('.')[0]) >= 24) {
+  if (installedNode === process.execPath) {
     if (isProgram) startAgainLighter(flags, environment)
     nodeModule.enableCompileCache?.()
     process.argv[1] = script
     await import(pathToFileURL(script).href)
     return
   }
-  const require = nodeModule.createRequire(import.meta.url)
-  let node
-  try {
-    node = join(dirname(require.resolve('node/package.json')), 'bin', 'node')
-  } catch {
-    console.error(`devium needs Node 24 or newer (this is ${process.version}); run npm install in ${root} first`)
-    process.exit(1)
-  }
   const exec = fileURLToPath(new URL('./exec.mjs', import.meta.url))
-  const child = spawn(node, [...(isProgram ? flags : []), exec, entry, ...process.argv.slice(2)], {
+  const child = spawn(installedNode, [...(isProgram ? flags : []), exec, entry, ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: isProgram ? { ...environment, ...process.env } : process.env,
   })
