@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,6 +30,21 @@ describe('ManagedProcess', () => {
     expect(await running.stop('SIGTERM', 5_000)).toBe(true)
     expect(running.running).toBe(false)
     expect(running.output()).toContain('terminated')
+  })
+
+  it('keeps the last 20 MB of its log, and goes on reading it', async () => {
+    const source = `const line = 'x'.repeat(999)
+      for (let i = 0; i < 10_500; i++) console.log(line)
+      console.log('up')
+      process.on('SIGUSR2', () => { console.error('the end'); process.exit(1) })
+      setInterval(() => {}, 1000)`
+    const running = ManagedProcess.start(spec('talkative', source))
+    const { logPath } = running.spec
+    await expect.poll(() => existsSync(`${logPath}.1`), { timeout: 20_000 }).toBe(true)
+    await running.outputHas('up', 5_000)
+    expect(statSync(logPath).size).toBeLessThan(10_000_000)
+    process.kill(running.pid ?? 0, 'SIGUSR2')
+    expect((await running.ending()).lastLines.slice(-2)).toEqual(['up', 'the end'])
   })
 
   it('is killed when it does not stop in time', async () => {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DeviumError } from '../../src/lib/errors.ts'
+import { ProgramLog } from './programLog.ts'
 
 export interface ProcessSpec {
   /** For messages: `sequencer-geth`. */
@@ -13,7 +13,7 @@ export interface ProcessSpec {
   args: readonly string[]
   /** Added to the environment: secrets, which the process list must not show. */
   env?: Record<string, string>
-  /** Output is appended to this file. */
+  /** Output is appended to this file, of which the last 20 MB are kept. */
   logPath: string
   /** Ends soon when interrupted, and must be, to keep its data: even in a hurry it is not killed. */
   savesOnInterrupt?: boolean
@@ -33,6 +33,9 @@ export interface Ending {
   lastLines: string[]
 }
 
+/** Between two looks at how long the log is: even a busy program writes a few MB meanwhile. */
+const LOG_CHECK_MS = 1_000
+
 const LEASH = new URL('leash.mjs', import.meta.url).href
 const LEASHED_BINARY = fileURLToPath(new URL('leashedBinary.mjs', import.meta.url))
 
@@ -47,14 +50,13 @@ export class ManagedProcess {
   readonly spec: ProcessSpec
   readonly exited: Promise<Exit>
   private readonly child: ChildProcess
-  /** Size of the log when this run began. */
-  private readonly logStart: number
+  private readonly log: ProgramLog
   private exit: Exit | undefined
 
-  private constructor(spec: ProcessSpec, child: ChildProcess, logStart: number) {
+  private constructor(spec: ProcessSpec, child: ChildProcess, log: ProgramLog) {
     this.spec = spec
     this.child = child
-    this.logStart = logStart
+    this.log = log
     this.exited = new Promise((resolve) => {
       const settle = (exit: Exit) => {
         this.exit ??= exit
@@ -68,27 +70,28 @@ export class ManagedProcess {
   }
 
   static start(spec: ProcessSpec): ManagedProcess {
-    mkdirSync(dirname(spec.logPath), { recursive: true })
-    const log = openSync(spec.logPath, 'a')
+    const log = new ProgramLog(spec.logPath)
+    const file = log.open()
     try {
       const { command } = spec
       const nodeArgs =
         'script' in command
           ? ['--disable-warning=ExperimentalWarning', '--import', LEASH, command.script]
           : [LEASHED_BINARY, command.binary]
-      // Before it can have written.
-      const logStart = fstatSync(log).size
       const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN_SETTINGS.test(name))
       const child = spawn(process.execPath, [...nodeArgs, ...spec.args], {
-        stdio: ['pipe', log, log],
+        stdio: ['pipe', file, file],
         detached: true,
         env: { ...Object.fromEntries(inherited), ...spec.env },
       })
       // The pipe alone must not keep the runner alive, and a program that is gone must not break it.
       child.stdin?.on('error', () => {})
-      return new ManagedProcess(spec, child, logStart)
+      const started = new ManagedProcess(spec, child, log)
+      const logCheck = setInterval(() => log.trim(), LOG_CHECK_MS).unref()
+      void started.exited.then(() => clearInterval(logCheck))
+      return started
     } finally {
-      closeSync(log)
+      closeSync(file)
     }
   }
 
@@ -136,15 +139,7 @@ export class ManagedProcess {
 
   /** What this run has written so far, at most the last `maxBytes` of it. */
   output(maxBytes = 64 * 1024): string {
-    const file = openSync(this.spec.logPath, 'r')
-    try {
-      const end = fstatSync(file).size
-      const start = Math.max(this.logStart, end - maxBytes)
-      const buffer = Buffer.alloc(Math.max(0, end - start))
-      return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, start)).toString()
-    } finally {
-      closeSync(file)
-    }
+    return this.log.read(maxBytes)
   }
 
   /** Resolves when this run's log has the text. Rejects when the process ends or the time is over before. */

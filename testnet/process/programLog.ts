@@ -1,0 +1,92 @@
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Of each log 20 MB are kept: as much in the file, and as much in the copy of what came before. */
+const FILE_BYTES = 10_000_000
+const PIECE_BYTES = 1 << 20
+
+/**
+ * The log of a program that holds the file open and appends to it. A full file is copied to `<path>.1` and emptied, so that
+ * the program, and `tail -f`, go on with the same file.
+ */
+export class ProgramLog {
+  readonly path: string
+  private readonly fileBytes: number
+  /** Where this run began, counted from the beginning of the file; negative where that lies in the copy. */
+  private runStart = 0
+
+  constructor(path: string, { fileBytes = FILE_BYTES }: { fileBytes?: number } = {}) {
+    this.path = path
+    this.fileBytes = fileBytes
+  }
+
+  /** Opens the file for a new run of the program. The caller closes it. */
+  open(): number {
+    mkdirSync(dirname(this.path), { recursive: true })
+    const file = openSync(this.path, 'a')
+    this.trim()
+    this.runStart = fstatSync(file).size
+    return file
+  }
+
+  /** What this run has written so far, at most the last `maxBytes` of it. */
+  read(maxBytes: number): string {
+    const size = sizeOf(this.path)
+    const bytes = Math.min(maxBytes, size - this.runStart)
+    const older = readEnd(this.older, bytes - size)
+    return Buffer.concat([older, readEnd(this.path, Math.min(bytes, size))]).toString()
+  }
+
+  /**
+   * Empties a full file. A line that the program writes between the last look at the file and the cut is lost: these are
+   * microseconds, once in 10 MB.
+   */
+  trim(): void {
+    if (sizeOf(this.path) <= this.fileBytes) return
+    try {
+      this.runStart -= moveEnd(this.path, this.older, this.fileBytes)
+    } catch {
+      // The disk is full, or the directory is gone. The programs will say so, and the next look tries again.
+    }
+  }
+
+  private get older(): string {
+    return `${this.path}.1`
+  }
+}
+
+/** Copies the last bytes of a file to another one, and empties it. Returns how long it was. */
+function moveEnd(from: string, to: string, bytes: number): number {
+  const file = openSync(from, 'r+')
+  const copy = openSync(to, 'w')
+  try {
+    let place = fstatSync(file).size - bytes
+    const piece = Buffer.alloc(PIECE_BYTES)
+    for (let length = -1; length !== 0; place += length) {
+      length = readSync(file, piece, 0, piece.length, place)
+      writeSync(copy, piece, 0, length)
+    }
+    ftruncateSync(file, 0)
+    return place
+  } finally {
+    closeSync(copy)
+    closeSync(file)
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** The last bytes of a file; fewer where it holds fewer. */
+function readEnd(path: string, bytes: number): Buffer {
+  const length = Math.min(bytes, sizeOf(path))
+  if (length <= 0) return Buffer.alloc(0)
+  const file = openSync(path, 'r')
+  try {
+    const buffer = Buffer.alloc(length)
+    return buffer.subarray(0, readSync(file, buffer, 0, length, fstatSync(file).size - length))
+  } finally {
+    closeSync(file)
+  }
+}
