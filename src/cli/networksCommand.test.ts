@@ -41,7 +41,7 @@ describe('devium--batcher networks', () => {
     expect(added).toEqual({ code: 0, stdout: text, stderr: '' })
     expect((await networks('networks', 'list')).stdout).toMatch(/\nmine +4242 +Sepolia +2 s +karst +added\n/)
     const rows = JSON.parse((await networks('networks', 'list', '--json')).stdout)
-    expect(rows).toHaveLength(53)
+    expect(rows).toHaveLength(54)
     expect(rows[0]).toMatchObject({ name: 'mine', chainId: 4242, file: join(folder, 'data/networks/mine.json') })
     const dump = await networks('networks', 'dump-rollup-config', '--network', 'mine')
     expect(JSON.parse(dump.stdout).l2_chain_id).toBe(4242)
@@ -64,6 +64,13 @@ describe('devium--batcher networks', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr.trimEnd()).not.toContain('\n')
+  })
+
+  it('warns of a network that upstream has dropped', async () => {
+    const { stdout } = await networks(
+      ...['--network=lisk-mainnet', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'), '--rpc.port=0'],
+    )
+    expect(stdout).toContain('The superchain registry has dropped this network')
   })
 
   it('refuses to run a chain whose batches are not on L1', async () => {
@@ -91,7 +98,8 @@ describe('formatNetworks', () => {
       [
         'name              chain id  L1        block time  fork     note',
         'op-mainnet              10  Ethereum  2 s         jovian   karst at 2026-07-08 16:00:01',
-        'redstone-mainnet       690  Ethereum  2 s         ecotone  alt-DA: not supported',
+        'redstone-mainnet       690  Ethereum  2 s         ecotone  alt-DA: not supported, left the registry',
+        'Built-in networks are those of the superchain registry of 2026-08-04 (8336d2ae), updated to op-node v1.21.0.',
       ].join('\n'),
     )
   })

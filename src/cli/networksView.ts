@@ -1,4 +1,4 @@
-import type { Network } from '../rollup/networks/index.ts'
+import { type Network, REGISTRY_COMMIT, REGISTRY_UPDATE } from '../rollup/networks/index.ts'
 import { FORKS, type Fork, type RollupConfig } from '../rollup/protocol/index.ts'
 import { formatTable, type LineWidth } from './table.ts'
 import { formatTime } from './units.ts'
@@ -25,6 +25,10 @@ export interface NetworkRow {
   /** Whether batches are read from L1 only, as this version can. */
   supported: boolean
   dataAvailability: 'l1' | 'alt-da'
+  /** Whether upstream's registry has dropped it. */
+  leftRegistry: boolean
+  /** Date of the registry commit that its settings are of; null for an added network. */
+  registryDate: string | null
   /** Where its config was read; null for a built-in network. */
   file: string | null
 }
@@ -40,6 +44,8 @@ export function networkRow(network: Network, nowSeconds: number): NetworkRow {
     ...forksAt(config, nowSeconds),
     supported: !usesAltDa,
     dataAvailability: usesAltDa ? 'alt-da' : 'l1',
+    leftRegistry: network.hasLeftRegistry,
+    registryDate: network.path === undefined ? REGISTRY_COMMIT.date : null,
     file: network.path ?? null,
   }
 }
@@ -47,7 +53,7 @@ export function networkRow(network: Network, nowSeconds: number): NetworkRow {
 /** The networks as a table, own ones first. */
 export function formatNetworks(rows: readonly NetworkRow[], width?: LineWidth): string {
   const sorted = [...rows].sort((a, b) => Number(a.file === null) - Number(b.file === null))
-  return formatTable(
+  const table = formatTable(
     ['name', 'chain id', 'L1', 'block time', 'fork', 'note'],
     sorted.map((row) => [
       row.name,
@@ -58,11 +64,14 @@ export function formatNetworks(rows: readonly NetworkRow[], width?: LineWidth): 
       [
         ...(row.supported ? [] : ['alt-DA: not supported']),
         ...(row.nextFork === null ? [] : [`${row.nextFork.fork} at ${formatTime(row.nextFork.time * 1000)}`]),
+        ...(row.leftRegistry ? ['left the registry'] : []),
         ...(row.file === null ? [] : ['added']),
       ].join(', '),
     ]),
     width,
   )
+  const { hash, date } = REGISTRY_COMMIT
+  return `${table}\nBuilt-in networks are those of the superchain registry of ${date} (${hash}), updated to ${REGISTRY_UPDATE}.`
 }
 
 function forksAt(config: RollupConfig, nowSeconds: number): Pick<NetworkRow, 'fork' | 'nextFork'> {

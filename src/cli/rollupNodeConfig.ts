@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
-import { findNetwork, ownNetworksFolder } from '../rollup/networks/index.ts'
+import { findNetwork, ownNetworksFolder, REGISTRY_COMMIT } from '../rollup/networks/index.ts'
 import {
   checkRollupConfig,
   hasKnownBlobSchedule,
@@ -90,7 +90,14 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
   if (network !== undefined) {
     if (path !== undefined)
       logger.error('Both --network and --rollup.config are given: the network is used', { network })
-    return { ...(await findNetwork(network, ownNetworksFolder())), source: `network ${network}` }
+    const found = await findNetwork(network, ownNetworksFolder())
+    if (found.hasLeftRegistry) {
+      logger.warn(
+        'The superchain registry has dropped this network: its later forks are not known here, give --rollup.config',
+        { network, registry: REGISTRY_COMMIT.date },
+      )
+    }
+    return { ...found, source: `network ${network}` }
   }
   if (path === undefined) throw new UsageError('--network or --rollup.config is required: which chain to run')
   let text: string

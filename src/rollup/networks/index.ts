@@ -11,10 +11,13 @@ export {
 export {
   dumpOf,
   dumpRollupConfig,
+  hasLeftRegistry,
   isBuiltIn,
   nearestNames,
   networkNames,
   networkOfChain,
+  REGISTRY_COMMIT,
+  REGISTRY_UPDATE,
   rollupConfigOf,
   usesAltDa,
 } from './registry.ts'

@@ -5,7 +5,7 @@ import { DecodeError, describeError, isErrno, UsageError } from '../../lib/error
 import { writeWhole } from '../../lib/wholeFile.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig, rollupConfigToJson } from '../protocol/index.ts'
 import { nearestTo } from './nearest.ts'
-import { isBuiltIn, networkNames, rollupConfigOf, usesAltDa } from './registry.ts'
+import { hasLeftRegistry, isBuiltIn, networkNames, rollupConfigOf, usesAltDa } from './registry.ts'
 
 /** How many names an error about an unknown one proposes. */
 const PROPOSALS = 3
@@ -16,6 +16,8 @@ export interface Network {
   name: string
   config: RollupConfig
   usesAltDa: boolean
+  /** Whether it is built in although upstream's registry has dropped it. */
+  hasLeftRegistry: boolean
   /** Undefined for a built-in one. */
   path: string | undefined
 }
@@ -53,7 +55,10 @@ export async function ownNetworkNames(folder: string): Promise<string[]> {
  * for an added one whose file was damaged since.
  */
 export async function findNetwork(name: string, folder: string): Promise<Network> {
-  if (isBuiltIn(name)) return { name, config: rollupConfigOf(name), usesAltDa: usesAltDa(name), path: undefined }
+  if (isBuiltIn(name)) {
+    const [config, hasLeft] = [rollupConfigOf(name), hasLeftRegistry(name)]
+    return { name, config, usesAltDa: usesAltDa(name), hasLeftRegistry: hasLeft, path: undefined }
+  }
   const own = await ownNetworkNames(folder)
   if (!own.includes(name)) {
     const nearest = nearestTo(name, [...own, ...networkNames()], PROPOSALS).join(', ')
@@ -63,7 +68,7 @@ export async function findNetwork(name: string, folder: string): Promise<Network
   try {
     const config = parseRollupConfig(JSON.parse(await readFile(path, 'utf8')))
     checkRollupConfig(config)
-    return { name, config, usesAltDa: config.altDa !== undefined, path }
+    return { name, config, usesAltDa: config.altDa !== undefined, hasLeftRegistry: false, path }
   } catch (cause) {
     throw new UsageError(`added network ${name} (${path}) is not valid: ${describeError(cause)}`, { cause })
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../lib/errors.ts'
 import { checkRollupConfig, parseRollupConfig } from '../protocol/index.ts'
-import { bootnodesOf, dumpRollupConfig, nearestNames, networkNames, rollupConfigOf } from './index.ts'
+import { bootnodesOf, dumpRollupConfig, hasLeftRegistry, nearestNames, networkNames, rollupConfigOf } from './index.ts'
 
 describe('network registry', () => {
   it.each(networkNames())('%s has a valid config that survives being dumped and read', (name) => {
@@ -53,12 +53,29 @@ describe('network registry', () => {
     })
   })
 
+  it('knows the chains that changed after its registry commit', () => {
+    expect(rollupConfigOf('worldchain-mainnet').forks.karst).toBe(1_789_992_000)
+    expect(rollupConfigOf('worldchain-sepolia').forks.karst).toBe(1_788_868_800)
+    expect(rollupConfigOf('giwa-sepolia')).toMatchObject({
+      ...{ l2ChainId: 91_342n, blockTime: 1, batchInboxAddress: '0x00ef2e3b7754f2a65f1e897a27a3306d9b52f544' },
+      forks: { holocene: 0, isthmus: 1_753_349_700, jovian: 1_767_070_800, karst: 1_783_317_600 },
+      genesis: { l2Time: 1_753_345_116, systemConfig: { gasLimit: 60_000_000n } },
+    })
+  })
+
+  it('keeps the chains that left it', () => {
+    expect(networkNames().filter(hasLeftRegistry)).toEqual([
+      ...['automata-mainnet', 'lisk-mainnet', 'lisk-sepolia', 'mint-mainnet', 'polynomial-mainnet'],
+      ...['redstone-mainnet', 'sseed-mainnet', 'xterio-eth-mainnet'],
+    ])
+  })
+
   // facts of the registry in July 2026: who activates Karst, and who keeps the gas that its activation added.
   it('knows who runs Karst', () => {
     const withKarst = networkNames().filter((name) => rollupConfigOf(name).forks.karst !== undefined)
     expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_783_526_401)).toHaveLength(10)
     expect(withKarst.filter((name) => rollupConfigOf(name).forks.karst === 1_781_712_001)).toHaveLength(8)
-    expect(withKarst).toHaveLength(18)
+    expect(withKarst).toHaveLength(21)
     expect(networkNames().filter((name) => rollupConfigOf(name).keepKarstUpgradeGas === true)).toEqual([
       ...['ink-mainnet', 'ink-sepolia', 'lisk-sepolia', 'metal-sepolia', 'mode-sepolia', 'op-mainnet', 'op-sepolia'],
       ...['soneium-mainnet', 'soneium-minato-sepolia', 'unichain-mainnet', 'unichain-sepolia', 'zora-sepolia'],

@@ -8,6 +8,12 @@ import { REGISTRY_CHANNEL_TIMEOUT } from './registryEntry.ts'
 // networks.generated.json holds what the superchain registry says of its chains, one line each, without what is the same for
 // all of them. `forks` are activation times in the order of FORK_ORDER and end with the last one that is scheduled.
 // `altDataAvailability`: the registry calls its data availability "alt-da" without giving the settings of a challenge contract.
+// `leftRegistry`: op-node v1.21.0 has the chain no more; its settings are those of REGISTRY_COMMIT.
+
+/** State of the superchain registry that the data were taken from. */
+export const REGISTRY_COMMIT = { hash: '8336d2ae', date: '2026-08-04' }
+/** The op-node release whose changes to the registry since then are in the data: World Chain's Karst and GIWA Sepolia. */
+export const REGISTRY_UPDATE = 'op-node v1.21.0'
 
 const FORK_ORDER = ['canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const
 /** How many names an error about an unknown one proposes. */
@@ -36,6 +42,11 @@ export function rollupConfigOf(name: string): RollupConfig {
 export function usesAltDa(name: string): boolean {
   const entry = entryOf(name)
   return entry.has('altDa') || entry.has('altDataAvailability')
+}
+
+/** Whether upstream's registry has dropped a built-in network. Errors as rollupConfigOf. */
+export function hasLeftRegistry(name: string): boolean {
+  return entryOf(name).optionalBoolean('leftRegistry') === true
 }
 
 /** The built-in network of this L2 chain id. */
