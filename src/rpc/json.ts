@@ -54,11 +54,7 @@ export function deviumSyncStatus(status: SyncStatus) {
 
 /** optimism_syncStatus; outside interop the local safe head is the safe one. */
 export function optimismSyncStatus(status: SyncStatus) {
-  return {
-    ...commonStatus(status),
-    cross_unsafe_l2: l2RefToJson(status.crossUnsafeL2),
-    local_safe_l2: l2RefToJson(status.safeL2),
-  }
+  return { ...commonStatus(status), local_safe_l2: l2RefToJson(status.safeL2) }
 }
 
 /** superroot_atTimestamp; chain ids are decimal text, as op-node writes them. */

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { startTcpProxy } from '../../p2p/testUtils/tcpProxy.ts'
+import { createRpcClient } from './client.ts'
 import { JsonRpcError } from './types.ts'
 import { createWebSocketRpcClient, type WebSocketClientOptions } from './webSocketClient.ts'
 
 let anvil: Anvil
 beforeAll(async () => {
-  anvil = await startAnvil({ args: ['--no-mining'] })
+  anvil = await startAnvil({ args: ['--no-mining', '--no-request-size-limit'] })
 })
 afterAll(() => anvil.stop())
 
@@ -36,6 +37,14 @@ describe('JSON-RPC over a WebSocket', () => {
     expect(chain).toBe('0x7a69')
     expect(seen.slice(0, 2)).toEqual(['eth_chainId', ['eth_chainId', { resultBytes: expect.any(Number) }]])
     expect(seen).toContainEqual(['eth_nonsense', { errorCode: expect.any(Number) }])
+  })
+
+  it('takes an answer above 32 MiB, as the receipts of a block of 200M gas are', async () => {
+    const client = startClient()
+    const address = `0x${'77'.repeat(20)}`
+    const code = `0x${'5b'.repeat(17 * 1024 * 1024)}`
+    await createRpcClient({ url: anvil.url }).request('anvil_setCode', [address, code])
+    expect((await client.request('eth_getCode', [address, 'latest'])) === code).toBe(true)
   })
 
   it('tells of new heads, until the signal aborts', async () => {

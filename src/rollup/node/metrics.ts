@@ -7,13 +7,7 @@ import type { L1BlockRef, L2BlockRef, PayloadEnvelope } from '../protocol/types.
 import { createRefMetrics } from './refMetrics.ts'
 
 export type L1RefName = 'l1_head' | 'l1_safe' | 'l1_finalized' | 'l1_derived'
-export type L2RefName =
-  | 'l2_unsafe'
-  | 'l2_cross_unsafe'
-  | 'l2_safe'
-  | 'l2_local_safe'
-  | 'l2_pending_safe'
-  | 'l2_finalized'
+export type L2RefName = 'l2_unsafe' | 'l2_safe' | 'l2_local_safe' | 'l2_pending_safe' | 'l2_finalized'
 
 export type NodeMetrics = ReturnType<typeof createNodeMetrics>
 

@@ -336,7 +336,6 @@ export function createRollupNode(
       }
       blockTimes.moved(heads, movedBy)
       metrics.l2Ref('l2_unsafe', heads.unsafe)
-      metrics.l2Ref('l2_cross_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)
       metrics.l2Ref('l2_local_safe', heads.safe)
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
@@ -379,7 +378,6 @@ export function createRollupNode(
       safeL1: l1Refs.safe,
       finalizedL1: l1Refs.finalized,
       unsafeL2: target,
-      crossUnsafeL2: unsafe,
       safeL2: isReady ? safe : ZERO_L2_REF,
       finalizedL2: finalized,
       pendingSafeL2: pendingSafe,

@@ -21,7 +21,6 @@ const STATUS: SyncStatus = {
   safeL1: ZERO_L1_REF,
   finalizedL1: ZERO_L1_REF,
   unsafeL2: block(8),
-  crossUnsafeL2: block(8),
   safeL2: block(5),
   finalizedL2: block(2),
   pendingSafeL2: block(5),

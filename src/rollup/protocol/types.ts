@@ -203,8 +203,6 @@ export interface SyncStatus {
   safeL1: L1BlockRef
   finalizedL1: L1BlockRef
   unsafeL2: L2BlockRef
-  /** The unsafe head outside interop; kept as last known while a reset is under way. */
-  crossUnsafeL2: L2BlockRef
   safeL2: L2BlockRef
   finalizedL2: L2BlockRef
   /** Derived, but the span batch it belongs to is not yet complete. */

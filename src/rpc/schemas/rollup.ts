@@ -15,7 +15,7 @@ const heads = {
 /** devium_syncStatus. */
 export const syncStatus = z.object({ ...heads, queued_unsafe_l2: l2Ref, engine_sync_target: l2Ref })
 /** optimism_syncStatus. */
-export const optimismSyncStatus = z.object({ ...heads, cross_unsafe_l2: l2Ref, local_safe_l2: l2Ref })
+export const optimismSyncStatus = z.object({ ...heads, local_safe_l2: l2Ref })
 
 export const optimismOutput = z.object({
   version: hash,

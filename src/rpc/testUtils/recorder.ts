@@ -29,7 +29,6 @@ const STATUS: SyncStatus = {
   safeL1: l1('3', 3),
   finalizedL1: l1('4', 4),
   unsafeL2: l2('5', 5),
-  crossUnsafeL2: l2('b', 11),
   safeL2: l2('6', 6),
   finalizedL2: l2('7', 7),
   pendingSafeL2: l2('8', 8),
