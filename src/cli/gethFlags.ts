@@ -87,7 +87,7 @@ export const gethFlags = {
     ...flag.list(HTTP, 'http.api', 'Namespaces served: eth, net, web3, txpool, debug, miner, admin'),
     default: ['eth', 'net', 'web3'],
   },
-  httpCorsDomain: flag.list(HTTP, 'http.corsdomain', 'Origins that browsers may call from; * = any'),
+  httpCorsDomain: flag.list(HTTP, 'http.corsdomain', 'Origins that browsers may call from; * stands for any text'),
   httpVhosts: {
     ...flag.list(HTTP, 'http.vhosts', 'Host names that requests may be addressed to; * = any'),
     default: ['localhost'],
@@ -99,7 +99,11 @@ export const gethFlags = {
     ...flag.list(WS, 'ws.api', 'Namespaces served: eth, net, web3, txpool, debug, miner, admin'),
     default: ['eth', 'net', 'web3'],
   },
-  wsOrigins: flag.list(WS, 'ws.origins', "Origins whose web pages may connect, beside this machine's; * = any"),
+  wsOrigins: flag.list(
+    WS,
+    'ws.origins',
+    "Origins whose web pages may connect, beside this machine's; * stands for any text",
+  ),
   rpcGasCap: wei(HTTP, 'rpc.gascap', 50_000_000n, 'Most gas that eth_call and eth_estimateGas may use; 0 = no limit'),
   rpcEvmTimeout: flag.durationMs(
     HTTP,

@@ -217,7 +217,7 @@ export const rollupNodeFlags = {
   rpcCorsDomain: flag.list(
     RPC,
     'rpc.corsdomain',
-    'Origins whose web pages may also call methods that change something, beside those of this machine; * = any',
+    'Origins whose web pages may also call methods that change something, beside those of this machine; * stands for any text',
   ),
   rpcVhosts: flag.list(
     RPC,

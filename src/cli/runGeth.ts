@@ -130,7 +130,7 @@ export async function runGeth(
             ...dispatchApi('--http.api', values.httpApi),
             allowedHosts: values.httpVhosts,
             version: VERSION,
-            ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigin: corsOrigin(values.httpCorsDomain) }),
+            ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigins: values.httpCorsDomain }),
           }),
           hostOf(values.httpAddr),
           values.httpPort,
@@ -231,10 +231,6 @@ function poolOptions(values: GethValues) {
     minBlockTipWei: values.poolNoLocals ? values.minerGasPrice : 0n,
     effectiveGasLimit: values.minerEffectiveGasLimit,
   }
-}
-
-function corsOrigin(origins: string[]): string | string[] {
-  return origins.includes('*') ? '*' : origins
 }
 
 /** Go binds `localhost` to IPv4, and so do the configurations written for it. */

@@ -234,7 +234,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       version: VERSION,
       allowedHosts,
       // Any web page may read, as with op-node.
-      corsOrigin: '*',
+      corsOrigins: ['*'],
       trustedOrigins: values.rpcCorsDomain,
     })
     if (values.dashboard) {

@@ -20,7 +20,7 @@ async function serve(trustedOrigins: readonly string[] = []) {
     { version: 'v1', enableAdmin: true },
   )
   const allowedHosts = allowedHostsFor('127.0.0.1')
-  const app = createRpcApp({ dispatcher, allowedHosts, corsOrigin: '*', trustedOrigins })
+  const app = createRpcApp({ dispatcher, allowedHosts, corsOrigins: ['*'], trustedOrigins })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   onTestFinished(server.close)
   const send = (method: string, headers: Headers, body?: string) => httpRequest(server.url, method, headers, body)

@@ -11,6 +11,7 @@ import {
   type PublicClient,
   parseAbi,
   parseEther,
+  webSocket,
   zeroHash,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -220,6 +221,28 @@ describe('a testnet', () => {
       const paid = parseEther('1.5') + gasUsed * effectiveGasPrice + l1Fee
       const balanceAt = (blockNumber: bigint) => l2Client().getBalance({ address: alice.address, blockNumber })
       expect((await balanceAt(blockNumber - 1n)) - (await balanceAt(blockNumber))).toBe(paid)
+    })
+
+    it('serves pages of this machine, over HTTP and WebSocket', async () => {
+      const { ethRpc, ethWs } = sequencer()
+      const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }
+      const allowed = async (origin: string) =>
+        (await postJson(ethRpc, { origin }, call)).headers['access-control-allow-origin']
+      for (const page of ['http://localhost:5173', 'http://127.0.0.1:3000']) expect(await allowed(page)).toBe(page)
+      expect(await allowed('https://evil.example')).toBeUndefined()
+
+      const live = createPublicClient({ chain: l2Chain(), transport: webSocket(ethWs) })
+      const block = await new Promise((resolve, reject) => {
+        const unwatch = live.watchBlockNumber({
+          onBlockNumber: (number) => {
+            unwatch()
+            resolve(number)
+          },
+          onError: reject,
+        })
+      })
+      expect(block).toBeGreaterThan(0n)
+      await (await live.transport.getRpcClient()).close()
     })
 
     it('deploys and calls a contract', async () => {

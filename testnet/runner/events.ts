@@ -10,6 +10,8 @@ export interface NodeEndpoints {
   name: string
   rollupRpc: string
   ethRpc: string
+  /** The same over WebSocket, with subscriptions. */
+  ethWs: string
   engineRpc: string
   metrics: string
   /** Of the execution client. */

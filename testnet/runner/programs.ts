@@ -55,7 +55,11 @@ export function gethInit({ gethDataDir, genesis }: Pick<NodeFiles, 'gethDataDir'
   return { program: 'devium-geth', args: ['init', `--datadir=${gethDataDir}`, genesis] }
 }
 
+/** Where a dapp's development server may have its page. */
+const LOCAL_PAGES = 'http://localhost:*,http://127.0.0.1:*,https://localhost:*'
+
 export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): ProgramCall {
+  const api = 'eth,net,web3,debug,txpool'
   return {
     program: 'devium-geth',
     args: [
@@ -64,7 +68,13 @@ export function geth({ files, ports, host, sequencerRpc }: NodeCallOptions): Pro
       `--http.addr=${host}`,
       `--http.port=${ports.ethRpc}`,
       // The batch submitter limits the sequencer's blocks when data pile up; that is for nobody else.
-      `--http.api=eth,net,web3,debug,txpool${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
+      `--http.api=${api}${sequencerRpc === undefined && host === '127.0.0.1' ? ',miner' : ''}`,
+      `--http.corsdomain=${LOCAL_PAGES}`,
+      // On one port. Pages of this machine may connect by themselves.
+      '--ws',
+      `--ws.addr=${host}`,
+      `--ws.port=${ports.ethRpc}`,
+      `--ws.api=${api}`,
       '--authrpc.addr=127.0.0.1',
       `--authrpc.port=${ports.engineRpc}`,
       `--authrpc.jwtsecret=${files.jwt}`,

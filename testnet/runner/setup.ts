@@ -107,6 +107,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       name: node.layout.name,
       rollupRpc: url(node.ports.rollupRpc),
       ethRpc: url(node.ports.ethRpc),
+      ethWs: url(node.ports.ethRpc).replace('http', 'ws'),
       engineRpc: `http://127.0.0.1:${node.ports.engineRpc}`,
       metrics: `${url(node.ports.metrics)}/metrics`,
       gethMetrics: `${url(node.ports.gethMetrics)}/metrics`,

@@ -26,6 +26,7 @@ const endpoints: Endpoints = {
     name,
     rollupRpc: `http://127.0.0.1:95${index + 1}0`,
     ethRpc: `http://127.0.0.1:95${index + 1}1`,
+    ethWs: `ws://127.0.0.1:95${index + 1}1`,
     engineRpc: `http://127.0.0.1:95${index + 1}2`,
     metrics: `http://127.0.0.1:95${index + 1}3/metrics`,
     gethMetrics: `http://127.0.0.1:95${index + 1}5/metrics`,

@@ -195,14 +195,20 @@ describe('refused calls', () => {
 })
 
 describe('web pages', () => {
-  it.each<[string, RpcAppOptions['corsOrigin'], string | undefined, string | undefined, string | undefined]>([
-    ['any origin', '*', 'https://a.example', '*', undefined],
+  it.each<[string, RpcAppOptions['corsOrigins'], string | undefined, string | undefined, string | undefined]>([
+    ['any origin', ['*'], 'https://a.example', '*', undefined],
     ['a listed origin', ['https://a.example'], 'https://a.example', 'https://a.example', 'Origin'],
     ['another origin', ['https://a.example'], 'https://b.example', undefined, 'Origin'],
-    ['no page', 'https://a.example', undefined, undefined, 'Origin'],
+    ['any port of a host', ['http://localhost:*'], 'http://localhost:5173', 'http://localhost:5173', 'Origin'],
+    ['no page', ['https://a.example'], undefined, undefined, 'Origin'],
     ['where none are allowed', undefined, 'https://a.example', undefined, undefined],
-  ])('%s', async (_what, corsOrigin, origin, allowed, vary) => {
-    const { post } = await serve(corsOrigin === undefined ? {} : { corsOrigin })
+  ])('%s', async (_what, corsOrigins, origin, allowed, vary) => {
+    const { post, url } = await serve(corsOrigins === undefined ? {} : { corsOrigins })
+    if (origin !== undefined) {
+      const asked = { origin, 'access-control-request-method': 'POST' }
+      const { headers } = await httpRequest(url, 'OPTIONS', asked, '')
+      expect(headers['access-control-allow-origin']).toBe(allowed)
+    }
     for (const type of ['application/json', 'text/plain']) {
       const { headers } = await post({ ...(origin === undefined ? {} : { origin }), 'content-type': type })
       expect([headers['access-control-allow-origin'], headers.vary]).toEqual([allowed, vary])

@@ -6,7 +6,7 @@ import { createSlots } from '../slots.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallContext, createCallContext, type RpcContext } from './callContext.ts'
 import { createHostCheck } from './hostCheck.ts'
-import { foreignOrigin } from './originCheck.ts'
+import { allowedOrigin, foreignOrigin } from './originCheck.ts'
 import { type Pieces, sizeOf } from './pieces.ts'
 import { type BodyPause, readBody } from './requestBody.ts'
 import type { RpcDispatcher } from './server.ts'
@@ -20,8 +20,8 @@ export interface HttpCallOptions {
   answerLarge?: AnswerLarge
   /** Demands the Engine API's bearer token. */
   jwtSecret?: Uint8Array
-  /** Origins that browsers may call from; absent: none. */
-  corsOrigin?: string | string[]
+  /** Origins that browsers may call from (see isOriginListed); absent: none. */
+  corsOrigins?: readonly string[]
   /** Origins whose web pages count as our own, beside those of this machine (see foreignOrigin). */
   trustedOrigins?: readonly string[]
   /** Host names that requests may be addressed to (see createHostCheck); absent: any. */
@@ -53,7 +53,7 @@ const UNREAD_BODY_MS = 500
  * much as all the rest of a small call.
  */
 export function createCallListener(options: HttpCallOptions): RequestListener {
-  const { dispatcher, answerLarge, jwtSecret, corsOrigin, clock = systemClock } = options
+  const { dispatcher, answerLarge, jwtSecret, corsOrigins, clock = systemClock } = options
   const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
@@ -120,9 +120,11 @@ export function createCallListener(options: HttpCallOptions): RequestListener {
   return (request, response) => {
     const { headers } = request
     if (!isHostAllowed(headers.host)) return refuse(request, response, 403, 'invalid host specified')
-    const origin = allowedOrigin(corsOrigin, headers.origin)
-    if (origin !== undefined) response.setHeader('access-control-allow-origin', origin)
-    if (corsOrigin !== undefined && corsOrigin !== '*') response.setHeader('vary', 'Origin')
+    if (corsOrigins !== undefined) {
+      const origin = allowedOrigin(corsOrigins, headers.origin)
+      if (origin !== undefined) response.setHeader('access-control-allow-origin', origin)
+      if (origin !== '*') response.setHeader('vary', 'Origin')
+    }
     // Browsers send any other type across origins without asking first: a web page could call admin methods on loopback.
     if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
       return refuse(request, response, 415, 'invalid content type, only application/json is supported')
@@ -183,12 +185,6 @@ async function sendPart(response: ServerResponse, part: Pieces, signal: AbortSig
   if (!response.headersSent) response.writeHead(200, ['content-type', 'application/json'])
   for (const piece of part) response.write(piece)
   if (response.writableNeedDrain && !signal.aborted) await once(response, 'drain', { signal }).catch(() => {})
-}
-
-/** Whose pages may read an answer to a page of `origin`. */
-function allowedOrigin(allowed: HttpCallOptions['corsOrigin'], origin: string | undefined): string | undefined {
-  if (allowed === '*') return '*'
-  return origin !== undefined && [allowed].flat().includes(origin) ? origin : undefined
 }
 
 /** Aborts when the connection closes before the answer is sent. */

@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { listenProblem } from '../listenProblem.ts'
 import { hostCheck } from './hostCheck.ts'
 import { createCallListener, type HttpCallOptions } from './httpCalls.ts'
+import { allowedOrigin } from './originCheck.ts'
 import { boundUnread, DEFAULT_UNREAD_LIMITS, type UnreadLimits } from './unreadAnswers.ts'
 import { serveWebSockets, type WebSocketOptions } from './webSocketServer.ts'
 
@@ -27,7 +28,11 @@ export interface ServedApp {
 export function createRpcApp(options: RpcAppOptions): ServedApp & { routes: Hono } {
   const routes = new Hono()
   if (options.allowedHosts !== undefined) routes.use('*', hostCheck(options.allowedHosts))
-  if (options.corsOrigin !== undefined) routes.use('*', cors({ origin: options.corsOrigin }))
+  const { corsOrigins } = options
+  if (corsOrigins !== undefined) {
+    const origin = corsOrigins.includes('*') ? '*' : (asked: string) => allowedOrigin(corsOrigins, asked)
+    routes.use('*', cors({ origin }))
+  }
   if (options.version !== undefined) {
     const health = { version: options.version }
     routes.get('/healthz', (context) => context.json(health))

@@ -261,7 +261,7 @@ describe('client and server over a real socket', async () => {
   })
 
   it('passes long lists, with all headers of an answer', async () => {
-    const openApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), corsOrigin: ['http://a.example'] })
+    const openApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), corsOrigins: ['http://a.example'] })
     const open = await serveApp(openApp, '127.0.0.1', 0, '--rpc.port')
     const patient = createRpcClient({ url: open.url, timeoutMs: 100_000 })
     expect(await patient.batch(Array.from({ length: 2 }, () => ({ method: 'long', params: [] })))).toEqual([
