@@ -75,6 +75,8 @@ export const testnetFlags = {
   plain: flag.boolean('Output', 'plain', 'Print plain lines even on a terminal'),
 }
 
+export const testnetProgram = { name: 'devium testnet', envPrefixes: ['DEVIUM_TESTNET'], flags: testnetFlags }
+
 export type TestnetOptions = FlagValues<typeof testnetFlags>
 
 /** Throws UsageError for values that contradict each other. */

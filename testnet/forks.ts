@@ -1,5 +1,5 @@
 import { UsageError } from '../src/lib/errors.ts'
-import { nearestTo } from '../src/rollup/networks/nearest.ts'
+import { nearestTo } from '../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
 
 /**

@@ -28,7 +28,10 @@ import { createPlainView } from './view/plainView.ts'
 import type { View } from './view/view.ts'
 
 /** Runs a testnet until it is stopped. */
-export async function runTestnet(options: TestnetOptions, { signal, fail, given }: RunContext): Promise<void> {
+export async function runTestnet(
+  options: TestnetOptions,
+  { signal, fail, given, warnings }: RunContext,
+): Promise<void> {
   checkOptions(options)
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
@@ -54,6 +57,7 @@ export async function runTestnet(options: TestnetOptions, { signal, fail, given 
     interrupt: () => process.kill(process.pid, 'SIGINT'),
   }
   const view = createView(options, isInteractive ? controls : undefined)
+  for (const message of warnings) view.handle({ event: 'warning', message })
   let isReady = false
   const explain = (error: unknown): unknown => (resumed && !isReady ? withResetHint(error) : error)
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }

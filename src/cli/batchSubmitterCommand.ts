@@ -195,13 +195,17 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
+export const batchSubmitterProgram = {
+  name: 'devium-batch-submitter',
+  envPrefixes: ['DEVIUM_BATCH_SUBMITTER', 'OP_BATCHER'],
+  flags: batchSubmitterFlags,
+}
+
 export function createBatchSubmitterCommand(): Command {
   return createProgram({
-    name: 'devium-batch-submitter',
+    ...batchSubmitterProgram,
     description: "Posts the blocks of an OP Stack chain's sequencer to L1",
     version: VERSION,
-    envPrefixes: ['DEVIUM_BATCH_SUBMITTER', 'OP_BATCHER'],
-    flags: batchSubmitterFlags,
     run: runBatchSubmitter,
   })
 }

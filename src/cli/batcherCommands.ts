@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import { showDraining } from './batcherDraining.ts'
 import { formatBatcherStatus } from './batcherView.ts'
+import { readVariable } from './environment.ts'
 import { type AskedProgram, type NodeOptions, rpcCommand, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
 import { ProgressLine } from './terminal/progressLine.ts'
 
 const RPC = {
   description: "The batch submitter's RPC address [DEVIUM_BATCHER_RPC]",
-  address: process.env.DEVIUM_BATCHER_RPC ?? 'http://127.0.0.1:8545',
+  address: readVariable('DEVIUM_BATCHER_RPC') ?? 'http://127.0.0.1:8545',
 }
 const ASKED: AskedProgram = { who: 'no batch submitter', variable: 'DEVIUM_BATCHER_RPC' }
 /** What is loaded is posted and confirmed first. */

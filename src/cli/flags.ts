@@ -53,9 +53,15 @@ const text = (value: string): string => value
 /** Builders of typed flags; parse errors are UsageErrors that name what was expected. */
 export const flag = {
   string: builder<string>('<text>', text),
-  /** A value that has no default: undefined when not given. */
+  /** A value that has no default: undefined when not given, or empty. */
   optional: (group: string, name: string, description: string, details?: FlagDetails<string | undefined>) =>
-    builder<string | undefined>('<text>', text)(group, name, undefined, description, details),
+    builder('<text>', (value): string | undefined => (value === '' ? undefined : value))(
+      group,
+      name,
+      undefined,
+      description,
+      details,
+    ),
   boolean: (
     group: string,
     name: string,

@@ -1,30 +1,25 @@
 import { homedir } from 'node:os'
 import { formatDuration } from '../lib/duration.ts'
-import { batchSubmitterFlags } from './batchSubmitterFlags.ts'
+import { batchSubmitterProgram } from './batchSubmitterCommand.ts'
+import { variableOf } from './environment.ts'
 import type { FlagSpec, FlagTable } from './flags.ts'
-import { gethCompatFlags } from './gethCompatFlags.ts'
-import { gethFlags } from './gethFlags.ts'
-import { p2pFlags } from './p2pFlags.ts'
-import { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { gethProgram } from './gethCommand.ts'
+import type { ProgramSpec } from './program.ts'
+import { rollupNodeProgram } from './rollupNodeCommand.ts'
 
-interface FlagChapter {
-  program: string
-  envPrefix: string
-  flags: FlagTable
-}
-
-const CHAPTERS: readonly FlagChapter[] = [
-  { program: 'devium--batcher', envPrefix: 'DEVIUM_NODE', flags: { ...rollupNodeFlags, ...p2pFlags } },
-  { program: 'devium-batch-submitter', envPrefix: 'DEVIUM_BATCH_SUBMITTER', flags: batchSubmitterFlags },
-  { program: 'devium-geth', envPrefix: 'DEVIUM_GETH', flags: { ...gethFlags, ...gethCompatFlags } },
+const CHAPTERS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | 'flags'>[] = [
+  rollupNodeProgram,
+  batchSubmitterProgram,
+  gethProgram,
 ]
 
 const INTRODUCTION = `# Flags
 
 Made from the declarations in \`src/cli\`, which make \`--help\` as well; a test keeps this file up to date.
 
-Each flag can be set by environment variable too. A list may be given several times, or with commas. Flags that are accepted for
-compatibility and do nothing are left out; so are those that \`--help\` hides.
+Each flag can be set by environment variable too. A variable that is empty counts as not set; one that no flag has gets a warning
+with the nearest name. A list may be given several times, or with commas. Flags that are accepted for compatibility and do nothing
+are left out; so are those that \`--help\` hides.
 
 An address may hold user and password: \`https://user:password@host\`, with \`%40\` for an \`@\` in them. They are sent as Basic
 authorization. Logs, errors, metrics and the page show only scheme, host and port of an address.`
@@ -34,17 +29,17 @@ export function flagsDocument(): string {
   return `${[INTRODUCTION, ...CHAPTERS.map(chapter)].join('\n\n')}\n`
 }
 
-function chapter({ program, envPrefix, flags }: FlagChapter): string {
+function chapter({ name, envPrefixes: [prefix = ''], flags }: (typeof CHAPTERS)[number]): string {
   const shown = Object.values(flags).filter(({ hidden, ignored }) => hidden !== true && ignored !== true)
-  const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([name, rows]) => group(name, rows, envPrefix))
-  return [`## ${program}`, ...groups].join('\n\n')
+  const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([heading, rows]) => group(heading, rows, prefix))
+  return [`## ${name}`, ...groups].join('\n\n')
 }
 
 function group(name: string, flags: readonly FlagSpec<unknown>[], envPrefix: string): string {
   const rows = flags.map((spec) => {
     const { description, placeholder = '' } = spec
     const flag = `\`--${spec.name}${placeholder === '' ? '' : ` ${placeholder}`}\``
-    const variable = `\`${envPrefix}_${spec.env ?? spec.name.toUpperCase().replace(/[.-]/g, '_')}\``
+    const variable = `\`${variableOf(spec, envPrefix)}\``
     return `| ${[flag, defaultOf(spec), description, variable].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   })
   return `### ${name}\n\n| flag | default | | environment |\n|---|---|---|---|\n${rows.join('\n')}`

@@ -12,15 +12,17 @@ import { createProgram, createProgramLogger, logFlags } from './program.ts'
 import { ProgressLine } from './terminal/progressLine.ts'
 import { VERSION } from './version.ts'
 
-const ENV_PREFIXES = ['DEVIUM_GETH', 'GETH']
+export const gethProgram = {
+  name: 'devium-geth',
+  envPrefixes: ['DEVIUM_GETH', 'GETH'],
+  flags: { ...gethFlags, ...gethCompatFlags },
+}
 
 export function createGethCommand(): Command {
   const program = createProgram({
-    name: 'devium-geth',
+    ...gethProgram,
     description: 'OP Stack execution client: EVM, state, Engine API, transaction pool and eth RPC',
     version: VERSION,
-    envPrefixes: ENV_PREFIXES,
-    flags: { ...gethFlags, ...gethCompatFlags },
     run: async (values, context) => {
       // What the client is made of takes longer to load than --help may take.
       const { runGeth } = await import('./runGeth.ts')
@@ -51,11 +53,10 @@ interface DatadirContext {
 /** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
 function createDatadirCommand(program: Command, { name, description, run }: DatadirCommand): Command {
   const command = createProgram({
+    ...gethProgram,
     name,
     description,
     version: VERSION,
-    envPrefixes: ENV_PREFIXES,
-    flags: { ...gethFlags, ...gethCompatFlags },
     run: async (values, { signal }) => {
       // Flags before the sub-command are the program's.
       const before = optionsByName(program)
@@ -150,7 +151,7 @@ function createExecuteCommand(): Command {
     name: 'execute',
     description: 'Execute blocks from files that hold all they touch; a line for each, exit code 1 on a mismatch',
     version: VERSION,
-    envPrefixes: ENV_PREFIXES,
+    envPrefixes: gethProgram.envPrefixes,
     flags: logFlags,
     run: async () => {
       const { executeFiles } = await import('./executeCommand.ts')

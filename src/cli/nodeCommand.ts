@@ -6,6 +6,7 @@ import { RpcTransportError } from '../lib/jsonRpc/client.ts'
 import { redact } from '../lib/jsonRpc/credentials.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../rpc/client/index.ts'
+import { readVariable } from './environment.ts'
 
 const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** At the end of the help of a group of such commands. */
@@ -30,7 +31,7 @@ export interface NodeOptions {
 
 /** A sub-command that asks a running rollup node; its address comes from `--rpc` or `DEVIUM_RPC`. */
 export function nodeCommand(parent: Command, signature: string, description: string): Command {
-  const address = process.env.DEVIUM_RPC ?? DEFAULT_RPC
+  const address = readVariable('DEVIUM_RPC') ?? DEFAULT_RPC
   return rpcCommand(parent, signature, description, {
     description: "The rollup node's RPC address [DEVIUM_RPC]",
     address,
@@ -54,7 +55,7 @@ export function rpcCommand(
 
 /** Throws UsageError when the address is none, or what answers there is no such node. */
 export async function withNode(
-  { rpc: url, tokenFile = process.env.DEVIUM_RPC_TOKEN_FILE }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
+  { rpc: url, tokenFile = readVariable('DEVIUM_RPC_TOKEN_FILE') }: Pick<NodeOptions, 'rpc' | 'tokenFile'>,
   use: (node: NodeClient) => Promise<unknown>,
   asked = ROLLUP_NODE,
 ): Promise<void> {

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { formatDuration } from '../lib/duration.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, type RootLogger } from '../lib/logger.ts'
+import { readVariable, unknownVariables, variableOf } from './environment.ts'
 import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts'
 
 export const logFlags = {
@@ -111,7 +112,7 @@ function withoutUnknownValues(command: Command, argv: readonly string[]): string
 export function reportFatal(programName: string, error: unknown): void {
   const expected = error instanceof UsageError
   process.stderr.write(`${programName}: ${describeError(error)}\n`)
-  if (!expected && process.env.DEVIUM_DEBUG !== undefined && error instanceof Error)
+  if (!expected && readVariable('DEVIUM_DEBUG') !== undefined && error instanceof Error)
     process.stderr.write(`${error.stack}\n`)
 }
 
@@ -166,12 +167,13 @@ export async function runUntilStopped(
 }
 
 function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
+  const [prefix = ''] = envPrefixes
   const text = spec.placeholder === undefined ? `--${spec.name} [true|false]` : `--${spec.name} ${spec.placeholder}`
   const shownDefault =
     spec.default === undefined || isEmpty(spec.default)
       ? ''
       : ` (default ${spec.placeholder === '<duration>' ? formatDuration(Number(spec.default)) : String(spec.default)})`
-  const option = new Option(text, `${spec.description}${shownDefault} [${envPrefixes[0]}_${envName(spec)}]`)
+  const option = new Option(text, `${spec.description}${shownDefault} [${variableOf(spec, prefix)}]`)
   option.helpGroup(`${spec.group}:`)
   if (spec.hidden === true || spec.ignored === true) option.hideHelp()
   option.argParser((value: string, previous: string | undefined) => {
@@ -192,10 +194,6 @@ function isEmpty(value: unknown): boolean {
   return value === ''
 }
 
-function envName(spec: FlagSpec<unknown>): string {
-  return spec.env ?? spec.name.toUpperCase().replace(/[.-]/g, '_')
-}
-
 function readFlags<T extends FlagTable>(
   spec: ProgramSpec<T>,
   options: Record<string, string | undefined>,
@@ -203,23 +201,18 @@ function readFlags<T extends FlagTable>(
   const env = spec.env ?? process.env
   const values: Record<string, unknown> = {}
   const given = new Set<string>()
-  const warnings: string[] = []
+  const warnings = unknownVariables(spec.flags, spec.envPrefixes, env)
   for (const [key, flagSpec] of Object.entries(spec.flags)) {
     // commander turns dashes into camel case and leaves dots alone.
     let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
     if (text === undefined) {
       for (const prefix of spec.envPrefixes) {
-        const variable = `${prefix}_${envName(flagSpec)}`
-        text = env[variable]
+        const variable = variableOf(flagSpec, prefix)
+        text = readVariable(variable, env)
         if (text === undefined) continue
         try {
           flagSpec.parse(text)
         } catch (error) {
-          // As in the flag library of the programs we replace: an empty number or switch is none.
-          if (text === '') {
-            text = undefined
-            continue
-          }
           throw new UsageError(`environment variable ${variable}: ${describeError(error)}`)
         }
         break

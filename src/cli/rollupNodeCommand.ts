@@ -5,13 +5,17 @@ import { createProgram } from './program.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
 import { VERSION } from './version.ts'
 
+export const rollupNodeProgram = {
+  name: 'devium--batcher',
+  envPrefixes: ['DEVIUM_NODE', 'OP_NODE'],
+  flags: { ...rollupNodeFlags, ...p2pFlags },
+}
+
 export function createRollupNodeCommand(): Command {
   const program = createProgram({
-    name: 'devium--batcher',
+    ...rollupNodeProgram,
     description: 'OP Stack rollup node: derives the L2 chain from L1, sequences it, and gossips its blocks',
     version: VERSION,
-    envPrefixes: ['DEVIUM_NODE', 'OP_NODE'],
-    flags: { ...rollupNodeFlags, ...p2pFlags },
     run: async (values, context) => {
       // What the node is made of takes longer to load than --help may take.
       const { runRollupNode } = await import('./runRollupNode.ts')

@@ -40,7 +40,7 @@ export async function loadRollupConfig(values: ConfigValues, logger: Logger): Pr
 /** Rejects flags that contradict each other or lack their counterpart, before anything is started. */
 export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: string } {
   if (values.l2 === undefined) throw new UsageError('--l2 is required: the address of the Engine API')
-  if (values.l2JwtSecret === undefined || values.l2JwtSecret === '') {
+  if (values.l2JwtSecret === undefined) {
     throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
   }
   if (values.l1.length === 0) throw new UsageError('--l1 is required: where to read L1')

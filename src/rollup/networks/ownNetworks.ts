@@ -2,9 +2,9 @@ import { readdir, readFile, unlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { DecodeError, describeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { nearestTo } from '../../lib/nearest.ts'
 import { writeWhole } from '../../lib/wholeFile.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig, rollupConfigToJson } from '../protocol/index.ts'
-import { nearestTo } from './nearest.ts'
 import { hasLeftRegistry, isBuiltIn, networkNames, rollupConfigOf, usesAltDa } from './registry.ts'
 
 /** How many names an error about an unknown one proposes. */

@@ -1,7 +1,7 @@
 import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { nearestTo } from '../../lib/nearest.ts'
 import { JsonObjectReader, type RollupConfig, rollupConfigToJson, ZERO_ADDRESS } from '../protocol/index.ts'
-import { nearestTo } from './nearest.ts'
 import networks from './networks.generated.json' with { type: 'json' }
 import { REGISTRY_CHANNEL_TIMEOUT } from './registryEntry.ts'
 
