@@ -4,7 +4,7 @@ import { keccak256, keccak256Hex } from '../lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../lib/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey } from '../lib/secp256k1.ts'
-import { encodeDepositTx } from '../rollup/protocol/deposit.ts'
+import { encodeDepositTx, isSystemTxFromJson } from '../rollup/protocol/deposit.ts'
 import { type L1Transaction, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
 import { asArray, asHexText, asObject, isPresent, type JsonObject } from './json.ts'
 
@@ -82,7 +82,7 @@ function parseDeposit(object: JsonObject): ParsedTransaction {
     mint: isPresent(object.mint) ? quantityToBigInt(object.mint, 'deposit mint') : 0n,
     value: quantityToBigInt(object.value, 'deposit value'),
     gas: quantityToBigInt(object.gas, 'deposit gas'),
-    isSystemTx: object.isSystemTx === true,
+    isSystemTx: isSystemTxFromJson(object.isSystemTx),
     data: fromHex(asHexText(object.input, 'deposit data'), undefined, 'deposit data'),
   })
   return { transaction: common(object, keccak256Hex(encoded), () => from), encoded }

@@ -2,6 +2,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, isHex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../lib/rlp.ts'
+import { isSystemTxFromJson } from '../protocol/deposit.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -43,7 +44,7 @@ const TYPED_FIELDS: Record<number, (tx: JsonObject) => RlpInput[]> = {
     tx.mint === undefined || tx.mint === null ? 0n : quantity(tx, 'mint'),
     quantity(tx, 'value'),
     quantity(tx, 'gas'),
-    tx.isSystemTx === true ? 1 : 0,
+    isSystemTxFromJson(tx.isSystemTx) ? 1 : 0,
     input(tx),
   ],
 }

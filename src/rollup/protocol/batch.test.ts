@@ -229,6 +229,38 @@ describe('span batch', () => {
     expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
   })
 
+  // Faults that other implementations had (kona #21795, #21808, #22126, #19361): op-node's reading is the rule.
+  it('reads integers that are longer than they need be, as Go does', () => {
+    const long = (value: number, bytes: number) =>
+      Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? value : 0) | (i === bytes - 1 ? 0 : 0x80))
+    const { checks } = spanParts()
+    const oneByte = concatBytes(uvarint(100), uvarint(7), checks, uvarint(1), Uint8Array.of(0), uvarint(0))
+    const tenBytes = concatBytes(long(100, 10), long(7, 9), checks, long(1, 3), Uint8Array.of(0), long(0, 2))
+    const [expected, read] = [oneByte, tenBytes].map((bytes) =>
+      decodeSpanBatch(concatBytes(Uint8Array.of(1), bytes), config),
+    )
+    expect(read).toEqual(expected)
+    expect(read?.elements).toHaveLength(1)
+  })
+
+  it.each([
+    ['a type byte of 0 before a list', Uint8Array.of(0, 0xc3, 0x80, 0x80, 0x80)],
+    ['a deposit', Uint8Array.of(0x7e, 0xc3, 0x80, 0x80, 0x80)],
+  ])('never reads %s as a legacy transaction', (_, data) => {
+    const layout = runNow(readBatch(spanWithData(data)))
+    if (layout.type === 'singular') throw new Error('not a span')
+    expect(() => runNow(buildSpanBatch(layout, config))).toThrow(DecodeError)
+  })
+
+  it('refuses a span that ends early, wherever that is', () => {
+    const whole = fromHex(SPAN).subarray(3)
+    const span = whole
+    expect(decodeSpanBatch(span, config).elements.length).toBeGreaterThan(0)
+    for (let length = 1; length < span.length; length++) {
+      expect(() => decodeSpanBatch(span.subarray(0, length), config), `${length} bytes`).toThrow(DecodeError)
+    }
+  })
+
   it('reads every type with its lists', () => {
     const accessList = [[new Uint8Array(20).fill(3), [new Uint8Array(32).fill(4)]]]
     const authorizations = [[1, new Uint8Array(20).fill(5), 2, 1, 2n ** 255n, 9]]
@@ -317,8 +349,11 @@ function spanParts() {
 
 /** A span of one block with one transaction whose data list has these fields. */
 function spanOf(type: number, fields: Parameters<typeof encodeRlp>[0], isTyped = type !== 0): Uint8Array {
+  return spanWithData(concatBytes(isTyped ? Uint8Array.of(type) : new Uint8Array(0), encodeRlp(fields)))
+}
+
+function spanWithData(data: Uint8Array): Uint8Array {
   const { prefix } = spanParts()
-  const data = concatBytes(isTyped ? Uint8Array.of(type) : new Uint8Array(0), encodeRlp(fields))
   const signature = new Uint8Array(64).fill(7)
   const columns = [
     Uint8Array.of(0),
@@ -329,7 +364,9 @@ function spanOf(type: number, fields: Parameters<typeof encodeRlp>[0], isTyped =
     uvarint(3),
     uvarint(21_000),
   ]
-  const protectedBits = type === 0 ? Uint8Array.of(1) : new Uint8Array(0)
+  const [first = 0] = data
+  // A type byte of 0 counts as legacy here, too.
+  const protectedBits = first === 0 || first >= 0xc0 ? Uint8Array.of(1) : new Uint8Array(0)
   return concatBytes(Uint8Array.of(1), prefix, uvarint(1), Uint8Array.of(1), uvarint(1), ...columns, protectedBits)
 }
 

@@ -9,6 +9,7 @@ import {
   depositsFromReceipts,
   depositTxHash,
   encodeDepositTx,
+  isSystemTxFromJson,
   TRANSACTION_DEPOSITED_TOPIC,
   userDepositFromLog,
 } from './deposit.ts'
@@ -67,6 +68,23 @@ describe('deposit transaction', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => expectDecodeErrorOrIdentity(concatBytes(Uint8Array.of(0x7e), bytes))),
     )
+  })
+})
+
+describe('isSystemTx in JSON', () => {
+  it.each<[string, unknown, boolean]>([
+    ['absent', undefined, false],
+    ['null', null, false],
+    ['false', false, false],
+    ['true', true, true],
+    ['0x0', '0x0', false],
+    ['0x1', '0x1', true],
+  ])('may be %s', (_, value, expected) => {
+    expect(isSystemTxFromJson(value)).toBe(expected)
+  })
+
+  it.each([['0x2'], ['yes'], [1], [{}]])('may not be %j', (value) => {
+    expect(() => isSystemTxFromJson(value)).toThrow(DecodeError)
   })
 })
 

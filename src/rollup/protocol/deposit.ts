@@ -1,7 +1,7 @@
 import { bytesToBigInt, concatBytes, EMPTY_BYTES } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { fromHex, type Hex, quantityToBigInt, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
 import { userDepositSourceHash } from './sourceHash.ts'
 import type { L1Log, L1Receipt } from './types.ts'
@@ -62,6 +62,18 @@ export function decodeDepositTx(encoded: Uint8Array): DepositTx {
     isSystemTx: isSystemTx === 1n,
     data: rlpBytes(fields[7], 'deposit data'),
   }
+}
+
+/**
+ * The member of a deposit in JSON: absent or null, a boolean (op-geth, op-reth), or a quantity (other clients). Throws
+ * DecodeError.
+ */
+export function isSystemTxFromJson(value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value === 'boolean') return value
+  const flag = quantityToBigInt(value, 'deposit isSystemTx')
+  if (flag > 1n) throw new DecodeError(`deposit isSystemTx: ${flag} is no boolean`)
+  return flag === 1n
 }
 
 export function depositTxHash(tx: DepositTx): Hex {
