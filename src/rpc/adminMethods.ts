@@ -1,5 +1,6 @@
 import { UsageError } from '../lib/errors.ts'
 import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
+import { untilAborted } from '../lib/untilAborted.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { defineMethod } from './method.ts'
 import { booleanParam, hashParam, jsonParam, optionalParam, textParam } from './params.ts'
@@ -33,9 +34,10 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       name: 'admin_stopSequencer',
       params: [],
       result: result('string: hash of the last unsafe block', hash),
-      description: 'Stop building blocks once the last sealed one is the unsafe head',
+      description: 'Stop building blocks once the last sealed one is the unsafe head; goes on when the caller leaves',
       admin: true,
-      handle: (_, { signal }) => node.stopSequencer(signal),
+      // A caller that leaves ends its waiting, not the stop.
+      handle: (_, { signal }) => untilAborted(node.stopSequencer(), signal),
     }),
     defineMethod({
       name: 'admin_sequencerActive',

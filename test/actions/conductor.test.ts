@@ -1,5 +1,7 @@
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
+import { createCallContext } from '../../src/lib/jsonRpc/callContext.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -10,6 +12,7 @@ import {
   type RaftLog,
   startFakeConductor,
 } from '../../src/rollup/sequencer/testUtils/fakeConductor.ts'
+import { createRollupRpc, createRpcMetrics } from '../../src/rpc/index.ts'
 import { settle, TestChain, type TestNode } from './harness.ts'
 
 const STOPPED = { active: false }
@@ -121,16 +124,72 @@ describe('sequencer with a conductor', () => {
     await chain.clock.advance(950)
     await until(() => member.p2p.published.length === 2)
     await settle()
-    const waiting = new AbortController()
-    const stopping = node.stopSequencer(waiting.signal)
+    const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     await settle()
     expect(node.sequencerActive()).toBe(true)
-    waiting.abort(new Error('caller is gone'))
-    await expect(stopping).rejects.toThrow('caller is gone')
     conductor.isLeader = false
-    expect(await node.stopSequencer()).toBe(node.syncStatus().unsafeL2.hash)
+    const joined = node.stopSequencer()
+    // The engine is tried again, and the leader asked for.
+    await chain.clock.advance(1000)
+    expect(await stopping).toBe(node.syncStatus().unsafeL2.hash)
+    expect(await joined).toBe(await stopping)
     await expect(node.stopSequencer()).rejects.toThrow('sequencer not running')
+  })
+
+  it('goes on with a stop whose caller has left', async () => {
+    const member = await addMember(true)
+    const { node, engine, conductor } = member
+    await node.startSequencer()
+    await nextBlock(member)
+    engine.faults.newPayload = () => {
+      throw new Error('connection lost')
+    }
+    await chain.clock.advance(950)
+    await until(() => member.p2p.published.length === 2)
+    await settle()
+    const { dispatcher } = createRollupRpc(
+      {
+        node,
+        p2p: undefined,
+        clock: systemClock,
+        logger: { ...silentLogger, setLevel: () => {} },
+        metrics: createRpcMetrics(new Registry(), 'test'),
+      },
+      { version: 'test', enableAdmin: true },
+    )
+    const gone = new AbortController()
+    const asked = dispatcher.handle(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
+      createCallContext({ timeoutMs: 60_000, clientGone: () => gone.signal }),
+    )
+    await until(() => conductor.calls.at(-1) === 'conductor_leader')
+    await settle()
+    gone.abort(new Error('the client has gone'))
+    await asked
+    expect(node.sequencerActive()).toBe(true)
+    delete engine.faults.newPayload
+    await chain.clock.advance(1000)
+    await until(() => !node.sequencerActive())
+    expect(node.syncStatus().unsafeL2.hash).toBe(member.p2p.published[1]?.payload.blockHash)
+  })
+
+  it('gives a stop up that waits for its block when the node ends', async () => {
+    const member = await addMember(true)
+    const { node, engine, conductor } = member
+    await node.startSequencer()
+    await nextBlock(member)
+    engine.faults.newPayload = () => {
+      throw new Error('connection lost')
+    }
+    await chain.clock.advance(950)
+    await until(() => member.p2p.published.length === 2)
+    await settle()
+    const stopping = node.stopSequencer()
+    await until(() => conductor.calls.at(-1) === 'conductor_leader')
+    const failed = expect(stopping).rejects.toThrow('the node is ending')
+    await chain.close()
+    await failed
   })
 
   it('waits with a stop for the block that it has committed', async () => {

@@ -35,10 +35,10 @@ export interface RollupNodeApi {
   /** Without a hash: on the current unsafe head. Otherwise the hash must be that of the unsafe head. */
   startSequencer(unsafeHead?: Hex): Promise<void>
   /**
-   * Resolves with the unsafe head's hash once the last published block has become the head. Rejects when the signal
-   * aborts while it waits for that.
+   * Resolves with the unsafe head's hash once the last published block has become the head. A call meanwhile joins the same
+   * stop.
    */
-  stopSequencer(signal?: AbortSignal): Promise<Hex>
+  stopSequencer(): Promise<Hex>
   /** False on nodes without a sequencer. */
   sequencerActive(): boolean
   /** Takes the lead without asking the conductor, until the process ends; nothing to do where there is none. */

@@ -198,7 +198,7 @@ export function createRollupNode(
       if (!controller.syncing) await derivation.requestReset('an operator asked for it')
     },
     startSequencer: async (unsafeHead) => requireSequencer().start(unsafeHead),
-    stopSequencer: async (signal) => requireSequencer().stop(signal),
+    stopSequencer: async () => requireSequencer().stop(),
     sequencerActive: () => sequencing?.sequencer.active ?? false,
     overrideLeader: () => requireSequencer().overrideLeader(),
     conductorEnabled: () => sequencing?.sequencer.conductorEnabled ?? false,

@@ -3,6 +3,7 @@ import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
 import { payloadToL2BlockRef } from '../protocol/index.ts'
@@ -92,7 +93,13 @@ export interface SequencerOptions {
 }
 
 export class SequencerError extends DeviumError<
-  'sequencer-running' | 'sequencer-stopped' | 'no-prestate' | 'wrong-head' | 'leader-unknown' | 'not-leader'
+  | 'sequencer-running'
+  | 'sequencer-stopped'
+  | 'node-ending'
+  | 'no-prestate'
+  | 'wrong-head'
+  | 'leader-unknown'
+  | 'not-leader'
 > {
   override readonly name = 'SequencerError'
 }
@@ -113,6 +120,10 @@ export class Sequencer {
   private readonly wakeUp: WakeUp
   /** Starts and stops run one after the other. */
   private readonly commands = new SerialLock()
+  /** The newest command, where that is a stop which is not over. */
+  private stopping: Promise<Hex> | undefined
+  /** Aborts when `run` has ended: no state changes after that. */
+  private readonly ended = new AbortController()
   private readonly stateWaiters = new Set<() => void>()
   private state: SequencerState
   private recoverMode: boolean
@@ -157,6 +168,8 @@ export class Sequencer {
   /** Starts building on the unsafe head, whose hash must be the given one if there is one. */
   async start(unsafeHead?: Hex): Promise<void> {
     await this.checkLeader()
+    // A stop that is asked for from now on comes after this start.
+    this.stopping = undefined
     await this.commands.run(async () => {
       if (this.state.active) throw new SequencerError('sequencer-running', 'sequencer already running')
       const { engine, logger, onActiveChange } = this.modules
@@ -180,16 +193,21 @@ export class Sequencer {
   }
 
   /**
-   * Waits until the last published block is the head, gives up a block under way, and returns the head's hash. Rejects
-   * when the signal aborts while it waits.
+   * Waits until the last published block is the head, gives up a block under way, and returns the head's hash. A call while
+   * a stop is under way joins it.
    */
-  async stop(signal?: AbortSignal): Promise<Hex> {
+  async stop(): Promise<Hex> {
     this.checkRunning()
-    return this.commands.run(async () => {
+    this.stopping ??= this.stopInTurn()
+    return this.stopping
+  }
+
+  private stopInTurn(): Promise<Hex> {
+    const outcome = this.commands.run(async () => {
       this.checkRunning()
       this.dispatch({ kind: 'stopping' })
       try {
-        await this.untilInserted(signal)
+        await this.untilInserted()
         await this.modules.onActiveChange?.(false)
       } catch (error) {
         this.dispatch({ kind: 'stop-cancelled' })
@@ -200,10 +218,25 @@ export class Sequencer {
       this.modules.logger.info('Stopped sequencer', { head: head.hash, number: head.number })
       return head.hash
     })
+    const forget = () => {
+      if (this.stopping === outcome) this.stopping = undefined
+    }
+    // Whoever asked for it may have left.
+    outcome.then(forget, forget)
+    return outcome
   }
 
   /** Runs until the signal aborts; rejects on an error after which the node must stop. */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.act(signal)
+      await this.insertLast()
+    } finally {
+      this.ended.abort(new SequencerError('node-ending', 'the node is ending'))
+    }
+  }
+
+  private async act(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const due = dueAction(this.state, this.rules)
       const waitMs = due === undefined ? undefined : due.atMs - this.modules.clock.now()
@@ -213,7 +246,6 @@ export class Sequencer {
       // Somebody else's reset is under way: it ends with heads.
       else this.dispatch({ kind: 'reset-begun' })
     }
-    await this.insertLast()
   }
 
   /** Peers have the last block already: without it in the engine the next start would make another one of its height. */
@@ -237,7 +269,7 @@ export class Sequencer {
   }
 
   /** A sequencer that leads no more does not wait: its last block may never be accepted. */
-  private async untilInserted(signal: AbortSignal | undefined): Promise<void> {
+  private async untilInserted(): Promise<void> {
     const { conductor, logger } = this.modules
     while (this.state.active && isCommitted(this.state)) {
       try {
@@ -246,25 +278,14 @@ export class Sequencer {
         logger.warn('Could not ask who leads: the sequencer stops without waiting for its last block', { err: error })
         return
       }
-      if (this.state.active && isCommitted(this.state)) await this.nextChange(signal)
+      if (this.state.active && isCommitted(this.state)) await this.nextChange()
     }
   }
 
-  private nextChange(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        signal?.removeEventListener('abort', abort)
-        this.stateWaiters.delete(end)
-        resolve()
-      }
-      const abort = () => {
-        this.stateWaiters.delete(end)
-        reject(signal?.reason)
-      }
-      if (signal?.aborted) return abort()
-      signal?.addEventListener('abort', abort, { once: true })
-      this.stateWaiters.add(end)
-    })
+  private nextChange(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.stateWaiters.add(resolve)
+    return untilAborted(promise, this.ended.signal).finally(() => this.stateWaiters.delete(resolve))
   }
 
   private onHeads({ unsafe, safe }: EngineHeads, movedBy: HeadsMovedBy): void {
