@@ -96,7 +96,14 @@ function derivation(facts: Partial<DerivationFacts>): Part {
 
 const BATCHER: BatcherStatus = {
   ...{ running: true, stopping: false, from: `0x${'33'.repeat(20)}`, waitsFor: undefined, safe: 40, unsafe: 60 },
-  ...{ lastLoaded: undefined, pendingBlocks: 0, heldBytes: 0, unsafeDaBytes: 0, openChannel: undefined },
+  ...{
+    lastLoaded: undefined,
+    firstUnsaved: 41,
+    pendingBlocks: 0,
+    heldBytes: 0,
+    unsafeDaBytes: 0,
+    openChannel: undefined,
+  },
   ...{ channelsToConfirm: 1, l1Head: 90, cancelling: undefined, craftProblem: undefined, sendError: undefined },
   l1: { lastAnswerMs: START_MS, error: undefined },
   rollupNode: { lastAnswerMs: START_MS, error: undefined },

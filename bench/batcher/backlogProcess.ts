@@ -1,4 +1,4 @@
-import { BatchSubmitter, createL1Endpoint, createL2Source, noBatcherMetrics } from '../../src/batcher/index.ts'
+import { BatchSubmitter, createL1Endpoint, createL2Source, L1Heads, noBatcherMetrics } from '../../src/batcher/index.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
@@ -24,10 +24,12 @@ markLater()
 const [url = '', lastText = ''] = process.argv.slice(2)
 const last = Number(lastText)
 const rpc = createRpcClient({ url })
+const l1 = createL1Endpoint(rpc, 10_000)
 const submitter = new BatchSubmitter(
   {
     rollup: rpc,
-    l1: createL1Endpoint(rpc, 10_000),
+    l1,
+    heads: new L1Heads({ l1, clock: systemClock }),
     l2: createL2Source(rpc, 10_000),
     builders: [],
     sender: {

@@ -2,6 +2,7 @@ import { durationMsIn } from '../lib/duration.ts'
 import type { RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/logger.ts'
+import { untilAborted } from '../lib/untilAborted.ts'
 import type { BatchSubmitter } from './batchSubmitter.ts'
 import { type BatcherStatus, explainStatus, isWell } from './status.ts'
 import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from './throttle/controller.ts'
@@ -60,7 +61,8 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
   const { tunables } = txManager
   return [
     ['admin_startBatcher', () => batcher.start()],
-    ['admin_stopBatcher', (_params, { signal }) => batcher.stop(signal)],
+    // A caller that leaves ends its waiting, not the stop.
+    ['admin_stopBatcher', (_params, { signal }) => untilAborted(batcher.stop(), signal)],
     ['admin_flushBatcher', () => batcher.flush()],
     [
       'admin_setThrottleController',

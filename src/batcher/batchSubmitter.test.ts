@@ -6,8 +6,6 @@ import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { DEFAULT_THROTTLE } from './testUtils/submitterSetup.ts'
 import { until } from './testUtils/until.ts'
 
-const never = new AbortController().signal
-
 async function pendingCount(l1: RpcClient): Promise<number> {
   const { pending } = (await l1.request('txpool_status', [])) as { pending: string }
   return Number(pending)
@@ -145,7 +143,7 @@ describe('posting', () => {
     const reorg = await log.seen('Found L2 reorg')
     expect(reorg.block_number).toBe(5)
     await log.seen('Added L2 block to local state', 4 + 6)
-    await submitter.stop(never)
+    await submitter.stop()
     const posted = await readPostedBlocks(l1, chain.config, sender)
     expect(posted.map(({ parentHash }) => parentHash)).toEqual(
       node.blocks.slice(1, 7).map(({ parentHash }) => parentHash),

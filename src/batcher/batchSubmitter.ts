@@ -2,18 +2,19 @@ import type { Clock } from '../lib/clock.ts'
 import { DeviumError, describeError } from '../lib/errors.ts'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
 import type { Logger } from '../lib/logger.ts'
-import type { RollupConfig } from '../rollup/protocol/types.ts'
+import type { BlockId, RollupConfig } from '../rollup/protocol/types.ts'
 import { type Chain, ChainFollower } from './chainFollower.ts'
 import { createDaChoice, fetchRollupConfig } from './chainSetup.ts'
 import { ChannelManager } from './channelManager.ts'
 import { CHANNEL_FULL_REASONS } from './channelOut.ts'
 import type { L1Endpoint } from './l1Endpoint.ts'
+import type { L1Heads } from './l1Heads.ts'
 import type { L2Source } from './l2Source.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import type { BatcherOptions } from './options.ts'
 import { type BatchSender, Publisher } from './publisher.ts'
 import { SecondSubmitterWatch } from './secondSubmitter.ts'
-import type { BatcherStatus } from './status.ts'
+import { type BatcherStatus, CostWindow } from './status.ts'
 import type { BatcherSyncStatus } from './syncStatus.ts'
 import { Throttler, type ThrottlerModules } from './throttle/throttler.ts'
 import type { ForeignTx } from './txmgr/foreignTx.ts'
@@ -25,6 +26,7 @@ export interface BatchSubmitterModules {
   l2: L2Source
   /** L2 execution clients that are throttled when data pile up. */
   builders: ThrottlerModules['builders']
+  heads: L1Heads
   sender: BatchSender & Pick<TxManager, 'from' | 'close' | 'tunables' | 'sending' | 'cancelling' | 'problem'>
   clock: Clock
   logger: Logger
@@ -33,8 +35,16 @@ export interface BatchSubmitterModules {
   onFatal: (error: unknown) => void
 }
 
-/** Starting what runs, stopping what does not, or stopping before all is saved. */
-export class BatcherStateError extends DeviumError<'batcher-running' | 'batcher-not-running' | 'batcher-unsaved'> {
+/** A start or a stop that does not do what was asked for. */
+export class BatcherStateError extends DeviumError<
+  | 'batcher-running'
+  | 'batcher-not-running'
+  /** The stop is over, and not all data are on L1. */
+  | 'batcher-unsaved'
+  /** The stop was cancelled by a start. */
+  | 'batcher-stop-cancelled'
+  | 'program-ending'
+> {
   override readonly name = 'BatcherStateError'
 }
 
@@ -45,8 +55,14 @@ interface Run {
   stopPublishing: AbortController
   loading: Promise<void>
   publishing: Promise<void> | undefined
-  stopping: boolean
-  finished: PromiseWithResolvers<void>
+  /** Undefined: nobody has asked for a stop. */
+  stopping: Stopping | undefined
+}
+
+/** A stop that saves all data first. Nobody need wait for it. */
+interface Stopping {
+  cancel: AbortController
+  outcome: Promise<void>
 }
 
 /**
@@ -64,6 +80,11 @@ export class BatchSubmitter {
   private follower: ChainFollower | undefined
   /** What a run that was stopped too early still held. */
   private kept: ChannelManager | undefined
+  private lastLoaded: BlockId | undefined
+  private readonly costs = new CostWindow()
+  /** Aborts when the program ends. */
+  private readonly ending = new AbortController()
+  private ended: Promise<void> | undefined
 
   constructor(modules: BatchSubmitterModules, options: BatcherOptions) {
     this.modules = modules
@@ -84,17 +105,19 @@ export class BatchSubmitter {
 
   /** Where it stands, without asking anyone. */
   get status(): BatcherStatus {
-    const { run, follower } = this
-    const { manager, publisher } = run?.follower.chain ?? {}
+    const { run, follower, modules } = this
+    const { publisher } = run?.follower.chain ?? {}
+    const manager = run?.follower.chain?.manager ?? this.kept
     const open = manager?.channels.find((channel) => !channel.isClosed && channel.blocks.length > 0)
     return {
       running: run !== undefined,
-      stopping: run?.stopping ?? false,
-      from: this.modules.sender.from,
+      stopping: run !== undefined && (run.stopping !== undefined || this.ending.signal.aborted),
+      from: modules.sender.from,
       waitsFor: this.secondSubmitter.reason ?? run?.follower.waitsFor,
       safe: follower?.lastStatus?.safeL2.number,
       unsafe: follower?.lastStatus?.unsafeL2.number,
-      lastLoaded: manager?.lastLoaded,
+      lastLoaded: manager?.lastLoaded ?? this.lastLoaded,
+      firstUnsaved: manager?.firstUnsaved?.number,
       pendingBlocks: manager?.pendingBlockCount ?? 0,
       heldBytes: manager?.memoryBytes ?? 0,
       unsafeDaBytes: manager?.unsafeDaBytes ?? 0,
@@ -110,25 +133,38 @@ export class BatchSubmitter {
       },
       channelsToConfirm:
         manager?.channels.filter(({ isClosed, isFullySubmitted }) => isClosed && !isFullySubmitted).length ?? 0,
-      l1Head: undefined,
-      l1: { lastAnswerMs: undefined, error: undefined },
-      lastHour: { transactions: 0, bytes: 0, costGwei: 0 },
-      sendError: undefined,
-      ...publisher?.status,
+      l1Head: modules.heads.latest?.number,
+      l1: modules.heads.reachability,
+      lastHour: this.costs.sum(modules.clock.now()),
+      sendError: publisher?.sendError,
       rollupNode: follower?.rollupNode ?? { lastAnswerMs: undefined, error: undefined },
-      inFlight: this.modules.sender.sending,
-      cancelling: this.modules.sender.cancelling,
-      craftProblem: this.modules.sender.problem,
+      inFlight: modules.sender.sending,
+      cancelling: modules.sender.cancelling,
+      craftProblem: modules.sender.problem,
       throttling: this.throttler.isThrottling,
     }
   }
 
-  /** Begins at the safe head. Throws BatcherStateError when it runs already. */
-  start(): void {
-    if (this.run !== undefined) {
-      const suffix = this.run.stopping ? ' (it is being stopped)' : ''
-      throw new BatcherStateError('batcher-running', `batcher is already running${suffix}`)
-    }
+  /** Begins at the safe head, or cancels a stop that is not over. Throws BatcherStateError when there is neither to do. */
+  async start(): Promise<void> {
+    this.requireProgram()
+    const { run } = this
+    if (run === undefined) return this.begin()
+    const { stopping } = run
+    if (stopping === undefined || stopping.cancel.signal.aborted)
+      throw new BatcherStateError('batcher-running', 'batcher is already running')
+    stopping.cancel.abort(
+      new BatcherStateError(
+        'batcher-stop-cancelled',
+        'the stop was cancelled by admin_startBatcher before all data were saved to L1; the batcher goes on',
+      ),
+    )
+    await stopping.outcome.catch(() => {})
+    // The stop had failed before it could be cancelled.
+    if (this.run === undefined) this.begin()
+  }
+
+  private begin(): void {
     this.modules.logger.info('Starting Batch Submitter')
     const follower = new ChainFollower(
       {
@@ -150,8 +186,7 @@ export class BatchSubmitter {
       stopPublishing: new AbortController(),
       loading: Promise.resolve(),
       publishing: undefined,
-      stopping: false,
-      finished: Promise.withResolvers(),
+      stopping: undefined,
     }
     this.run = run
     this.follower = follower
@@ -161,48 +196,92 @@ export class BatchSubmitter {
   }
 
   /**
-   * Saves all blocks up to the present unsafe head to L1, waits for the confirmations, and stops. When that cannot be
-   * done or `signal` aborts it stops without: the error names the first block that is not saved, and what is held is
-   * posted after the next start. Throws BatcherStateError.
+   * Saves all blocks up to the present unsafe head to L1, waits for the confirmations, and stops. A call while a stop is
+   * under way joins it. When not all can be saved the batcher stops without: the error names the first block that is not
+   * saved, and what is held is posted after the next start. Throws BatcherStateError, also when `start` cancels the stop.
    */
-  async stop(signal: AbortSignal): Promise<void> {
+  stop(): Promise<void> {
+    this.requireProgram()
     const run = this.requireRun()
-    run.stopping = true
-    this.modules.logger.info('Stopping Batch Submitter')
-    await this.endLoading(run)
-    try {
-      await run.follower.loadToHead(signal)
-      await this.endPublishing(run)
-      await run.follower.chain?.publisher.drain(signal)
-      const unsaved = run.follower.chain?.manager.firstUnsaved
-      if (unsaved !== undefined) throw new DeviumError('txmgr-closed', 'the program is ending')
-    } catch (cause) {
-      await this.endPublishing(run)
-      run.follower.chain?.publisher.cancelAll(cause)
-      await run.follower.chain?.publisher.settled()
-      const first = run.follower.chain?.manager.firstUnsaved?.number
-      this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: first, err: cause })
-      this.kept = run.follower.chain?.manager
-      this.finish(run)
-      const blocks = first === undefined ? 'not all blocks are' : `L2 block ${first} and those after it are not`
-      throw new BatcherStateError(
-        'batcher-unsaved',
-        `batcher stopped, but ${blocks} saved to L1 (${describeError(cause)}); they are posted after the next start`,
-        { cause },
-      )
-    }
-    this.finish(run)
-    this.modules.logger.info('Batch Submitter stopped')
+    run.stopping ??= this.beginStop(run)
+    return run.stopping.outcome
   }
 
-  /** Loads and sends nothing more, waits for what is on its way. Harmless when nothing runs. */
-  async shutdown(): Promise<void> {
+  private beginStop(run: Run): Stopping {
+    const cancel = new AbortController()
+    const outcome = this.saveAndFinish(run, cancel.signal)
+    // Whoever asked for it may have left.
+    outcome.catch(() => {})
+    return { cancel, outcome }
+  }
+
+  private async saveAndFinish(run: Run, cancelled: AbortSignal): Promise<void> {
+    const { logger } = this.modules
+    logger.info('Stopping Batch Submitter')
+    try {
+      await this.endLoading(run)
+      await run.follower.loadToHead(AbortSignal.any([cancelled, this.ending.signal]))
+      await this.endPublishing(run)
+      await run.follower.chain?.publisher.drain(cancelled)
+      cancelled.throwIfAborted()
+      if (run.follower.chain?.manager.firstUnsaved !== undefined)
+        throw new DeviumError('txmgr-closed', 'the program is ending')
+    } catch (cause) {
+      await this.endPublishing(run)
+      if (cancelled.aborted && !this.ending.signal.aborted) {
+        this.goOn(run)
+        throw cancelled.reason
+      }
+      throw await this.finishUnsaved(run, cause)
+    }
+    this.finish(run)
+    logger.info('Batch Submitter stopped')
+  }
+
+  private goOn(run: Run): void {
+    const { publisher } = run.follower.chain ?? {}
+    run.stopping = undefined
+    run.stopLoading = new AbortController()
+    run.stopPublishing = new AbortController()
+    run.loading = run.follower.follow(run.stopLoading.signal)
+    run.publishing = publisher?.run(run.stopPublishing.signal)
+    publisher?.request()
+    this.modules.logger.info('Batch Submitter goes on: its stop was cancelled')
+  }
+
+  private async finishUnsaved(run: Run, cause: unknown): Promise<BatcherStateError> {
+    const { manager, publisher } = run.follower.chain ?? {}
+    publisher?.cancelAll(cause)
+    await publisher?.settled()
+    const first = manager?.firstUnsaved?.number
+    this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: first, err: cause })
+    this.kept = manager
+    this.finish(run)
+    const blocks = first === undefined ? 'not all blocks are' : `L2 block ${first} and those after it are not`
+    const message = `batcher stopped, but ${blocks} saved to L1 (${describeError(cause)}); they are posted after the next start`
+    return new BatcherStateError('batcher-unsaved', message, { cause })
+  }
+
+  /**
+   * Loads and sends nothing more, waits for what is on its way. A stop that is under way fails, unless all is loaded and on
+   * its way. Harmless when nothing runs.
+   */
+  shutdown(): Promise<void> {
+    this.ended ??= this.end()
+    return this.ended
+  }
+
+  private async end(): Promise<void> {
+    this.ending.abort(new BatcherStateError('program-ending', 'the program is ending'))
     this.modules.sender.close()
     this.throttler.stop()
-    const run = this.run
+    const { run } = this
     if (run === undefined) return
-    if (run.stopping) return run.finished.promise
-    run.stopping = true
+    if (run.stopping !== undefined) {
+      run.follower.chain?.publisher.request()
+      await run.stopping.outcome.catch(() => {})
+      return
+    }
     this.modules.logger.info('Stopping Batch Submitter')
     await this.endLoading(run)
     await this.endPublishing(run)
@@ -217,9 +296,12 @@ export class BatchSubmitter {
     this.requireRun().follower.flush()
   }
 
+  private requireProgram(): void {
+    if (this.ending.signal.aborted) throw this.ending.signal.reason
+  }
+
   private requireRun(): Run {
-    if (this.run === undefined || this.run.stopping)
-      throw new BatcherStateError('batcher-not-running', 'batcher is not running')
+    if (this.run === undefined) throw new BatcherStateError('batcher-not-running', 'batcher is not running')
     return this.run
   }
 
@@ -234,16 +316,16 @@ export class BatchSubmitter {
   }
 
   private finish(run: Run): void {
+    this.lastLoaded = run.follower.chain?.manager.lastLoaded ?? this.lastLoaded
     // Frees the compressors of channels that never closed.
     if (this.kept === run.follower.chain?.manager) this.kept?.requeue()
     else run.follower.chain?.manager.clear(0)
     this.run = undefined
     this.modules.metrics.up(false)
-    run.finished.resolve()
   }
 
   private async connect(run: Run, status: BatcherSyncStatus, signal: AbortSignal): Promise<Chain> {
-    const { clock, l1, logger, metrics, sender } = this.modules
+    const { clock, heads, logger, metrics, sender } = this.modules
     this.rollupConfig ??= await fetchRollupConfig(this.modules, this.options.networkTimeoutMs, signal)
     const rollupConfig = this.rollupConfig
     const da = createDaChoice({ ...this.modules, throttler: this.throttler }, this.options, rollupConfig)
@@ -251,7 +333,7 @@ export class BatchSubmitter {
     const isKept = this.kept !== undefined
     this.kept = undefined
     const publisher = new Publisher(
-      { manager, sender, l1, da, clock, logger, metrics },
+      { manager, sender, heads, da, clock, logger, metrics, costs: this.costs },
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,

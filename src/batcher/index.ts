@@ -6,6 +6,7 @@ export { COMPRESSION_ALGORITHMS, type CompressionAlgorithmName } from './compres
 export { COMPRESSOR_KINDS, type CompressorKind } from './compress/channelCompressor.ts'
 export { createL1Endpoint, type L1Endpoint } from './l1Endpoint.ts'
 export { createL1Failover } from './l1Failover.ts'
+export { L1Heads } from './l1Heads.ts'
 export { createL2Source, type L2Source } from './l2Source.ts'
 export { type BatcherMetrics, createBatcherMetrics, noBatcherMetrics } from './metrics.ts'
 export {

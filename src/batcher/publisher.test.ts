@@ -1,18 +1,22 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { silentLogger } from '../lib/logger.ts'
+import { ZERO_HASH } from '../rollup/protocol/types.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
 import { createChannelOut } from './channelOut.ts'
 import { fixedChoice } from './daChoice.ts'
 import type { TxReceipt } from './l1Endpoint.ts'
+import { L1Heads } from './l1Heads.ts'
 import { noBatcherMetrics } from './metrics.ts'
 import { Publisher } from './publisher.ts'
+import { CostWindow } from './status.ts'
 import { batcherBlocks, loadRecordedChain } from './testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from './testUtils/submitterSetup.ts'
 
 const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)
+const head = { number: 0, hash: ZERO_HASH, timestamp: 0, parentHash: ZERO_HASH }
 
 it.each(['singular', 'span'] as const)('the next channels are built while one is being sent: %s', async (batchType) => {
   const now = chain.config.genesis.l2Time + 100
@@ -34,18 +38,12 @@ it.each(['singular', 'span'] as const)('the next channels are built while one is
         },
         cancelPending: async () => {},
       },
-      l1: {
-        head: async () => ({
-          number: 0,
-          hash: `0x${'00'.repeat(32)}`,
-          timestamp: 0,
-          parentHash: `0x${'00'.repeat(32)}`,
-        }),
-      },
+      heads: new L1Heads({ l1: { head: async () => head }, clock: systemClock }),
       da: fixedChoice(config),
       clock: systemClock,
       logger: silentLogger,
       metrics: noBatcherMetrics,
+      costs: new CostWindow(),
     },
     { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
   )

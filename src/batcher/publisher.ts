@@ -1,15 +1,17 @@
-import { type Clock, sleep } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import { DeviumError, describeError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
+import { untilAborted } from '../lib/untilAborted.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES } from '../rollup/protocol/index.ts'
 import type { ChannelManager } from './channelManager.ts'
 import type { DaChoice } from './daChoice.ts'
-import { feeOf, type L1Endpoint, type TxReceipt } from './l1Endpoint.ts'
+import { feeOf, type TxReceipt } from './l1Endpoint.ts'
+import type { L1Heads } from './l1Heads.ts'
 import type { BatcherMetrics } from './metrics.ts'
 import { RepeatedWarnings } from './repeatedWarnings.ts'
-import { type BatcherStatus, CostWindow } from './status.ts'
+import type { CostWindow } from './status.ts'
 import { payloadOf, type TxData, type TxPayload } from './txData.ts'
 
 /** The part of the transaction manager that publishing needs. */
@@ -23,11 +25,12 @@ export interface BatchSender {
 export interface PublisherModules {
   manager: Pick<ChannelManager, 'fill' | 'flush' | 'next' | 'nextTxData' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'>
   sender: BatchSender
-  l1: Pick<L1Endpoint, 'head'>
+  heads: Pick<L1Heads, 'read' | 'latest'>
   da: Pick<DaChoice, 'refresh'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
+  costs: Pick<CostWindow, 'add'>
 }
 
 export interface PublisherOptions {
@@ -54,11 +57,7 @@ export class Publisher {
   /** Cancels the sends that go together. */
   private group = new AbortController()
   private deadlinesNext = false
-  private lastL1Head = 0
-  private lastL1AnswerMs: number | undefined
-  private l1Error: string | undefined
-  private sendError: string | undefined
-  private readonly costs = new CostWindow()
+  private lastSendError: string | undefined
   private readonly buildWakeUp: WakeUp
   private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
@@ -92,32 +91,26 @@ export class Publisher {
     ])
   }
 
-  /** Sends everything the manager holds and waits until all of it is confirmed. `run` must have ended. */
+  /**
+   * Sends everything the manager holds and waits until all of it is confirmed, or the sender is closed. `run` must have
+   * ended. Rejects with the signal's reason; what is in flight then stays so.
+   */
   async drain(signal: AbortSignal): Promise<void> {
-    const onAbort = () => this.cancelAll(signal.reason)
-    signal.addEventListener('abort', onAbort)
-    try {
-      for (;;) {
-        signal.throwIfAborted()
-        this.modules.manager.flush()
-        await this.build(signal)
-        this.sendReady()
-        if (this.inFlight.size > 0) await Promise.race(this.inFlight.keys())
-        else if (this.modules.sender.isClosed || this.modules.manager.firstUnsaved === undefined) return
-        else await sleep(this.modules.clock, this.options.retryMs, signal)
-      }
-    } finally {
-      signal.removeEventListener('abort', onAbort)
+    for (;;) {
+      this.modules.manager.flush()
+      await this.build(signal)
+      signal.throwIfAborted()
+      this.sendReady()
+      if (this.inFlight.size > 0) await untilAborted(Promise.race(this.inFlight.keys()), signal)
+      else if (this.modules.sender.isClosed || this.modules.manager.firstUnsaved === undefined) return
+      else await this.sendWakeUp.wait(signal, this.options.retryMs)
+      signal.throwIfAborted()
     }
   }
 
-  get status(): Pick<BatcherStatus, 'l1' | 'l1Head' | 'lastHour' | 'sendError'> {
-    return {
-      sendError: this.sendError,
-      l1: { lastAnswerMs: this.lastL1AnswerMs, error: this.l1Error },
-      l1Head: this.lastL1AnswerMs === undefined ? undefined : this.lastL1Head,
-      lastHour: this.costs.sum(this.modules.clock.now()),
-    }
+  /** Why the last transaction was given up; undefined once one is confirmed. */
+  get sendError(): string | undefined {
+    return this.lastSendError
   }
 
   /** Resolves when no send is in flight any more. */
@@ -162,7 +155,7 @@ export class Publisher {
     const [knowsHead] = await Promise.all([this.readL1Head(signal), this.modules.da.refresh(signal)])
     try {
       // A flush and full channels need no L1; a deadline does.
-      await manager.fill(this.lastL1Head, {
+      await manager.fill(this.modules.heads.latest?.number ?? 0, {
         deadlines: deadlines && knowsHead && this.couldSendNow,
         onReady: () => this.sendWakeUp.wake(),
       })
@@ -179,18 +172,12 @@ export class Publisher {
   }
 
   private async readL1Head(signal: AbortSignal): Promise<boolean> {
-    const { l1, metrics } = this.modules
+    const { heads, metrics } = this.modules
     try {
-      const head = await l1.head(signal)
-      metrics.l1Head(head)
-      this.lastL1Head = head.number
-      this.lastL1AnswerMs = this.modules.clock.now()
-      this.l1Error = undefined
+      metrics.l1Head(await heads.read(signal))
       return true
     } catch (error) {
-      if (signal.aborted) return false
-      this.l1Error = describeError(error)
-      this.warnings.warn('Failed to query L1 tip', error)
+      if (!signal.aborted) this.warnings.warn('Failed to query L1 tip', error)
       return false
     }
   }
@@ -246,7 +233,7 @@ export class Publisher {
 
   /** Whether the transaction was confirmed. */
   private async send(data: TxData, group: AbortController): Promise<boolean> {
-    const { manager, sender, logger, metrics } = this.modules
+    const { manager, sender, logger, metrics, costs } = this.modules
     const payload = payloadOf(data)
     const size = data.frames.reduce((sum, frame) => sum + FRAME_ENCODING_OVERHEAD_BYTES + frame.data.length, 1)
     logger.info(`Building ${data.asBlobs ? 'Blob' : 'Calldata'} transaction candidate`, {
@@ -268,8 +255,8 @@ export class Publisher {
         size,
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       })
-      this.sendError = undefined
-      this.costs.add(this.modules.clock.now(), size, feeOf(receipt))
+      this.lastSendError = undefined
+      costs.add(this.modules.clock.now(), size, feeOf(receipt))
       manager.txConfirmed(data.id, receipt.blockNumber, {
         feeWei: feeOf(receipt),
         gasPriceWei: receipt.effectiveGasPrice,
@@ -277,7 +264,7 @@ export class Publisher {
       return true
     } catch (error) {
       if (!signal.aborted && !sender.isClosed) {
-        this.sendError = describeError(error)
+        this.lastSendError = describeError(error)
         logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
       }
       group.abort(new DeviumError('sibling-failed', 'another transaction of the group failed', { cause: error }))

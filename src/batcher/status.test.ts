@@ -9,6 +9,7 @@ const well: BatcherStatus = {
   safe: 9,
   unsafe: 9,
   lastLoaded: undefined,
+  firstUnsaved: undefined,
   pendingBlocks: 0,
   heldBytes: 0,
   unsafeDaBytes: 0,
@@ -52,6 +53,11 @@ describe('why nothing lands', () => {
       why: 'the rollup node has not answered yet',
     },
     { change: { running: false }, why: 'the batcher is stopped; admin_startBatcher starts it' },
+    {
+      change: { running: false, firstUnsaved: 7 },
+      why: 'the batcher is stopped, and L2 block 7 and those after it are not on L1; admin_startBatcher starts it',
+    },
+    { change: { stopping: true, channelsToConfirm: 2 }, why: 'stopping: 2 channels to be sent' },
     {
       change: { rollupNode: { lastAnswerMs: undefined, error: 'timed out' }, inFlight: [tx] },
       why: 'the rollup node cannot be used: timed out',

@@ -21,6 +21,8 @@ export interface BatcherStatus {
   safe: number | undefined
   unsafe: number | undefined
   lastLoaded: { number: number; hash: Hex } | undefined
+  /** The oldest block that is held and not confirmed on L1. */
+  firstUnsaved: number | undefined
   /** Blocks in no channel. */
   pendingBlocks: number
   /** What the blocks held take in memory. */
@@ -54,7 +56,13 @@ export interface BatcherStatus {
 
 /** In one sentence why nothing lands, or that all is well. */
 export function explainStatus(status: BatcherStatus, nowMs: number): string {
-  if (!status.running) return 'the batcher is stopped; admin_startBatcher starts it'
+  const { running, stopping, firstUnsaved } = status
+  if (running) return `${stopping ? 'stopping: ' : ''}${explainRun(status, nowMs)}`
+  const lacking = firstUnsaved === undefined ? '' : `, and L2 block ${firstUnsaved} and those after it are not on L1`
+  return `the batcher is stopped${lacking}; admin_startBatcher starts it`
+}
+
+function explainRun(status: BatcherStatus, nowMs: number): string {
   if (status.rollupNode.error !== undefined) return `the rollup node cannot be used: ${status.rollupNode.error}`
   if (status.rollupNode.lastAnswerMs === undefined) return 'the rollup node has not answered yet'
   if (status.l1.error !== undefined) return `the L1 cannot be used: ${status.l1.error}`

@@ -109,6 +109,13 @@ describe('devium-batch-submitter', () => {
     expect(program.lines('Batch Submitter stopped')).toHaveLength(1)
     expect(await setup.node.safeNumber()).toBe(9)
     await expect(admin.request('admin_stopBatcher', [])).rejects.toThrow('batcher is not running')
+    const { rpc = '' } = await startLine(program)
+    const afterStop = run(['batcher', 'status', `--rpc=${rpc}`], {}, DEVIUM)
+    expect(await afterStop.exit).toBe(0)
+    expect(afterStop.output()).toMatch(/^batcher +stopped, would send from 0x/m)
+    expect(afterStop.output()).toMatch(/^L2 +.*, loaded to 9$/m)
+    expect(afterStop.output()).toMatch(/^L1 +head [1-9]\d*, answered \d+ s ago$/m)
+    expect(afterStop.output()).toMatch(/^last hour +[1-9]\d* transactions?, /m)
 
     setup.node.unsafe = 12
     expect(await admin.request('admin_startBatcher', [])).toBeNull()
@@ -117,7 +124,6 @@ describe('devium-batch-submitter', () => {
 
     const status = (await admin.request('admin_batcherStatus', [])) as Record<string, unknown>
     expect(status).toMatchObject({ running: true, from: setup.sender, lastLoaded: { number: 12 }, l1: { error: null } })
-    const { rpc = '' } = await startLine(program)
     const shown = run(['batcher', 'status', `--rpc=${rpc}`], {}, DEVIUM)
     expect(await shown.exit).toBe(0)
     expect(shown.output()).toMatch(/^batcher +running, sends from 0x/m)
@@ -161,6 +167,11 @@ describe('devium-batch-submitter', () => {
     const program = start(['--stopped', '--max-channel-duration=0'])
     const admin = await adminOf(program)
     expect(setup.node.syncStatusCalls).toBe(0)
+    const { rpc = '' } = await startLine(program)
+    const idle = run(['batcher', 'status', `--rpc=${rpc}`], {}, DEVIUM)
+    expect(await idle.exit).toBe(0)
+    expect(idle.output()).toMatch(/^L1 +head [1-9]\d*, answered \d+ s ago$/m)
+    expect(idle.output()).toMatch(/^rollup node +not asked yet$/m)
     await expect(admin.request('admin_flushBatcher', [])).rejects.toThrow('batcher is not running')
     expect(await admin.request('txmgr_getMinBaseFee', [])).toBe(1_000_000_000)
     expect(await admin.request('txmgr_setMinBaseFee', [2_000_000_000])).toBeNull()

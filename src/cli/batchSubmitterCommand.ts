@@ -12,6 +12,7 @@ import {
   createRemoteTxSigner,
   createTxManagerMetrics,
   type L1Endpoint,
+  L1Heads,
   noBatcherMetrics,
   noTxManagerMetrics,
   TxManager,
@@ -37,7 +38,7 @@ import { rpcAccess } from './rpcAccess.ts'
 import { remoteSignerFromFlags } from './signerFlags.ts'
 import { VERSION } from './version.ts'
 
-/** admin_stopBatcher answers only when everything is on L1, which may take a while. */
+/** admin_stopBatcher answers when everything is on L1. What takes longer than this goes on without an answer. */
 const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
 const L1_CONNECT_TRIES = 3
 
@@ -72,10 +73,12 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   try {
     if (options.dataAvailability !== 'calldata') kzg.start()
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
-    const chainId = await connectL1(l1, endpoints.l1, signal)
+    const heads = new L1Heads({ l1, clock })
+    const chainId = await connectL1(l1, heads, endpoints.l1, signal)
     const txManager = new TxManager(
       {
         l1,
+        heads,
         signer,
         kzg,
         clock,
@@ -89,6 +92,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       {
         rollup: sequencer.rollup,
         l1,
+        heads,
         l2: createL2Source(sequencer.l2, values.networkTimeout),
         builders: [...l2Clients, ...otherBuilders],
         sender: txManager,
@@ -130,7 +134,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       l1_chain: chainId,
       from: signer.address,
     })
-    if (!values.stopped) batcher.start()
+    if (!values.stopped) await batcher.start()
     await aborted(signal)
     await batcher.shutdown()
   } finally {
@@ -174,9 +178,18 @@ async function createSigner(
 }
 
 /** The L1 is needed from the first moment: without it nothing starts. */
-async function connectL1(l1: L1Endpoint, urls: readonly string[], signal: AbortSignal): Promise<bigint> {
+async function connectL1(
+  l1: L1Endpoint,
+  heads: L1Heads,
+  urls: readonly string[],
+  signal: AbortSignal,
+): Promise<bigint> {
+  const connect = async () => {
+    await heads.read(signal)
+    return l1.chainId(signal)
+  }
   try {
-    return await retry(() => l1.chainId(signal), {
+    return await retry(connect, {
       clock: systemClock,
       backoff: () => 500,
       tries: L1_CONNECT_TRIES,

@@ -235,7 +235,7 @@ export const batchSubmitterFlags = {
     TRANSACTIONS,
     'txmgr.receipt-query-interval',
     12_000,
-    'Time between looks for a receipt',
+    'Longest time between looks for a receipt; it is also looked for at each new L1 head',
   ),
   rebroadcastInterval: flag.durationMs(
     TRANSACTIONS,

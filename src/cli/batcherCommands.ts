@@ -19,7 +19,7 @@ const ACTIONS = [
   {
     name: 'stop',
     method: 'admin_stopBatcher',
-    description: 'Post what is loaded, wait for its confirmations, then post no more',
+    description: 'Post what is loaded, wait for its confirmations, then post no more; goes on when interrupted',
     done: 'stopped: what was loaded is on L1',
   },
   {

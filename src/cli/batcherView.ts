@@ -7,6 +7,7 @@ const reachabilitySchema = z.object({ lastAnswerMs: z.number().nullable(), error
 const statusSchema = z.object({
   why: z.string(),
   running: z.boolean(),
+  stopping: z.boolean(),
   from: z.string(),
   safe: z.number().nullable(),
   unsafe: z.number().nullable(),
@@ -57,13 +58,14 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
   const status = statusSchema.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
   const reach = ({ lastAnswerMs, error }: z.infer<typeof reachabilitySchema>) => {
-    const answered = lastAnswerMs === null ? 'never answered' : `answered ${since(lastAnswerMs)} ago`
+    if (lastAnswerMs === null) return error === null ? 'not asked yet' : `never answered; ${error}`
+    const answered = `answered ${since(lastAnswerMs)} ago`
     return error === null ? answered : `${answered}; ${error}`
   }
   const block = (number: number | null) => (number === null ? '-' : String(number))
   const { openChannel: open, lastHour } = status
   const lines: [string, string][] = [
-    ['batcher', status.running ? `running, sends from ${status.from}` : `stopped, would send from ${status.from}`],
+    ['batcher', stateOf(status)],
     [
       'L2',
       `safe ${block(status.safe)}, unsafe ${block(status.unsafe)}, loaded to ${block(status.lastLoaded?.number ?? null)}`,
@@ -104,6 +106,11 @@ export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string
   )
   const rows = lines.map(([name, text]) => `${name.padEnd(12)}${plainText(text)}`)
   return [plainText(status.why), '', ...rows].join('\n')
+}
+
+function stateOf({ running, stopping, from }: z.infer<typeof statusSchema>): string {
+  if (!running) return `stopped, would send from ${from}`
+  return stopping ? `stopping when all is on L1, sends from ${from}` : `running, sends from ${from}`
 }
 
 function kilobytes(bytes: number): string {

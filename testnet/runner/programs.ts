@@ -173,7 +173,6 @@ export function batchSubmitter(
       '--max-channel-duration=1',
       '--poll-interval=500ms',
       '--num-confirmations=1',
-      '--txmgr.receipt-query-interval=200ms',
       '--txmgr.rebroadcast-interval=2s',
       // What L1 holds already is derived first, or it would be posted again.
       ...(resumed ? ['--wait-node-sync'] : []),

@@ -5,6 +5,7 @@ import { createRpcClient, type RpcClient, RpcTransportError } from '../../lib/js
 import type { Kzg } from '../../lib/kzg/index.ts'
 import { BatchSubmitter } from '../batchSubmitter.ts'
 import { createL1Endpoint } from '../l1Endpoint.ts'
+import { L1Heads } from '../l1Heads.ts'
 import { createL2Source } from '../l2Source.ts'
 import { noBatcherMetrics } from '../metrics.ts'
 import type { BatcherOptions } from '../options.ts'
@@ -154,7 +155,8 @@ export async function setUpSubmitter(
         },
         L1_TIMEOUT_MS,
       )
-      const modules = { l1: endpoint, clock: systemClock, logger: log.logger }
+      const heads = new L1Heads({ l1: endpoint, clock: systemClock })
+      const modules = { l1: endpoint, heads, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
         { ...modules, signer, kzg, metrics: noTxManagerMetrics },
         { ...TEST_TX_OPTIONS, ...txOptions, chainId: 900n },

@@ -5,6 +5,7 @@ import type { Hex } from '../../lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../lib/jsonRpc/client.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { createL1Endpoint, type L1Endpoint } from '../l1Endpoint.ts'
+import { L1Heads } from '../l1Heads.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
 import { noTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
@@ -68,7 +69,16 @@ export function createManager(
 ) {
   const l1 = change(createL1Endpoint(rpc, 120_000))
   return new TxManager(
-    { l1, signer, kzg, clock, logger: log.logger, metrics: noTxManagerMetrics, onForeign },
+    {
+      l1,
+      heads: new L1Heads({ l1, clock }),
+      signer,
+      kzg,
+      clock,
+      logger: log.logger,
+      metrics: noTxManagerMetrics,
+      onForeign,
+    },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },
   )
 }

@@ -34,7 +34,7 @@ export interface TxManagerOptions {
   sendTimeoutMs: number
   /** Time in which the L1 must have accepted a transaction once. Default 2 min. */
   notInMempoolTimeoutMs: number
-  /** Default 12 s. */
+  /** Receipts are looked for at each new L1 head, and after this time without one. Default 12 s. */
   receiptQueryIntervalMs: number
   /** Time after which the same unmined transaction is sent again unchanged. Default 12 s. */
   rebroadcastIntervalMs: number

@@ -3,6 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { L1Endpoint, TxReceipt } from '../l1Endpoint.ts'
+import type { L1Heads } from '../l1Heads.ts'
 import { classifyPublishError, type PublishProblem, TxError } from './errors.ts'
 import { bumpFees, checkFeeLimits, type FeeCaps, type FeeSuggestion, larger, type TxKind } from './fees.ts'
 import type { TxManagerMetrics } from './metrics.ts'
@@ -13,6 +14,7 @@ import type { L1Tx, SignedTx } from './transaction.ts'
 
 export interface SendLoopModules {
   l1: Pick<L1Endpoint, 'sendRawTransaction' | 'receipts' | 'estimateGas'>
+  heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
   clock: Clock
   logger: Logger
@@ -61,8 +63,8 @@ const PROBLEM_LABELS: Record<PublishProblem, string> = {
 
 /**
  * Carries one nonce to its confirmation: publishes, sends again unchanged each rebroadcast interval, replaces it by a
- * dearer version each resubmission timeout, and watches for the receipt of any version. An L1 reorg that takes the
- * receipt away starts publishing again; one that leaves a gap below the nonce ends the send.
+ * dearer version each resubmission timeout, and looks for the receipt of any version at each new L1 head. An L1 reorg that
+ * takes the receipt away starts publishing again; one that leaves a gap below the nonce ends the send.
  */
 export class SendLoop {
   private readonly modules: SendLoopModules
@@ -140,7 +142,7 @@ export class SendLoop {
 
   /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason when it aborts. */
   async run(signal: AbortSignal): Promise<TxReceipt> {
-    const { clock } = this.modules
+    const { clock, heads } = this.modules
     let publishAtMs = clock.now()
     let bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
     for (;;) {
@@ -154,6 +156,7 @@ export class SendLoop {
         publishAtMs = clock.now() + this.pauseMs()
       }
       const { mined: wasMined } = this
+      const { version } = heads
       const receipt = await this.confirmedReceipt(signal)
       if (receipt !== undefined) return receipt
       // A pool need not have taken it back in.
@@ -161,7 +164,7 @@ export class SendLoop {
       const problem = this.criticalProblem()
       if (problem !== undefined) throw new TxError('tx-aborted', `aborted tx send due to critical error: ${problem}`)
       const untilPublish = this.mined ? Number.POSITIVE_INFINITY : Math.min(publishAtMs, bumpAtMs) - clock.now()
-      await sleep(clock, Math.max(0, Math.min(this.options.receiptQueryIntervalMs, untilPublish)), signal)
+      await heads.changed(version, Math.max(0, Math.min(this.options.receiptQueryIntervalMs, untilPublish)), signal)
     }
   }
 

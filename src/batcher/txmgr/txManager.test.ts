@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
 import {
@@ -14,6 +15,7 @@ import {
   signer,
   txByHash,
 } from '../testUtils/txManagerInTest.ts'
+import { until } from '../testUtils/until.ts'
 import type { ForeignTx } from './foreignTx.ts'
 
 async function blockInputs(number: number): Promise<string[]> {
@@ -31,6 +33,26 @@ describe('sending', () => {
     const tx = await txByHash(receipt.transactionHash)
     expect(tx).toMatchObject({ to: INBOX, input: '0x000102', from: signer.address, type: '0x2', value: '0x0' })
     expect(receipt.blockNumber).toBe(quantityToNumber(tx.blockNumber))
+  })
+
+  it('looks for the receipt at each new L1 head', async () => {
+    await automine(false)
+    const clock = new ManualClock()
+    const options = { numConfirmations: 2, receiptQueryIntervalMs: 600_000, resubmissionTimeoutMs: 900_000 }
+    const manager = createManager({ ...options, rebroadcastIntervalMs: 900_000 }, undefined, undefined, clock)
+    const sending = manager.send(data(1), never)
+    await log.seen('Transaction successfully published')
+    const untilTrue = (probe: () => boolean) =>
+      until(async () => {
+        await clock.advance(100)
+        return probe()
+      })
+    await mine()
+    await untilTrue(() => manager.sending[0]?.minedIn === 1)
+    await mine()
+    await untilTrue(() => manager.sending.length === 0)
+    expect((await sending).blockNumber).toBe(1)
+    expect(clock.now()).toBeLessThan(options.receiptQueryIntervalMs)
   })
 
   it('waits for the confirmations asked for', async () => {

@@ -5,6 +5,7 @@ import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
+import type { L1Heads } from '../l1Heads.ts'
 import { BlobTips } from './blobTips.ts'
 import { TxError } from './errors.ts'
 import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger, type TxKind } from './fees.ts'
@@ -28,6 +29,7 @@ export interface TxCandidate {
 
 export interface TxManagerModules {
   l1: L1Endpoint
+  heads: Pick<L1Heads, 'version' | 'changed'>
   signer: TxSigner
   /** Needed for candidates with blobs. */
   kzg: Pick<Kzg, 'commitments' | 'blobProofs' | 'cellProofs'>
