@@ -30,6 +30,19 @@ export interface PostedChannel {
   blocks: number[]
 }
 
+export interface SequencerUrls {
+  rollupRpc: string
+  ethRpc: string
+}
+
+export interface SubmitterChainOptions {
+  l1BlockTime: number
+  /** Further flags of the testnet. */
+  args?: readonly string[]
+  /** Makes another node the sequencer. Absent: the testnet's own stays. */
+  handOver?: (testnet: RunningTestnet) => Promise<SequencerUrls>
+}
+
 /** One sequencer on Anvil under load, whose own batch submitter is idle: the test starts others. */
 export class SubmitterChain {
   readonly testnet: RunningTestnet
@@ -41,23 +54,23 @@ export class SubmitterChain {
   private readonly stopping = new AbortController()
   private load: Promise<void> = Promise.resolve()
 
-  private constructor(testnet: RunningTestnet, config: RollupConfig) {
-    const [sequencer] = testnet.nodes
+  private constructor(testnet: RunningTestnet, config: RollupConfig, sequencer: SequencerUrls) {
     this.testnet = testnet
     this.config = config
     this.l1 = createRpcClient({ url: testnet.l1.rpc, timeoutMs: 30_000 })
-    this.rollup = createRpcClient({ url: sequencer?.rollupRpc ?? '' })
-    this.eth = createRpcClient({ url: sequencer?.ethRpc ?? '' })
+    this.rollup = createRpcClient({ url: sequencer.rollupRpc })
+    this.eth = createRpcClient({ url: sequencer.ethRpc })
   }
 
-  static async start({ l1BlockTime }: { l1BlockTime: number }): Promise<SubmitterChain> {
-    const testnet = await startTestnet({ nodes: 1, args: ['--l1-block-time', String(l1BlockTime)] })
+  static async start({ l1BlockTime, args = [], handOver }: SubmitterChainOptions): Promise<SubmitterChain> {
+    const testnet = await startTestnet({ nodes: 1, args: ['--l1-block-time', String(l1BlockTime), ...args] })
     const config = parseRollupConfig(JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8')))
-    const chain = new SubmitterChain(testnet, config)
+    const [ours] = testnet.nodes
+    if (ours === undefined) throw new Error('the testnet has no node')
     const admin = createRpcClient({ url: testnet.batcher.adminRpc, timeoutMs: 60_000 })
     await admin.request('admin_stopBatcher', [])
     await admin.close()
-    return chain
+    return new SubmitterChain(testnet, config, handOver === undefined ? ours : await handOver(testnet))
   }
 
   async stop(): Promise<void> {
@@ -154,6 +167,8 @@ export class SubmitterProcess {
   /** Its newest lines of log. */
   readonly lines: string[] = []
   readonly errors: string[] = []
+  /** Called with each line of log. */
+  readonly listeners = new Set<(line: string) => void>()
   readonly exited: Promise<number | null>
   /** Its admin RPC's address, once it listens; undefined when it ended before. */
   readonly up: Promise<string | undefined>
@@ -177,6 +192,7 @@ export class SubmitterProcess {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
         this.lines.push(line)
+        for (const listener of this.listeners) listener(line)
         if (this.lines.length > 2_000) this.lines.shift()
         if (/"lvl":"(error|crit)"/.test(line)) this.errors.push(line)
         const url = /"msg":"devium-batch-submitter is up".*"rpc":"([^"]+)"/.exec(line)?.[1]

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { quantityToNumber } from '../../src/lib/hex.ts'
+import { judgeOrder, type SubmitterChain } from './submitterChain.ts'
+
+/** Channels stay open for longer than a round: what is loaded is posted by the stop. Receipts are looked for by default. */
+const SUBMITTER_FLAGS = [
+  '--poll-interval=1s',
+  '--max-channel-duration=30',
+  '--max-l1-tx-size-bytes=4000',
+  '--target-num-frames=2',
+  '--batch-type=1',
+  '--num-confirmations=1',
+  '--sub-safety-margin=4',
+]
+const CLIENT_LEAVES_AFTER_MS = 1_000
+/** Loaded since the last stop, at least. */
+const BLOCKS_A_ROUND = 4
+
+export interface AbandonedStopsReport {
+  /** Stops whose caller left before they were over. */
+  abandoned: number
+  /** Blocks up to the head at a stop's call that L1 did not have when the line appeared. */
+  missing: number[]
+  /** For each stop: L1 blocks from its last transaction to the line. */
+  l1BlocksToLine: number[]
+  /** Blocks before which one is missing on L1. */
+  gaps: number[]
+  complaints: string[]
+}
+
+/** Stops a submitter under traffic, by callers that leave after a second, and starts it again each time. */
+export async function abandonStops(chain: SubmitterChain, rounds: number): Promise<AbandonedStopsReport> {
+  chain.startLoad({ bytesPerSecond: 1_500 })
+  const submitter = chain.startSubmitter(SUBMITTER_FLAGS)
+  const report: AbandonedStopsReport = { abandoned: 0, missing: [], l1BlocksToLine: [], gaps: [], complaints: [] }
+  const l1Head = async () => quantityToNumber(await chain.l1.request('eth_blockNumber', []))
+  let published = Promise.resolve(0)
+  let stopped = Promise.withResolvers<number>()
+  submitter.listeners.add((line) => {
+    if (line.includes('"msg":"Transaction successfully published"')) published = l1Head()
+    if (line.includes('"msg":"Batch Submitter stopped"')) l1Head().then(stopped.resolve, stopped.reject)
+    if (/"lvl":"(warn|error|crit)"/.test(line)) report.complaints.push(line)
+  })
+  let newest = 0
+  for (let round = 0; round < rounds; round++) {
+    while ((await lastLoaded(submitter)) < newest + BLOCKS_A_ROUND) await delay(200)
+    const { unsafe } = await chain.heads()
+    newest = unsafe.number
+    const asked = submitter.request('admin_stopBatcher', [], CLIENT_LEAVES_AFTER_MS)
+    await asked.catch(() => report.abandoned++)
+    report.l1BlocksToLine.push((await stopped.promise) - (await published))
+    stopped = Promise.withResolvers()
+    const posted = new Set((await chain.postedChannels()).flatMap(({ blocks }) => blocks))
+    for (let number = 1; number <= newest; number++) if (!posted.has(number)) report.missing.push(number)
+    await submitter.request('admin_startBatcher')
+  }
+  report.gaps = judgeOrder(await chain.postedChannels()).gaps
+  return report
+}
+
+async function lastLoaded(submitter: { request(method: string): Promise<unknown> }): Promise<number> {
+  const status = (await submitter.request('admin_batcherStatus')) as { lastLoaded: { number: number } | null }
+  return status.lastLoaded?.number ?? 0
+}
