@@ -231,7 +231,6 @@ describe('checkRollupNodeFlags', () => {
   it.each<[Partial<Values>, string]>([
     [{ l2: undefined }, '--l2 is required'],
     [{ l2JwtSecret: undefined }, '--l2.jwt-secret is required'],
-    [{ l2JwtSecret: '' }, '--l2.jwt-secret is required'],
     [{ l1: ['http://127.0.0.1:1', 'localhost:8545'] }, '--l1 must be an http://, https://, ws:// or wss:// address'],
     [{ l1: [] }, '--l1 is required'],
     [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
