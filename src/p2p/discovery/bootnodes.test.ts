@@ -1,3 +1,4 @@
+import { SignableENR } from '@chainsafe/enr'
 import { describe, expect, it } from 'vitest'
 import { DecodeError, UsageError } from '../../lib/errors.ts'
 import { decompressPublicKey, publicKeyOf } from '../../lib/secp256k1.ts'
@@ -49,6 +50,26 @@ describe('parseBootnodes', () => {
       expect(parse).toThrow(UsageError)
       expect(parse).toThrow('bootnode record 2 (of 2) is invalid')
     }
+  })
+
+  it.each([
+    [{}, 'no IP address and no port'],
+    [{ udp: Uint8Array.of(1, 2) }, 'no IP address'],
+    [{ ip: Uint8Array.of(1, 2, 3, 4) }, 'no port'],
+    [{ ip: Uint8Array.of(1, 2, 3, 4), udp6: Uint8Array.of(1, 2) }, 'no port'],
+  ])('refuses a record with %j only, and names it', (places, missing) => {
+    const text = SignableENR.createV4(new Uint8Array(32).fill(7), places).encodeTxt()
+    const problem = `--p2p.bootnodes: bootnode record 2 (of 2) is invalid: it has ${missing}, so nobody can ask that node`
+    expect(() => parseBootnodes(['', text], parseRecord)).toThrow(problem)
+    expect(() => parseBootnodes(['', text], parseRecord)).toThrow(text.slice(-16))
+  })
+
+  it.each([
+    { ip6: new Uint8Array(16).fill(1), udp6: Uint8Array.of(1, 2) },
+    { ip: Uint8Array.of(1, 2, 3, 4), tcp: Uint8Array.of(1, 2) },
+  ])('takes a record with %j', (places) => {
+    const text = SignableENR.createV4(new Uint8Array(32).fill(7), places).encodeTxt()
+    expect(parseBootnodes([text], parseRecord)).toEqual([{ kind: 'enr', text }])
   })
 })
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex } from '../../lib/hex.ts'
 import { compressPublicKey } from '../../lib/secp256k1.ts'
+import type { NodeRecord } from './nodeRecord.ts'
 
 /** A node that discovery begins at. */
 export type Bootnode =
@@ -17,15 +18,20 @@ export interface Endpoint {
   udpPort: number
 }
 
-/** Throws UsageError naming the first record that cannot be read, in op-node's words. Blank ones are skipped. */
-export function parseBootnodes(texts: readonly string[], checkEnr: (text: string) => void): Bootnode[] {
+type Place = Pick<NodeRecord, 'ip' | 'udpPort' | 'tcpPort'>
+
+/**
+ * Throws UsageError naming the first record that cannot be read, in op-node's words, or that says not where its node is:
+ * nobody could ever ask that one. Blank ones are skipped.
+ */
+export function parseBootnodes(texts: readonly string[], readEnr: (text: string) => Place): Bootnode[] {
   const given = texts.map((text) => text.trim())
   return given.flatMap((text, i): Bootnode[] => {
     if (text === '') return []
     try {
       if (text.startsWith('enode://')) return [parseEnode(text)]
       if (!text.startsWith('enr:')) throw new DecodeError('expected enr: or enode://')
-      checkEnr(text)
+      checkPlace(readEnr(text))
       return [{ kind: 'enr', text }]
     } catch (cause) {
       throw new UsageError(
@@ -34,6 +40,13 @@ export function parseBootnodes(texts: readonly string[], checkEnr: (text: string
       )
     }
   })
+}
+
+/** One without UDP port can be dialled still, as a peer. */
+function checkPlace({ ip, udpPort, tcpPort }: Place): void {
+  const hasPort = udpPort !== undefined || tcpPort !== undefined
+  const missing = [...(ip === undefined ? ['IP address'] : []), ...(hasPort ? [] : ['port'])]
+  if (missing.length > 0) throw new DecodeError(`it has no ${missing.join(' and no ')}, so nobody can ask that node`)
 }
 
 /**
