@@ -19,6 +19,16 @@ describe('checkCompatFlags', () => {
       ['--sepolia is not supported: this client runs OP Stack chains: use init with the genesis file of one'],
     ],
     [{ sepolia: 'false', dev: 'false' }, [], []],
+    [{ config: '' }, [], []],
+    [{ config: 'geth.toml' }, [], ['--config is not supported: config files are not read: give what it sets as flags']],
+    [{ 'rollup.superchain-upgrades': 'false' }, [], []],
+    [
+      { 'rollup.superchain-upgrades': 'true' },
+      [],
+      [
+        '--rollup.superchain-upgrades is not supported: fork times come from the genesis file alone: see that it has them all, and leave the flag out',
+      ],
+    ],
     [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],
   ])('%j', (given, ignored, refused) => {
     const report = checkCompatFlags(given)

@@ -22,7 +22,6 @@ const VALUE_FLAGS: Record<string, readonly string[]> = {
   'cache.trie': [],
   'cache.trie.journal': [],
   'cache.trie.rejournal': [],
-  config: [],
   'crypto.kzg': [],
   'datadir.ancient': [],
   'datadir.minfreedisk': [],
@@ -135,8 +134,6 @@ const SWITCHES: Record<string, readonly string[]> = {
   pprof: ['false'],
   'rollup.computependingblock': ['false'],
   'rollup.disabletxpoolgossip': ['true'],
-  'rollup.superchain-upgrades': ['false'],
-  'beta.rollup.superchain-upgrades': ['false'],
   'rpc.enabledeprecatedpersonal': ['false'],
   snapshot: ['true', 'false'],
   'txpool.journalremotes': ['false'],
@@ -146,18 +143,26 @@ const SWITCHES: Record<string, readonly string[]> = {
   vmdebug: ['false'],
 }
 
-/** Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. */
+/**
+ * Flags that choose the chain or which of its blocks are valid: ignoring one would split the node from its chain. A config file
+ * may hold any setting.
+ */
 const REFUSED_VALUES: Record<string, string> = Object.fromEntries([
   ...FORKS.map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
   ...['cancun', 'prague', 'verkle'].map((fork) => [`override.${fork}`, `set ${fork}Time in the genesis file`]),
   ...['op-network', 'beta.op-network'].map((name) => [name, 'use init with the genesis file of the network']),
+  ['config', 'config files are not read: give what it sets as flags'],
 ])
-const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries(
-  ['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [
+const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries([
+  ...['dev', 'mainnet', 'sepolia', 'holesky', 'hoodi'].map((name) => [
     name,
     'this client runs OP Stack chains: use init with the genesis file of one',
   ]),
-)
+  ...['rollup.superchain-upgrades', 'beta.rollup.superchain-upgrades'].map((name) => [
+    name,
+    'fork times come from the genesis file alone: see that it has them all, and leave the flag out',
+  ]),
+])
 
 export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = {
   ...table(Object.keys(VALUE_FLAGS), '<value>'),
@@ -179,9 +184,10 @@ export function checkCompatFlags(values: Readonly<Record<string, unknown>>): Com
   for (const name of Object.keys(gethCompatFlags)) {
     const value = values[name]
     if (typeof value !== 'string') continue
-    const advice = REFUSED_VALUES[name] ?? (value === 'false' ? undefined : REFUSED_SWITCHES[name])
+    const advice =
+      (value === '' ? undefined : REFUSED_VALUES[name]) ?? (value === 'false' ? undefined : REFUSED_SWITCHES[name])
     if (advice !== undefined) report.refused.push(`--${name} is not supported: ${advice}`)
-    else if (!(VALUE_FLAGS[name] ?? SWITCHES[name] ?? ['false']).includes(value)) report.ignored.push(`--${name}`)
+    else if (!(VALUE_FLAGS[name] ?? SWITCHES[name] ?? ['', 'false']).includes(value)) report.ignored.push(`--${name}`)
   }
   return report
 }
