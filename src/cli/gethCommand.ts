@@ -6,6 +6,7 @@ import { systemClock } from '../lib/clock.ts'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { RootLogger } from '../lib/logger.ts'
 import { Progress, type ProgressOptions, type ProgressSink, progressInLog } from '../lib/progress.ts'
+import { describeUnknown } from '../lib/unknownMembers.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 import { createProgram, createProgramLogger, logFlags } from './program.ts'
@@ -86,9 +87,11 @@ function createInitCommand(program: Command): Command {
     description: 'Write the genesis block of a genesis.json into a data directory',
     run: async ([path], datadir, { logger, sink }) => {
       if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
-      const { initChain } = await import('../execution/index.ts')
+      const { initChain, unknownChainConfigMembers } = await import('../execution/index.ts')
+      const genesis = readGenesis(path)
+      for (const unknown of unknownChainConfigMembers(genesis)) logger.warn(describeUnknown(unknown), { file: path })
       const startProgress = (options: ProgressOptions) => new Progress({ clock: systemClock, sink }, options)
-      const { hash, created } = await initChain(datadir, readGenesis(path), { startProgress })
+      const { hash, created } = await initChain(datadir, genesis, { startProgress })
       logger.info(created ? 'Successfully wrote genesis state' : 'Genesis state is there already', { datadir, hash })
     },
   }).argument('<genesis.json>', 'Genesis file in op-geth format')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { UsageError } from '../lib/errors.ts'
+import { describeUnknown } from '../lib/unknownMembers.ts'
 import { printJson } from './printJson.ts'
 
 interface NameOption {
@@ -60,7 +61,8 @@ export function addNetworksCommands(program: Command): void {
         '../rollup/networks/index.ts'
       )
       const { refuseAltDa } = await import('./chainChecks.ts')
-      const { config, usesAltDa, proposedName } = await readNetworkFile(path, chainIdOf(options.l1ChainId))
+      const { config, usesAltDa, unknown, proposedName } = await readNetworkFile(path, chainIdOf(options.l1ChainId))
+      for (const member of unknown) process.stderr.write(`${program.name()}: ${path}: ${describeUnknown(member)}\n`)
       refuseAltDa({ config, usesAltDa, source: path })
       const name = options.name ?? proposedName
       const outcome = await addNetwork(ownNetworksFolder(), name, config, { replace: options.replace === true })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import type { Logger } from '../lib/logger.ts'
+import { describeUnknown } from '../lib/unknownMembers.ts'
 import { findNetwork, ownNetworksFolder, REGISTRY_COMMIT } from '../rollup/networks/index.ts'
 import {
   checkRollupConfig,
@@ -8,6 +9,7 @@ import {
   isForkActive,
   parseRollupConfig,
   type RollupConfig,
+  unknownConfigMembers,
 } from '../rollup/protocol/index.ts'
 import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import { checkDashboardFlags } from './dashboardFlags.ts'
@@ -107,7 +109,10 @@ async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenC
     throw new UsageError(`cannot read rollup config ${path}: ${describeError(cause)}`, { cause })
   }
   try {
-    return { config: parseRollupConfig(JSON.parse(text)), source: `rollup config ${path}`, usesAltDa: false }
+    const json: unknown = JSON.parse(text)
+    const config = parseRollupConfig(json)
+    for (const unknown of unknownConfigMembers(json)) logger.warn(describeUnknown(unknown), { file: path })
+    return { config, source: `rollup config ${path}`, usesAltDa: false }
   } catch (cause) {
     throw new UsageError(`rollup config ${path} is not valid: ${describeError(cause)}`, { cause })
   }

@@ -1,4 +1,5 @@
 export { encodeBlock } from './chain/blockReader.ts'
+export { unknownChainConfigMembers } from './chain/chainConfigMembers.ts'
 export { initChain, readGenesisFile } from './chain/genesis.ts'
 export { encodeHeader } from './chain/headerCodec.ts'
 export { type OpenChainModules, type OpenChainOptions, openChain } from './chain/opChain.ts'

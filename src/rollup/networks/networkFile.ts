@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { checkRollupConfig, parseRollupConfig, type RollupConfig } from '../protocol/index.ts'
+import type { UnknownMember } from '../../lib/unknownMembers.ts'
+import { checkRollupConfig, parseRollupConfig, type RollupConfig, unknownConfigMembers } from '../protocol/index.ts'
 import { isRegistryEntry, parseRegistryEntry } from './registryEntry.ts'
 import { parseToml } from './toml.ts'
 
@@ -14,6 +15,8 @@ const PLAIN_NAMES = new Set(['rollup', 'config', 'chain', 'network', 'stdin'])
 export interface NetworkFile {
   config: RollupConfig
   usesAltDa: boolean
+  /** Of a rollup.json. */
+  unknown: readonly UnknownMember[]
   /** By the file's name, or the chain id where that says nothing. */
   proposedName: string
 }
@@ -27,11 +30,13 @@ export async function readNetworkFile(path: string, l1ChainId: bigint | undefine
   try {
     const json = extname(path).toLowerCase() === '.toml' ? parseToml(text) : parseJsonOrToml(text)
     const superchain = basename(dirname(path))
-    const { config, usesAltDa } = isRegistryEntry(json)
+    const isOfRegistry = isRegistryEntry(json)
+    const { config, usesAltDa } = isOfRegistry
       ? parseRegistryEntry(json, { l1ChainId, superchain })
       : readRollupJson(json, l1ChainId)
     if (!usesAltDa) checkRollupConfig(config)
-    return { config, usesAltDa, proposedName: proposedName(path, superchain, config, isRegistryEntry(json)) }
+    const unknown = isOfRegistry ? [] : unknownConfigMembers(json)
+    return { config, usesAltDa, unknown, proposedName: proposedName(path, superchain, config, isOfRegistry) }
   } catch (cause) {
     throw new UsageError(`${path} is no valid network: ${describeError(cause)}`, { cause })
   }

@@ -119,6 +119,7 @@ export {
   transactionsPlace,
 } from './payloadSsz.ts'
 export { checkRollupConfig, parseRollupConfig, rollupConfigToJson, systemConfigToJson } from './rollupConfig.ts'
+export { unknownConfigMembers } from './rollupConfigMembers.ts'
 export {
   decodeEip1559Params,
   decodeExtraData,

@@ -1,0 +1,23 @@
+import { type KnownMembers, type UnknownMember, unknownMembers } from '../../lib/unknownMembers.ts'
+import { FORKS } from '../../rollup/protocol/index.ts'
+
+const all = (...names: string[]): Record<string, true> => Object.fromEntries(names.map((name) => [name, true]))
+
+/** What geth, op-geth and op-reth have in `config` of a genesis file; not all of it is read here. */
+const KNOWN: KnownMembers = {
+  ...all('chainId', ...FORKS.map((fork) => `${fork}Time`), 'interopTime', 'bedrockBlock'),
+  ...all('homesteadBlock', 'daoForkBlock', 'daoForkSupport', 'eip150Block', 'eip150Hash', 'eip155Block', 'eip158Block'),
+  ...all('byzantiumBlock', 'constantinopleBlock', 'petersburgBlock', 'istanbulBlock', 'muirGlacierBlock'),
+  ...all('berlinBlock', 'londonBlock', 'arrowGlacierBlock', 'grayGlacierBlock', 'mergeNetsplitBlock'),
+  ...all('shanghaiTime', 'cancunTime', 'pragueTime', 'osakaTime', 'amsterdamTime', 'verkleTime', 'ubtTime'),
+  ...all('bpo1Time', 'bpo2Time', 'bpo3Time', 'bpo4Time', 'bpo5Time', 'blobSchedule'),
+  ...all('terminalTotalDifficulty', 'terminalTotalDifficultyPassed', 'depositContractAddress'),
+  ...all('enableVerkleAtGenesis', 'enableUBTAtGenesis', 'ethash', 'clique', 'extraFields'),
+  optimism: all('eip1559Elasticity', 'eip1559Denominator', 'eip1559DenominatorCanyon'),
+}
+
+/** Members of a genesis file's `config` that nobody knows: a misspelt fork would never activate. */
+export function unknownChainConfigMembers(genesis: unknown): UnknownMember[] {
+  if (typeof genesis !== 'object' || genesis === null || !('config' in genesis)) return []
+  return unknownMembers(genesis.config, KNOWN, 'config.')
+}

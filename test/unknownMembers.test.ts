@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it } from 'vitest'
+import { unknownChainConfigMembers } from '../src/execution/index.ts'
+import { dumpRollupConfig, networkNames } from '../src/rollup/networks/index.ts'
+import { unknownConfigMembers } from '../src/rollup/protocol/index.ts'
+
+const DATA = new URL('vectors/data/', import.meta.url)
+const RECORDINGS = readdirSync(DATA)
+  .filter((name) => name.endsWith('.json.gz'))
+  .map((name) => ({ name, ...JSON.parse(gunzipSync(readFileSync(new URL(name, DATA))).toString()) }))
+const ROLLUP = RECORDINGS.find(({ rollup }) => rollup !== undefined).rollup
+const folder = mkdtempSync(join(tmpdir(), 'devium-members-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What a program writes that is given a file with this content. */
+function run(program: string, args: readonly string[], content: unknown): Promise<string> {
+  const file = join(folder, 'given.json')
+  writeFileSync(file, JSON.stringify(content))
+  const script = fileURLToPath(new URL(`../bin/${program}.mjs`, import.meta.url))
+  const env = { ...process.env, DEVIUM_DATA_DIR: folder }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...args, file], { env }, (_, stdout, stderr) => resolve(stdout + stderr))
+  })
+}
+
+describe('members of a rollup.json that nobody knows', () => {
+  it('are none in what op-node writes, and in the built-in networks', () => {
+    const configs = RECORDINGS.flatMap(({ rollup }) => (rollup === undefined ? [] : [rollup]))
+    expect(configs.length).toBeGreaterThan(3)
+    for (const config of [...configs, ...networkNames().map(dumpRollupConfig)]) {
+      expect(unknownConfigMembers(config)).toEqual([])
+    }
+  })
+
+  it('are named by their paths, with the nearest that is known', () => {
+    const { genesis, ...rest } = ROLLUP
+    const config = {
+      ...rest,
+      genesis: { ...genesis, l2_tmie: 1, system_config: { ...genesis.system_config, gaslimit: 1 } },
+      ...{ karst_tmie: 1, Isthmus_Time: 1, jovain_time: 1, something_else_altogether: 1, ignored: null },
+      chain_op_config: { eip1559Denominator: 50, eip1559Elastisity: 6 },
+    }
+    const found = unknownConfigMembers(config)
+    expect(Object.fromEntries(found.map(({ member, nearest }) => [member, nearest]))).toEqual({
+      karst_tmie: 'karst_time',
+      Isthmus_Time: 'isthmus_time',
+      jovain_time: 'jovian_time',
+      something_else_altogether: undefined,
+      'genesis.l2_tmie': 'genesis.l2_time',
+      'genesis.system_config.gaslimit': 'genesis.system_config.gasLimit',
+      'chain_op_config.eip1559Elastisity': 'chain_op_config.eip1559Elasticity',
+    })
+  })
+
+  it('are warned of by the rollup node, and where a network is added', async () => {
+    const config = { ...ROLLUP, karst_tmie: 1 }
+    const warning = 'Nobody knows the member karst_tmie: it is ignored. Did you mean karst_time?'
+    const flags = ['--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'jwt.txt'), '--rollup.config']
+    expect(await run('devium--batcher', flags, config)).toContain(`lvl=warn msg="${warning}" file=`)
+    expect(await run('devium', ['networks', 'add', '--name=odd'], config)).toContain(`given.json: ${warning}\n`)
+  })
+})
+
+describe("members of a genesis file's config that nobody knows", () => {
+  it('are none in what op-node and this project write', () => {
+    const files = RECORDINGS.flatMap(({ genesis }) => (genesis === undefined ? [] : [genesis]))
+    expect(files.length).toBeGreaterThan(0)
+    for (const genesis of files) expect(unknownChainConfigMembers(genesis)).toEqual([])
+  })
+
+  it('are named with the nearest that is known, and warned of by devium-geth init', async () => {
+    const genesis = { config: { chainId: 901, karstTmie: 1, optimism: { eip1559Elasticty: 6 } } }
+    expect(unknownChainConfigMembers(genesis)).toEqual([
+      { member: 'config.karstTmie', nearest: 'config.karstTime' },
+      { member: 'config.optimism.eip1559Elasticty', nearest: 'config.optimism.eip1559Elasticity' },
+    ])
+    const warning = 'Nobody knows the member config.karstTmie: it is ignored. Did you mean config.karstTime?'
+    expect(await run('devium-geth', ['init', `--datadir=${folder}`], genesis)).toContain(`msg="${warning}"`)
+  })
+})
