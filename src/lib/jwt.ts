@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describeError, isErrno, UsageError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
+import { makeDirectory } from './makeDirectory.ts'
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 /** Engine API authentication spec: a token's `iat` may differ from now by at most a minute. */
@@ -53,8 +54,8 @@ function readJwt(secret: Uint8Array, token: string): { issuedAt: number } | { pr
  * Makes a file with 32 random bytes as hex, which it returns. It appears with its whole content, and once only: the engine and
  * the rollup node may both be starting.
  */
-export function createSecretFile(path: string, what = 'JWT secret file'): string {
-  mkdirSync(dirname(path), { recursive: true })
+export function createSecretFile(path: string, what: string): string {
+  makeDirectory(dirname(path))
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const text = toHex(new Uint8Array(randomBytes(32)))
   try {
@@ -69,24 +70,29 @@ export function createSecretFile(path: string, what = 'JWT secret file'): string
   }
 }
 
+/** The secret of the Engine API. Throws UsageError naming the file. */
+export function loadJwtSecret(path: string, { create }: { create: boolean }): Uint8Array {
+  return loadSecret(path, { create, what: 'JWT secret file' })
+}
+
 /**
  * Reads 32 bytes of hex from `path` (0x and white space around it allowed). With `create`, a missing file is written
  * with a new secret, readable by its owner only. Throws UsageError naming the file.
  */
-export function loadJwtSecret(path: string, options: { create: boolean }): Uint8Array {
+export function loadSecret(path: string, { create, what }: { create: boolean; what: string }): Uint8Array {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    if (!isErrno(cause, 'ENOENT') || !options.create) {
-      throw new UsageError(`cannot read JWT secret file ${path}: ${describeError(cause)}`, { cause })
+    if (!isErrno(cause, 'ENOENT') || !create) {
+      throw new UsageError(`cannot read ${what} ${path}: ${describeError(cause)}`, { cause })
     }
-    text = createSecretFile(path)
+    text = createSecretFile(path, what)
   }
   try {
-    return fromHex(text.trim(), 32, 'JWT secret')
+    return fromHex(text.trim(), 32)
   } catch {
     // The content is a secret: it is not repeated in the message.
-    throw new UsageError(`JWT secret file ${path} must hold 32 bytes of hex (64 digits)`)
+    throw new UsageError(`${what} ${path} must hold 32 bytes of hex (64 digits)`)
   }
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
+import { link, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describeError, isErrno } from './errors.ts'
 import type { Logger } from './logger.ts'
+import { makeDirectory } from './makeDirectory.ts'
 
 /** Replaces the file as a whole (write a sibling, sync, rename): whoever reads it finds the old text or the new one. */
 export async function writeWhole(path: string, text: string): Promise<void> {
@@ -27,7 +28,7 @@ export async function writeNew(path: string, text: string): Promise<void> {
 }
 
 async function writeSynced(path: string, flags: 'w' | 'wx', text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  makeDirectory(dirname(path))
   const file = await open(path, flags, 0o600)
   try {
     await file.writeFile(text)

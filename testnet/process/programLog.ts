@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 
 /** Of each log 20 MB are kept: as much in the file, and as much in the copy of what came before. */
 const FILE_BYTES = 10_000_000
@@ -22,7 +23,7 @@ export class ProgramLog {
 
   /** Opens the file for a new run of the program. The caller closes it. */
   open(): number {
-    mkdirSync(dirname(this.path), { recursive: true })
+    makeDirectory(dirname(this.path))
     const file = openSync(this.path, 'a')
     this.trim()
     this.runStart = fstatSync(file).size

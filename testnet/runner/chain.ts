@@ -1,6 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { Hex } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type BlockId, FORKS } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
@@ -28,7 +29,7 @@ export class ChainMaker {
 
   /** Writes genesis.json and returns the hash of its block. */
   async writeGenesis(): Promise<Hex> {
-    await mkdir(this.layout.joinDir, { recursive: true })
+    makeDirectory(this.layout.joinDir)
     const { file, hash } = await buildL2Genesis(this.store, this.parameters, l1Addresses(roles.owner.address))
     await writeFile(this.layout.genesis, JSON.stringify(file))
     return hash

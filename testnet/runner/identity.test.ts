@@ -1,12 +1,6 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../src/lib/hex.ts'
-import { enodeOf, loadOrCreateSecret, peerIdOfPublicKey } from './identity.ts'
-
-const directory = mkdtempSync(join(tmpdir(), 'devium-identity-'))
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+import { enodeOf, peerIdOfPublicKey } from './identity.ts'
 
 describe('identity', () => {
   it('names a peer as an op-node named itself', () => {
@@ -21,13 +15,5 @@ describe('identity', () => {
     const x = '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'
     const y = '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8'
     expect(enodeOf(key, '127.0.0.1', 9514)).toBe(`enode://${x}${y}@127.0.0.1:9514`)
-  })
-
-  it('keeps a secret that was made once, for its owner only', () => {
-    const path = join(directory, 'node', 'key.txt')
-    const made = loadOrCreateSecret(path)
-    expect(made).toHaveLength(32)
-    expect(loadOrCreateSecret(path)).toEqual(made)
-    expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 })

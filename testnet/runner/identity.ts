@@ -1,20 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { concatBytes } from '../../src/lib/bytes.ts'
-import { fromHex, toHex } from '../../src/lib/hex.ts'
+import { toHex } from '../../src/lib/hex.ts'
 import { decompressPublicKey, publicKeyOf } from '../../src/lib/secp256k1.ts'
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-
-/** Reads 32 bytes of hex, or makes the file with new random ones, readable by its owner only. */
-export function loadOrCreateSecret(path: string): Uint8Array {
-  if (existsSync(path)) return fromHex(readFileSync(path, 'utf8').trim(), 32, path)
-  const secret = new Uint8Array(randomBytes(32))
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, Buffer.from(secret).toString('hex'), { mode: 0o600 })
-  return secret
-}
 
 /**
  * libp2p peer id of a secp256k1 key, so that it can be named before the node runs: base58 of the identity multihash of

@@ -1,10 +1,11 @@
 import { loadToken } from '../../src/lib/jsonRpc/bearerToken.ts'
 import { isLoopback } from '../../src/lib/jsonRpc/hostCheck.ts'
+import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import type { ChainParameters, DataAvailability } from '../chainParameters.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import { type Endpoints, forkPlan } from './events.ts'
-import { enodeOf, loadOrCreateSecret, peerIdOf } from './identity.ts'
+import { enodeOf, peerIdOf } from './identity.ts'
 import { type NodeLayout, nodeLayout, nodeName, type TestnetLayout } from './layout.ts'
 import type { NodePorts, TestnetPorts } from './ports.ts'
 import { type NodeCallOptions, reachableHost } from './programs.ts'
@@ -45,8 +46,8 @@ export function describeNodes({ layout, ports, host, token }: TestnetSetup): Nod
   const bootnodes: string[] = []
   return ports.nodes.map((nodePorts, index) => {
     const node = nodeLayout(layout.dir, nodeName(index))
-    loadOrCreateSecret(node.jwt)
-    const key = loadOrCreateSecret(node.p2pKey)
+    loadJwtSecret(node.jwt, { create: true })
+    const key = loadSecret(node.p2pKey, { create: true, what: 'p2p key file' })
     const peerId = peerIdOf(key)
     const p2p = `/ip4/${to}/tcp/${nodePorts.p2p}/p2p/${peerId}`
     const call: NodeCallOptions = {

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { isHex, toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { type Fork, isForkActive, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress } from '../chainParameters.ts'
@@ -261,7 +262,7 @@ export class Testnet {
     const { layout, ports, host, chain } = this.setup
     // Of use to the Anvil that wrote it only.
     rmSync(layout.l1Cache, { recursive: true, force: true })
-    mkdirSync(layout.l1Cache, { recursive: true })
+    makeDirectory(layout.l1Cache)
     const options = { host, port: ports.l1, chain, dumpTo: layout.l1StateNew, cacheDir: layout.l1Cache }
     return {
       name: L1,

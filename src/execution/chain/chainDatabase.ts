@@ -4,6 +4,7 @@ import { ClassicLevel } from 'classic-level'
 import { bigIntToBytes, bytesToBigInt, concatBytes, viewOf } from '../../lib/bytes.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { takeTurn } from '../../lib/turns.ts'
 import type { FlatDisk, FlatWrites } from '../state/flatState.ts'
 import {
@@ -64,6 +65,7 @@ export class ChainDatabase implements ChainReads, NodeDisk, FlatDisk {
         `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
       )
     }
+    if (options.create) makeDirectory(path)
     const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
       keyEncoding: 'view',
       valueEncoding: 'view',

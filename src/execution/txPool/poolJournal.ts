@@ -1,10 +1,11 @@
-import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError, isErrno } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { takeTurn } from '../../lib/turns.ts'
@@ -129,7 +130,7 @@ export class PoolJournal {
       const { pending, queued } = this.pool.content(sender)
       for (const { raw } of [...pending, ...queued]) entries.push(entryOf(raw))
     }
-    await mkdir(dirname(path), { recursive: true })
+    makeDirectory(dirname(path))
     const written = `${path}.new`
     await writeFile(written, concatBytes(...entries))
     await rename(written, path)

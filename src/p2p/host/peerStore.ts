@@ -4,6 +4,7 @@ import type { Datastore } from 'interface-datastore'
 import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, describeError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { DiskOrMemory } from './diskOrMemory.ts'
 
 /** libp2p's datastore with its end of life. */
@@ -102,6 +103,7 @@ async function openLevel(path: string, modules: { logger: Logger; clock: Clock }
     throw new DecodeError('there are tables, but no CURRENT')
   }
   const { LevelDatastore } = await import('datastore-level')
+  makeDirectory(path)
   const disk = new LevelDatastore(path)
   // Opened below the datastore's own open(), which drops the reason of a failure.
   await disk.db.open()

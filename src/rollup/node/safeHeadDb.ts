@@ -2,6 +2,7 @@ import { ClassicLevel } from 'classic-level'
 import { viewOf } from '../../lib/bytes.ts'
 import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
+import { makeDirectory } from '../../lib/makeDirectory.ts'
 import type { SafeHeadHistory } from '../engine/index.ts'
 import type { BlockId, L2BlockRef } from '../protocol/types.ts'
 
@@ -41,6 +42,7 @@ export class SafeHeadDb implements SafeHeadHistory {
 
   /** Throws UsageError when the directory cannot be used. */
   static async open(path: string): Promise<SafeHeadDb> {
+    makeDirectory(path)
     const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' })
     try {
       await level.open()

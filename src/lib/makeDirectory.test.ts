@@ -1,0 +1,41 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { makeDirectory } from './makeDirectory.ts'
+
+function directoryInTest(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'devium-make-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+it('makes a directory, those above it, and none that is there', () => {
+  const path = join(directoryInTest(), 'a', 'b', 'c')
+  makeDirectory(path)
+  makeDirectory(path)
+  expect(statSync(path).isDirectory()).toBe(true)
+})
+
+it('takes a link to a directory for one', () => {
+  const directory = directoryInTest()
+  mkdirSync(join(directory, 'real'))
+  symlinkSync('real', join(directory, 'link'))
+  makeDirectory(join(directory, 'link', 'below'))
+  expect(existsSync(join(directory, 'real', 'below'))).toBe(true)
+})
+
+it('names the directory that cannot be made, and why', () => {
+  const file = join(directoryInTest(), 'file')
+  writeFileSync(file, '')
+  expect(() => makeDirectory(file)).toThrow(`cannot make the directory ${file}: it is not a directory`)
+  expect(() => makeDirectory(join(file, 'x', 'y'))).toThrow(`cannot make the directory ${file}: it is not a directory`)
+  const long = join(file, '..', 'x'.repeat(300))
+  expect(() => makeDirectory(long)).toThrow(/: the name is too long$/)
+})
+
+it.runIf(process.platform === 'linux')('does not try for ever where the system lets nobody make one', () => {
+  expect(() => makeDirectory('/proc/devium/x')).toThrow(
+    'cannot make the directory /proc/devium: the system lets nobody make one there',
+  )
+})
