@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { type FlagValues, flag } from '../src/cli/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
+import { bootnodesOf } from '../src/rollup/networks/bootnodes.ts'
 import { DATA_AVAILABILITY } from './chainParameters.ts'
 import {
   DEFAULT_FORK,
@@ -48,7 +49,10 @@ export const testnetFlags = {
   dir: {
     ...flag.string('Data', 'dir', 'devnet', 'Where everything is kept; a second start goes on with the same chain'),
     placeholder: '<path>',
-    parse: (text: string) => resolve(text),
+    parse: (text: string) => {
+      if (text === '') throw new UsageError('expected the path of a directory')
+      return resolve(text)
+    },
   },
   reset: flag.boolean('Data', 'reset', 'Delete the chain kept in --dir and begin a new one'),
   basePort: flag.port(
@@ -62,7 +66,9 @@ export const testnetFlags = {
       placeholder: '<ip>',
     }),
     parse: (text: string) => {
-      if (!isIPv4(text)) throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
+      // From 224 on no address is that of a machine.
+      if (!isIPv4(text) || Number.parseInt(text, 10) >= 224)
+        throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
       return text
     },
   },
@@ -83,6 +89,11 @@ export type TestnetOptions = FlagValues<typeof testnetFlags>
 export function checkOptions(options: TestnetOptions): void {
   if (options.chainId === options.l1ChainId) {
     throw new UsageError(`--chain-id and --l1-chain-id must differ, both are ${options.chainId}`)
+  }
+  if (bootnodesOf(BigInt(options.l1ChainId)).length > 0) {
+    throw new UsageError(
+      `--l1-chain-id ${options.l1ChainId} is that of a public network, whose nodes the sequencer would look for: choose another`,
+    )
   }
   if (options.json && options.plain) throw new UsageError('--json and --plain exclude each other')
 }

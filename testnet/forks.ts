@@ -1,5 +1,5 @@
 import { UsageError } from '../src/lib/errors.ts'
-import { nearestTo } from '../src/lib/nearest.ts'
+import { nearMiss } from '../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
 
 /**
@@ -26,8 +26,9 @@ export interface ForkActivation {
 export function parseFork(text: string): TestnetFork {
   const fork = TESTNET_FORKS.find((known) => known === text.toLowerCase())
   if (fork !== undefined) return fork
-  const [nearest] = nearestTo(text, TESTNET_FORKS, 1)
-  throw new UsageError(`unknown fork "${text}", did you mean ${nearest}? Known are ${TESTNET_FORKS.join(', ')}`)
+  const meant = nearMiss(text, TESTNET_FORKS)
+  const hint = meant === undefined ? ': known are' : `, did you mean ${meant}? Known are`
+  throw new UsageError(`unknown fork "${text}"${hint} ${TESTNET_FORKS.join(', ')}`)
 }
 
 /** `isthmus:30,jovian:60`, in any order. Throws UsageError. */

@@ -4,22 +4,17 @@ import type { RunContext } from '../src/cli/program.ts'
 import { wantsColours } from '../src/cli/terminal/fullScreen.ts'
 import { listenToKeys } from '../src/cli/terminal/keyboard.ts'
 import { systemClock } from '../src/lib/clock.ts'
-import { DeviumError, describeError } from '../src/lib/errors.ts'
+import { DeviumError, describeError, UsageError } from '../src/lib/errors.ts'
+import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
 import type { ChainParameters } from './chainParameters.ts'
 import { takeCommands } from './commands.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
 import { forkPlan, type TestnetEvent } from './runner/events.ts'
 import { type TestnetLayout, testnetLayout } from './runner/layout.ts'
-import {
-  checkDirectoryUsable,
-  checkSameChain,
-  checkSameFork,
-  lockDirectory,
-  readManifest,
-  removeTestnet,
-} from './runner/manifest.ts'
+import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManifest } from './runner/manifest.ts'
 import { assignPorts, checkPortsFree, findFreePorts, type TestnetPorts } from './runner/ports.ts'
+import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
 import { describeNodes, openToken } from './runner/setup.ts'
 import { Testnet } from './runner/testnet.ts'
 import { createJsonView } from './view/jsonView.ts'
@@ -28,11 +23,17 @@ import { createPlainView } from './view/plainView.ts'
 import type { View } from './view/view.ts'
 
 /** Runs a testnet until it is stopped. */
-export async function runTestnet(
-  options: TestnetOptions,
-  { signal, fail, given, warnings }: RunContext,
-): Promise<void> {
+export async function runTestnet(options: TestnetOptions, context: RunContext): Promise<void> {
+  try {
+    await run(options, context)
+  } catch (error) {
+    throw withDirectory(error, options.dir)
+  }
+}
+
+async function run(options: TestnetOptions, { signal, fail, given, warnings }: RunContext): Promise<void> {
   checkOptions(options)
+  const scarcities = checkMachine(options.nodes, thisMachine())
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
   process.once('exit', unlock)
@@ -57,9 +58,9 @@ export async function runTestnet(
     interrupt: () => process.kill(process.pid, 'SIGINT'),
   }
   const view = createView(options, isInteractive ? controls : undefined)
-  for (const message of warnings) view.handle({ event: 'warning', message })
   let isReady = false
-  const explain = (error: unknown): unknown => (resumed && !isReady ? withResetHint(error) : error)
+  const explain = (error: unknown): unknown =>
+    resumed && !isReady && !isFileError(error) ? withResetHint(error) : withDirectory(error, layout.dir)
   const modules = { emit: (event: TestnetEvent) => view.handle(event), fail: (error: unknown) => fail(explain(error)) }
   const testnet = new Testnet(modules, setup, describeNodes(setup), { failFast })
   // A second Ctrl-C, or a bug of the runner: nothing is left behind.
@@ -72,7 +73,10 @@ export async function runTestnet(
   const stopByItself = () => process.kill(process.pid, 'SIGTERM')
   process.once('SIGHUP', stopByItself)
   process.stdout.once('error', stopByItself).on('error', () => {})
-  view.handle({ event: 'starting', dir: layout.dir, resumed, nodes: options.nodes, forks: forkPlan(chain) })
+  const { nodes } = options
+  const memoryBytes = memoryOf(nodes)
+  view.handle({ event: 'starting', dir: layout.dir, resumed, nodes, memoryBytes, forks: forkPlan(chain) })
+  for (const message of [...warnings, ...scarcities]) view.handle({ event: 'warning', message })
   let failure: unknown
   try {
     await testnet.start(signal)
@@ -97,6 +101,13 @@ function withResetHint(error: unknown): DeviumError {
   return new DeviumError('kept-chain', `${describeError(error)}\n  ${hint}`)
 }
 
+/** The system's refusal to read or write a file says nothing of where that file lies. */
+function withDirectory(error: unknown, dir: string): unknown {
+  if (!isFileError(error)) return error
+  const path = error.path === undefined || error.path === dir ? '' : ` (${error.path})`
+  return new UsageError(`cannot use --dir ${dir}: ${describeFileError(error)}${path}`)
+}
+
 /** The chain that the directory holds, or the parameters of a new one. */
 function openChain(
   layout: TestnetLayout,
@@ -107,8 +118,8 @@ function openChain(
   const asked = { l1ChainId, l2ChainId: chainId, blockTime, l1BlockTime }
   const fork = given.has('fork') ? options.fork : undefined
   const now = Math.floor(Date.now() / 1000)
-  const manifest = readManifest(layout)
-  if (manifest?.complete === true && !options.reset) {
+  const manifest = options.reset ? undefined : readManifest(layout)
+  if (manifest?.complete === true) {
     const kept = manifest.chain
     checkSameChain(kept, asked, given)
     if (fork !== undefined) checkSameFork(kept, fork)
@@ -119,8 +130,8 @@ function openChain(
   }
   const atGenesis = forksAtGenesis(genesisFork(fork, forkAt))
   const forks = withActivations(atGenesis, forkAt, { startTime: now, blockTime })
-  if (manifest === undefined) checkDirectoryUsable(layout)
-  else removeTestnet(layout)
+  clearDirectory(layout)
+  checkDisk(options.nodes, layout.dir)
   return { chain: { ...asked, genesisTime: now, forks }, resumed: false }
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -197,11 +197,52 @@ describe('the testnet runner refuses', () => {
     expectRefusal(await run(TESTNET, ['--chain-id', '900']), /--chain-id and --l1-chain-id must differ/)
   })
 
+  it('an L1 chain id whose bootnodes are on the Internet', async () => {
+    expectRefusal(
+      await run(TESTNET, ['--l1-chain-id', '11155111']),
+      /--l1-chain-id 11155111 is that of a public network/,
+    )
+  })
+
+  it('an address that the machine does not have, and one of no machine', async () => {
+    const dir = join(directory, 'host')
+    const refusal = /: --host 203\.0\.113\.1: this machine does not have that address; it has 127\.0\.0\.1/
+    expectRefusal(await run(TESTNET, ['--host', '203.0.113.1', '--dir', dir]), refusal)
+    expectRefusal(await run(TESTNET, ['--host', '203.0.113.1', '--base-port', '0', '--dir', dir]), refusal)
+    expectRefusal(await run(TESTNET, ['--host', '255.255.255.255', '--dir', dir]), /expected an IPv4 address/)
+  })
+
+  it('a directory that is a file, has no name, or lies where nobody can make one', async () => {
+    const file = join(directory, 'file')
+    writeFileSync(file, '')
+    const refused = (dir: string) => run(TESTNET, ['--base-port', '0', '--dir', dir])
+    expectRefusal(await refused(file), /: cannot make the directory .*file: it is not a directory$/m)
+    expectRefusal(await refused(join(file, 'below')), /: cannot make the directory .*file: it is not a directory$/m)
+    expectRefusal(await refused(''), /--dir.*expected the path of a directory/)
+    if (process.platform === 'linux') {
+      expectRefusal(await refused('/proc/devium'), /: cannot make the directory \/proc\/devium: the system lets nobody/)
+      expectRefusal(await refused('/proc'), /: cannot write to --dir \/proc: the system lets nobody/)
+    }
+  })
+
+  it('a key that is none, without showing it', async () => {
+    const dir = join(directory, 'damaged')
+    const jwt = join(dir, 'sequencer', 'jwt.txt')
+    mkdirSync(join(dir, 'sequencer'), { recursive: true })
+    writeFileSync(jwt, 'c0ffee')
+    const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
+    writeFileSync(join(dir, 'testnet.json'), JSON.stringify({ version: 1, complete: true, chain }))
+    const ended = await run(TESTNET, ['--base-port', '0', '--dir', dir])
+    expectRefusal(ended, new RegExp(`: JWT secret file ${jwt} must hold 32 bytes of hex`))
+    expect(ended.stdout + ended.stderr).not.toContain('c0ffee')
+  })
+
   it('forks that it does not know, and those out of order', async () => {
     const dir = join(directory, 'forks')
     const refused = async (...args: string[]) =>
       (await run(TESTNET, ['--dir', dir, '--base-port', '0', ...args])).stderr
     expect(await refused('--fork', 'jovain')).toMatch(/--fork.*unknown fork "jovain", did you mean jovian\?/)
+    expect(await refused('--fork', 'nonsense')).toMatch(/--fork.*unknown fork "nonsense": known are ecotone, .*karst$/m)
     expect(await refused('--fork', 'isthmus', '--fork-at', 'karst:60')).toMatch(/jovian comes before it/)
     expect(await refused('--fork-at', 'karst')).toMatch(/expected <fork>:<seconds>, for example karst:60/)
   })

@@ -56,7 +56,7 @@ export interface Milestone {
 
 /** Everything that the runner tells; with `--json` each is one line. */
 export type TestnetEvent =
-  | { event: 'starting'; dir: string; resumed: boolean; nodes: number; forks: ForkPlan }
+  | { event: 'starting'; dir: string; resumed: boolean; nodes: number; memoryBytes: number; forks: ForkPlan }
   /** A kept chain is up again after a pause, whose L2 blocks the sequencer makes first. */
   | { event: 'resumed'; l1Block: number; pauseSeconds: number }
   | ({ event: 'progress' } & Milestone)

@@ -5,12 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forksAtGenesis } from '../forks.ts'
 import { type TestnetLayout, testnetLayout } from './layout.ts'
 import {
-  checkDirectoryUsable,
   checkSameChain,
   checkSameFork,
+  clearDirectory,
   lockDirectory,
   readManifest,
-  removeTestnet,
   writeManifest,
 } from './manifest.ts'
 
@@ -37,8 +36,13 @@ describe('manifest', () => {
   })
 
   it('of another kind is refused', () => {
-    writeFileSync(layout.manifest, '{"version":9}')
-    expect(() => readManifest(layout)).toThrow('is not a testnet this version knows')
+    for (const other of ['{"version":9}', '{"version":1,"chain":{"forks":{}},"complete":true}', 'nothing']) {
+      writeFileSync(layout.manifest, other)
+      expect(() => readManifest(layout), other).toThrow('is not a testnet this version knows')
+    }
+    // As --reset does.
+    clearDirectory(layout)
+    expect(readManifest(layout)).toBeUndefined()
   })
 
   it('refuses flags that contradict the chain, when they were given', () => {
@@ -83,10 +87,10 @@ describe('directory', () => {
 
   it('is not taken when it holds other things, and a reset leaves them', () => {
     writeFileSync(join(layout.dir, 'thesis.txt'), 'precious')
-    expect(() => checkDirectoryUsable(layout)).toThrow('is not empty and holds no testnet')
+    expect(() => clearDirectory(layout)).toThrow('is not empty and holds no testnet')
     mkdirSync(join(layout.dir, 'verifier12'))
     writeManifest(layout, { version: 1, chain, complete: true })
-    removeTestnet(layout)
+    clearDirectory(layout)
     expect(existsSync(join(layout.dir, 'verifier12'))).toBe(false)
     expect(readManifest(layout)).toBeUndefined()
     expect(readFileSync(join(layout.dir, 'thesis.txt'), 'utf8')).toBe('precious')

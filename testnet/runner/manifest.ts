@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { describeError, isErrno, UsageError } from '../../src/lib/errors.ts'
+import { isErrno, UsageError } from '../../src/lib/errors.ts'
+import { describeFileError } from '../../src/lib/fileErrors.ts'
+import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { forksAround, forksAtGenesis, type TestnetFork } from '../forks.ts'
 import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
@@ -18,18 +20,23 @@ export function readManifest(layout: TestnetLayout): Manifest | undefined {
   let text: string
   try {
     text = readFileSync(layout.manifest, 'utf8')
-  } catch {
-    return undefined
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined
+    throw error
   }
   try {
     const manifest = JSON.parse(text) as Partial<Manifest>
-    if (manifest.version === 1 && manifest.chain !== undefined) {
+    if (manifest.version === 1 && manifest.chain !== undefined && hasNumbers(manifest.chain)) {
       // Chains of before there was a choice.
       const forks = manifest.chain.forks ?? forksAtGenesis('holocene')
       return { version: 1, chain: { ...manifest.chain, forks }, complete: manifest.complete === true }
     }
   } catch {}
   throw new UsageError(`${layout.manifest} is not a testnet this version knows: use another --dir, or --reset`)
+}
+
+function hasNumbers({ l1ChainId, l2ChainId, blockTime, l1BlockTime, genesisTime }: ChainParameters): boolean {
+  return [l1ChainId, l2ChainId, blockTime, l1BlockTime, genesisTime].every(Number.isSafeInteger)
 }
 
 export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
@@ -67,14 +74,16 @@ export function checkSameFork({ forks }: ChainParameters, asked: TestnetFork): v
 
 /** Claims the directory for this process. Throws UsageError while another runner lives in it. */
 export function lockDirectory(layout: TestnetLayout): () => void {
-  mkdirSync(layout.dir, { recursive: true })
+  makeDirectory(layout.dir)
   for (let attempt = 0; ; attempt++) {
     try {
       writeFileSync(layout.lock, String(process.pid), { flag: 'wx' })
       return () => rmSync(layout.lock, { force: true })
     } catch (cause) {
       if (!isErrno(cause, 'EEXIST') || attempt > 0) {
-        throw new UsageError(`cannot write to --dir ${layout.dir}: ${describeError(cause)}`, { cause })
+        // Where files cannot be made at all, as in /proc, the system names a missing directory.
+        const reason = isErrno(cause, 'ENOENT') ? 'the system lets nobody make files there' : describeFileError(cause)
+        throw new UsageError(`cannot write to --dir ${layout.dir}: ${reason}`)
       }
       const pid = Number(readFileSync(layout.lock, 'utf8'))
       if (isAlive(pid))
@@ -86,16 +95,23 @@ export function lockDirectory(layout: TestnetLayout): () => void {
   }
 }
 
-/** Removes a testnet that was kept here; nothing else in the directory is touched. */
-export function removeTestnet(layout: TestnetLayout): void {
+/**
+ * Makes room for a new chain. What an earlier testnet left is removed, and nothing else is touched. Throws UsageError when
+ * there are contents of another kind only, which a new testnet would mix with.
+ */
+export function clearDirectory(layout: TestnetLayout): void {
+  if (existsSync(layout.manifest)) removeTestnet(layout)
+  else checkDirectoryUsable(layout)
+}
+
+function removeTestnet(layout: TestnetLayout): void {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
   for (const name of ['l1', 'join', 'logs', ...nodes, basename(layout.rpcToken), basename(layout.manifest)]) {
     rmSync(join(layout.dir, name), { recursive: true, force: true })
   }
 }
 
-/** Throws UsageError when the directory has contents of another kind, which a new testnet would mix with. */
-export function checkDirectoryUsable(layout: TestnetLayout): void {
+function checkDirectoryUsable(layout: TestnetLayout): void {
   const others = readdirSync(layout.dir).filter((name) => name !== basename(layout.lock))
   if (others.length === 0) return
   throw new UsageError(`--dir ${layout.dir} is not empty and holds no testnet: choose another`)

@@ -21,8 +21,14 @@ describe('ports', () => {
 
   it('refuses a base port from which not all fit', () => {
     expect(() => assignPorts(65_530, 1)).toThrow(
-      '--base-port 65530: 1 nodes, and one to join, would need ports up to 65555',
+      '--base-port 65530: 1 node, and one to join, need ports up to 65555; the last one is 65535',
     )
+  })
+
+  it('blames the address, not the ports, where the machine has no such address', async () => {
+    const noSuchAddress = /^--host 203\.0\.113\.1: this machine does not have that address; it has 127\.0\.0\.1\b/
+    await expect(checkPortsFree(assignPorts(9500, 1), '203.0.113.1')).rejects.toThrow(noSuchAddress)
+    await expect(findFreePorts(1, '203.0.113.1')).rejects.toThrow(noSuchAddress)
   })
 
   it('names the port that is taken and what it is for', async () => {

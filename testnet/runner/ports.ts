@@ -1,6 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { createServer, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { isErrno, UsageError } from '../../src/lib/errors.ts'
+import { describeFileError } from '../../src/lib/fileErrors.ts'
 
 export interface NodePorts {
   rollupRpc: number
@@ -35,7 +37,7 @@ export function assignPorts(base: number, nodeCount: number): TestnetPorts {
   const spare = nodePorts(nodeCount)
   if (spare.gethMetrics > LAST_PORT) {
     throw new UsageError(
-      `--base-port ${base}: ${nodeCount} nodes, and one to join, would need ports up to ${spare.gethMetrics}`,
+      `--base-port ${base}: ${nodeCount} ${nodeCount === 1 ? 'node' : 'nodes'}, and one to join, need ports up to ${spare.gethMetrics}; the last one is ${LAST_PORT}`,
     )
   }
   const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))
@@ -63,11 +65,8 @@ function portUses({ l1, batcherAdmin, batcherMetrics, nodes }: TestnetPorts): Po
 
 /** Throws UsageError naming the first port that cannot be listened on. */
 export async function checkPortsFree(ports: TestnetPorts, host: string): Promise<void> {
-  const taken = await firstTaken(ports, host)
-  if (taken === undefined) return
-  throw new UsageError(
-    `port ${taken.port} (${taken.use}) is ${taken.reason}: another testnet may be running; choose other ports with --base-port`,
-  )
+  const failed = await firstFailed(ports, host)
+  if (failed !== undefined) throw new UsageError(whyNot(failed, host))
 }
 
 /** A base port whose ports are all free, for `--base-port 0`. */
@@ -76,38 +75,60 @@ export async function findFreePorts(nodeCount: number, host: string): Promise<Te
     // Below the range from which systems give out ports for outgoing connections.
     const base = 10_000 + Math.floor(Math.random() * 2_000) * BLOCK
     const ports = assignPorts(base, nodeCount)
-    if ((await firstTaken(ports, host)) === undefined) return ports
+    const failed = await firstFailed(ports, host)
+    if (failed === undefined) return ports
+    // Other ports change nothing about other errors.
+    if (!isErrno(failed.error, 'EADDRINUSE')) throw new UsageError(whyNot(failed, host))
   }
   throw new UsageError('found no free ports: name some with --base-port')
 }
 
-async function firstTaken(ports: TestnetPorts, host: string) {
-  const results = await Promise.all(
-    portUses(ports).map(async ({ port, use, isUdp = false }) => ({
-      port,
-      use,
-      reason: await (isUdp ? whyUdpNotFree(port, host) : whyNotFree(port, host)),
-    })),
-  )
-  return results.find(({ reason }) => reason !== undefined)
+interface FailedPort extends PortUse {
+  error: Error
 }
 
-function whyNotFree(port: number, host: string): Promise<string | undefined> {
+async function firstFailed(ports: TestnetPorts, host: string): Promise<FailedPort | undefined> {
+  const results = await Promise.all(
+    portUses(ports).map(async (use) => ({ ...use, error: await (use.isUdp ? tryUdp : tryTcp)(use.port, host) })),
+  )
+  return results.flatMap(({ error, ...use }) => (error === undefined ? [] : [{ ...use, error }])).at(0)
+}
+
+function tryTcp(port: number, host: string): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error) => resolve(reasonOf(error)))
+    server.once('error', resolve)
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
 }
 
-function whyUdpNotFree(port: number, host: string): Promise<string | undefined> {
+function tryUdp(port: number, host: string): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
-    socket.once('error', (error) => resolve(reasonOf(error)))
+    socket.once('error', resolve)
     socket.bind({ port, address: host, exclusive: true }, () => socket.close(() => resolve(undefined)))
   })
 }
 
-function reasonOf(error: Error): string {
-  return isErrno(error, 'EADDRINUSE') ? 'in use' : `not usable (${error.message})`
+/** Which of the flags is to be another, and why. */
+function whyNot({ port, use, error }: FailedPort, host: string): string {
+  const named = `port ${port} (${use})`
+  if (isErrno(error, 'EADDRNOTAVAIL')) {
+    return `--host ${host}: this machine does not have that address; it has ${ownAddresses()}, and 0.0.0.0 stands for all`
+  }
+  if (isErrno(error, 'EACCES')) {
+    return `${named}: the system lets only root listen on so low a port; choose others with --base-port`
+  }
+  if (isErrno(error, 'EADDRINUSE')) {
+    return `${named} is in use: another testnet may be running; choose other ports with --base-port`
+  }
+  return `${named} is not usable: ${describeFileError(error)}`
+}
+
+function ownAddresses(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  return addresses
+    .filter(({ family }) => family === 'IPv4')
+    .map(({ address }) => address)
+    .join(', ')
 }

@@ -1,5 +1,6 @@
 import { forkName } from '../forks.ts'
 import type { Endpoints, ForkPlan, TestnetEvent } from '../runner/events.ts'
+import { gigabytes } from '../runner/resources.ts'
 import type { NodeStatus } from '../runner/status.ts'
 import type { Output, View } from './view.ts'
 
@@ -18,7 +19,7 @@ export function plainLines(event: TestnetEvent): string[] {
   switch (event.event) {
     case 'starting':
       return [
-        `${event.resumed ? 'going on with the chain' : 'starting a new chain'} in ${event.dir}, ${event.nodes} ${event.nodes === 1 ? 'node' : 'nodes'}, ${forkText(event.forks)}`,
+        `${event.resumed ? 'going on with the chain' : 'starting a new chain'} in ${event.dir}, ${event.nodes} ${event.nodes === 1 ? 'node' : 'nodes'} (about ${gigabytes(event.memoryBytes)} of memory), ${forkText(event.forks)}`,
       ]
     case 'resumed':
       return [
