@@ -11,11 +11,9 @@ export interface ChosenChain {
   usesAltDa: boolean
 }
 
-/** The L1s where chains met Prague's blob fee parameters with Cancun's (EIP-7691): their Prague times. */
-const PRAGUE_TIMES = new Map<bigint, number>([
-  [11_155_111n, 1_741_159_776],
-  [17_000n, 1_740_434_112],
-])
+const SEPOLIA = 11_155_111n
+/** When Sepolia's chains met Prague's blob fee parameters with Cancun's (EIP-7691). */
+const SEPOLIA_PRAGUE_TIME = 1_741_159_776
 
 /** Refuses a chain whose batches L1 does not hold: derivation would make empty blocks of it. Throws UsageError. */
 export function refuseAltDa({ config, source, usesAltDa: isMarked }: ChosenChain): void {
@@ -37,15 +35,20 @@ export function checkChain(
   { ignoreMissingPectraBlobSchedule }: { ignoreMissingPectraBlobSchedule: boolean },
   logger: Logger,
 ): RollupConfig {
-  const pragueTime = PRAGUE_TIMES.get(config.l1ChainId)
   if (
     !ignoreMissingPectraBlobSchedule &&
     config.pectraBlobScheduleTime === undefined &&
-    pragueTime !== undefined &&
-    config.genesis.l2Time <= pragueTime
+    config.l1ChainId === SEPOLIA &&
+    config.genesis.l2Time <= SEPOLIA_PRAGUE_TIME
   ) {
     throw new UsageError(
       `${source}: probably missing Pectra blob schedule (pectra_blob_schedule_time): ask the chain's operator, or start with --ignore-missing-pectra-blob-schedule`,
+    )
+  }
+  const parent = networkOfChain(config.l1ChainId)
+  if (parent !== undefined) {
+    throw new UsageError(
+      `${source}: its L1 is ${parent}, an OP Stack L2: a chain on top of one (L3) is not supported, as it is not by op-node`,
     )
   }
   if (config.forks.lagoon !== undefined) {

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs'
 import { describeError, UsageError } from '../lib/errors.ts'
 import { type BlobScheduleEntry, JsonObjectReader } from '../rollup/protocol/index.ts'
 
-/** Forks of L1 that bring blob fee parameters, as geth names them: `<name>Time`, and `blobSchedule.<name>`. */
-const BLOB_FORKS = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
+/**
+ * Forks of L1 that bring blob fee parameters, as geth names them: `<name>Time`, and `blobSchedule.<name>`. Entries that
+ * op-node v1.21.0 has retired (osaka, verkle, amsterdam) are passed over: Osaka keeps Prague's parameters.
+ */
+const BLOB_FORKS = ['cancun', 'prague', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
 
 /**
  * Blob fee parameters of an L1 that is no public network, from geth's chain config or a genesis file with it
@@ -16,8 +19,9 @@ export function readL1BlobSchedule(path: string, l1ChainId: bigint): BlobSchedul
     const chainId = config.bigint('chainId')
     if (chainId !== l1ChainId) throw new UsageError(`L1 chain config is of chain ${chainId}, expected ${l1ChainId}`)
     const schedule = config.optionalObject('blobSchedule')
-    // An OP Stack chain as L1 takes no blobs: their fee stays at its least.
-    if (schedule === undefined && config.has('optimism')) return []
+    if (config.has('optimism')) {
+      throw new UsageError(`chain ${chainId} is an OP Stack L2: a chain on top of one (L3) is not supported`)
+    }
     if (schedule === undefined) throw new UsageError('L1 chain config does not have a blob schedule config')
     return BLOB_FORKS.flatMap((fork) => {
       const time = config.optionalInteger(`${fork}Time`)

@@ -87,9 +87,23 @@ describe('loadRollupConfig', () => {
     const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
     const beforeEcotone = file('early.json', early)
     expect((await load({ rollupConfig: beforeEcotone, l1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
-    // An OP Stack chain as L1.
-    const l3 = file('l3.json', { chainId: 900, optimism: {} })
-    expect((await load({ rollupConfig, l1ChainConfig: l3 })).l1BlobSchedule).toEqual([])
+  })
+
+  it('passes over entries of the L1 config that op-node has retired', async () => {
+    const retired = { ...L1_CHAIN.blobSchedule, osaka: {}, verkle: { baseFeeUpdateFraction: 1 }, amsterdam: {} }
+    const l1 = file('l1.json', { ...L1_CHAIN, osakaTime: 60, verkleTime: 70, blobSchedule: retired })
+    const schedule = (await load({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: l1 })).l1BlobSchedule
+    expect(schedule?.map(({ time }) => time)).toEqual([0, 50])
+  })
+
+  it('refuses a chain on top of an OP Stack L2, by name', async () => {
+    const rollupConfig = file('rollup.json', rollupJson)
+    const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
+    await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(
+      'chain 900 is an OP Stack L2: a chain on top of one (L3) is not supported',
+    )
+    const onBuiltIn = file('on-op.json', { ...rollupJson, l1_chain_id: 10 })
+    await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow('its L1 is op-mainnet, an OP Stack L2')
   })
 
   it('ignores it where the parameters are built in', async () => {

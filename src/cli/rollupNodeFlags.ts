@@ -162,7 +162,7 @@ export const rollupNodeFlags = {
   ignoreMissingPectraBlobSchedule: flag.boolean(
     ROLLUP,
     'ignore-missing-pectra-blob-schedule',
-    'Start although the rollup config of a chain on Sepolia or Holesky seems to lack pectra_blob_schedule_time',
+    'Start although the rollup config of a chain on Sepolia seems to lack pectra_blob_schedule_time',
   ),
   safedbPath: flag.optional(
     ROLLUP,

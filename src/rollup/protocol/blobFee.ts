@@ -15,7 +15,6 @@ const BPO2_UPDATE_FRACTION = 11_684_671n
 const SCHEDULES = new Map<bigint, readonly BlobScheduleEntry[]>([
   [1n, publicSchedule(1_746_612_311, 1_765_290_071, 1_767_747_671)],
   [11_155_111n, publicSchedule(1_741_159_776, 1_761_017_184, 1_761_607_008)],
-  [17_000n, publicSchedule(1_740_434_112, 1_759_800_000, 1_760_389_824)],
   [560_048n, publicSchedule(1_742_999_832, 1_762_365_720, 1_762_955_544)],
 ])
 const CANCUN_ONLY: readonly BlobScheduleEntry[] = [{ time: 0, updateFraction: CANCUN_UPDATE_FRACTION }]

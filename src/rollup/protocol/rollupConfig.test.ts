@@ -192,6 +192,10 @@ describe('checkRollupConfig', () => {
     ['fork delta set (to 5), but prior fork canyon missing', { forks: { regolith: 0, delta: 5 } }],
     ['fork canyon set to 5, but prior fork regolith has higher offset 6', { forks: { regolith: 6, canyon: 5 } }],
     ['fork canyon set (to 5), but prior fork regolith missing', { forks: { canyon: 5 } }],
+    [
+      'fork karst must activate after its prior fork jovian, but both are set to 2000000000',
+      { forks: { ...allForks(), jovian: 2_000_000_000, karst: 2_000_000_000 } },
+    ],
     ['fork karst set (to 5), but prior fork jovian missing', { forks: { ...allForks(), jovian: undefined, karst: 5 } }],
   ])('refuses: %s', (message, change) => {
     const config = { ...good, ...change } as RollupConfig

@@ -145,10 +145,17 @@ function checkForkOrder(config: RollupConfig, fail: (message: string) => never):
       if (previousTime === undefined) fail(`fork ${fork} set (to ${time}), but prior fork ${previous} missing`)
       else if (previousTime > time) {
         fail(`fork ${fork} set to ${time}, but prior fork ${previous} has higher offset ${previousTime}`)
+      } else if (previousTime === time && time > config.genesis.l2Time && needsOwnTime(fork)) {
+        fail(`fork ${fork} must activate after its prior fork ${previous}, but both are set to ${time}`)
       }
     }
     previous = fork
   }
+}
+
+/** op-node v1.19.8: from Jovian on only forks that are active at genesis may share a time with the fork before. */
+function needsOwnTime(fork: Fork): boolean {
+  return FORKS.indexOf(fork) >= FORKS.indexOf('jovian')
 }
 
 function parseBlockId(reader: JsonObjectReader): BlockId {
