@@ -12,7 +12,6 @@ import {
   parseAbi,
   parseEther,
   webSocket,
-  zeroHash,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import {
@@ -29,7 +28,6 @@ import { toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { createNodeClient } from '../../src/rpc/client/index.ts'
-import { roles } from '../../testnet/accounts.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { callByCurl, type DescribedMethod, documentedMethods, problemOf } from '../support/documentedCalls.ts'
 import {
@@ -54,11 +52,7 @@ const SERIES_OF_EVENTS: Readonly<Record<string, string>> = {
   op_node_default_p2p_discovery_dials_total: 'a node is looked for that is not connected already as a static peer',
 }
 
-const OUTPUT_ORACLE = parseAbi([
-  'function nextBlockNumber() view returns (uint256)',
-  'function SUBMISSION_INTERVAL() view returns (uint256)',
-  'function proposeL2Output(bytes32 outputRoot, uint256 l2BlockNumber, bytes32 l1BlockHash, uint256 l1BlockNumber)',
-])
+const OUTPUT_ORACLE = parseAbi(['function latestBlockNumber() view returns (uint256)'])
 
 const dir = mkdtempSync(join(tmpdir(), 'devium-e2e-'))
 let testnet: RunningTestnet
@@ -296,33 +290,11 @@ describe('a testnet', () => {
       // The portal holds what others have deposited; here nobody else may have.
       await mined(await l1WalletOf(carol).sendTransaction({ to: testnet.l1.contracts.OptimismPortal, value }))
 
-      const oracle = { address: testnet.l1.contracts.L2OutputOracle, abi: OUTPUT_ORACLE } as const
-      const proposer = l1WalletOf(privateKeyToAccount(roles.proposer.privateKey))
-      const [next, interval] = await Promise.all([
-        l1Client.readContract({ ...oracle, functionName: 'nextBlockNumber' }),
-        l1Client.readContract({ ...oracle, functionName: 'SUBMISSION_INTERVAL' }),
-      ])
-      // The first output that has the withdrawal in it.
-      const steps = (receipt.blockNumber - next + interval - 1n) / interval
-      const last = next + (steps > 0n ? steps : 0n) * interval
-      await expect.poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number, SOON).toBeGreaterThan(last)
-      const proposals: Hex[] = []
-      for (let number = next; number <= last; number += interval) {
-        const hex = `0x${number.toString(16)}`
-        const { outputRoot } = await rpc<{ outputRoot: Hex }>(sequencer().rollupRpc, 'optimism_outputAtBlock', [hex])
-        const args = [outputRoot, number, zeroHash, 0n] as const
-        proposals.push(
-          await proposer.writeContract({ ...oracle, functionName: 'proposeL2Output', args, gas: 300_000n }),
-        )
-      }
-      await Promise.all(proposals.map(mined))
       const { output } = await l1Client.waitToProve({ receipt, targetChain: l2.chain })
       const proof = await l2.buildProveWithdrawal({ output, withdrawal })
       await mined(await l1WalletOf(carol).proveWithdrawal({ ...proof, account: carol, targetChain: l2.chain }))
       await l1Client.waitToFinalize({ withdrawalHash: withdrawal.withdrawalHash, targetChain: l2.chain })
-      // The wait goes by the machine's clock, the portal by that of the next block.
-      const finalized = () => l1WalletOf(carol).finalizeWithdrawal({ withdrawal, targetChain: l2.chain })
-      await mined(await vi.waitFor(finalized, SOON))
+      await mined(await l1WalletOf(carol).finalizeWithdrawal({ withdrawal, targetChain: l2.chain }))
       expect(await l1Client.getBalance({ address: recipient })).toBe(value)
     })
 
@@ -635,10 +607,15 @@ describe('a testnet', () => {
 
     testnet = await startTestnet({ dir })
     expect(await blockHashes(sequencer().ethRpc, height)).toEqual(before)
-    // New blocks are made, posted and derived as before, those of the pause included.
+    // New blocks are made, posted, derived and proposed as before, those of the pause included.
     for (const { rollupRpc } of testnet.nodes) {
       await expect.poll(async () => (await heads(rollupRpc)).safe_l2.number, SOON).toBeGreaterThan(height + 5)
     }
+    const l1Client = createPublicClient({ transport: http(testnet.l1.rpc) })
+    const oracle = { address: testnet.l1.contracts.L2OutputOracle, abi: OUTPUT_ORACLE } as const
+    const proposed = () => l1Client.readContract({ ...oracle, functionName: 'latestBlockNumber' })
+    await expect.poll(proposed, SOON).toBeGreaterThan(BigInt(height + 5))
+    expect(testnet.complaints().filter((line) => line.startsWith('proposer'))).toEqual([])
   })
 })
 

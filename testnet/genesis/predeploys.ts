@@ -33,7 +33,7 @@ type Predeploy = keyof typeof PREDEPLOYS
 /** Predeploys.PREDEPLOY_COUNT: addresses kept for the protocol, each with a proxy from genesis on. */
 const PREDEPLOY_COUNT = 2048
 /** WETH has code of its own, and 0x42 is GovernanceToken's place: neither is behind a proxy. */
-const WETH = 0x06
+export const WETH = 0x06
 const GOVERNANCE_TOKEN = 0x42
 
 /** ERC-1967: keccak256("eip1967.proxy.admin") − 1 and keccak256("eip1967.proxy.implementation") − 1. */

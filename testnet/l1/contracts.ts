@@ -13,6 +13,7 @@ import {
 } from '../chainParameters.ts'
 import { type AbiValue, encodeCall, encodeDeployment } from '../contracts/abi.ts'
 import type { ArtifactStore } from '../contracts/artifact.ts'
+import type { TransactionRequest } from './transaction.ts'
 
 /** Contracts behind a proxy each, in the order in which their proxies are created. */
 const PROXIED_CONTRACTS = [
@@ -31,12 +32,9 @@ export type ProxiedContract = (typeof PROXIED_CONTRACTS)[number]
 /** Addresses of the proxies, and of the ProxyAdmin that owns them. */
 export type L1Addresses = Record<ProxiedContract | 'ProxyAdmin', Hex>
 
-/** One transaction of the deployment, in nonce order. `to` is null when it creates a contract. */
-export interface DeploymentStep {
+/** One transaction of the deployment, in nonce order. */
+export interface DeploymentStep extends TransactionRequest {
   what: string
-  to: Hex | null
-  data: Uint8Array
-  gasLimit: number
 }
 
 // Measured: the largest creation (OptimismPortal) takes 5.1 million gas, the largest initialisation 0.5 million.
@@ -49,9 +47,9 @@ const ETHER: Hex = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 /** Price curve of deposits: the contracts' own default (Constants.DEFAULT_RESOURCE_CONFIG). */
 const RESOURCE_CONFIG: readonly AbiValue[] = [20_000_000, 10, 8, 1_000_000_000, 1_000_000, 2n ** 128n - 1n]
 
-/** L2 blocks between two output roots, and how long a withdrawal waits: as short as a testnet likes it. */
-const OUTPUT_SUBMISSION_INTERVAL = 4
-const FINALIZATION_PERIOD_SECONDS = 7
+/** L1 blocks between two outputs, and seconds that a proven withdrawal waits: as short as a testnet likes it. */
+const L1_BLOCKS_BETWEEN_OUTPUTS = 2
+const FINALIZATION_PERIOD_SECONDS = 2
 
 /** CREATE address: last 20 bytes of keccak256(rlp([sender, nonce])). */
 export function contractAddress(sender: Hex, nonce: number): Hex {
@@ -103,7 +101,7 @@ export async function planDeployment(store: ArtifactStore, parameters: ChainPara
 
 function initialiserArguments(
   addresses: L1Addresses,
-  { blockTime, genesisTime, l2ChainId }: ChainParameters,
+  { blockTime, l1BlockTime, genesisTime, l2ChainId }: ChainParameters,
 ): Record<ProxiedContract, readonly AbiValue[]> {
   const owner = roles.owner.address
   const { SuperchainConfig, SystemConfig, OptimismPortal, L1CrossDomainMessenger, L1StandardBridge } = addresses
@@ -136,7 +134,7 @@ function initialiserArguments(
     L1ERC721Bridge: [L1CrossDomainMessenger, SuperchainConfig],
     OptimismMintableERC20Factory: [L1StandardBridge],
     L2OutputOracle: [
-      OUTPUT_SUBMISSION_INTERVAL,
+      Math.ceil((L1_BLOCKS_BETWEEN_OUTPUTS * l1BlockTime) / blockTime),
       blockTime,
       0,
       genesisTime,

@@ -1,14 +1,12 @@
-import { bigIntToMinimalBytes, concatBytes, EMPTY_BYTES } from '../../src/lib/bytes.ts'
 import { DeviumError, describeError } from '../../src/lib/errors.ts'
 import { keccak256 } from '../../src/lib/hash.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
 import type { RpcCall, RpcClient } from '../../src/lib/jsonRpc/client.ts'
-import { encodeRlp } from '../../src/lib/rlp.ts'
-import { signHash } from '../../src/lib/secp256k1.ts'
 import type { BlockId } from '../../src/rollup/protocol/types.ts'
 import { DEV_ACCOUNT_BALANCE_WEI, roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import type { DeploymentStep } from './contracts.ts'
+import { signTransaction } from './transaction.ts'
 
 /** Multicall3, at the address that viem and others expect on every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xca11bde05977b3631167028862be2a173976ca11'
@@ -22,21 +20,9 @@ export type SignedStep = DeploymentStep & { raw: Hex }
 
 /** Signs the steps with the owner's key, nonces from 0. */
 export function signDeployment(steps: readonly DeploymentStep[], l1ChainId: number): SignedStep[] {
-  const key = fromHex(roles.owner.privateKey)
-  return steps.map((step, nonce) => ({ ...step, raw: signTransaction(step, nonce, l1ChainId, key) }))
-}
-
-/** An EIP-1559 transaction without access list. */
-function signTransaction(step: DeploymentStep, nonce: number, chainId: number, key: Uint8Array): Hex {
-  const to = step.to === null ? EMPTY_BYTES : fromHex(step.to, 20)
-  const fields = [chainId, nonce, MAX_FEE_PER_GAS_WEI / 10n, MAX_FEE_PER_GAS_WEI, step.gasLimit, to, 0, step.data, []]
-  const type = Uint8Array.of(2)
-  const { r, s, yParity } = signHash(keccak256(concatBytes(type, encodeRlp(fields))), key)
-  return toHex(concatBytes(type, encodeRlp([...fields, yParity, minimal(r), minimal(s)])))
-}
-
-function minimal(word: Uint8Array): Uint8Array {
-  return bigIntToMinimalBytes(BigInt(toHex(word)))
+  const fees = { maxFeePerGasWei: MAX_FEE_PER_GAS_WEI, maxPriorityFeePerGasWei: MAX_FEE_PER_GAS_WEI / 10n }
+  const options = { chainId: l1ChainId, privateKey: roles.owner.privateKey, ...fees }
+  return steps.map((step, nonce) => ({ ...step, raw: signTransaction(step, { ...options, nonce }) }))
 }
 
 /**

@@ -44,6 +44,8 @@ export interface Endpoints {
   nodes: NodeEndpoints[]
   batcher: { adminRpc: string; metrics: string; address: Hex }
   accounts: { name: string; address: Hex; privateKey: Hex }[]
+  /** Contracts and RPCs, for applications (see addressBook). */
+  addressesFile: string
   /** What one more node needs: genesis.json, rollup.json, l1.json, join.txt. */
   joinDir: string
 }

@@ -29,6 +29,7 @@ const endpoints: Endpoints = {
   ],
   batcher: { adminRpc: '', metrics: '', address: roles.batcher.address },
   accounts: [...devAccounts],
+  addressesFile: layout.addresses,
   joinDir: layout.joinDir,
 }
 

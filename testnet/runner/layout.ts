@@ -13,6 +13,8 @@ export interface TestnetLayout {
   /** L1's forks and blob fee parameters. */
   l1Config: string
   joinText: string
+  /** Contracts and RPCs, for applications. */
+  addresses: string
   /** Written by Anvil when it ends, and now and then. */
   l1StateNew: string
   /** The state Anvil starts with. */
@@ -46,6 +48,7 @@ export function testnetLayout(dir: string): TestnetLayout {
     rollupConfig: join(joinDir, 'rollup.json'),
     l1Config: join(joinDir, 'l1.json'),
     joinText: join(joinDir, 'join.txt'),
+    addresses: join(dir, 'addresses.json'),
     l1StateNew: join(dir, 'l1', 'state.new.json'),
     l1State: join(dir, 'l1', 'state.json'),
     l1Cache: join(dir, 'l1', 'cache'),

@@ -106,7 +106,8 @@ export function clearDirectory(layout: TestnetLayout): void {
 
 function removeTestnet(layout: TestnetLayout): void {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
-  for (const name of ['l1', 'join', 'logs', ...nodes, basename(layout.rpcToken), basename(layout.manifest)]) {
+  const files = [layout.rpcToken, layout.addresses, layout.manifest].map((path) => basename(path))
+  for (const name of ['l1', 'join', 'logs', ...nodes, ...files]) {
     rmSync(join(layout.dir, name), { recursive: true, force: true })
   }
 }

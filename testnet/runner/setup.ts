@@ -122,6 +122,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       address: roles.batcher.address,
     },
     accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
+    addressesFile: layout.addresses,
     joinDir: layout.joinDir,
   }
 }

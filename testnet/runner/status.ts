@@ -37,6 +37,8 @@ export interface TestnetStatus {
   fork?: { active: Fork; next?: { fork: Fork; time: number } }
   nodes: NodeStatus[]
   lastSubmission?: Submission
+  /** L2 block of the last output on L1: withdrawals up to it can be proven. */
+  lastOutput?: number
 }
 
 export interface StatusSources {

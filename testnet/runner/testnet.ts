@@ -12,7 +12,9 @@ import { batchInboxAddress } from '../chainParameters.ts'
 import { forksAround } from '../forks.ts'
 import { anvilArguments, findAnvil, latestBlock, loadTrustedSetup, takeNewestState, waitForL1 } from '../l1/anvil.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
+import type { OutputProposer } from '../l1/outputProposer.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
+import { addressBook } from './addresses.ts'
 import { binDirectory } from './binDirectory.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
 import type { Emit, Endpoints, Milestone } from './events.ts'
@@ -20,6 +22,7 @@ import { joinText } from './joinText.ts'
 import { nodeName } from './layout.ts'
 import { writeManifest } from './manifest.ts'
 import { batchSubmitter, geth, gethInit, type ProgramCall, rollupNode, sequencerNode } from './programs.ts'
+import { createProposer } from './proposer.ts'
 import { RunningPrograms } from './runningPrograms.ts'
 import { describeEndpoints, type NodeDescription, type TestnetSetup } from './setup.ts'
 import { StatusReader, sharedSafeHeight, type TestnetStatus } from './status.ts'
@@ -74,6 +77,9 @@ export class Testnet {
   private readonly statusReader: StatusReader
   private readonly milestones: Milestone[] = []
   private readonly nodes: readonly NodeDescription[]
+  private readonly stopping = new AbortController()
+  private proposer: OutputProposer | undefined
+  private proposing: Promise<void> | undefined
   private readonly forksTold = new Set<Fork>()
   /** The sequencer's, when it first answered. */
   private headAtStart: number | undefined
@@ -117,6 +123,7 @@ export class Testnet {
     signal.throwIfAborted()
     writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
     await writeFile(setup.layout.l1Config, `${JSON.stringify(l1ChainConfig(setup.chain.l1ChainId), null, 2)}\n`)
+    await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     for (const node of this.nodes) this.programs.start(this.spec(nodeProgram(node), this.rollupNodeCall(node)))
 
@@ -130,6 +137,8 @@ export class Testnet {
     const submitter = (resumed: boolean) =>
       this.spec(BATCHER, batchSubmitter(ports, host, roles.batcher.privateKey, { resumed, da, hasBrotli, tokenFile }))
     this.programs.start(submitter(resumed), () => submitter(true))
+    this.proposer = createProposer({ l1: this.l1Client, rollup: first }, setup)
+    this.proposing = this.proposer.run(this.stopping.signal)
     await this.waitUntilReady(signal)
     if (!this.options.failFast) this.programs.tolerateDeaths()
   }
@@ -139,6 +148,8 @@ export class Testnet {
     const status = await this.statusReader.read()
     const { l2 } = this.endpoints
     const head = status.nodes[0]?.unsafe?.number
+    const lastOutput = this.proposer?.lastOutput
+    if (lastOutput !== undefined) status.lastOutput = lastOutput
     if (head === undefined) return status
     const { active, next } = forksAround(this.setup.chain.forks, l2.genesisTime + head * l2.blockTime)
     for (const { fork, time } of l2.forks.later) {
@@ -172,6 +183,8 @@ export class Testnet {
   async stop(): Promise<void> {
     const { programs } = this
     programs.group.expectExits()
+    this.stopping.abort()
+    await this.proposing
     const batcherAdmin = this.batcherAdmin()
     await stopInOrder(this.modules.emit, {
       batcherAdmin,

@@ -1,4 +1,5 @@
 import { forkName } from '../forks.ts'
+import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints, ForkPlan, TestnetEvent } from '../runner/events.ts'
 import { gigabytes } from '../runner/resources.ts'
 import type { NodeStatus } from '../runner/status.ts'
@@ -37,7 +38,9 @@ export function plainLines(event: TestnetEvent): string[] {
       const nodes = event.nodes.map(statusText).join(' | ')
       const batch = event.lastSubmission
       const fork = event.fork === undefined ? '' : ` | ${event.fork.active}`
-      return [`l1 ${event.l1Head ?? '?'}${fork} | last batch in l1 ${batch?.l1Block ?? '-'} | ${nodes}`]
+      return [
+        `l1 ${event.l1Head ?? '?'}${fork} | last batch in l1 ${batch?.l1Block ?? '-'} | last output ${event.lastOutput ?? '-'} | ${nodes}`,
+      ]
     }
     case 'fork':
       return [`  ${forkName(event.fork)} is active from L2 block ${event.block} on`]
@@ -69,7 +72,8 @@ export function forkText({ genesis, later }: ForkPlan): string {
   return [forkName(genesis), ...later.map(({ fork, time }) => `${forkName(fork)} at ${clockTime(time)}`)].join(', ')
 }
 
-function endpointLines({ dashboard, tokenFile, l1, l2, nodes, batcher, accounts, joinDir, dir }: Endpoints): string[] {
+function endpointLines(endpoints: Endpoints): string[] {
+  const { dashboard, tokenFile, l1, l2, nodes, batcher, accounts, addressesFile, joinDir, dir } = endpoints
   return [
     `  dashboard   ${dashboard}`,
     ...(tokenFile === undefined ? [] : [`  token       ${tokenFile}, for what changes something`]),
@@ -84,6 +88,8 @@ function endpointLines({ dashboard, tokenFile, l1, l2, nodes, batcher, accounts,
     ...accounts
       .slice(0, 3)
       .map(({ name, address, privateKey }) => `    ${name.padEnd(6)}  ${address}  key ${privateKey}`),
+    `  contracts   all in ${addressesFile}; on L1:`,
+    ...contractLines(endpoints).map((line) => `    ${line}`),
     `  logs        ${dir}/logs`,
     `  one more node: ${joinDir}/join.txt`,
   ]

@@ -3,6 +3,7 @@ import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
 import { cutLine, type Line } from '../../src/cli/terminal/styledLine.ts'
 import { formatSeconds } from '../../src/cli/units.ts'
 import { forkName } from '../forks.ts'
+import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 
@@ -38,6 +39,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     ...(endpoints.tokenFile === undefined ? [] : [`token       ${endpoints.tokenFile}, for what changes something`]),
     `L1          block ${status.l1Head ?? '?'}   ${endpoints.l1.rpc}`,
     `last batch  ${submissionText(state)}`,
+    `last output ${outputText(status)}`,
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,
     '',
     ...nodeTable(state, columns),
@@ -47,12 +49,17 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   const foot: Line[] = [
     '',
     `data           ${endpoints.dir}`,
+    `contracts      ${endpoints.addressesFile}`,
     `one more node  ${endpoints.joinDir}/join.txt`,
     `look at it     npx devium watch --rpc ${endpoints.nodes[0]?.rollupRpc ?? ''}`,
     keysLine(state),
   ]
   const room = rows - head.length - foot.length
-  const lines = [...head, ...accountLines(endpoints, columns, room), ...foot]
+  const accounts = accountLines(endpoints, columns, room)
+  const contracts = ['', 'contracts on L1', ...contractLines(endpoints)]
+  // Whole, or not at all: the foot names the file with all of them.
+  const shown = contracts.length <= room - accounts.length ? contracts : []
+  const lines = [...head, ...accounts, ...shown, ...foot]
   // Of the foot, only the keys cannot be done without.
   const kept = lines.length <= rows ? lines : [...lines.slice(0, Math.max(0, rows - 1)), keysLine(state)]
   return kept.slice(0, rows).map((line) => cutLine(line, columns))
@@ -121,6 +128,10 @@ function accountLines({ accounts }: Endpoints, columns: number, room: number): s
   const shown = Math.floor((room - 2) / first.length)
   if (shown < 1) return []
   return [...lines.slice(0, 1 + shown * first.length), `… ${accounts.length - shown} more`]
+}
+
+function outputText({ lastOutput }: TestnetStatus): string {
+  return lastOutput === undefined ? 'none yet' : `of L2 block ${lastOutput}: withdrawals up to it can be proven`
 }
 
 function submissionText({ status: { lastSubmission }, nowMs }: ScreenState): string {

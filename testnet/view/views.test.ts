@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
 import type { Key } from '../../src/cli/terminal/keys.ts'
 import { textOf } from '../../src/cli/terminal/styledLine.ts'
+import { checksumAddress } from '../../src/lib/checksumAddress.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
@@ -40,6 +41,7 @@ const endpoints: Endpoints = {
     address: roles.batcher.address,
   },
   accounts: [...devAccounts],
+  addressesFile: '/data/net/addresses.json',
   joinDir: '/data/net/join',
 }
 const status: TestnetStatus = {
@@ -57,6 +59,7 @@ const status: TestnetStatus = {
     { name: 'verifier1' },
   ],
   lastSubmission: { l1Block: 41, timestamp: 1_000, transactionHash: hash, bytes: 1_234, blobs: 0 },
+  lastOutput: 72,
 }
 const ready: TestnetEvent = {
   event: 'ready',
@@ -111,6 +114,9 @@ describe('screen', () => {
     )
     expect(text).toMatch(/verifier1 +no answer +- +- +- +-/)
     for (const { address, privateKey } of devAccounts) expect(text).toContain(`${address} key ${privateKey}`)
+    expect(text).toContain('last output of L2 block 72: withdrawals up to it can be proven')
+    expect(text).toContain(`OptimismPortal          ${checksumAddress(endpoints.l1.contracts.OptimismPortal)}\n`)
+    expect(text).toContain('contracts      /data/net/addresses.json')
   })
 
   for (const [columns, rows] of [
@@ -141,7 +147,7 @@ describe('screen', () => {
   })
 
   it('says how many accounts have no room', () => {
-    expect(renderScreen(state, { columns: 120, rows: 20 }).join('\n')).toMatch(/… \d+ more/)
+    expect(renderScreen(state, { columns: 120, rows: 22 }).join('\n')).toMatch(/… \d+ more/)
   })
 
   it('shows ports where addresses have no room, and never a part of a key', () => {
@@ -245,7 +251,7 @@ describe('plain and JSON views', () => {
 
   it('put a status on one line', () => {
     expect(plainLines({ event: 'status', ...status })).toEqual([
-      'l1 42 | jovian | last batch in l1 41 | sequencer unsafe 80 safe 76 finalized 60 peers 2 | verifier1 does not answer',
+      'l1 42 | jovian | last batch in l1 41 | last output 72 | sequencer unsafe 80 safe 76 finalized 60 peers 2 | verifier1 does not answer',
     ])
   })
 

@@ -1,0 +1,131 @@
+import { createPublicClient, http, parseAbi, zeroHash } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
+import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { createLogger } from '../../src/lib/logger.ts'
+import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
+import { roles } from '../accounts.ts'
+import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
+import { l1Addresses, planDeployment } from './contracts.ts'
+import { deployContracts, signDeployment } from './deploy.ts'
+import { OutputProposer } from './outputProposer.ts'
+
+// All L2 blocks of these tests are in the past.
+const genesisTime = Math.floor(Date.now() / 1000) - 60
+const parameters = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 1, genesisTime, forks: {} }
+/** As `planDeployment` sets it: two L1 blocks. */
+const INTERVAL = 2
+const { L2OutputOracle: oracle } = l1Addresses(roles.owner.address)
+const ORACLE_ABI = parseAbi([
+  'struct Output { bytes32 outputRoot; uint128 timestamp; uint128 l2BlockNumber; }',
+  'function latestBlockNumber() view returns (uint256)',
+  'function getL2Output(uint256 index) view returns (Output)',
+])
+
+let anvil: Anvil
+let l1: RpcClient
+let stop: AbortController
+let running: Promise<void>
+let log: string
+/** What the rollup node answers. */
+let safe: number
+let currentL1: { hash: Hex; number: number }
+/** How much later its blocks are than they should be. */
+let lateSeconds: number
+const asked: number[] = []
+
+const read = () => createPublicClient({ transport: http(anvil.url) })
+const latest = async () =>
+  Number(await read().readContract({ address: oracle, abi: ORACLE_ABI, functionName: 'latestBlockNumber' }))
+const l1Block = async () => {
+  const { hash, number } = await read().getBlock()
+  return { hash, number: Number(number) }
+}
+const rootOf = (number: number) => toHex(new Uint8Array(32).fill(number))
+
+const rollup: RpcClient = {
+  url: 'http://rollup.example',
+  request: async (method, [block]) => {
+    if (method === 'optimism_syncStatus') return { current_l1: currentL1, safe_l2: { number: safe } }
+    const number = Number(block)
+    asked.push(number)
+    return { outputRoot: rootOf(number), blockRef: { timestamp: genesisTime + number + lateSeconds } }
+  },
+  batch: async () => [],
+  close: async () => {},
+}
+
+beforeAll(async () => {
+  const args = ['--no-mining', '--gas-limit', '100000000', '--chain-id', '900', '--timestamp', String(genesisTime - 1)]
+  anvil = await startAnvil({ hardfork: 'cancun', args })
+  l1 = createRpcClient({ url: anvil.url })
+  const steps = signDeployment(await planDeployment(new ArtifactStore(findContractsPackage()), parameters), 900)
+  await deployContracts(l1, steps, parameters, fromHex('0x5b'))
+})
+afterAll(async () => {
+  await l1?.close()
+  await anvil?.stop()
+})
+
+beforeEach(async () => {
+  safe = await latest()
+  currentL1 = await l1Block()
+  lateSeconds = 0
+  log = ''
+  stop = new AbortController()
+  const logger = createLogger({ level: 'info', format: 'text', color: false, write: (line) => (log += line) })
+  const proposer = new OutputProposer(
+    { l1, rollup, logger, clock: systemClock },
+    { oracle, proposer: roles.proposer, l1ChainId: 900, pollMs: 50 },
+  )
+  running = proposer.run(stop.signal)
+})
+afterEach(async () => {
+  stop.abort()
+  await running
+})
+
+it('proposes the outputs of safe blocks, all that are due at once, and no other', async () => {
+  const before = await latest()
+  safe = before + 5 * INTERVAL + 1
+  await expect.poll(latest).toBe(before + 5 * INTERVAL)
+  const output = await read().readContract({
+    address: oracle,
+    abi: ORACLE_ABI,
+    functionName: 'getL2Output',
+    args: [4n],
+  })
+  expect(output).toMatchObject({ outputRoot: rootOf(5 * INTERVAL), l2BlockNumber: BigInt(5 * INTERVAL) })
+  expect(Math.max(...asked)).toBeLessThanOrEqual(safe)
+  safe += INTERVAL
+  await expect.poll(latest).toBe(before + 6 * INTERVAL)
+  expect(log).toContain(`l2Block=${before + 5 * INTERVAL}`)
+  expect(log).not.toContain('lvl=warn')
+})
+
+it('has L1 refuse what was derived from another L1 chain, and goes on when derivation does', async () => {
+  const before = await latest()
+  currentL1 = { hash: toHex(new Uint8Array(32).fill(0xee)), number: (await l1Block()).number }
+  safe = before + INTERVAL
+  await expect.poll(() => log).toContain('block hash does not match the hash at the expected height')
+  expect(log.match(/lvl=warn/g)).toHaveLength(1)
+  expect(await latest()).toBe(before)
+  currentL1 = await l1Block()
+  await expect.poll(latest).toBe(before + INTERVAL)
+  await expect.poll(() => log).toContain('Proposing outputs again')
+})
+
+it('waits for L1 where the block is later than its head, and for derivation where that has not begun', async () => {
+  const before = await latest()
+  lateSeconds = 1000
+  safe = before + INTERVAL
+  const seen = asked.length
+  await expect.poll(() => asked.length).toBeGreaterThan(seen + 3)
+  currentL1 = { hash: zeroHash, number: 0 }
+  lateSeconds = 0
+  const { number } = await l1Block()
+  await expect.poll(async () => (await l1Block()).number).toBeGreaterThan(number + 1)
+  expect(await latest()).toBe(before)
+  expect(log).toBe('')
+})

@@ -1,0 +1,195 @@
+import { type Clock, sleep } from '../../src/lib/clock.ts'
+import { DeviumError, describeError } from '../../src/lib/errors.ts'
+import { type Hex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex.ts'
+import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import type { Logger } from '../../src/lib/logger.ts'
+import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import type { Account } from '../accounts.ts'
+import { encodeProposal, readNextOutput } from './outputOracle.ts'
+import { signTransaction, type TransactionRequest } from './transaction.ts'
+
+export interface ProposerModules {
+  l1: RpcClient
+  /** The sequencer's rollup node. */
+  rollup: RpcClient
+  logger: Logger
+  clock: Clock
+}
+
+export interface ProposerOptions {
+  /** Address of L2OutputOracle. */
+  oracle: Hex
+  proposer: Account
+  l1ChainId: number
+  /** Between two looks. */
+  pollMs: number
+}
+
+interface Output {
+  number: number
+  outputRoot: Hex
+  /** Of the L2 block. */
+  timestamp: number
+}
+
+/** After a pause many are due; so many take half of an L1 block's gas. */
+const MAX_AT_ONCE = 100
+/** Measured: 110,000 gas for the first output, 96,000 for a later one. */
+const GAS_LIMIT = 150_000
+const TIP_WEI = 1_000_000_000n
+/** The contract knows the hashes of the last 256 L1 blocks. */
+const MAX_L1_BLOCKS_BEHIND = 100
+/** L1 blocks until proposals that nobody includes are given up. */
+const MAX_L1_BLOCKS_WAITED = 20
+
+/**
+ * Proposes the outputs of safe L2 blocks on L1, where withdrawals are proven against them. Finalized blocks would let a
+ * withdrawal wait for no gain: a safe block changes only when L1 loses blocks that the node has derived from, and the
+ * contract refuses a proposal on another L1 chain than that one. What L1 loses later takes the proposal with it.
+ */
+export class OutputProposer {
+  private readonly modules: ProposerModules
+  private readonly options: ProposerOptions
+  private lastNumber: number | undefined
+
+  constructor(modules: ProposerModules, options: ProposerOptions) {
+    this.modules = modules
+    this.options = options
+  }
+
+  /** L2 block of the last output on L1; undefined while there is none, or nobody has looked. */
+  get lastOutput(): number | undefined {
+    return this.lastNumber
+  }
+
+  /** Until the signal aborts. Never rejects: what fails is logged once, and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.modules
+    let failure: string | undefined
+    while (!signal.aborted) {
+      try {
+        await this.proposeDue(signal)
+        if (failure !== undefined) logger.info('Proposing outputs again')
+        failure = undefined
+      } catch (error) {
+        if (signal.aborted) return
+        const err = describeError(error)
+        if (err !== failure) logger.warn('Could not propose outputs, trying again', { err })
+        failure = err
+      }
+      await sleep(clock, this.options.pollMs, signal).catch(() => {})
+    }
+  }
+
+  /** Proposes what is due now, and resolves when it is on L1. */
+  private async proposeDue(signal: AbortSignal): Promise<void> {
+    const { l1, rollup, logger } = this.modules
+    const [next, head, status] = await Promise.all([
+      readNextOutput(l1, this.options.oracle, { signal }),
+      this.l1Head(signal),
+      rollup
+        .request('optimism_syncStatus', [], { signal })
+        .then((answer) => new JsonObjectReader(answer, 'sync status')),
+    ])
+    if (next.number > next.interval) this.lastNumber = next.number - next.interval
+    const currentL1 = status.object('current_l1')
+    const derivedFrom = { hash: currentL1.hex('hash', 32), number: currentL1.integer('number') }
+    // Derivation begins, or is behind: there is no hash that the contract could check.
+    if (derivedFrom.number === 0 || head.number - derivedFrom.number > MAX_L1_BLOCKS_BEHIND) return
+    const outputs = await this.readOutputs(next, status.object('safe_l2').integer('number'), signal)
+    // The contract takes none of a block that is not older than the L1 block of the proposal.
+    const due = outputs.filter(({ timestamp }) => timestamp <= head.timestamp)
+    const last = due.at(-1)
+    if (last === undefined) return
+    const l1Block = await this.send(due, derivedFrom, head, signal)
+    this.lastNumber = last.number
+    logger.info('Proposed outputs', { count: due.length, l2Block: last.number, outputRoot: last.outputRoot, l1Block })
+  }
+
+  private async readOutputs(
+    { number, interval }: { number: number; interval: number },
+    safe: number,
+    signal: AbortSignal,
+  ) {
+    const { rollup } = this.modules
+    const count = Math.min(MAX_AT_ONCE, Math.floor((safe - number) / interval) + 1)
+    const numbers = Array.from({ length: Math.max(0, count) }, (_, index) => number + index * interval)
+    return Promise.all(
+      numbers.map(async (number): Promise<Output> => {
+        const answer = await rollup.request('optimism_outputAtBlock', [toQuantity(number)], { signal })
+        const output = new JsonObjectReader(answer, 'output')
+        const timestamp = output.object('blockRef').integer('timestamp')
+        return { number, outputRoot: output.hex('outputRoot', 32), timestamp }
+      }),
+    )
+  }
+
+  /** Returns the L1 block that has the last one. */
+  private async send(
+    outputs: readonly Output[],
+    derivedFrom: BlockId,
+    head: { number: number; baseFeeWei: bigint },
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { l1 } = this.modules
+    const { proposer, oracle, l1ChainId } = this.options
+    const nonce = quantityToNumber(
+      await l1.request('eth_getTransactionCount', [proposer.address, 'latest'], { signal }),
+    )
+    const requests = outputs.map(
+      (output): TransactionRequest => ({ to: oracle, data: encodeProposal(output, derivedFrom), gasLimit: GAS_LIMIT }),
+    )
+    const hashes = await Promise.all(
+      requests.map((request, index) => {
+        const raw = signTransaction(request, {
+          chainId: l1ChainId,
+          nonce: nonce + index,
+          maxFeePerGasWei: 2n * head.baseFeeWei + TIP_WEI,
+          maxPriorityFeePerGasWei: TIP_WEI,
+          privateKey: proposer.privateKey,
+        })
+        return l1.request('eth_sendRawTransaction', [raw], { signal })
+      }),
+    )
+    const receipts = await this.receiptsOf(hashes, head.number + MAX_L1_BLOCKS_WAITED, signal)
+    const refused = receipts.findIndex((receipt) => receipt.quantityNumber('status') !== 1)
+    const request = requests[refused]
+    if (request !== undefined) {
+      const reason = await this.reasonOf(request, signal)
+      throw new DeviumError(
+        'output-refused',
+        `L1 refused the output of L2 block ${outputs[refused]?.number}: ${reason}`,
+      )
+    }
+    return receipts.at(-1)?.quantityNumber('blockNumber') ?? head.number
+  }
+
+  private async receiptsOf(hashes: readonly unknown[], lastL1Block: number, signal: AbortSignal) {
+    const { l1, clock } = this.modules
+    for (;;) {
+      await sleep(clock, this.options.pollMs, signal)
+      const receipts = await Promise.all(
+        hashes.map((hash) => l1.request('eth_getTransactionReceipt', [hash], { signal })),
+      )
+      if (!receipts.includes(null)) return receipts.map((receipt) => new JsonObjectReader(receipt, 'receipt'))
+      const { number } = await this.l1Head(signal)
+      if (number > lastL1Block) throw new DeviumError('output-not-included', 'L1 does not include the proposals')
+    }
+  }
+
+  /** What the contract says when it is asked again. */
+  private async reasonOf({ to, data }: TransactionRequest, signal: AbortSignal): Promise<string> {
+    const call = { from: this.options.proposer.address, to, data: toHex(data) }
+    return this.modules.l1.request('eth_call', [call, 'latest'], { signal }).then(() => 'no longer', describeError)
+  }
+
+  private async l1Head(signal: AbortSignal): Promise<{ number: number; timestamp: number; baseFeeWei: bigint }> {
+    const answer = await this.modules.l1.request('eth_getBlockByNumber', ['latest', false], { signal })
+    const block = new JsonObjectReader(answer, 'L1 block')
+    return {
+      number: block.quantityNumber('number'),
+      timestamp: block.quantityNumber('timestamp'),
+      baseFeeWei: block.quantity('baseFeePerGas'),
+    }
+  }
+}
