@@ -33,13 +33,14 @@ export function score(value: number): string {
   return String(Math.round(value * 100) / 100).replace('-', '−')
 }
 
-/** The end of a peer id tells more than its beginning, which all have. */
-export function shortPeer(peerId: string): string {
-  return peerId.length <= 14 ? peerId : `${peerId.slice(0, 4)}…${peerId.slice(-6)}`
+/** `0x1234…cdef`, as the commands of `devium` have it. */
+export function shortHash(hash: string): string {
+  return hash.length > 14 ? `${hash.slice(0, 6)}…${hash.slice(-4)}` : hash
 }
 
-export function shortHash(hash: string): string {
-  return `${hash.slice(0, 8)}…${hash.slice(-4)}`
+/** `…hN2fKq7w`: the end of a peer id, which every command takes. IPs and subnets stay whole. */
+export function shortPeer(subject: string): string {
+  return subject.length > 12 && !/[.:]/.test(subject) ? `…${subject.slice(-8)}` : subject
 }
 
 /** `14:03:20`, in the time zone of whoever looks. */

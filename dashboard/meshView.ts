@@ -219,7 +219,7 @@ function circle(
     svg('circle', { cx: x, cy: y, r: radius, class: 'body' }),
     tone === 'bad' ? svg('path', { d: `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`, class: 'cross' }) : null,
     hasName || node !== undefined
-      ? nameText(node === undefined ? `…${id.slice(-6)}` : name, x, isAbove ? y - radius - 7 : y + radius + 15)
+      ? nameText(node === undefined ? shortPeer(id) : name, x, isAbove ? y - radius - 7 : y + radius + 15)
       : null,
   )
   group.addEventListener('click', open)

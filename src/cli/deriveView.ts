@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { formatTable, type LineWidth, plainText, shortHash, wrapText } from './table.ts'
+import { shortHash } from '../lib/shortIds.ts'
+import { formatTable, type LineWidth, plainText, wrapText } from './table.ts'
 import { formatSeconds } from './units.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { shortPeer } from '../lib/shortIds.ts'
 import { RESPONSE_TERMS, TOPIC_TERMS } from '../p2p/base/scoreTerms.ts'
 import { causeText, formatEvents } from './historyView.ts'
 import { historySchema, type PeerEvents, type Score, type ScoreTerm, scoreSchema } from './peerSchemas.ts'
-import { formatTable, type LineWidth, plainText, shortPeer, wrapText } from './table.ts'
+import { formatTable, type LineWidth, plainText, wrapText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
 /** deviump2p_peerScore and deviump2p_peerHistory of one peer. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { formatTable, type LineWidth, peerFor, plainText, shortHash, wrapText } from './table.ts'
+import { shortHash } from '../lib/shortIds.ts'
+import { formatTable, type LineWidth, peerFor, plainText, wrapText } from './table.ts'
 import { formatSeconds } from './units.ts'
 
 const blockSchema = z.object({ number: z.number(), hash: z.string(), atMs: z.number() })

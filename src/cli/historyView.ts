@@ -1,5 +1,6 @@
+import { shortHash, shortPeer } from '../lib/shortIds.ts'
 import { historySchema, type PeerEvents, type ScoreCause } from './peerSchemas.ts'
-import { formatTable, type LineWidth, shortHash, shortPeer } from './table.ts'
+import { formatTable, type LineWidth } from './table.ts'
 import { formatNumber, formatTime } from './units.ts'
 
 type PeerEvent = PeerEvents[number]

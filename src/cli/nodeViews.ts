@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { shortHash } from '../lib/shortIds.ts'
 import { batcherNote } from './batcherView.ts'
 import { derivationNote } from './deriveView.ts'
 import { healthNote } from './healthView.ts'
 import { bansNote } from './peersView.ts'
-import { formatTable, shortHash } from './table.ts'
+import { formatTable } from './table.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.
 const refSchema = z.object({ hash: z.string(), number: z.number(), timestamp: z.number() })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { shortPeer } from '../lib/shortIds.ts'
 import { bansSchema, dumpSchema } from './peerSchemas.ts'
-import { formatTable, type LineWidth, peerFor, plainText, shortPeer } from './table.ts'
+import { formatTable, type LineWidth, peerFor, plainText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
 /** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UsageError } from '../lib/errors.ts'
+import { shortPeer } from '../lib/shortIds.ts'
 import type { NodeClient } from '../rpc/client/index.ts'
-import { shortPeer } from './table.ts'
 
 const dumpSchema = z.object({ peers: z.record(z.string(), z.unknown()), bannedPeers: z.array(z.string()) })
 const historiesSchema = z.array(z.object({ peerID: z.string() }))

@@ -1,3 +1,5 @@
+import { shortPeer } from '../lib/shortIds.ts'
+
 /** The line is not to be longer than this: undefined where it does not matter, as in a file. */
 export type LineWidth = number | undefined
 
@@ -59,16 +61,6 @@ export function wrapText(text: string, room: LineWidth, indent: number): string 
 /** A remote text without control and format characters: it can neither break a line, move the cursor nor turn what follows around. */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
-}
-
-/** `0x1234…cdef`: enough of a hash to tell it from its neighbours. */
-export function shortHash(hash: string): string {
-  return hash.length > 14 ? `${hash.slice(0, 6)}…${hash.slice(-4)}` : hash
-}
-
-/** `…hN2fKq7w`: the end of a peer id, which is what differs; every command takes it. IPs and subnets stay whole. */
-export function shortPeer(subject: string): string {
-  return subject.length > 12 && !/[.:]/.test(subject) ? `…${subject.slice(-8)}` : subject
 }
 
 /** Whole where there is room for it beside other columns. */

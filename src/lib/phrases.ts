@@ -1,3 +1,5 @@
+import { shortHash } from './shortIds.ts'
+
 /** Pieces of sentences that people read. */
 
 /** `1 blob`, `3 blobs`. */
@@ -16,5 +18,5 @@ export function sinceText(durationMs: number): string {
 
 /** `100 (0x1234…cdef)`. */
 export function blockPhrase({ number, hash }: { number: number; hash: string }): string {
-  return `${number} (${hash.slice(0, 6)}…${hash.slice(-4)})`
+  return `${number} (${shortHash(hash)})`
 }

@@ -1,5 +1,5 @@
+import { shortPeer } from '../../lib/shortIds.ts'
 import type { Events } from '../../rpc/schemas/events.ts'
-import { shortPeer } from '../table.ts'
 import { formatSeconds } from '../units.ts'
 import type { Happening } from './watchState.ts'
 

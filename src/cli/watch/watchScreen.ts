@@ -1,5 +1,6 @@
+import { shortHash, shortPeer } from '../../lib/shortIds.ts'
 import { formatExplanation } from '../explainView.ts'
-import { formatTable, peerFor, plainText, shortHash, shortPeer, wrapText } from '../table.ts'
+import { formatTable, peerFor, plainText, wrapText } from '../table.ts'
 import type { ScreenSize } from '../terminal/fullScreen.ts'
 import { cutLine, type Line, type Span, type Style } from '../terminal/styledLine.ts'
 import { formatNumber, formatSeconds, formatTime } from '../units.ts'

@@ -216,10 +216,7 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'waiting-for-channel',
     'a channel of which a part is there',
     facts({}, (recorder) => recorder.listen({ kind: 'frame-added', l1Block: 482, channel: channel(2, 3), frame: 1 })),
-    'The safe head waits for the rest of channel 0xabababab… : 2 of 3 frames with 120000 bytes are there since L1 block 480, it times out in 30 L1 blocks; the last came 3 min ago with L1 block 490.'.replace(
-      '… :',
-      '…:',
-    ),
+    'The safe head waits for the rest of channel 0xabab…abab: 2 of 3 frames with 120000 bytes are there since L1 block 480, it times out in 30 L1 blocks; the last came 3 min ago with L1 block 490.',
   ],
   [
     'no-batches',

@@ -1,4 +1,5 @@
 import { blockPhrase, countOf, sinceText } from '../../lib/phrases.ts'
+import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
 import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
 
@@ -187,7 +188,7 @@ const channelOpen: Rule = ({ record: { channels }, currentL1, nowMs, record, saf
   const batch = record.lastBatch === undefined ? '' : `; ${lastBatchPhrase(record.lastBatch, nowMs)}`
   return {
     state: 'waiting-for-channel',
-    text: `The safe head waits for the rest of channel ${shortId(channel)}${more}: ${framesPhrase(channel)} since L1 block ${channel.openBlock}, it times out in ${countOf(Math.max(left, 0), 'L1 block')}${batch}.`,
+    text: `The safe head waits for the rest of channel ${shortHash(channel.id)}${more}: ${framesPhrase(channel)} since L1 block ${channel.openBlock}, it times out in ${countOf(Math.max(left, 0), 'L1 block')}${batch}.`,
   }
 }
 
@@ -241,8 +242,4 @@ function lastBatchPhrase({ l1Block, atMs }: { l1Block: number; atMs: number }, n
 function framesPhrase({ frames, bytes, expectedFrames }: ChannelSnapshot): string {
   const of = expectedFrames === undefined ? '' : ` of ${expectedFrames}`
   return `${frames}${of} ${frames === 1 && expectedFrames === undefined ? 'frame' : 'frames'} with ${bytes} bytes are there`
-}
-
-function shortId({ id }: ChannelSnapshot): string {
-  return `${id.slice(0, 10)}…`
 }

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import * as page from '../dashboard/format.ts'
+import * as programs from '../src/lib/shortIds.ts'
+
+const HASH = `0x1234${'ab'.repeat(28)}cdef`
+
+describe.each([
+  ['commands and logs', programs],
+  ['the page', page],
+])('%s shorten', (_, { shortHash, shortPeer }) => {
+  it('a hash to its beginning and end, and leave a short one whole', () => {
+    expect(shortHash(HASH)).toBe('0x1234…cdef')
+    expect(shortHash('0x1234abcd')).toBe('0x1234abcd')
+  })
+
+  it('a peer id to its end, which every command takes; no address', () => {
+    expect(shortPeer('16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8')).toBe('…6Hyr2Er8')
+    for (const ip of ['10.1.2.3', '198.51.100.200', '2001:db8::/32']) expect(shortPeer(ip)).toBe(ip)
+  })
+})
