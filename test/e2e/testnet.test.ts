@@ -391,7 +391,7 @@ describe('a testnet', () => {
         'cd',
         expect.stringMatching(/^DEVIUM=/),
         'mkdir',
-        'node',
+        '(umask',
         '$DEVIUM/devium-geth.mjs',
       ])
       await run(preparation.join(' && '))

@@ -44,7 +44,7 @@ export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<
     rollupConfig: join(net.joinDir, 'rollup.json'),
     l1Config: join(net.joinDir, 'l1.json'),
   }
-  writeFileSync(files.jwt, randomBytes(32).toString('hex'))
+  writeFileSync(files.jwt, randomBytes(32).toString('hex'), { mode: 0o600 })
   const [ports] = (await findFreePorts(1, '127.0.0.1')).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const options: NodeCallOptions = {

@@ -1,4 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { devAccounts, roles } from '../accounts.ts'
 import { l1Addresses } from '../l1/contracts.ts'
 import type { Endpoints } from './events.ts'
@@ -45,6 +50,19 @@ describe('joinText', () => {
     const listening = [...text.matchAll(/--\S*(?:port|tcp)=(\d+)/g)].map((match) => Number(match[1]))
     // HTTP and WebSocket share one.
     expect([...new Set(listening)].sort()).toEqual([9520, 9521, 9522, 9523, 9524, 9525])
+  })
+
+  it('has the secret made so that only its owner reads it', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'devium-join-'))
+    onTestFinished(() => rmSync(directory, { recursive: true }))
+    const commands = /^ {4}mkdir -p node2\n.*$/m.exec(text)?.[0] ?? ''
+    execFileSync('bash', ['-c', `umask 022\n${commands}`], {
+      cwd: directory,
+      env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
+    })
+    const jwt = join(directory, 'node2', 'jwt.txt')
+    expect(loadJwtSecret(jwt, { create: false })).toHaveLength(32)
+    expect(statSync(jwt).mode & 0o777).toBe(0o600)
   })
 
   it('quotes what a shell would split', () => {

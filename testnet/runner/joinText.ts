@@ -43,10 +43,10 @@ The programs are in the bin directory of the devium checkout:
 
     DEVIUM=${shellWord(binDirectory())}
 
-1. A data directory, and a secret of its own that the two programs of the node share:
+1. A data directory, and a secret of its own that the two programs of the node share, and nobody else reads:
 
     mkdir -p ${name}
-    node -p 'require("node:crypto").randomBytes(32).toString("hex")' > ${files.jwt}
+    (umask 077; node -p 'require("node:crypto").randomBytes(32).toString("hex")' > ${files.jwt})
 
 2. The genesis block, once:
 
