@@ -30,7 +30,7 @@ export const PEER_ACTIONS = {
   protect: {
     method: 'deviump2p_protectPeer',
     label: 'Protect',
-    explains: 'It is kept when connections are trimmed. It can still be banned for its score.',
+    explains: 'Trimming does not disconnect it. It can still be banned for its score.',
     done: 'is protected',
   },
   unprotect: {

@@ -67,6 +67,7 @@ async function startServer(): Promise<HttpServerHandle> {
     ['devium_derivationStatus', answer('devium_derivationStatus', derivationAnswer())],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
     ['deviump2p_self', answer('deviump2p_self', { peerID: OWN })],
+    ['deviump2p_standings', answer('deviump2p_standings', [{ peerID: PEER, static: true }])],
     [
       'deviump2p_peerScore',
       (params) => {
@@ -142,6 +143,17 @@ describe('devium', () => {
     expect((await devium(...asked, '--token-file', file)).stdout).toContain('v1')
   })
 
+  it.each([
+    ['history', 'nothing has happened yet'],
+    ['bans', 'no ban stands'],
+    ['blocks', 'does not answer like a devium node'],
+    ['stats', 'opp2p_peerStats'],
+  ])('%s does without p2p before it', async (name, text) => {
+    const [short, long] = await Promise.all([devium(name), devium('p2p', name)])
+    expect(short.stdout + short.stderr).toContain(text)
+    expect(short).toEqual(long)
+  })
+
   it('status --json prints the raw answer', async () => {
     expect(JSON.parse((await devium('status', '--json')).stdout)).toEqual(STATUS)
   })
@@ -152,10 +164,13 @@ describe('devium', () => {
     expect(calls).toEqual([
       ['deviump2p_peers', [false]],
       ['deviump2p_self', []],
+      ['deviump2p_standings', []],
     ])
     expect(stdout).toContain('1 connected\n1 blocked or banned: 1.2.3.4')
     expect(stdout).toMatch(
-      new RegExp(`${PEER} +inbound +-12 +blocks +kept +1.5 ms +/ip4/127.0.0.1/tcp/9222 optimism\n${GONE} +- `),
+      new RegExp(
+        `${PEER} +inbound +-12 +blocks +static +1.5 ms +/ip4/127.0.0.1/tcp/9222 optimism\n${GONE} +- .* protected `,
+      ),
     )
     expect(stdout).not.toContain(OWN)
   })
@@ -225,7 +240,7 @@ describe('devium', () => {
       stderr:
         'devium: no batch submitter answers at http://127.0.0.1:1 (connection refused): name its RPC address with --rpc or DEVIUM_BATCHER_RPC\n',
     },
-    { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean status?)\n" },
+    { args: ['stauts'], stderr: "devium: unknown command 'stauts' (Did you mean one of stats, status?)\n" },
     {
       args: ['explain', 'xyz'],
       stderr: 'devium: no known peer\'s id begins or ends with "xyz" (devium peers --all lists them)\n',

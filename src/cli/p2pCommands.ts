@@ -14,7 +14,7 @@ import { type LineWidth, plainText, terminalWidth } from './table.ts'
 /** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
 type AddCommand = (parent: Command) => void
 
-/** `devium p2p …`, and the short forms of those that are used most: `devium peers`, `devium explain` and so on. */
+/** `devium p2p …`, and the short forms: `devium peers`, `devium explain` and so on. */
 export function addP2pCommands(program: Command): void {
   const group = program
     .command('p2p')
@@ -23,7 +23,7 @@ export function addP2pCommands(program: Command): void {
     .addHelpText('after', `\nA <peer> is given by its id, or by the beginning or the end of it.\n${RPC_HELP}`)
   for (const add of COMMANDS) add(group)
   program.commandsGroup('Short for devium p2p …:')
-  for (const add of SHORT_FORMS) add(program)
+  for (const add of COMMANDS) add(program)
   program.commandsGroup('Commands:')
 }
 
@@ -64,8 +64,11 @@ const addPeers: AddCommand = (parent) =>
       await withNode(options, async (node) => {
         const dump = await node.request('deviump2p_peers', [options.all !== true])
         if (options.json) return printJson(dump)
-        const self = options.all ? await ifServed(node, 'deviump2p_self', []) : undefined
-        console.log(formatPeers(dump, terminalWidth(), self))
+        const [self, standings] = await Promise.all([
+          options.all ? ifServed(node, 'deviump2p_self', []) : undefined,
+          ifServed(node, 'deviump2p_standings', []),
+        ])
+        console.log(formatPeers(dump, terminalWidth(), { self, standings }))
       })
     })
 
@@ -146,4 +149,3 @@ const COMMANDS: readonly AddCommand[] = [
   addCheck,
   ...ACTIONS,
 ]
-const SHORT_FORMS: readonly AddCommand[] = [addHealth, addPeers, addExplain, addCheck, ...ACTIONS]

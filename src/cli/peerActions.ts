@@ -83,9 +83,9 @@ export const PEER_ACTIONS: readonly PeerAction[] = [
   ),
   peerAction(
     'protect',
-    'Keep a peer when connections are trimmed',
+    'Protect a peer from trimming: it is not disconnected when there are too many',
     'deviump2p_protectPeer',
-    (peerId) => `${peerId} is kept when connections are trimmed`,
+    (peerId) => `${peerId} is protected from trimming`,
   ),
   peerAction(
     'unprotect',

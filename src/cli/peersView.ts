@@ -4,10 +4,23 @@ import { bansSchema, dumpSchema } from './peerSchemas.ts'
 import { formatTable, type LineWidth, peerFor, plainText } from './table.ts'
 import { formatNumber, formatSeconds, formatTime } from './units.ts'
 
+/** What deviump2p_peers leaves out; both undefined where the node does not say. */
+export interface MoreOfPeers {
+  /** deviump2p_self: it is among its own peers. */
+  self?: unknown
+  /** deviump2p_standings, which tells a static peer from one that the operator has protected. */
+  standings?: unknown
+}
+
 /** deviump2p_peers for people, connected ones first; ids are shortened where whole ones leave no room. */
-export function formatPeers(answer: unknown, width?: LineWidth, ownNode?: unknown): string {
+export function formatPeers(answer: unknown, width: LineWidth, { self, standings }: MoreOfPeers): string {
   const dump = dumpSchema.parse(answer)
-  const ownId = ownNode === undefined ? undefined : selfSchema.parse(ownNode).peerID
+  const staticIds = new Set(
+    standings === undefined
+      ? []
+      : standingsSchema.parse(standings).flatMap(({ peerID, static: isStatic }) => (isStatic ? [peerID] : [])),
+  )
+  const ownId = self === undefined ? undefined : selfSchema.parse(self).peerID
   const peers = Object.values(dump.peers)
     .filter(({ peerID }) => peerID !== ownId)
     .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
@@ -16,12 +29,12 @@ export function formatPeers(answer: unknown, width?: LineWidth, ownNode?: unknow
     peer.connectedness === 1 ? (peer.direction === 1 ? 'inbound' : 'outbound') : '-',
     formatNumber(peer.scores.gossip.total),
     peer.gossipBlocks ? 'blocks' : '-',
-    peer.protected ? 'kept' : '-',
+    staticIds.has(peer.peerID) ? 'static' : peer.protected ? 'protected' : '-',
     peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
     [peer.addresses?.[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
   ])
   const table = formatTable(
-    ['peer', 'connected', 'score', 'gossip', 'kept', 'latency', 'address and agent'],
+    ['peer', 'connected', 'score', 'gossip', 'standing', 'latency', 'address and agent'],
     rows,
     width,
   )
@@ -34,6 +47,7 @@ export function formatPeers(answer: unknown, width?: LineWidth, ownNode?: unknow
 }
 
 const selfSchema = z.object({ peerID: z.string() })
+const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean() }))
 
 /** deviump2p_bans for people. */
 export function formatBans(answer: unknown, width?: LineWidth): string {

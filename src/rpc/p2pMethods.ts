@@ -241,7 +241,7 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
       'Subnets on the block list',
       async () => (await p2p.listBlockedSubnets()).map(dialect.subnet),
     ),
-    action('protectPeer', PEER_ID, 'Keep a peer when connections are trimmed', (id) => p2p.protectPeer(id)),
+    action('protectPeer', PEER_ID, 'Protect a peer from trimming', (id) => p2p.protectPeer(id)),
     action('unprotectPeer', PEER_ID, 'Let a peer be trimmed again', (id) => p2p.unprotectPeer(id)),
     action('connectPeer', address, 'Dial a peer and wait until it is identified', (address) =>
       p2p.connectPeer(address),
