@@ -14,6 +14,8 @@ import { SubmitterChain, type SubmitterChainOptions } from '../support/submitter
 // A batch submitter is stopped by callers that leave after a second. A few rounds beside our sequencer; 20 with
 // DEVIUM_LONG_FAULTS=all, and 20 beside an op-node sequencer on devium-geth with DEVIUM_OP_NODE=/path/to/op-node.
 const { DEVIUM_OP_NODE: opNode, DEVIUM_LONG_FAULTS: long } = process.env
+/** Builds of op-node from before 1.19.1 list Karst, but ask for its payloads by the method of the fork before. */
+const SEQUENCED_BY_ALL = 'jovian'
 const MANY = 20
 const FEW = 2
 
@@ -41,7 +43,7 @@ it.skipIf(opNode === undefined)(
     const directory = mkdtempSync(join(tmpdir(), 'devium-abandoned-stops-'))
     const { connectTo, close } = createRpcClients()
     try {
-      const args = ['--fork', newestForkKnownTo({ opNode: opNode ?? '' })]
+      const args = ['--fork', newestForkKnownTo({ opNode: opNode ?? '', limit: SEQUENCED_BY_ALL })]
       const toOpNode: SubmitterChainOptions['handOver'] = async (testnet) => {
         const geth = await startDeviumGeth(testnet.joinDir, directory)
         const rollupRpc = await startOpNode(opNode ?? '', geth, testnet, directory)

@@ -4,14 +4,22 @@ import { TESTNET_FORKS, type TestnetFork } from '../../testnet/forks.ts'
 /** op-geth lists Karst among its flags, but does nothing when it comes: no version of it runs that fork. */
 const NEWEST_OF_OP_GETH: TestnetFork = 'jovian'
 
+interface Clients {
+  opNode?: string
+  opGeth?: string
+  /** No fork after this one. */
+  limit?: TestnetFork
+}
+
 /** The newest fork that all these op-nodes and op-geths know, by the overrides that their help lists. */
-export function newestForkKnownTo({ opNode, opGeth }: { opNode?: string; opGeth?: string }): TestnetFork {
+export function newestForkKnownTo({ opNode, opGeth, limit }: Clients): TestnetFork {
   const newest = [opNode, opGeth].map((binary) => {
     if (binary === undefined) return TESTNET_FORKS.length - 1
     const help = execFileSync(binary, ['--help'], { encoding: 'utf8' })
     return TESTNET_FORKS.findLastIndex((fork) => help.includes(`--override.${fork} `))
   })
   if (opGeth !== undefined) newest.push(TESTNET_FORKS.indexOf(NEWEST_OF_OP_GETH))
+  if (limit !== undefined) newest.push(TESTNET_FORKS.indexOf(limit))
   const fork = TESTNET_FORKS[Math.min(...newest)]
   if (fork === undefined) throw new Error(`${[opNode, opGeth].join(' and ')} know no fork of the testnet`)
   return fork
