@@ -9,7 +9,7 @@ import { signTransaction } from '../src/execution/testUtils/signTransaction.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
 import { startTestnet } from '../test/support/testnet.ts'
-import { quantile, sealedBlocks, summary } from './sequencer/timings.ts'
+import { logEveryBlock, quantile, sealedBlocks, summary } from './sequencer/timings.ts'
 
 // What strangers can do to a sequencer by its execution client's RPC: floods of calls, traces, searches of logs,
 // transactions and large bodies, all at once, beside a real sequencer (devium-geth and rollup node as processes, blocks of
@@ -40,6 +40,7 @@ const testnet = await startTestnet({ nodes: 1 })
 try {
   const [sequencer] = testnet.nodes
   if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  await logEveryBlock(sequencer.rollupRpc)
   const url = sequencer.ethRpc
   const config = parseRollupConfig(JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8')))
   console.log(`${cpus().length} processors, load ${loadavg().map((load) => load.toFixed(1))}, ${seconds} s of attacks`)

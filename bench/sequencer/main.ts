@@ -8,7 +8,7 @@ import { startTestnet } from '../../test/support/testnet.ts'
 import { roles } from '../../testnet/accounts.ts'
 import { sendLoad } from './load.ts'
 import { watchBlocks } from './peer.ts'
-import { quantile, sealedBlocks, summary } from './timings.ts'
+import { logEveryBlock, quantile, sealedBlocks, summary } from './timings.ts'
 
 // How far from its timestamp a block goes out: a real sequencer (devium-geth and rollup node as processes, blocks of one
 // second, batches posted) and a peer that notes when each block arrives, first without users, then with transactions.
@@ -31,6 +31,7 @@ opened.defer(async () => void (await testnet.stop()))
 try {
   const [sequencer] = testnet.nodes
   if (sequencer === undefined) throw new RangeError('a testnet has a sequencer')
+  await logEveryBlock(sequencer.rollupRpc)
   const config = parseRollupConfig(JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8')))
   const peer = await watchBlocks(config, roles.sequencer.address, sequencer.p2p)
   opened.defer(() => peer.stop())

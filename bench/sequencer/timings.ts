@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
 import { l2BlockTime } from '../../src/rollup/protocol/index.ts'
 
@@ -9,6 +10,13 @@ export interface SealedBlock {
   sealingMs: number
   /** Before the timestamp when negative. */
   publishedAfterMs: number
+}
+
+/** Has a sequencer log every block: those without users are routine, which comes at debug level. */
+export async function logEveryBlock(rollupRpc: string): Promise<void> {
+  const client = createRpcClient({ url: rollupRpc })
+  await client.request('admin_setLogLevel', ['debug'])
+  await client.close()
 }
 
 /** What the sequencer's log says of its blocks. */

@@ -28,6 +28,31 @@ function forkedFrom(first: number, blocks: readonly RecordedBlock[]): RecordedBl
   })
 }
 
+it('logs blocks without users once a minute, and blocks with users each time', async () => {
+  const setup = await submitterInTest('granite-singular-zlib-calldata')
+  const { node, log } = setup
+  const shown = () => log.lines.filter(({ lvl }) => lvl === 'info').map(({ msg }) => msg)
+  setup.create().start()
+  for (const number of [1, 2, 3]) {
+    node.unsafe = number
+    await log.seen('Channel is fully submitted', number)
+  }
+  const quiet = shown()
+  expect(quiet.filter((msg) => /block to local|channel|transaction/i.test(msg))).toEqual([
+    'Added L2 block to local state',
+    'Transaction confirmed',
+  ])
+  // The first block with transactions of users.
+  node.unsafe = 4
+  await log.seen('Channel is fully submitted', 4)
+  expect(shown().slice(quiet.length)).toEqual([
+    'Added L2 block to local state',
+    'Channel closed',
+    'Transaction confirmed',
+    'Channel is fully submitted',
+  ])
+})
+
 describe('posting', () => {
   it.each([
     { id: 'singular zlib', chain: 'granite-singular-zlib-calldata', options: {} },

@@ -1,5 +1,6 @@
 import { sleep } from '../lib/clock.ts'
 import { DeviumError, describeError, severityOf, UsageError } from '../lib/errors.ts'
+import { RoutineLines } from '../lib/routineLines.ts'
 import type { BatchSubmitterModules } from './batchSubmitter.ts'
 import type { ChannelManager } from './channelManager.ts'
 import { NodeWait } from './nodeWait.ts'
@@ -43,6 +44,7 @@ export class ChainFollower {
   private readonly modules: ChainFollowerModules
   private readonly options: BatcherOptions
   private readonly warnings: RepeatedWarnings
+  private readonly addedLines: RoutineLines
   private connected: Chain | undefined
   /** Where the node stood when it was last believed. */
   private previous: BatcherSyncStatus | undefined
@@ -61,6 +63,7 @@ export class ChainFollower {
     this.modules = modules
     this.options = options
     this.warnings = new RepeatedWarnings(modules)
+    this.addedLines = new RoutineLines(modules, 'Added L2 block to local state')
     this.wait = this.createWait()
   }
 
@@ -237,12 +240,9 @@ export class ChainFollower {
           logger.info('State cleared')
           return
         }
-        logger.info('Added L2 block to local state', {
-          block: block.hash,
-          number: block.number,
-          tx_count: block.transactions.length,
-          time: block.timestamp,
-        })
+        const { hash, number, timestamp, transactions } = block
+        const fields = { block: hash, number, tx_count: transactions.length, time: timestamp }
+        this.addedLines.write(fields, { isNews: transactions.length > 0 })
       }
       if (manager.newestBlock?.number === range.end) return
       publisher.request({ moreToCome: true })

@@ -91,6 +91,11 @@ export class Channel {
     return this.blocks.at(-1)
   }
 
+  /** Whether there is more in it than blocks without users. */
+  get hasTransactions(): boolean {
+    return this.blocks.some(({ transactions }) => transactions.length > 0)
+  }
+
   get latestL1Origin(): BlockId | undefined {
     return this.blocks.at(-1)?.l1Origin
   }
@@ -213,7 +218,7 @@ export class Channel {
     this.cursor += frames.length
     const id = `${this.id.slice(2)}:${frames.map(({ number }) => number).join('+')}`
     this.pending.set(id, frames)
-    return { id, channelId: this.id, frames, asBlobs: useBlobs }
+    return { id, channelId: this.id, frames, asBlobs: useBlobs, hasTransactions: this.hasTransactions }
   }
 
   txFailed(id: string): void {

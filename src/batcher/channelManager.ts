@@ -219,7 +219,7 @@ export class ChannelManager {
       this.invalidate(channel)
     } else if (channel.isFullySubmitted) {
       this.modules.metrics.channel('fully_submitted')
-      this.modules.logger.info('Channel is fully submitted', {
+      this.modules.logger[channel.hasTransactions ? 'info' : 'debug']('Channel is fully submitted', {
         id: channel.id,
         frames: channel.frameCount,
         latest_l2: channel.latestL2?.number,
@@ -317,7 +317,7 @@ export class ChannelManager {
     const channel = new Channel(id, config, createOut(config, rollupConfig, this.expected), this.durationFrom)
     this.queue.push(channel)
     this.modules.metrics.channel('opened')
-    this.modules.logger.info('Created channel', {
+    this.modules.logger.debug('Created channel', {
       id,
       l1Head,
       blocks_pending: this.pendingBlockCount,
@@ -335,7 +335,7 @@ export class ChannelManager {
     const last = channel.latestL2
     this.modules.metrics.channel('closed')
     this.modules.metrics.channelClosed(channel.frameCount, channel.inputBytes, channel.outputBytes)
-    this.modules.logger.info('Channel closed', {
+    this.modules.logger[channel.hasTransactions ? 'info' : 'debug']('Channel closed', {
       id: channel.id,
       blocks_pending: this.pendingBlockCount,
       num_frames: channel.frameCount,

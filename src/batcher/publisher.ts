@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { DeviumError, describeError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
+import { RoutineLines } from '../lib/routineLines.ts'
 import { untilAborted } from '../lib/untilAborted.ts'
 import { WakeUp } from '../lib/wakeUp.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES } from '../rollup/protocol/index.ts'
@@ -61,6 +62,7 @@ export class Publisher {
   private readonly buildWakeUp: WakeUp
   private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
+  private readonly confirmedLines: RoutineLines
   private closedNoted = false
   private abandoning = false
   private readonly kill = new AbortController()
@@ -71,6 +73,7 @@ export class Publisher {
     this.buildWakeUp = new WakeUp(modules.clock)
     this.sendWakeUp = new WakeUp(modules.clock)
     this.warnings = new RepeatedWarnings(modules)
+    this.confirmedLines = new RoutineLines(modules, 'Transaction confirmed')
   }
 
   /**
@@ -236,7 +239,7 @@ export class Publisher {
     const { manager, sender, logger, metrics, costs } = this.modules
     const payload = payloadOf(data)
     const size = data.frames.reduce((sum, frame) => sum + FRAME_ENCODING_OVERHEAD_BYTES + frame.data.length, 1)
-    logger.info(`Building ${data.asBlobs ? 'Blob' : 'Calldata'} transaction candidate`, {
+    logger.debug(`Building ${data.asBlobs ? 'Blob' : 'Calldata'} transaction candidate`, {
       tx_id: data.id,
       size,
       ...(payload.blobs === undefined ? {} : { num_blobs: payload.blobs.length }),
@@ -248,13 +251,14 @@ export class Publisher {
     const signal = AbortSignal.any([group.signal, this.kill.signal])
     try {
       const receipt = await sender.send({ to: this.options.batchInbox, ...payload }, signal)
-      logger.info('Transaction confirmed', {
+      const fields = {
         tx_id: data.id,
         tx_hash: receipt.transactionHash,
         block: receipt.blockNumber,
         size,
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
-      })
+      }
+      this.confirmedLines.write(fields, { isNews: data.hasTransactions })
       this.lastSendError = undefined
       costs.add(this.modules.clock.now(), size, feeOf(receipt))
       manager.txConfirmed(data.id, receipt.blockNumber, {

@@ -9,6 +9,8 @@ export interface TxData {
   channelId: Hex
   frames: readonly Frame[]
   asBlobs: boolean
+  /** Whether a block of the channel has transactions of users. */
+  hasTransactions: boolean
 }
 
 export interface TxPayload {

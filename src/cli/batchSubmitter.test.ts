@@ -80,6 +80,7 @@ function start(args: readonly string[] = []): Program {
       '--rpc.port=0',
       '--rpc.enable-admin',
       '--log.format=json',
+      '--log.level=debug',
       ...args,
     ],
     { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: BATCHER_KEY },

@@ -12,6 +12,8 @@ function followed() {
     lines.push(`${message}: ${number}, ${blocks ?? `dropped ${dropped}`}, ${gasUsed}`)
   }
   const logger: Logger = { ...silentLogger, info: tell }
+  /** Hashes of the blocks with transactions of users. */
+  const users = new Set<string>()
   let listener: ((change: HeadMoved) => void) | undefined
   const onHead = (given: (change: HeadMoved) => void) => {
     listener = given
@@ -19,9 +21,11 @@ function followed() {
       listener = undefined
     }
   }
-  const end = logHeads({ chain: { onHead }, logger, clock })
+  const cachedBlock = (hash: string) => ({ transactions: ['L1 info', ...(users.has(hash) ? ['transfer'] : [])] })
+  const end = logHeads({ chain: { onHead, cachedBlock }, logger, clock })
   const header = (number: number) => ({ number, hash: toQuantity(number), gasUsed: BigInt(number), timestamp: number })
-  const move = (number: number, removed: number[] = []) => {
+  const move = (number: number, { removed = [], isEmpty = false }: { removed?: number[]; isEmpty?: boolean } = {}) => {
+    if (!isEmpty) users.add(toQuantity(number))
     listener?.({ head: header(number), removed: removed.map(header), added: [header(number)] })
   }
   return { clock, lines, move, end }
@@ -52,7 +56,7 @@ it('sums up what passes in half a second', async () => {
 it('logs a reorg at once, after what came before it', async () => {
   const { clock, lines, move } = followed()
   for (const number of [1, 2]) move(number)
-  move(2, [2])
+  move(2, { removed: [2] })
   expect(lines).toEqual([
     'Chain head moved: 1, 1, 1',
     'Chain head moved: 2, 1, 2',
@@ -63,6 +67,20 @@ it('logs a reorg at once, after what came before it', async () => {
   expect(lines).toHaveLength(3)
   await clock.advance(1)
   expect(lines).toHaveLength(4)
+})
+
+it('logs blocks without users once a minute, and every block with users', async () => {
+  const { clock, lines, move } = followed()
+  for (let number = 1; number <= 61; number++) {
+    move(number, { isEmpty: number !== 30 })
+    await clock.advance(1_000)
+  }
+  expect(lines).toEqual(['Chain head moved: 1, 1, 1', 'Chain head moved: 30, 1, 30'])
+  for (let number = 62; number <= 90; number++) {
+    move(number, { isEmpty: true })
+    await clock.advance(1_000)
+  }
+  expect(lines.slice(2)).toEqual(['Chain head moved: 90, 1, 90'])
 })
 
 it('leaves nothing unsaid at its end', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { settle, TestChain, until } from './harness.ts'
@@ -22,6 +23,21 @@ describe('sequencer', () => {
     expect(unsafeL2.l1Origin.number).toBe(4)
     expect(engine.label('latest')).toBe(unsafeL2.hash)
     expect(numbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  it('fills no log with blocks that nobody uses', async () => {
+    chain = new TestChain()
+    const log = createLogRecorder()
+    const sequencer = await chain.addNode({ sequencing: {}, logger: log.logger })
+    const verifier = await chain.addNode({ logger: log.logger })
+    sequencer.p2p.publish = async (envelope) => verifier.p2p.receive(envelope)
+    await chain.advance(121)
+    expect(verifier.node.syncStatus().unsafeL2.number).toBeGreaterThan(100)
+    const shown = (message: string) => log.of(message).filter(({ lvl }) => lvl === 'info')
+    for (const message of ['Sequenced block', 'Inserted new L2 unsafe block']) {
+      expect(log.of(message).length).toBeGreaterThan(100)
+      expect(shown(message).map(({ skipped_lines: skipped }) => skipped)).toEqual([undefined, 59, 59])
+    }
   })
 
   it('is told of by metrics: whether it is active, and its transactions by kind', async () => {

@@ -11,6 +11,7 @@ const SUBMITTER_FLAGS = [
   '--batch-type=1',
   '--num-confirmations=1',
   '--sub-safety-margin=4',
+  '--log.level=debug',
 ]
 const CLIENT_LEAVES_AFTER_MS = 1_000
 /** Loaded since the last stop, at least. */

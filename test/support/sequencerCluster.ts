@@ -129,6 +129,8 @@ export async function startSequencerCluster(opConductor: string, size: number): 
       const startAll = async (conductorFlags: string[]): Promise<ClusterMember['processes']> => {
         const gethProcess = script('geth', geth(ownCall))
         const nodeProcess = script('node', sequencerNode(ownCall, roles.sequencer.privateKey), [
+          // Blocks without users are logged too.
+          '--log.level=debug',
           '--conductor.enabled',
           `--conductor.rpc=http://${HOST}:${conductorPort}`,
         ])

@@ -208,14 +208,14 @@ export class SendLoop {
           ? {}
           : { blobs: this.tx.blob.versionedHashes.length, blobFeeCap: this.tx.blob.maxFeePerBlobGas }),
       }
-      logger.info('Publishing transaction', fields)
+      logger.debug('Publishing transaction', fields)
       if (!this.versions.includes(this.signed.hash)) this.versions.push(this.signed.hash)
       try {
         await l1.sendRawTransaction(this.networkBytes(), signal)
         metrics.published()
         this.accepted = true
         this.problem = undefined
-        logger.info('Transaction successfully published', fields)
+        logger.debug('Transaction successfully published', fields)
         return
       } catch (error) {
         signal.throwIfAborted()

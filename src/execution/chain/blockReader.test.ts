@@ -22,7 +22,7 @@ it('keeps so many of the latest blocks decoded as take little memory, the last o
     body: (wanted) => (wanted === last ? many : few),
   }
   const reader = new BlockReader({ reads: reads as ChainReads }, parseChainConfig(recording.genesis.config))
-  const kept = () => headers.filter(({ hash }) => reader.isCached(hash)).map(({ number }) => number)
+  const kept = () => headers.filter(({ hash }) => reader.cached(hash) !== undefined).map(({ number }) => number)
   for (const hash of [first, second, third]) reader.block(hash)
   expect(kept()).toEqual([2, 3])
   expect(reader.block(last)?.transactions).toHaveLength(15_000)

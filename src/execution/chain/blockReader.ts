@@ -60,8 +60,8 @@ export class BlockReader {
     return this.rememberBlock(toBlock(header, decodeBody(body)))
   }
 
-  isCached(hash: Hex): boolean {
-    return this.blocks.has(hash)
+  cached(hash: Hex): Block | undefined {
+    return this.blocks.get(hash)
   }
 
   receipts(hash: Hex): Receipt[] | undefined {

@@ -125,8 +125,8 @@ export class ChainView implements ReadableChain {
     return position === undefined ? undefined : this.blockReader.header(position.blockHash)
   }
 
-  isBlockCached(hash: Hex): boolean {
-    return this.blockReader.isCached(hash)
+  cachedBlock(hash: Hex): Block | undefined {
+    return this.blockReader.cached(hash)
   }
 
   async stateAt(blockHash: Hex): Promise<StateReader | undefined> {

@@ -301,8 +301,8 @@ export interface ReadableChain extends ChainLabels {
   isCanonical(header: BlockHeader): Promise<boolean>
   /** The canonical block that has the transaction, without reading it. */
   headerOfTransaction(hash: Hex): BlockHeader | undefined
-  /** Whether the block is in memory, its senders recovered. */
-  isBlockCached(hash: Hex): boolean
+  /** The block, where it is in memory, its senders recovered. */
+  cachedBlock(hash: Hex): Block | undefined
 
   /** undefined for an unknown block. */
   stateAt(blockHash: Hex): Promise<StateReader | undefined>

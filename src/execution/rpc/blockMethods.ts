@@ -14,7 +14,7 @@ import { type BlockSelector, method } from './params.ts'
 export function createBlockMethods(chain: ReadableChain, pace: Pace): MethodTable {
   const blockOf = (header: BlockHeader | undefined) => {
     if (header === undefined) return undefined
-    if (!chain.isBlockCached(header.hash)) pace.allow(microsecondsOf(header))
+    if (chain.cachedBlock(header.hash) === undefined) pace.allow(microsecondsOf(header))
     return chain.blockByHash(header.hash)
   }
   const receiptsOf = (header: BlockHeader) => {

@@ -10,7 +10,7 @@ import { hash, method } from './params.ts'
 export function createMinedMethods(chain: ReadableChain, pace: Pace): MethodTable {
   const locate = (wanted: Hex) => {
     const header = chain.headerOfTransaction(wanted)
-    if (header !== undefined && !chain.isBlockCached(header.hash)) pace.allow(microsecondsOf(header))
+    if (header !== undefined && chain.cachedBlock(header.hash) === undefined) pace.allow(microsecondsOf(header))
     return chain.transactionByHash(wanted)
   }
   const raw = method([hash], async ([wanted]) => {

@@ -3,6 +3,7 @@ import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { RoutineLines } from '../../lib/routineLines.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import {
   type AttributesFlow,
@@ -90,6 +91,8 @@ export class DerivationLoop {
   private readonly config: RollupConfig
   private readonly startOptions: StartHeadsOptions
   private readonly wakeUp: WakeUp
+  private readonly safeLines: RoutineLines
+  private readonly finalizedLines: RoutineLines
   private readonly resets: ResetRequests
   private derived: DerivedAttributes | undefined
   /** Attributes on the block that `derived` gives. */
@@ -109,6 +112,8 @@ export class DerivationLoop {
     this.config = config
     this.startOptions = startOptions
     this.wakeUp = new WakeUp(modules.clock)
+    this.safeLines = new RoutineLines(modules, 'Advanced safe head')
+    this.finalizedLines = new RoutineLines(modules, 'Finalized L2 block')
     this.resets = new ResetRequests((reason) => {
       modules.recorder.resetAsked(reason)
       this.wakeUp.wake()
@@ -147,7 +152,7 @@ export class DerivationLoop {
       await this.modules.safeHeads?.flush()
       controller.setFinalized(block)
       await controller.updateForkchoice()
-      logger.info('Finalized L2 block', { number: block.number, hash: block.hash })
+      this.finalizedLines.write({ number: block.number, hash: block.hash }, { isNews: false })
     } catch (error) {
       logger.warn('Could not finalize', { err: error })
       if (severityOf(error) === 'reset') this.askForReset(describeError(error))
@@ -348,11 +353,8 @@ export class DerivationLoop {
     const { safe } = this.modules.controller.heads
     if (safe.number <= this.loggedSafe) return
     this.loggedSafe = safe.number
-    this.modules.logger.info('Advanced safe head', {
-      number: safe.number,
-      hash: safe.hash,
-      l1: this.modules.pipeline.origin.number,
-    })
+    const { number: l1 } = this.modules.pipeline.origin
+    this.safeLines.write({ number: safe.number, hash: safe.hash, l1 }, { isNews: false })
   }
 
   private async yieldWhenDue(): Promise<void> {

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError, severityOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { RoutineLines } from '../../lib/routineLines.ts'
 import type { Engine, EngineHeads, FollowedHeads, L1Lookup, StartHeads, StartHeadsOptions } from '../engine/index.ts'
 import type { BlockId, L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
@@ -42,6 +43,7 @@ export class FollowLoop {
   private readonly config: RollupConfig
   private readonly startOptions: StartHeadsOptions
   private readonly resets: ResetRequests
+  private readonly safeLines: RoutineLines
   private sourceL1: L1BlockRef | undefined
   private loggedSafe = 0
   private failures = 0
@@ -50,6 +52,7 @@ export class FollowLoop {
     this.modules = modules
     this.config = config
     this.startOptions = startOptions
+    this.safeLines = new RoutineLines(modules, 'Advanced safe head')
     this.resets = new ResetRequests((reason) => modules.recorder.resetAsked(reason))
   }
 
@@ -118,7 +121,7 @@ export class FollowLoop {
   }
 
   private async takeOver(signal: AbortSignal): Promise<void> {
-    const { source, controller, metrics, logger } = this.modules
+    const { source, controller, metrics } = this.modules
     const { localSafe, safe, finalized, currentL1 } = await source.status(signal)
     await this.checkOnL1(localSafe.l1Origin, 'the L1 origin of its local safe head')
     await this.checkOnL1(safe.l1Origin, 'the L1 origin of its safe head')
@@ -132,7 +135,7 @@ export class FollowLoop {
     const reached = controller.heads.safe
     if (reached.number === this.loggedSafe) return
     this.loggedSafe = reached.number
-    logger.info('Advanced safe head', { number: reached.number, hash: reached.hash, l1: currentL1?.number })
+    this.safeLines.write({ number: reached.number, hash: reached.hash, l1: currentL1?.number }, { isNews: false })
   }
 
   /** A source whose L1 is another one, or another fork of it, is not followed. */

@@ -3,9 +3,10 @@ import { severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { RoutineLines } from '../../lib/routineLines.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { EngineHeads, InsertOutcome } from '../engine/index.ts'
-import { payloadToL2BlockRef, transactionTotals } from '../protocol/index.ts'
+import { hasMoreThanL1Info, payloadToL2BlockRef, transactionTotals } from '../protocol/index.ts'
 import { type L2BlockRef, type PayloadEnvelope, type RollupConfig, ZERO_L2_REF } from '../protocol/types.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { UnsafeQueue } from './unsafeQueue.ts'
@@ -42,6 +43,7 @@ export class UnsafeChain {
   private readonly config: RollupConfig
   private readonly queue = new UnsafeQueue()
   private readonly wakeUp: WakeUp
+  private readonly insertedLines: RoutineLines
   private requested = { start: 0, end: 0, atMs: Number.NEGATIVE_INFINITY }
   private failures = 0
   /** The block that the engine did not take, the head that it was to stand on, and when it is tried again. */
@@ -54,6 +56,7 @@ export class UnsafeChain {
     this.modules = modules
     this.config = config
     this.wakeUp = new WakeUp(modules.clock)
+    this.insertedLines = new RoutineLines(modules, 'Inserted new L2 unsafe block')
   }
 
   add(envelope: PayloadEnvelope): void {
@@ -137,12 +140,9 @@ export class UnsafeChain {
       // The head may have moved while the block waited for the engine: it is looked at again.
       if (outcome === 'unconnected') return 0
       if (outcome === 'inserted') {
-        logger.info('Inserted new L2 unsafe block', {
-          number: blockNumber,
-          hash: blockHash,
-          txs: transactionTotals(envelope.payload).count,
-          origin: engine.heads.unsafe.l1Origin.number,
-        })
+        const { count: txs } = transactionTotals(envelope.payload)
+        const fields = { number: blockNumber, hash: blockHash, txs, origin: engine.heads.unsafe.l1Origin.number }
+        this.insertedLines.write(fields, { isNews: hasMoreThanL1Info(txs) })
       }
       return this.drop()
     } catch (error) {

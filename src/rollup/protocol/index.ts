@@ -183,5 +183,5 @@ export {
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from './types.ts'
-export { transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
+export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './unreadTransactions.ts'
 export { upgradeDeposits, upgradeDepositsOf, upgradeGas } from './upgradeTxs.ts'

@@ -32,3 +32,8 @@ export function transactionTotals(payload: ExecutionPayload): { count: number; b
   // Each has an offset of 4 bytes.
   return { count, bytes: list.length - 4 * count }
 }
+
+/** Whether a block of so many transactions has more than the L1 attributes deposit, with which every block begins. */
+export function hasMoreThanL1Info(transactionCount: number): boolean {
+  return transactionCount > 1
+}

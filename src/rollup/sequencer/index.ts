@@ -1,13 +1,11 @@
 export { type Conductor, noConductor } from './conductor.ts'
 export { ConductorClient, type ConductorClientOptions, ConductorError } from './conductorClient.ts'
+export type {
+  SequencerAttributes,
+  SequencerEngine,
+  SequencerMetrics,
+  SequencerModules,
+  SequencerOrigins,
+} from './modules.ts'
 export { OriginError, OriginSelector, type OriginSelectorOptions, type OriginSource } from './originSelector.ts'
-export {
-  Sequencer,
-  type SequencerAttributes,
-  type SequencerEngine,
-  SequencerError,
-  type SequencerMetrics,
-  type SequencerModules,
-  type SequencerOptions,
-  type SequencerOrigins,
-} from './sequencer.ts'
+export { Sequencer, SequencerError, type SequencerOptions } from './sequencer.ts'

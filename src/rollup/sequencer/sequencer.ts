@@ -1,23 +1,16 @@
-import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { Logger } from '../../lib/logger.ts'
+import { RoutineLines } from '../../lib/routineLines.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
-import { payloadToL2BlockRef } from '../protocol/index.ts'
-import type {
-  BlockId,
-  L1BlockRef,
-  L2BlockRef,
-  PayloadAttributes,
-  PayloadEnvelope,
-  RollupConfig,
-} from '../protocol/types.ts'
+import { hasMoreThanL1Info, payloadToL2BlockRef } from '../protocol/index.ts'
+import type { L2BlockRef, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
 import { type Conductor, noConductor } from './conductor.ts'
 import { mustBeEmpty } from './emptyBlocks.ts'
 import { failureOf } from './failures.ts'
+import type { SequencerModules } from './modules.ts'
 import { OriginError } from './originSelector.ts'
 import {
   dueAction,
@@ -30,56 +23,6 @@ import {
   type SequencerState,
   transition,
 } from './stateMachine.ts'
-
-/** The engine controller as the sequencer uses it. */
-export interface SequencerEngine {
-  readonly ready: boolean
-  readonly heads: EngineHeads
-  subscribe(listener: (heads: EngineHeads, movedBy: HeadsMovedBy) => void): () => void
-  startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildJob>
-  sealBuild(job: BuildJob): Promise<PayloadEnvelope>
-  insertSealed(envelope: PayloadEnvelope): Promise<L2BlockRef>
-}
-
-/** Deposits and parameters of the next block, without transactions of its own. */
-export interface SequencerAttributes {
-  prepare(parent: L2BlockRef, epoch: BlockId): Promise<PayloadAttributes>
-}
-
-export interface SequencerOrigins {
-  select(parent: L2BlockRef): Promise<L1BlockRef>
-  /** Whether L1 still has this origin, as far as it can be known. */
-  isCanonical(origin: BlockId): Promise<boolean>
-  /** Reads ahead what `select` will need for the block after `parent`; never fails. */
-  prefetch(parent: L2BlockRef): void
-  setRecoverMode(isOn: boolean): void
-  reset(): void
-}
-
-export interface SequencerMetrics {
-  /** From the request for the block to the whole block, and how much longer than the block time it was in the making. */
-  sealed(envelope: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void
-  sequencingError(): void
-  inconsistentOrigin(): void
-  sequencerReset(): void
-}
-
-export interface SequencerModules {
-  engine: SequencerEngine
-  attributes: SequencerAttributes
-  origins: SequencerOrigins
-  /** By default this sequencer is the only one. */
-  conductor?: Conductor
-  /** Signs and gossips. Called before the block is inserted here; a failure is logged and the block stands. */
-  publish: (envelope: PayloadEnvelope) => Promise<void>
-  /** Asks for a reset of heads and pipeline; resolves when it is done. */
-  requestReset: () => Promise<void>
-  /** Called when building starts or stops, before the change is reported to the caller. */
-  onActiveChange?: (active: boolean) => Promise<void>
-  metrics: SequencerMetrics
-  clock: Clock
-  logger: Logger
-}
 
 export interface SequencerOptions {
   /** Builds from the first engine reset on. */
@@ -118,6 +61,7 @@ export class Sequencer {
   private readonly config: RollupConfig
   private readonly rules: SequencerRules
   private readonly wakeUp: WakeUp
+  private readonly sequencedLines: RoutineLines
   /** Starts and stops run one after the other. */
   private readonly commands = new SerialLock()
   /** The newest command, where that is a stop which is not over. */
@@ -141,6 +85,7 @@ export class Sequencer {
       maxSafeLag: options.maxSafeLag,
     }
     this.wakeUp = new WakeUp(modules.clock)
+    this.sequencedLines = new RoutineLines(modules, 'Sequenced block')
     this.state = initialState(options.active)
     this.recoverMode = recoverMode
     modules.origins.setRecoverMode(recoverMode)
@@ -367,14 +312,11 @@ export class Sequencer {
       }
     }
     const block = await engine.insertSealed(envelope)
-    logger.info(isRestored ? 'Restored published block that the engine had lost' : 'Sequenced block', {
-      number: block.number,
-      hash: block.hash,
-      txs: envelope.payload.transactions.length,
-      gasUsed: envelope.payload.gasUsed,
-      origin: block.l1Origin.number,
-      ...(isRestored ? {} : this.timing),
-    })
+    const { transactions, gasUsed } = envelope.payload
+    const { number, hash, l1Origin } = block
+    const fields = { number, hash, txs: transactions.length, gasUsed, origin: l1Origin.number }
+    if (isRestored) logger.info('Restored published block that the engine had lost', fields)
+    else this.sequencedLines.write({ ...fields, ...this.timing }, { isNews: hasMoreThanL1Info(transactions.length) })
     if (this.state.failures > 0) logger.info('Building blocks again', { failures: this.state.failures })
     this.dispatch({ kind: 'inserted' })
   }
