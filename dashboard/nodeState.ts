@@ -185,10 +185,10 @@ export class NodeState implements Known {
 
   /** The topic tells of new states only; sentences go on meanwhile. */
   private async lookAtHealth(): Promise<void> {
-    if (this.health?.gossip == null) return
-    const { state, ok, text, staticPeers } = await this.connection.call<HealthReport>('deviump2p_health')
+    this.health = await this.connection.call<NodeHealth>('devium_health')
+    if (this.health.gossip === null) return
+    const { staticPeers } = await this.connection.call<HealthReport>('deviump2p_health')
     this.staticPeers = staticPeers
-    if (this.health !== undefined) this.health = { ...this.health, gossip: { state, ok, text } }
   }
 
   private async lookAtPeers(): Promise<void> {

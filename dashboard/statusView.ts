@@ -3,8 +3,8 @@ import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import type { NodeState } from './nodeState.ts'
 import { type Status, statusOf, type Tone } from './statusSentence.ts'
 
-const MARKS: Record<Tone, string> = { good: '✓', busy: '…', bad: '!', unknown: '?' }
-const WORDS: Record<Tone, string> = { good: 'Well', busy: 'In progress', bad: 'Needs attention', unknown: 'Not known' }
+const MARKS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', unknown: '?' }
+const WORDS: Record<Tone, string> = { good: 'Healthy', warned: 'Degraded', bad: 'Stopped', unknown: 'Not known' }
 
 /** A sign that tells by its form what its colour tells. */
 export function toneMark(tone: Tone): HTMLElement {
@@ -18,14 +18,23 @@ export function showStatus(node: NodeState, nowMs: number): Status {
   const title = byId('sentence')
   setText(title, status.text)
   byId('sentence').parentElement?.setAttribute('data-tone', status.tone)
-  document.title = `${status.tone === 'bad' ? '● ' : ''}${node.name} – devium`
+  const command = byId('command')
+  setText(command, status.command ?? '')
+  command.hidden = status.command === undefined
+  document.title = `${status.tone === 'bad' || status.tone === 'warned' ? '● ' : ''}${node.name} – devium`
   replaceIfChanged(byId('parts'), JSON.stringify(status.parts), () =>
-    status.parts.map(({ label, tone, text }) =>
+    status.parts.map(({ label, tone, text, command: ends }) =>
       el(
         'li',
         { class: 'part', 'data-tone': tone },
         toneMark(tone),
-        el('div', {}, el('h3', {}, label), el('p', {}, text)),
+        el(
+          'div',
+          {},
+          el('h3', {}, label),
+          el('p', {}, text),
+          ends === undefined ? null : el('code', { class: 'command' }, ends),
+        ),
       ),
     ),
   )

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { type Known, statusOf } from '../dashboard/statusSentence.ts'
 import { type BatcherStatus, explainStatus, isWell } from '../src/batcher/status.ts'
-import { formatStatus } from '../src/cli/nodeViews.ts'
+import { statusLines } from '../src/cli/statusView.ts'
+import { textOf } from '../src/cli/terminal/styledLine.ts'
 import { ManualClock } from '../src/lib/clock.ts'
 import { createEndpointWatch } from '../src/lib/jsonRpc/endpointWatch.ts'
 import { silentLogger } from '../src/lib/logger.ts'
@@ -10,8 +11,11 @@ import type { Verdict } from '../src/p2p/base/verdict.ts'
 import { createHealthMonitor, healthLimits } from '../src/p2p/health/healthMonitor.ts'
 import { createHealthRecord } from '../src/p2p/health/healthRecord.ts'
 import { DerivationRecorder } from '../src/rollup/node/derivationRecorder.ts'
-import { type DerivationFacts, derivationStatus } from '../src/rollup/node/derivationStatus.ts'
+import { type DerivationFacts, type DerivationStatus, derivationStatus } from '../src/rollup/node/derivationStatus.ts'
+import type { HealthFacts } from '../src/rollup/node/health/facts.ts'
+import { judge, verdictText } from '../src/rollup/node/health/verdict.ts'
 import { type L1BlockRef, ZERO_L1_REF, ZERO_L2_REF } from '../src/rollup/protocol/types.ts'
+import { healthToJson } from '../src/rpc/nodeHealth.ts'
 
 /**
  * Faults as the parts of a node meet them: the RPC's text, `devium status` and the page must all name the cause. What the parts
@@ -21,13 +25,6 @@ import { type L1BlockRef, ZERO_L1_REF, ZERO_L2_REF } from '../src/rollup/protoco
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const START_MS = 1_700_000_000_000
 const hash = `0x${'ab'.repeat(32)}` as const
-
-interface Part {
-  ok: boolean
-  state: string
-  text: string
-}
-const WELL: Part = { ok: true, state: 'ok', text: 'all is well' }
 
 interface Gossip {
   record: ReturnType<typeof createHealthRecord>
@@ -72,7 +69,7 @@ function silentFor(url: string, ms: number) {
   return state()
 }
 
-function derivation(facts: Partial<DerivationFacts>): Part {
+function derivation(facts: Partial<DerivationFacts>): DerivationStatus {
   return derivationStatus({
     ...{ nowMs: START_MS, l1Head: l1Block(90), l1HeadAtMs: START_MS, currentL1: l1Block(90), confirmations: 0 },
     ...{
@@ -119,7 +116,7 @@ const unpaid = {
 const FAULTS: {
   fault: string
   gossip?: () => Promise<HealthReport>
-  derivation?: Part
+  derivation?: DerivationStatus
   batcher?: BatcherStatus
   cause: RegExp
 }[] = [
@@ -180,56 +177,57 @@ const FAULTS: {
 ]
 
 it.each(FAULTS)('$fault: one RPC, devium status and the page name it', async ({ cause, ...fault }) => {
-  const health = fault.gossip === undefined ? WELL : await fault.gossip()
-  const derives = fault.derivation ?? WELL
-  const batcher =
-    fault.batcher === undefined ? null : { ok: isWell(fault.batcher), why: explainStatus(fault.batcher, START_MS) }
-  const [told] = [
-    ...(batcher === null ? [] : [batcher.why]),
-    ...[health, derives].filter(({ ok }) => !ok).map(({ text }) => text),
-  ]
+  const gossipReport = await fault.gossip?.()
+  const derives = fault.derivation ?? derivation({})
+  const batcher = fault.batcher === undefined ? null : statusOfBatcher(fault.batcher)
+  const told = [batcher?.why, gossipReport?.text, derives.text].find((text) => text !== undefined && cause.test(text))
   expect(told).toMatch(cause)
 
   const ref = { hash, number: 1, timestamp: 1 }
-  const heads = [
-    'current_l1',
-    'head_l1',
-    'safe_l1',
-    'finalized_l1',
-    'unsafe_l2',
-    'safe_l2',
-    'finalized_l2',
-    'pending_safe_l2',
-    'queued_unsafe_l2',
-  ]
-  const status = Object.fromEntries(heads.map((name) => [name, ref]))
-  const { state, ok, text } = health
-  const gossipReport = fault.gossip === undefined ? undefined : health
-  const terminal = formatStatus({
-    status,
-    version: 'v1',
-    stats: undefined,
-    health: gossipReport,
+  const names = ['current_l1', 'head_l1', 'safe_l1', 'finalized_l1', 'unsafe_l2', 'safe_l2', 'finalized_l2']
+  const heads = Object.fromEntries([...names, 'pending_safe_l2', 'queued_unsafe_l2'].map((name) => [name, ref]))
+  const health = healthOf({
+    gossip: gossipReport === undefined ? undefined : { ...gossipReport, hadPeers: true },
     derivation: derives,
-    batcher,
+    batcher: batcher === null ? undefined : { ...batcher, text: batcher.why, isStopped: false, startCommand: '' },
   })
-  expect(terminal).toMatch(cause)
+  const node = { name: 'verifier', role: 'verifier', version: 'v1', chainId: '901', network: null, peerID: null }
+  const terminal = statusLines({ health: { ...health, node }, heads, peers: undefined })
+  expect(terminal.map(textOf).join('\n')).toMatch(cause)
 
   const known: Known = {
     ...{ name: 'verifier', connectionState: 'open', lostAtMs: undefined, batcherProblem: undefined },
-    health: { ok: false, derivation: derives, gossip: { state, ok, text } },
-    ...{ derivation: derives, batcher },
+    ...{ health, batcher },
   }
   const page = statusOf(known, START_MS)
-  expect(page.tone).toBe('bad')
-  expect(page.text).toMatch(/^Verifier needs attention\. /)
+  expect(page.tone).toBe('warned')
+  expect(page.text).toMatch(/^Verifier is degraded\. /)
   expect(page.text).toMatch(cause)
 })
+
+const statusOfBatcher = (status: BatcherStatus) => ({ ok: isWell(status), why: explainStatus(status, START_MS) })
+
+/** Of a verifier to which blocks come. */
+function healthOf(facts: Pick<HealthFacts, 'gossip' | 'derivation' | 'batcher'>) {
+  const whole: HealthFacts = {
+    ...{ nowMs: START_MS, startedMs: START_MS - 120_000, blockTimeMs: 1_000, l1HeadAtMs: START_MS },
+    head: { number: 60, timestampMs: START_MS },
+    lastBlock: { number: 60, atMs: START_MS, from: 'peers' },
+    ...{ sequencer: undefined, follows: undefined },
+    ...facts,
+  }
+  const verdict = judge(whole)
+  return healthToJson({
+    ...verdict,
+    ...{ sinceMs: START_MS, text: verdictText('verifier', verdict, whole), role: 'verifier', name: 'verifier' },
+    ...{ derivation: facts.derivation, gossip: facts.gossip },
+  })
+}
 
 it('the page says that a node has stopped', () => {
   const known: Known = {
     ...{ name: 'verifier', connectionState: 'lost', lostAtMs: START_MS - 12_000, batcherProblem: undefined },
-    ...{ health: undefined, derivation: WELL, batcher: undefined },
+    ...{ health: undefined, batcher: undefined },
   }
   expect(statusOf(known, START_MS).text).toMatch(/^Verifier has not answered for 12 s/)
 })

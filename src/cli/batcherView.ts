@@ -46,13 +46,6 @@ const statusSchema = z.object({
   throttling: z.boolean(),
 })
 
-/** devium_batcherStatus in one line, where something is wrong; undefined: nothing to say. */
-export function batcherNote(answer: unknown): string | undefined {
-  if (answer === undefined || answer === null) return undefined
-  const { ok, why } = z.object({ ok: z.boolean(), why: z.string() }).parse(answer)
-  return ok ? undefined : plainText(`batches: ${why}`)
-}
-
 /** admin_batcherStatus for people. */
 export function formatBatcherStatus(answer: unknown, nowMs = Date.now()): string {
   const status = statusSchema.parse(answer)

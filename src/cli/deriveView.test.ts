@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { derivationNote, formatDerivation } from './deriveView.ts'
+import { formatDerivation } from './deriveView.ts'
 import { DERIVATION_ANSWER_MS, derivationAnswer } from './testUtils/derivationAnswer.ts'
 
 describe('formatDerivation', () => {
@@ -57,8 +57,11 @@ describe('formatDerivation', () => {
     expect(text).toContain('safe head    not known yet')
     expect(text).toContain('last reset   0 s ago, under way: the node starts')
     expect(text).not.toContain('dropped batch')
-    expect(derivationNote(bare)).toBeUndefined()
-    expect(derivationNote(undefined)).toBeUndefined()
+  })
+
+  it('shows the command that ends the wait', () => {
+    const text = formatDerivation({ ...derivationAnswer(), command: 'devium batcher start' }, DERIVATION_ANSWER_MS)
+    expect(text).toMatch(/\n {2}→ devium batcher start\n\n/)
   })
 
   it('lets a remote text neither break a line nor move the cursor', () => {

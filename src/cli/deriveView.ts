@@ -13,6 +13,7 @@ const statusSchema = z.object({
   state: z.string(),
   ok: z.boolean(),
   text: z.string(),
+  command: z.string().nullable().optional(),
   l1: z.object({
     head: refSchema.nullable(),
     derivedTo: refSchema.nullable(),
@@ -56,13 +57,6 @@ const statusSchema = z.object({
 
 /** Rows of each list that are shown; `--json` has all. */
 const SHOWN = 8
-
-/** devium_derivationStatus in one line, for those whose safe head stands still; undefined: nothing to say. */
-export function derivationNote(answer: unknown): string | undefined {
-  if (answer === undefined) return undefined
-  const { ok, state, text } = statusSchema.pick({ ok: true, state: true, text: true }).parse(answer)
-  return ok ? undefined : plainText(`derivation: ${state}: ${text}`)
-}
 
 /** devium_derivationStatus for people: the sentence first. */
 export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
@@ -137,7 +131,11 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
     reason,
   ])
   return [
-    `derivation: ${plainText(status.state)}\n${wrapText(plainText(status.text), width, 0)}`,
+    [
+      `derivation: ${plainText(status.state)}`,
+      wrapText(plainText(status.text), width, 0),
+      ...(status.command == null ? [] : [`  → ${plainText(status.command)}`]),
+    ].join('\n'),
     facts,
     ...(channels.length === 0
       ? []

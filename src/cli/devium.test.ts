@@ -7,7 +7,8 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
-import { formatStatus } from './nodeViews.ts'
+import { statusLines } from './statusView.ts'
+import { textOf } from './terminal/styledLine.ts'
 import { derivationAnswer } from './testUtils/derivationAnswer.ts'
 import { scoreReport } from './testUtils/peerAnswers.ts'
 
@@ -28,6 +29,23 @@ const STATUS = {
   finalized_l2: NONE,
   pending_safe_l2: ref(16),
   queued_unsafe_l2: NONE,
+}
+
+const HEALTH = {
+  ...{ state: 'healthy', ok: true, sinceMs: 0, text: 'Sequencer is healthy. It sealed block 20.', causes: [] },
+  node: { name: 'a', role: 'sequencer', version: 'v9.9.9', chainId: '901', network: 'my-chain', peerID: OWN },
+  sequencer: { active: true, conductor: false },
+}
+const STOPPED = {
+  ...HEALTH,
+  ...{ state: 'stopped', ok: false, text: 'Sequencer is stopped. An operator has stopped the sequencer.' },
+  causes: [
+    {
+      ...{ code: 'sequencer-stopped', text: 'An operator has stopped the sequencer.', sinceMs: 0 },
+      command: 'devium sequencer start',
+    },
+    { code: 'l1-down', text: 'L1 is down\u001b[2J.', sinceMs: null, command: null },
+  ],
 }
 
 const calls: [string, readonly JsonValue[]][] = []
@@ -63,6 +81,7 @@ const HISTORY = { peerID: PEER, events: [] }
 async function startServer(): Promise<HttpServerHandle> {
   const handlers: [string, RpcHandler][] = [
     ['devium_version', answer('devium_version', 'v9.9.9')],
+    ['devium_health', answer('devium_health', HEALTH)],
     ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
     ['devium_derivationStatus', answer('devium_derivationStatus', derivationAnswer())],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
@@ -112,12 +131,63 @@ function devium(...args: string[]): Promise<{ code: number; stdout: string; stde
 }
 
 describe('devium', () => {
-  it('status shows heads, and that p2p is off where its methods are unknown', async () => {
+  it('status opens with the verdict, and names the node and its heads', async () => {
     const { stdout, code } = await devium('status')
     expect(code).toBe(0)
-    expect(stdout).toContain('devium v9.9.9\npeers: p2p is disabled')
+    expect(stdout).toMatch(
+      /^Sequencer is healthy\. It sealed block 20\.\n\nchain {4}901 \(my-chain\)\nrole {5}sequencer\n/,
+    )
+    expect(stdout).toContain(`\nnode     a\npeer id  ${OWN}\nversion  devium v9.9.9\n`)
     expect(stdout).toMatch(/L2 unsafe\s+20\s+0xabab…abab/)
     expect(stdout).toMatch(/L2 finalized\s+-\s+not seen yet/)
+  })
+
+  it('status of a node that is not healthy names each cause and what ends it, and exits with 3', async () => {
+    const dispatcher = createRpcDispatcher({
+      methods: new Map<string, RpcHandler>([
+        ['devium_health', () => STOPPED],
+        ['devium_syncStatus', () => STATUS],
+      ]),
+    })
+    const stopped = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+    onTestFinished(stopped.close)
+    const { stdout, code } = await devium('status', '--rpc', stopped.url)
+    expect(code).toBe(3)
+    expect(stdout).toMatch(
+      new RegExp(
+        `^Sequencer is stopped. An operator has stopped the sequencer.\n  → devium sequencer start --rpc ${stopped.url}\nL1 is down\\?\\[2J.\n\n`,
+      ),
+    )
+    const json = await devium('status', '--json', '--rpc', stopped.url)
+    expect(json.code).toBe(3)
+    expect(JSON.parse(json.stdout)).toEqual({ rpc: stopped.url, health: STOPPED, ...STATUS, peers: null, bans: null })
+
+    const gone = 'http://127.0.0.1:1'
+    const several = await devium('status', '--rpc', `${server.url},${stopped.url}, ${gone}`)
+    expect(several.code).toBe(3)
+    expect(several.stdout).toMatch(
+      /^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8} {2}It sealed block 20\.\n/,
+    )
+    expect(several.stdout).toMatch(/\na +stopped .* An operator has stopped the sequencer\. Also: l1-down\.\n/)
+    expect(several.stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:1 +no answer .*connection refused/)
+    expect(several.stdout).toContain(`\n\na: devium sequencer start --rpc ${stopped.url}\n`)
+    const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${gone}`)).stdout)
+    expect(all).toMatchObject([{ health: HEALTH }, { rpc: gone, problem: expect.stringContaining('refused') }])
+    expect((await devium('status', '--rpc', `${server.url},${server.url}`)).code).toBe(0)
+  })
+
+  it('status --dir asks all nodes of a testnet', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'devium-testnet-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    expect(await devium('status', '--dir', folder)).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(/^devium: --dir \S+: no testnet runs there \(\S+addresses\.json does not/),
+    })
+    const nodes = [{ name: 'sequencer', rollupRpc: server.url }]
+    writeFileSync(join(folder, 'addresses.json'), JSON.stringify({ nodes }))
+    const { stdout, code } = await devium('status', '--dir', folder)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/\nsequencer +healthy /)
   })
 
   it('derive status says in one sentence why the safe head stands where it does', async () => {
@@ -125,7 +195,6 @@ describe('devium', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^derivation: batches-dropped\nThe safe head does not move because /)
     expect(JSON.parse((await devium('derive', 'status', '--json')).stdout)).toEqual(derivationAnswer())
-    expect((await devium('status')).stdout).toContain('derivation: batches-dropped: The safe head does not move')
   })
 
   it('shows the token of a file', async () => {
@@ -154,8 +223,10 @@ describe('devium', () => {
     expect(short).toEqual(long)
   })
 
-  it('status --json prints the raw answer', async () => {
-    expect(JSON.parse((await devium('status', '--json')).stdout)).toEqual(STATUS)
+  it('status --json has the verdict, the node, its heads and its peers', async () => {
+    const { stdout, code } = await devium('status', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({ rpc: server.url, health: HEALTH, ...STATUS, peers: null, bans: [] })
   })
 
   it('peers shows one line a peer, itself not, and what is blocked', async () => {
@@ -269,22 +340,27 @@ describe('devium', () => {
   })
 })
 
-describe('formatStatus', () => {
+describe('statusLines', () => {
   it('says who is banned, and what waits in the queue', () => {
     const reason = 'score -180.62 is below -100: invalid messages'
     const subject = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
     const ban = { subject, kind: 'peer', reason, untilMs: 1_700_003_570_000, remainingS: 3_540 }
     const answers = {
-      status: { ...STATUS, queued_unsafe_l2: ref(25) },
-      version: 'v1',
-      stats: { connected: 2, known: 3, banned: 1 },
+      health: HEALTH,
+      heads: { ...STATUS, queued_unsafe_l2: ref(25) },
+      peers: { connected: 2, known: 3, banned: 1 },
       bans: [ban],
-      health: { state: 'ok', ok: true, text: 'blocks come by gossip' },
     }
-    const text = formatStatus(answers, 1_700_000_030)
-    expect(text).toContain('peers: 2 connected, 3 known, 1 blocked or banned')
+    const text = statusLines(answers, { nowMs: 1_700_000_030_000 }).map(textOf).join('\n')
+    expect(text).toContain('peers    2 connected, 3 known, 1 blocked or banned')
     expect(text).toContain('\nbanned: …6Hyr2Er8 for 59 min more: score -180.62 is below -100: invalid messages\n')
     expect(text).toContain('waiting in the queue from L2 block 25 on')
     expect(text).toMatch(/L2 unsafe.*10 s ago/)
+  })
+
+  it('fits a terminal, with a colour for the state and none of what others sent', () => {
+    const lines = statusLines({ health: STOPPED, heads: STATUS, peers: undefined }, { width: 40 })
+    expect(lines[0]).toEqual([{ text: 'Sequencer is stopped.', style: 'bad' }, ' An operator has'])
+    for (const line of lines) expect(textOf(line)).not.toContain('\u001b')
   })
 })

@@ -5,12 +5,12 @@ import { addBatcherCommands } from './batcherCommands.ts'
 import { addDecode } from './decode/decodeCommand.ts'
 import { addDeriveCommands } from './deriveCommand.ts'
 import { addNetworksCommands } from './networksCommand.ts'
-import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, readBatcher, withNode } from './nodeCommand.ts'
-import { formatStatus } from './nodeViews.ts'
+import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
 import { addP2pCommands } from './p2pCommands.ts'
 import { printJson } from './printJson.ts'
 import { onOneLine } from './program.ts'
 import { addSequencerCommands } from './sequencerCommands.ts'
+import { addStatus } from './statusCommand.ts'
 import { VERSION } from './version.ts'
 import { addWatch } from './watch/watchCommand.ts'
 
@@ -23,24 +23,7 @@ export function createDeviumCommand(): Command {
     .addHelpText('after', `\n${RPC_HELP}`)
     .configureOutput({ outputError: (text, write) => write(`devium: ${onOneLine(text)}`) })
 
-  nodeCommand(program, 'status', 'Heads of both layers, peers, and how far derivation has come')
-    .option('--json', 'Print the raw answer')
-    .action(async (options: NodeOptions) => {
-      await withNode(options, async (node) => {
-        const status = await node.request('devium_syncStatus', [])
-        if (options.json) return printJson(status)
-        const [version, peers, bans, health, derivation, batcher] = await Promise.all([
-          node.request('devium_version', []),
-          ifServed(node, 'deviump2p_peerStats', []),
-          ifServed(node, 'deviump2p_bans', []),
-          ifServed(node, 'deviump2p_health', []),
-          ifServed(node, 'devium_derivationStatus', []),
-          readBatcher(node),
-        ])
-        console.log(formatStatus({ status, version: String(version), stats: peers, bans, health, derivation, batcher }))
-      })
-    })
-
+  addStatus(program)
   addWatch(program)
   addP2pCommands(program)
   addDeriveCommands(program)

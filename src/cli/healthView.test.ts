@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HealthReport } from '../p2p/index.ts'
-import { formatHealth, healthNote } from './healthView.ts'
+import { formatHealth } from './healthView.ts'
 
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const NOW_MS = 1_700_000_000_000
@@ -104,12 +104,5 @@ ${PEER}  down for 100 s  connection refused, 2 s ago`,
     )
     expect(text).not.toContain('\u001b')
     expect(text).toContain('bye??[2J, 0 s ago')
-  })
-
-  it('is one line of the status, only when something is the matter', () => {
-    expect(healthNote(REPORT)).toBe('gossip: static-peers-down: the static peer is not connected')
-    expect(healthNote({ ...REPORT, ok: true })).toBeUndefined()
-    expect(healthNote(undefined)).toBeUndefined()
-    expect(() => healthNote({ state: 5 })).toThrow()
   })
 })

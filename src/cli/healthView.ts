@@ -42,13 +42,6 @@ const healthSchema = z.object({
   lastMoves: z.record(z.string(), blockSchema.nullable()),
 })
 
-/** deviump2p_health in one line, for those that are not well, or not yet; undefined: nothing to say. */
-export function healthNote(answer: unknown): string | undefined {
-  if (answer === undefined) return undefined
-  const { ok, state, text } = healthSchema.pick({ ok: true, state: true, text: true }).parse(answer)
-  return ok && state !== 'starting' ? undefined : plainText(`gossip: ${state}: ${text}`)
-}
-
 /** deviump2p_health for people. */
 export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
   const health = healthSchema.parse(answer)

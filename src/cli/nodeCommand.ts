@@ -8,7 +8,7 @@ import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../lib/jsonRpc/types.ts'
 import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../rpc/client/index.ts'
 import { readVariable } from './environment.ts'
 
-const DEFAULT_RPC = 'http://127.0.0.1:9545'
+export const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** At the end of the help of a group of such commands. */
 export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, or ${DEFAULT_RPC}.`
 
@@ -102,16 +102,6 @@ export async function ifServed<M extends NodeMethod>(
   } catch (error) {
     if (isNotServed(error)) return undefined
     throw error
-  }
-}
-
-/** What the batch submitter says of itself by way of the node; one that does not answer is a problem, too. */
-export async function readBatcher(node: NodeClient): Promise<object | null | undefined> {
-  try {
-    return await ifServed(node, 'devium_batcherStatus', [])
-  } catch (error) {
-    if (!(error instanceof JsonRpcError)) throw error
-    return { ok: false, why: error.message }
   }
 }
 

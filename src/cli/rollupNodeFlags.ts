@@ -229,7 +229,7 @@ export const rollupNodeFlags = {
     RPC,
     'rpc.ready-blocks',
     30,
-    'Blocks that the unsafe head may be behind the clock for /readyz to say that the node is ready',
+    'Blocks that the unsafe head of a node that catches up may be behind the clock for /readyz to say that it is ready',
     { min: 1 },
   ),
   rpcAdminState: flag.optional(RPC, 'rpc.admin-state', 'File that remembers whether the sequencer was started', {
@@ -241,7 +241,7 @@ export const rollupNodeFlags = {
     'dashboard',
     'Serve a page at /dashboard of the RPC that shows how the node is, and why',
   ),
-  dashboardName: flag.string(RPC, 'dashboard.name', 'this node', 'What the page calls this node', {
+  dashboardName: flag.string(RPC, 'dashboard.name', 'this node', 'What the page, status and sentences call this node', {
     placeholder: '<name>',
   }),
   dashboardNodes: flag.list(
@@ -253,7 +253,7 @@ export const rollupNodeFlags = {
   dashboardBatcher: flag.optional(
     RPC,
     'dashboard.batcher',
-    "Address of the batch submitter's RPC, whose admin methods are on",
+    "Address of the batch submitter's RPC, whose admin methods are on: the page shows it, and the node knows when it is stopped",
     {
       placeholder: '<url>',
     },

@@ -12,6 +12,7 @@ import { createCacheMetrics } from '../lib/cacheMetrics.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { createRpcClient, type RpcClientObserver } from '../lib/jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../lib/jsonRpc/clientMetrics.ts'
+import { redact } from '../lib/jsonRpc/credentials.ts'
 import { createEndpointWatch } from '../lib/jsonRpc/endpointWatch.ts'
 import { allowedHostsFor } from '../lib/jsonRpc/hostCheck.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
@@ -22,6 +23,7 @@ import type { P2pNode, P2pOptions } from '../p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline, type DerivationListener } from '../rollup/derive/index.ts'
 import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
 import { bootnodesOf } from '../rollup/networks/bootnodes.ts'
+import { networkOfChain } from '../rollup/networks/index.ts'
 import {
   createDerivationMetrics,
   createNodeMetrics,
@@ -176,6 +178,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     }
     const follow = createFollowSource(values, observe('follow-source-api'), opened)
     const sync = syncOptionsFromFlags(values, config, logger)
+    const readBatcher = openBatcher(values, opened)
     const node = createRollupNode(
       {
         l1,
@@ -196,6 +199,14 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
           ? {}
           : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
         insight: {
+          ...(readBatcher === undefined
+            ? {}
+            : {
+                batcher: {
+                  read: readBatcher,
+                  startCommand: `devium batcher start --rpc ${redact(values.dashboardBatcher ?? '')}`,
+                },
+              }),
           recorder,
           l1Endpoint: l1Endpoints.activeEndpoint,
           engineEndpoint: engineWatch.state,
@@ -210,6 +221,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       },
       config,
       {
+        name: context.given.has('dashboard.name') ? values.dashboardName : undefined,
         ...(sequencing === undefined ? {} : { sequencing }),
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
         sync,
@@ -221,10 +233,11 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       },
     )
 
+    const network = values.network ?? networkOfChain(config.l2ChainId)
     const rpcMetrics = createRpcMetrics(registry, 'op_node_default')
     const { dispatcher } = createRollupRpc(
-      { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: openBatcher(values, opened) },
-      { version: VERSION, enableAdmin: values.rpcEnableAdmin },
+      { node, p2p, clock, logger, metrics: rpcMetrics, batcherStatus: readBatcher },
+      { version: VERSION, network, enableAdmin: values.rpcEnableAdmin },
     )
     const allowedHosts = values.rpcVhosts.length === 0 ? allowedHostsFor(values.rpcAddr) : values.rpcVhosts
     const access = rpcAccess(values, logger)
@@ -242,7 +255,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       const refusesChanges = access !== undefined && access.token === undefined
       addDashboard(rpcApp.routes, { name: values.dashboardName, nodes, refusesChanges })
     }
-    addReadyPath(rpcApp.routes, { node, p2p, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
+    addReadyPath(rpcApp.routes, { node, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
       ...{ dispatcher, allowedHosts, access, notification: LIVE_NOTIFICATION },
       allowedOrigins: values.rpcCorsDomain,
@@ -389,6 +402,7 @@ function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPor
     onPayload: (listener) => void p2p.onPayload(listener),
     requestRange: (start, end, above) => p2p.requestRange(start, end, above),
     headMoved: (news) => p2p.headMoved(news),
+    health: () => p2p.health(),
   }
 }
 

@@ -16,10 +16,20 @@ const note =
     asked.push([name, ...params])
     return act(params)
   }
+const health = () => {
+  const [state, why] = isActive
+    ? ['healthy', 'It sealed block 7.']
+    : ['stopped', 'An operator has stopped the sequencer.']
+  return {
+    ...{ state, ok: isActive, sinceMs: 0, text: `Sequencer is ${state}. ${why}` },
+    causes: isActive ? [] : [{ code: 'sequencer-stopped', text: why, sinceMs: 0, command: 'devium sequencer start' }],
+    node: { name: null, role: 'sequencer', version: 'v1', chainId: '901', network: null, peerID: null },
+    sequencer: { active: isActive, conductor: false },
+  }
+}
 const METHODS: [string, RpcHandler][] = [
+  ['devium_health', health],
   ['devium_syncStatus', () => ({ unsafe_l2: { number: 7, hash: HASH } })],
-  ['admin_sequencerActive', () => isActive],
-  ['admin_conductorEnabled', () => false],
   [
     'admin_startSequencer',
     note('start', () => {
@@ -48,9 +58,12 @@ const devium = async (words: string, at = url) =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...words.split(' '), '--rpc', at])).stdout
 
 it('starts and stops the sequencer, and says whether it runs', async () => {
-  expect(await devium('sequencer status')).toBe(`makes no blocks. Unsafe head 7 ${HASH}\n`)
+  expect(await devium('sequencer status')).toBe(
+    `Sequencer is stopped. An operator has stopped the sequencer.\n  → devium sequencer start --rpc ${url}\n\nUnsafe head 7 ${HASH}\n`,
+  )
   expect(await devium(`sequencer start ${HASH}`)).toBe('makes blocks\n')
-  expect(await devium('sequencer status')).toMatch(/^makes blocks\./)
+  expect(await devium('sequencer status')).toBe(`Sequencer is healthy. It sealed block 7.\n\nUnsafe head 7 ${HASH}\n`)
+  expect(JSON.parse(await devium('sequencer status --json'))).toMatchObject({ active: true, health: { ok: true } })
   expect(await devium('sequencer stop')).toBe(`${HASH}\n`)
   expect(asked).toEqual([['start', HASH], ['stop']])
 })

@@ -1,6 +1,12 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
+import { plainText } from './table.ts'
+import { printLines } from './terminal/printLines.ts'
+import { healthSchema, verdictLines, verdictOptions } from './verdictView.ts'
+
+const sequencerSchema = z.object({ sequencer: z.object({ active: z.boolean(), conductor: z.boolean() }).nullable() })
 
 /** The last sealed block is waited for. */
 const STOP_TIMEOUT_MS = 60_000
@@ -12,16 +18,23 @@ export function addSequencerCommands(program: Command): void {
     .description('Whether a rollup node makes blocks; start and stop that')
     .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
-  nodeCommand(group, 'status', 'Whether this node makes blocks, and on which head')
+  nodeCommand(group, 'status', 'Whether this node makes blocks, since when not, and why; and its head')
     .option('--json', 'Print the raw answers')
     .action(async (options: NodeOptions) => {
       await withNode(options, async (node) => {
-        const active = await node.request('admin_sequencerActive', [])
-        const conductor = await node.request('admin_conductorEnabled', [])
+        const answer = await node.request('devium_health', [])
         const { unsafe_l2: head } = await node.request('devium_syncStatus', [])
-        if (options.json) return printJson({ active, conductor, head })
-        const who = conductor ? '; an op-conductor decides when' : ''
-        console.log(`${active ? 'makes blocks' : 'makes no blocks'}${who}. Unsafe head ${head.number} ${head.hash}`)
+        const { active, conductor } = sequencerSchema.parse(answer).sequencer ?? { active: false, conductor: false }
+        if (options.json) return printJson({ active, conductor, head, health: answer })
+        const health = healthSchema.parse(answer)
+        const isVerifier = health.node.role === 'verifier'
+        printLines([
+          ...verdictLines(health, verdictOptions(options)),
+          '',
+          ...(isVerifier ? ['The node is a verifier: it runs without --sequencer.enabled.'] : []),
+          ...(conductor ? ['An op-conductor decides when this node makes blocks.'] : []),
+          plainText(`Unsafe head ${head.number} ${head.hash}`),
+        ])
       })
     })
   nodeCommand(group, 'start [head]', 'Make blocks on the unsafe head, whose hash may be given as a safeguard').action(

@@ -8,6 +8,7 @@ export function derivationStatusToJson(status: DerivationStatus) {
     state: status.state,
     ok: status.ok,
     text: status.text,
+    command: status.command ?? null,
     l1: {
       head: l1Head === undefined ? null : l1RefToJson(l1Head),
       headSeenAtMs: status.l1HeadAtMs ?? null,

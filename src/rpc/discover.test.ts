@@ -59,7 +59,8 @@ it('rpc_discover describes what the notifications of each topic hold', async () 
   const { devium_subscription: topics } = notifications
   const subscribe = methods.find(({ name }: { name: string }) => name === 'devium_subscribe')
   expect(Object.keys(topics).toSorted()).toEqual(subscribe.params[0].schema.enum.toSorted())
-  expect(topics.health.required).toEqual(['ok', 'derivation', 'gossip'])
+  const health = ['state', 'ok', 'sinceMs', 'text', 'causes', 'derivation', 'gossip']
+  expect(topics.health.required).toEqual(health)
   expect(topics.bans.anyOf[0].properties).toMatchObject({ event: { const: 'ban' }, untilMs: { type: 'number' } })
 })
 

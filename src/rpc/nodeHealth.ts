@@ -1,10 +1,7 @@
-import type { P2pApi } from '../p2p/base/api.ts'
-import type { RollupNodeApi } from '../rollup/node/api.ts'
+import type { NodeHealth as HealthOfNode, RollupNodeApi } from '../rollup/node/api.ts'
 
 export interface HealthModules {
-  node: Pick<RollupNodeApi, 'derivationStatus'>
-  /** Absent with `--p2p.disable`. */
-  p2p?: Pick<P2pApi, 'health'> | undefined
+  node: Pick<RollupNodeApi, 'health'>
 }
 
 /** How one part of the node is, in one word and one sentence. */
@@ -14,19 +11,47 @@ export interface PartHealth {
   text: string
 }
 
+/** Why the node is not healthy; moments are Unix milliseconds. */
+export interface HealthCause {
+  code: string
+  text: string
+  sinceMs: number | null
+  /** What ends it, or tells more. */
+  command: string | null
+}
+
+/** The node's verdict on itself, as every client is told it. */
 export interface NodeHealth {
-  /** Whether all parts are well. */
+  state: HealthOfNode['state']
+  /** Whether it is healthy. */
   ok: boolean
+  sinceMs: number
+  text: string
+  causes: HealthCause[]
   derivation: PartHealth
   /** Null where the node has no peers by its flags. */
   gossip: PartHealth | null
 }
 
-/** How the node is, for those who want to know at a glance. */
-export async function readHealth({ node, p2p }: HealthModules): Promise<NodeHealth> {
-  const derivation = partOf(node.derivationStatus())
-  const gossip = p2p === undefined ? null : partOf(await p2p.health())
-  return { ok: derivation.ok && gossip?.ok !== false, derivation, gossip }
+export async function readHealth({ node }: HealthModules): Promise<NodeHealth> {
+  return healthToJson(await node.health())
+}
+
+export function healthToJson({ state, sinceMs, text, causes, derivation, gossip }: HealthOfNode): NodeHealth {
+  return {
+    state,
+    ok: state === 'healthy',
+    sinceMs,
+    text,
+    causes: causes.map((cause) => ({
+      code: cause.code,
+      text: cause.text,
+      sinceMs: cause.sinceMs ?? null,
+      command: cause.command ?? null,
+    })),
+    derivation: partOf(derivation),
+    gossip: gossip === undefined ? null : partOf(gossip),
+  }
 }
 
 function partOf({ state, ok, text }: PartHealth): PartHealth {

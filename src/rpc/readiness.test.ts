@@ -3,38 +3,61 @@ import { ManualClock } from '../lib/clock.ts'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { httpRequest } from '../lib/testUtils/httpRequest.ts'
+import { type Cause, cause } from '../rollup/node/health/facts.ts'
 import { addReadyPath } from './index.ts'
 import { recorder } from './testUtils/recorder.ts'
 
 /** A chain of a block a second, whose unsafe head is of second 105. */
-async function ask({ atS = 105, timestamp = 105, isWell = true, hasPeers = true } = {}) {
-  const { node, p2p } = recorder()
-  const { syncStatus } = node
+async function ask({
+  atS = 105,
+  timestamp = 105,
+  causes = [],
+}: {
+  atS?: number
+  timestamp?: number
+  causes?: Cause[]
+} = {}) {
+  const { node } = recorder()
+  const { syncStatus, health } = node
   node.syncStatus = () => ({ ...syncStatus(), unsafeL2: { ...syncStatus().unsafeL2, timestamp } })
-  const health = await p2p.health()
-  p2p.health = async () => ({ ...health, ok: isWell, text: isWell ? 'Blocks come by gossip.' : 'Nobody is connected.' })
+  const state = causes.length === 0 ? 'healthy' : causes.some(({ stops }) => stops) ? 'stopped' : 'degraded'
+  node.health = async () => ({ ...(await health()), state, text: `It is ${state}.`, causes })
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods: new Map() }), version: 'v1' })
   const clock = new ManualClock(atS * 1000)
-  addReadyPath(app.routes, { node, p2p: hasPeers ? p2p : undefined, clock }, { maxBlocksBehind: 30 })
+  addReadyPath(app.routes, { node, clock }, { maxBlocksBehind: 30 })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   onTestFinished(server.close)
   const { status, text } = await httpRequest(`${server.url}/readyz`, 'GET', {})
   expect((await httpRequest(`${server.url}/healthz`, 'GET', {})).status).toBe(200)
-  return { status, ...JSON.parse(text) }
+  return { status, state, ...JSON.parse(text) }
 }
 
-it.each([
-  ['all is well', {}, []],
-  ['the head is as old as it may be', { atS: 135 }, []],
-  ['the head is older', { atS: 136 }, ['The unsafe head 5 is 31 blocks behind the clock, more than 30.']],
-  ['there is no head', { timestamp: 0 }, ['The node has no unsafe head yet.']],
-  ['gossip is not well', { isWell: false }, ['Nobody is connected.']],
-  ['nobody gossips, as the flags say', { isWell: false, hasPeers: false }, []],
+const NO_PEERS = cause('no-peers', 'No peer is connected.', { stops: true, command: 'devium p2p check x' })
+const BEHIND = cause('catching-up', 'It is catching up.')
+const NO_BATCHES = cause('batcher-stopped', 'The batch submitter is stopped.', { hurtsOthersOnly: true })
+
+it.each<[string, Parameters<typeof ask>[0], string, string[]]>([
+  ['all is well', {}, 'healthy', []],
+  ['the head is as old as it may be', { atS: 135, causes: [BEHIND] }, 'degraded', []],
+  [
+    'the head is older',
+    { atS: 136, causes: [BEHIND] },
+    'degraded',
+    ['The unsafe head 5 is 31 blocks behind the clock, more than 30.'],
+  ],
+  ['there is no head', { timestamp: 0 }, 'healthy', ['The node has no unsafe head yet.']],
+  ['no block is received', { causes: [NO_PEERS] }, 'stopped', ['No peer is connected.']],
+  ['only others suffer', { causes: [NO_BATCHES] }, 'degraded', []],
   [
     'much is missing',
-    { atS: 999, isWell: false },
-    ['The unsafe head 5 is 894 blocks behind the clock, more than 30.', 'Nobody is connected.'],
+    { atS: 999, causes: [NO_PEERS, NO_BATCHES] },
+    'stopped',
+    ['No peer is connected.', 'The unsafe head 5 is 894 blocks behind the clock, more than 30.'],
   ],
-])('/readyz where %s', async (_where, given, reasons) => {
-  expect(await ask(given)).toEqual({ status: reasons.length === 0 ? 200 : 503, ready: reasons.length === 0, reasons })
+])('/readyz where %s', async (_where, given, state, reasons) => {
+  expect(await ask(given)).toMatchObject({
+    ...{ status: reasons.length === 0 ? 200 : 503, ready: reasons.length === 0, reasons },
+    ...{ state, text: `It is ${state}.` },
+    causes: (given?.causes ?? []).map(({ code, text, command }) => ({ code, text, command: command ?? null })),
+  })
 })

@@ -6,10 +6,12 @@ import type { RollupConfig } from '../rollup/protocol/types.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
+import { healthToJson } from './nodeHealth.ts'
 import { blockNumberParam } from './params.ts'
 import { result, textResult } from './results.ts'
 import { hash } from './schemas/blocks.ts'
 import { derivationStatus } from './schemas/derivation.ts'
+import { nodeHealth } from './schemas/health.ts'
 import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
@@ -18,11 +20,16 @@ export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
 
 export interface DeviumModules {
   node: RollupNodeApi
+  /** Undefined with `--p2p.disable`. */
+  peerId?: (() => Promise<string>) | undefined
   batcherStatus?: ReadBatcher | undefined
 }
 
 /** `devium_*`: the product's own shapes. */
-export function deviumMethods({ node, batcherStatus }: DeviumModules, version: string) {
+export function deviumMethods(
+  { node, peerId, batcherStatus }: DeviumModules,
+  { version, network }: { version: string; network?: string | undefined },
+) {
   const syncStatus = writeOnce(deviumSyncStatus)
   const rollupConfig = writeOnce(deviumRollupConfig)
   return [
@@ -49,6 +56,31 @@ export function deviumMethods({ node, batcherStatus }: DeviumModules, version: s
       result: result('object: L1 and L2 block references', schemas.syncStatus),
       description: 'Heads of both layers, and how far derivation has come',
       handle: () => syncStatus(node.syncStatus()),
+    }),
+    defineMethod({
+      name: 'devium_health',
+      params: [],
+      result: result(
+        'object: state (healthy, degraded, stopped), text, causes (code, text, command), and which node it is',
+        nodeHealth,
+      ),
+      description: 'Whether the node is healthy, and if not, why, and what ends it',
+      handle: async () => {
+        const health = await node.health()
+        return {
+          ...healthToJson(health),
+          node: {
+            name: health.name ?? null,
+            role: health.role,
+            version,
+            chainId: node.rollupConfig.l2ChainId.toString(),
+            network: network ?? null,
+            peerID: (await peerId?.()) ?? null,
+          },
+          sequencer:
+            health.role === 'verifier' ? null : { active: node.sequencerActive(), conductor: node.conductorEnabled() },
+        }
+      },
     }),
     defineMethod({
       name: 'devium_derivationStatus',

@@ -27,6 +27,8 @@ export interface RollupRpcModules {
 
 export interface RollupRpcOptions {
   version: string
+  /** Name of the chain, where it has one. */
+  network?: string | undefined
   enableAdmin: boolean
 }
 
@@ -36,8 +38,9 @@ export function createRollupRpc(
   options: RollupRpcOptions,
 ): { methods: RpcMethod[]; dispatcher: RpcDispatcher } {
   const { node, p2p, clock, logger, metrics } = modules
+  const peerId = p2p === undefined ? undefined : async () => (await p2p.self()).peerID
   const methods: RpcMethod[] = [
-    ...deviumMethods({ node, batcherStatus: modules.batcherStatus }, options.version),
+    ...deviumMethods({ node, peerId, batcherStatus: modules.batcherStatus }, options),
     ...optimismMethods(node, options.version),
     ...(p2p === undefined ? [] : p2pMethods(p2p)),
     ...liveMethods({ node, p2p, clock, logger }),

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLogger } from '../../src/lib/logger.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
 
@@ -9,15 +8,13 @@ afterEach(() => chain.close())
 /** A verifier that has the blocks of a sequencer by gossip, and nothing from L1. */
 async function startVerifier(seconds: number, options: TestChainOptions = {}) {
   chain = new TestChain(options)
-  const lines: string[] = []
-  const logger = createLogger({ level: 'info', format: 'logfmt', color: false, write: (line) => lines.push(line) })
   const sequencer = await chain.addNode({ sequencing: {} })
-  const verifier = await chain.addNode({ logger })
+  const verifier = await chain.addNode()
   await chain.advance(seconds)
   const blocks = sequencer.p2p.published
   for (const block of blocks) verifier.p2p.receive(block)
   await until(() => verifier.node.syncStatus().unsafeL2.number === blocks.length)
-  return { verifier, blocks, lines }
+  return { verifier, blocks }
 }
 
 async function post(blocks: readonly PayloadEnvelope[]): Promise<void> {
@@ -29,22 +26,18 @@ const stateOf = ({ node }: TestNode) => node.derivationStatus().state
 
 describe('why the safe head does not move', () => {
   it('waits for batches, then none came for long, until one comes', async () => {
-    const { verifier, blocks, lines } = await startVerifier(6)
+    const { verifier, blocks } = await startVerifier(6)
     expect(verifier.node.derivationStatus()).toMatchObject({ state: 'waiting-for-batches', ok: true })
     await post(blocks.slice(0, 3))
     await until(() => verifier.node.syncStatus().safeL2.number === 3)
     expect(verifier.node.derivationStatus().text).toMatch(
-      /^The safe head waits for the next batch: .* 3 blocks of 6 are not safe yet\.$/,
+      /^The safe head is waiting for the next batch\. .* 3 blocks are not safe yet\.$/,
     )
     // Time passes, and no L1 block comes.
     await chain.clock.advance(11 * 60_000)
     expect(verifier.node.derivationStatus()).toMatchObject({ state: 'no-batches', ok: false })
-    await chain.clock.advance(2 * 60_000)
-    expect(lines.filter((line) => line.includes('Safe head stands still'))).toHaveLength(1)
     await post(blocks.slice(3))
     await until(() => stateOf(verifier) === 'up-to-date')
-    await chain.clock.advance(30_000)
-    expect(lines.filter((line) => line.includes('Safe head is well again'))).toHaveLength(1)
   })
 
   it('says which rule dropped the last batch', async () => {

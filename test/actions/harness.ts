@@ -6,7 +6,7 @@ import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
 import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
-import type { HeadNews } from '../../src/p2p/index.ts'
+import type { HeadNews, HealthReport } from '../../src/p2p/index.ts'
 import { type BlobSource, createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
 import type { EngineClient, SyncOptions } from '../../src/rollup/engine/index.ts'
 import { FakeEngine, fakeGenesis } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
@@ -14,6 +14,7 @@ import {
   createNodeMetrics,
   createRollupNode,
   DerivationRecorder,
+  type NodeInsight,
   type P2pPort,
   type RollupNode,
   type RollupNodeModules,
@@ -34,6 +35,7 @@ import {
   type RollupConfig,
 } from '../../src/rollup/protocol/index.ts'
 import type { Conductor } from '../../src/rollup/sequencer/index.ts'
+import { healthReport } from '../support/servedPage.ts'
 import { FakeL1 } from './fakeL1.ts'
 
 const BATCHER: Hex = `0x${'ba'.repeat(20)}`
@@ -59,6 +61,7 @@ export interface NodeOptions {
   safeHeads?: SafeHeadDb
   blobs?: BlobSource
   follow?: RollupNodeModules['follow']
+  batcher?: NodeInsight['batcher']
 }
 
 /** One L1 and the rollup on it; nodes are added to it. Time stands still unless the test moves it. */
@@ -145,7 +148,7 @@ export class TestChain {
         ...(options.conductor === undefined ? {} : { conductor: options.conductor }),
         follow: options.follow,
         p2p,
-        insight: { recorder },
+        insight: { recorder, batcher: options.batcher },
         safeHeads: options.safeHeads,
         metrics: createNodeMetrics(registry),
         clock,
@@ -235,6 +238,8 @@ class FakeP2p implements P2pPort {
   /** Start, end, and the number of the block that the answers are checked by. */
   readonly requested: [number, number, number][] = []
   readonly moves: HeadNews[] = []
+  /** What it answers about gossip: three peers that take part. */
+  gossip = healthReport({ state: 'ok', text: 'blocks come by gossip', connected: 3, subscribers: 3, mesh: 3 })
   private listener: Parameters<P2pPort['onPayload']>[0] | undefined
 
   async publish(envelope: PayloadEnvelope): Promise<void> {
@@ -251,6 +256,10 @@ class FakeP2p implements P2pPort {
 
   headMoved(news: HeadNews): void {
     this.moves.push(news)
+  }
+
+  async health(): Promise<HealthReport> {
+    return this.gossip
   }
 
   receive(envelope: PayloadEnvelope): void {

@@ -61,15 +61,33 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     }
   }
 
-  it('says in one sentence that the node is well, and shows all nodes and their blocks', async () => {
+  it('says in one sentence that the node is healthy, and shows all nodes and their blocks', async () => {
     await page.goto(net.dashboard)
-    await page.getByRole('heading', { level: 1, name: /^Sequencer is well\. / }).waitFor()
+    await page
+      .getByRole('heading', { level: 1, name: /^Sequencer is healthy\. It sealed block \d+ and gossips to / })
+      .waitFor()
     expect(await page.locator('.node-name').allTextContents()).toEqual(net.nodes.map(({ name }) => name))
     await expect.poll(() => page.locator('.node .mark.good').count(), SOON).toBe(net.nodes.length)
     await page.locator('.blocks tbody tr').first().waitFor()
     await expect.poll(() => page.locator('.blocks tbody').textContent(), SOON).toMatch(/\+[\d.]+ m?s/)
     await expect.poll(() => page.locator('#batcher').textContent(), SOON).toMatch(/running/)
     await expect.poll(() => page.locator('.mesh .edge.mesh').count(), SOON).toBeGreaterThan(0)
+  })
+
+  it('says of every node that it is stopped while the sequencer is, and what ends it', async () => {
+    const client = createRpcClient({ url: net.nodes[0]?.rollupRpc ?? '' })
+    try {
+      await client.request('admin_stopSequencer', [])
+      await page.getByRole('heading', { level: 1, name: /^Sequencer is stopped\. An operator has stopped/ }).waitFor()
+      expect(await page.locator('#command').textContent()).toBe('devium sequencer start')
+      expect(await page.locator('.status').getAttribute('data-tone')).toBe('bad')
+      await expect.poll(() => page.locator('.node .mark.bad').count(), SOON).toBe(net.nodes.length)
+      await client.request('admin_startSequencer', [])
+      await expect.poll(() => page.locator('.node .mark.good').count(), SOON).toBe(net.nodes.length)
+      expect(await page.locator('#command').isHidden()).toBe(true)
+    } finally {
+      await client.close()
+    }
   })
 
   it('shows the way of a block', async () => {

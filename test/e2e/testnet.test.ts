@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -24,10 +25,12 @@ import {
   walletActionsL2,
 } from 'viem/op-stack'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { statusOf } from '../../dashboard/statusSentence.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { createNodeClient } from '../../src/rpc/client/index.ts'
+import type { NodeHealth } from '../../src/rpc/nodeHealth.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { callByCurl, type DescribedMethod, documentedMethods, problemOf } from '../support/documentedCalls.ts'
 import {
@@ -550,6 +553,65 @@ describe('a testnet', () => {
       await runner.stop()
     }
     expect(problems).toEqual([])
+  })
+
+  it('says of a stopped sequencer that the chain stands still, wherever it is asked, until it is started again', async () => {
+    const [first, verifier] = testnet.nodes
+    if (first === undefined || verifier === undefined) throw new Error('the testnet has no second node')
+    const devium = async (...args: string[]) => {
+      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/devium.mjs'), ...args])
+      let stdout = ''
+      child.stdout.on('data', (chunk) => (stdout += chunk))
+      const [code] = await once(child, 'close')
+      return { code, stdout }
+    }
+    const verdict = (url: string) => rpc<NodeHealth>(url, 'devium_health')
+    const ready = async (url: string) => {
+      const answer = await fetch(`${url}/readyz`)
+      return { status: answer.status, ...((await answer.json()) as Pick<NodeHealth, 'state'>) }
+    }
+    for (const { rollupRpc } of testnet.nodes) {
+      await expect.poll(async () => (await verdict(rollupRpc)).state, SOON).toBe('healthy')
+    }
+    await rpc(first.rollupRpc, 'admin_stopSequencer')
+    await expect.poll(async () => (await verdict(verifier.rollupRpc)).state, SOON).toBe('stopped')
+    expect(await verdict(first.rollupRpc)).toMatchObject({
+      state: 'stopped',
+      text: expect.stringMatching(
+        /^Sequencer is stopped\. An operator has stopped the sequencer\. .* since block \d+\.$/,
+      ),
+      causes: [{ code: 'sequencer-stopped', command: 'devium sequencer start' }],
+      node: { name: 'sequencer', role: 'sequencer', chainId: '901', peerID: first.peerId },
+    })
+    for (const { rollupRpc } of [first, verifier]) {
+      expect(await ready(rollupRpc)).toMatchObject({ status: 503, state: 'stopped' })
+    }
+    const shown = await devium('status', '--rpc', first.rollupRpc)
+    expect(shown.code).toBe(3)
+    const start = `devium sequencer start --rpc ${first.rollupRpc}`
+    expect(shown.stdout).toMatch(new RegExp(`^Sequencer is stopped\\. An operator .*\\n {2}→ ${start}\\n`))
+    const all = await devium('status', '--dir', dir)
+    expect(all.code).toBe(3)
+    for (const { name } of testnet.nodes) expect(all.stdout).toMatch(new RegExp(`\\n${name} +stopped `))
+    for (const [words, opening] of [
+      ['sequencer status', /^Sequencer is stopped\. An operator/],
+      ['p2p health', /^Sequencer is stopped\. An operator/],
+    ] as const) {
+      expect((await devium(...words.split(' '), '--rpc', first.rollupRpc)).stdout).toMatch(opening)
+    }
+    // What the page opens with.
+    const known = { connectionState: 'open', lostAtMs: undefined, batcher: null, batcherProblem: undefined } as const
+    const health = await verdict(verifier.rollupRpc)
+    expect(statusOf({ ...known, name: verifier.name, health }, Date.now())).toMatchObject({
+      tone: 'bad',
+      text: expect.stringMatching(/^Verifier1 is stopped\. No block has come for \d+ s, since block \d+\. /),
+    })
+
+    await rpc(first.rollupRpc, 'admin_startSequencer')
+    for (const { rollupRpc } of testnet.nodes) {
+      await expect.poll(async () => (await verdict(rollupRpc)).state, SOON).toBe('healthy')
+    }
+    expect((await devium('status', '--dir', dir)).code).toBe(0)
   })
 
   it('has blocks go round a link that is down', async () => {

@@ -68,20 +68,21 @@ async function l1(method: string, params: unknown[]): Promise<unknown> {
 
 /** What `devium status` prints; its own process. */
 async function status({ rollupRpc }: NodeAddress): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
-  return stdout
+  const asked = promisify(execFile)(process.execPath, [DEVIUM, 'status', '--rpc', rollupRpc])
+  // A node that is not healthy makes the exit code 3.
+  const { stdout } = await asked.catch((error: { stdout?: string }) => error)
+  return stdout ?? ''
 }
 
 /** What the page of the node opens with. */
 async function headline({ name, rollupRpc }: NodeAddress): Promise<string> {
   if (page !== undefined) return (await page.locator('h1').textContent()) ?? ''
-  const [derivation, gossip, batcher] = (await Promise.all([
-    ask(rollupRpc, 'devium_derivationStatus'),
-    ask(rollupRpc, 'deviump2p_health'),
+  const [health, batcher] = (await Promise.all([
+    ask(rollupRpc, 'devium_health'),
     ask(rollupRpc, 'devium_batcherStatus'),
-  ])) as [never, never, never]
+  ])) as [never, never]
   const known = { name, connectionState: 'open', lostAtMs: undefined, batcherProblem: undefined } as const
-  return statusOf({ ...known, derivation, health: { ok: true, derivation, gossip }, batcher }, Date.now()).text
+  return statusOf({ ...known, health, batcher }, Date.now()).text
 }
 
 /** The RPC method, `devium status` and the page's first sentence name the cause. */

@@ -12,6 +12,8 @@ export interface AddressBook {
   /** Of the sequencer. */
   l2: { chainId: number; blockTime: number; rpc: string; ws: string; contracts: Record<string, Hex> }
   roles: Record<string, Hex>
+  /** The rollup nodes, which `devium status --dir` asks. */
+  nodes: { name: string; rollupRpc: string }[]
 }
 
 /** The content of addresses.json. */
@@ -37,6 +39,7 @@ export function addressBook({ l1, l2, nodes }: Pick<Endpoints, 'l1' | 'l2' | 'no
       contracts: checksummed({ ...Object.fromEntries(predeploys), Multicall3: MULTICALL3_ADDRESS }),
     },
     roles: checksummed(Object.fromEntries(Object.entries(roles).map(([name, { address }]) => [name, address]))),
+    nodes: nodes.map(({ name, rollupRpc }) => ({ name, rollupRpc })),
   }
 }
 

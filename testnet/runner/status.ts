@@ -1,4 +1,5 @@
 import { request } from 'undici'
+import { z } from 'zod'
 import { fromHex, type Hex, quantityToNumber } from '../../src/lib/hex.ts'
 import type { RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { type Fork, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
@@ -8,9 +9,24 @@ export interface Head {
   hash: Hex
 }
 
+export interface NodeHealth {
+  state: 'healthy' | 'degraded' | 'stopped'
+  /** The state and its first cause, in one or two sentences. */
+  text: string
+  causes: { code: string; text: string; command: string | null }[]
+}
+
+const healthSchema = z.object({
+  state: z.enum(['healthy', 'degraded', 'stopped']),
+  text: z.string(),
+  causes: z.array(z.object({ code: z.string(), text: z.string(), command: z.string().nullable() })),
+})
+
 /** What one node says of itself; undefined members are not known (yet). */
 export interface NodeStatus {
   name: string
+  /** Its verdict on itself. */
+  health?: NodeHealth
   unsafe?: Head
   safe?: Head
   finalized?: Head
@@ -117,6 +133,9 @@ async function readNode({ name, rollup, metricsUrl }: StatusSources['nodes'][num
       status.unsafe = head(reader.object('unsafe_l2'))
       status.safe = head(reader.object('safe_l2'))
       status.finalized = head(reader.object('finalized_l2'))
+    }),
+    rollup.request('devium_health', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
+      status.health = healthSchema.parse(answer)
     }),
     rollup.request('deviump2p_peerStats', [], { timeoutMs: TIMEOUT_MS }).then((answer) => {
       status.peers = new JsonObjectReader(answer, 'peer stats').integer('connected')

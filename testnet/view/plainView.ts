@@ -95,7 +95,8 @@ function endpointLines(endpoints: Endpoints): string[] {
   ]
 }
 
-function statusText({ name, unsafe, safe, finalized, peers }: NodeStatus): string {
+function statusText({ name, health, unsafe, safe, finalized, peers }: NodeStatus): string {
   if (unsafe === undefined) return `${name} does not answer`
-  return `${name} unsafe ${unsafe.number} safe ${safe?.number ?? '?'} finalized ${finalized?.number ?? '?'} peers ${peers ?? '?'}`
+  const state = health === undefined || health.state === 'healthy' ? '' : ` ${health.state}`
+  return `${name}${state} unsafe ${unsafe.number} safe ${safe?.number ?? '?'} finalized ${finalized?.number ?? '?'} peers ${peers ?? '?'}`
 }

@@ -2,6 +2,7 @@ import { formatTable, plainText } from '../../src/cli/table.ts'
 import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
 import { cutLine, type Line } from '../../src/cli/terminal/styledLine.ts'
 import { formatSeconds } from '../../src/cli/units.ts'
+import { typedCommand } from '../../src/cli/verdictView.ts'
 import { forkName } from '../forks.ts'
 import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints } from '../runner/events.ts'
@@ -43,6 +44,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,
     '',
     ...nodeTable(state, columns),
+    ...verdictLines(state),
     ...endedLines(state),
     '',
   ]
@@ -63,6 +65,19 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
   // Of the foot, only the keys cannot be done without.
   const kept = lines.length <= rows ? lines : [...lines.slice(0, Math.max(0, rows - 1)), keysLine(state)]
   return kept.slice(0, rows).map((line) => cutLine(line, columns))
+}
+
+/** Why nodes are not healthy, and what ends it. */
+function verdictLines({ endpoints, status }: ScreenState): Line[] {
+  return status.nodes.flatMap(({ health }, index): Line[] => {
+    if (health === undefined || health.state === 'healthy') return []
+    const rpc = endpoints.nodes[index]?.rollupRpc
+    const command = health.causes[0]?.command ?? undefined
+    return [
+      ['', { text: plainText(health.text), style: health.state === 'stopped' ? 'bad' : 'notable' }],
+      ...(command === undefined ? [] : [`  → npx ${typedCommand(command, rpc)}`]),
+    ]
+  })
 }
 
 /** What has ended, when and how, and why as far as it has said so. */
@@ -89,13 +104,13 @@ function forkNow({ endpoints, status, nowMs }: ScreenState): string {
 /** Addresses are whole, or only the ports where there is no room for them. */
 function nodeTable({ endpoints, status }: ScreenState, columns: number): string[] {
   const number = (value: number | undefined) => (value === undefined ? '-' : String(value))
-  const table = (address: (url: string) => string): string[] => {
+  const table = (address: (url: string) => string, titles: readonly string[]): string[] => {
     const rows = endpoints.nodes.map((node, index) => {
       const known: NodeStatus = status.nodes[index] ?? { name: node.name }
-      const state = known.unsafe === undefined ? 'no answer' : number(known.unsafe.number)
       return [
         node.name,
-        state,
+        known.unsafe === undefined ? 'no answer' : (known.health?.state ?? '-'),
+        number(known.unsafe?.number),
         number(known.safe?.number),
         number(known.finalized?.number),
         number(known.peers),
@@ -105,12 +120,22 @@ function nodeTable({ endpoints, status }: ScreenState, columns: number): string[
         address(node.metrics),
       ]
     })
-    const header = ['node', 'unsafe', 'safe', 'finalized', 'peers', 'mesh', 'eth RPC', 'rollup RPC', 'metrics']
+    const header = [
+      'node',
+      'state',
+      'unsafe',
+      'safe',
+      ...titles.slice(0, 1),
+      'peers',
+      'mesh',
+      ...titles.slice(1),
+      'metrics',
+    ]
     return formatTable(header, rows).trimEnd().split('\n')
   }
-  const whole = table((url) => url)
+  const whole = table((url) => url, ['finalized', 'eth RPC', 'rollup RPC'])
   if (whole.every((line) => line.length <= columns)) return whole
-  return table((url) => `:${new URL(url).port}`)
+  return table((url) => `:${new URL(url).port}`, ['final', 'eth', 'rollup'])
 }
 
 /** Those that have room, with a note of how many have none. A key is never cut: it would be another one. */

@@ -50,6 +50,7 @@ const status: TestnetStatus = {
   nodes: [
     {
       name: 'sequencer',
+      health: { state: 'healthy', text: 'Sequencer is healthy.', causes: [] },
       unsafe: { number: 80, hash },
       safe: { number: 76, hash },
       finalized: { number: 60, hash },
@@ -103,7 +104,7 @@ describe('screen', () => {
     expect(text).toMatch(/L1 +block 42 +http:\/\/127.0.0.1:9500/)
     expect(text).toContain(`in L1 block 41, 3 s ago, 1234 bytes, ${hash}`)
     expect(text).toMatch(
-      /sequencer +80 +76 +60 +2 +1 +http:\/\/127.0.0.1:9511 +http:\/\/127.0.0.1:9510 +http:\/\/127.0.0.1:9513\/metrics/,
+      /sequencer +healthy +80 +76 +60 +2 +1 +http:\/\/127.0.0.1:9511 +http:\/\/127.0.0.1:9510 +http:\/\/127.0.0.1:9513\/metrics/,
     )
     const blobs = {
       ...status,
@@ -117,6 +118,20 @@ describe('screen', () => {
     expect(text).toContain('last output of L2 block 72: withdrawals up to it can be proven')
     expect(text).toContain(`OptimismPortal          ${checksumAddress(endpoints.l1.contracts.OptimismPortal)}\n`)
     expect(text).toContain('contracts      /data/net/addresses.json')
+  })
+
+  it('shows why a node is not healthy, and what ends it', () => {
+    const text = 'Sequencer is stopped. An operator has stopped the sequencer.'
+    const causes = [{ code: 'sequencer-stopped', text: 'It is stopped.', command: 'devium sequencer start' }]
+    const [first, ...others] = status.nodes
+    if (first === undefined) throw new Error('no node')
+    const health = { state: 'stopped', text, causes } as const
+    const given = { ...state, status: { ...status, nodes: [{ ...first, health }, ...others] } }
+    const lines = renderScreen(given, { columns: 200, rows: 50 })
+    expect(lines.find((line) => line.startsWith('sequencer '))).toMatch(/^sequencer +stopped +80 +76 +60 /)
+    const index = lines.indexOf(text)
+    expect(lines[index + 1]).toBe('  → npx devium sequencer start --rpc http://127.0.0.1:9510')
+    expect(plainLines({ event: 'status', ...given.status })[0]).toContain('| sequencer stopped unsafe 80 ')
   })
 
   for (const [columns, rows] of [

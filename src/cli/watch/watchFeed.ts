@@ -24,6 +24,14 @@ const MS_PER_PEER = 50
 const RETRY_MS = 1_000
 
 const partSchema = z.object({ state: z.string(), ok: z.boolean(), text: z.string() })
+const healthSchema = z
+  .object({
+    ...partSchema.shape,
+    causes: z.array(z.object({ text: z.string(), command: z.string().nullable() })),
+    derivation: partSchema,
+    gossip: partSchema.nullable(),
+  })
+  .transform(({ derivation, gossip, ...verdict }) => ({ verdict, derivation, gossip: gossip ?? undefined }))
 
 /** Tells how the node is until the signal aborts, over connections that are made again while it is gone. Never rejects. */
 export async function followNode(modules: FeedModules, signal: AbortSignal): Promise<void> {
@@ -91,16 +99,11 @@ async function look(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const [derivation, gossip, peers] = await Promise.all([
-      ifServed(node, 'devium_derivationStatus', []),
-      hasPeers ? ifServed(node, 'deviump2p_health', []) : undefined,
-      hasPeers ? readPeers(node) : [],
-    ])
+    const [health, peers] = await Promise.all([node.request('devium_health', []), hasPeers ? readPeers(node) : []])
     tell({
       kind: 'health',
       atMs: clock.now(),
-      derivation: partSchema.optional().parse(derivation),
-      gossip: partSchema.optional().parse(gossip),
+      ...healthSchema.parse(health),
     })
     tell({ kind: 'peers', peers })
     onLook()

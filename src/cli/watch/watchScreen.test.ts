@@ -34,6 +34,7 @@ const base: WatchState = {
   ...INITIAL_STATE,
   version: 'v0.1.0',
   heads,
+  verdict: { state: 'healthy', ok: true, text: 'Sequencer is healthy. It sealed block 95.', causes: [] },
   derivation: part('Every block is safe.'),
   gossip: part('Blocks come by gossip.'),
 }
@@ -52,6 +53,7 @@ describe('renderWatch', () => {
   it('shows health, heads, peers, events and keys', () => {
     const screen = text(state)
     expect(screen).toMatch(/^devium v0\.1\.0 {3}http:\/\/127\.0\.0\.1:9545 .* 00:16:40 UTC\n/)
+    expect(screen).toContain('node        Sequencer is healthy. It sealed block 95.')
     expect(screen).toContain('derivation  ok: Every block is safe.')
     expect(screen).toMatch(/block +95 +90 +- +42 +40/)
     expect(screen).toMatch(/of +5 s ago +10 s ago +- +58 s ago +60 s ago/)
@@ -137,7 +139,11 @@ describe('renderWatch', () => {
     const attacked = [
       { kind: 'peers', peers: [watchedPeer({ agent: evil, address: evil, mainReason: evil })] } as const,
       { kind: 'connected', atMs: 0, version: evil, hasPeers: true } as const,
-      { kind: 'health', atMs: 0, derivation: part(evil), gossip: part(evil) } as const,
+      {
+        kind: 'health',
+        ...{ atMs: 0, derivation: part(evil), gossip: part(evil) },
+        verdict: { ...part(evil), causes: [{ text: evil, command: evil }] },
+      } as const,
       { kind: 'happened', happening: { atMs: 0, text: evil, tone: 'plain' } } as const,
       { kind: 'done', text: evil, isRefused: true } as const,
     ].reduce(applyNews, { ...base, derivation: undefined })

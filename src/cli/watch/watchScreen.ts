@@ -61,12 +61,24 @@ function headLines(state: WatchState, size: ScreenSize, { url, nowMs }: Shown): 
           size,
         )
       : [
+          ...verdictRows(state, size),
           ...partLines('derivation', state.derivation, size),
           ...(state.gossip === null
             ? sentenceLines('gossip', 'the node runs without peers (--p2p.disable)', undefined, size)
             : partLines('gossip', state.gossip, size)),
         ]
   return [title, ...sentences, '', ...headsTable(state, size, nowMs), '']
+}
+
+const VERDICT_STYLES: Record<string, Style> = { healthy: 'good', degraded: 'notable', stopped: 'bad' }
+
+/** How the node is, and what ends the first cause. */
+function verdictRows({ verdict }: WatchState, size: ScreenSize): Line[] {
+  if (verdict === undefined) return sentenceLines('node', '…', undefined, size)
+  const [first] = verdict.causes
+  const command =
+    first?.command == null ? [] : [cutLine(`${' '.repeat(LABEL_WIDTH)}→ ${plainText(first.command)}`, size.columns)]
+  return [...sentenceLines('node', verdict.text, VERDICT_STYLES[verdict.state], size), ...command]
 }
 
 function partLines(name: string, part: PartHealth | undefined, size: ScreenSize): Line[] {

@@ -47,30 +47,28 @@ describe('what comes from the node', () => {
     ])
   })
 
-  it('tells of health that turns bad, and good again, but not of every batch', () => {
-    const part = (state: string, ok: boolean) => ({ state, ok, text: `${state}.` })
-    const health = (derivation: string, ok: boolean): NodeNews => ({
+  it('tells of a verdict that turns bad, and good again', () => {
+    const part = { state: 'ok', ok: true, text: 'ok' }
+    const health = (state: string): NodeNews => ({
       kind: 'health',
       atMs: 1,
-      derivation: part(derivation, ok),
-      gossip: part('ok', true),
+      verdict: { state, ok: state === 'healthy', text: `It is ${state}.`, causes: [] },
+      derivation: part,
+      gossip: part,
     })
-    const state = after(
-      health('up-to-date', true),
-      health('waiting-for-batches', true),
-      health('l1-down', false),
-      health('l1-down', false),
-      health('up-to-date', true),
-    )
+    const state = after(health('healthy'), health('stopped'), health('stopped'), health('healthy'))
     expect(state.happenings.map(({ text, tone }) => [text, tone])).toEqual([
-      ['derivation: l1-down: l1-down.', 'bad'],
-      ['derivation: up-to-date: up-to-date.', 'good'],
+      ['It is stopped.', 'bad'],
+      ['It is healthy.', 'good'],
     ])
   })
 
   it('remembers that the node runs without peers, and no more lines than it should', () => {
     const connected = (hasPeers: boolean): NodeNews => ({ kind: 'connected', atMs: 1, version: 'v1', hasPeers })
-    const health: NodeNews = { kind: 'health', atMs: 1, derivation: undefined, gossip: undefined }
+    const part = { state: 'healthy', ok: true, text: '' }
+    const health: NodeNews = {
+      ...{ kind: 'health', atMs: 1, verdict: { ...part, causes: [] }, derivation: part, gossip: undefined },
+    }
     expect(after(connected(false), health).gossip).toBeNull()
     expect(after(connected(false), connected(true), health).gossip).toBeUndefined()
     const lines = Array.from({ length: 250 }, (_, atMs): NodeNews => {

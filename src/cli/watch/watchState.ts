@@ -27,6 +27,11 @@ export interface PartHealth {
   text: string
 }
 
+/** The node's verdict on itself. */
+export interface ShownVerdict extends PartHealth {
+  causes: readonly { text: string; command: string | null }[]
+}
+
 export type Tone = 'good' | 'notable' | 'bad' | 'plain'
 
 export interface Happening {
@@ -52,6 +57,7 @@ export interface WatchState {
   connection: { state: 'open' } | { state: 'lost'; sinceMs: number; problem: string }
   version: string
   heads: Events['heads'] | undefined
+  verdict: ShownVerdict | undefined
   derivation: PartHealth | undefined
   /** Null where the node runs without peers. */
   gossip: PartHealth | null | undefined
@@ -73,7 +79,7 @@ export type NodeNews =
   | { kind: 'connected'; atMs: number; version: string; hasPeers: boolean }
   | { kind: 'lost'; atMs: number; problem: string }
   | { kind: 'heads'; heads: Events['heads'] }
-  | { kind: 'health'; atMs: number; derivation: PartHealth | undefined; gossip: PartHealth | undefined }
+  | { kind: 'health'; atMs: number; verdict: ShownVerdict; derivation: PartHealth; gossip: PartHealth | undefined }
   | { kind: 'peers'; peers: readonly WatchedPeer[] }
   | { kind: 'scores'; scores: Readonly<Record<string, number>> }
   | { kind: 'happened'; happening: Happening }
@@ -90,6 +96,7 @@ export const INITIAL_STATE: WatchState = {
   connection: { state: 'open' },
   version: '',
   heads: undefined,
+  verdict: undefined,
   derivation: undefined,
   gossip: undefined,
   peers: [],
@@ -120,15 +127,9 @@ export function applyNews(state: WatchState, news: NodeNews): WatchState {
     case 'heads':
       return { ...state, heads: news.heads }
     case 'health': {
-      const { atMs, derivation, gossip } = news
-      const next = { ...state, derivation, gossip: state.gossip === null ? null : gossip }
-      return withChange(
-        withChange(next, atMs, 'derivation', state.derivation, derivation),
-        atMs,
-        'gossip',
-        state.gossip ?? undefined,
-        gossip,
-      )
+      const { atMs, verdict, derivation, gossip } = news
+      const next = { ...state, verdict, derivation, gossip: state.gossip === null ? null : gossip }
+      return withChange(next, atMs, state.verdict, verdict)
     }
     case 'peers':
       return withSelection({ ...state, peers: sortPeers(news.peers, state.sorting) })
@@ -166,17 +167,9 @@ function withSelection(state: WatchState): WatchState {
   return { ...state, selected: peers[0]?.id }
 }
 
-function withChange(
-  state: WatchState,
-  atMs: number,
-  what: string,
-  before: PartHealth | undefined,
-  after: PartHealth | undefined,
-): WatchState {
-  if (before === undefined || after === undefined || before.state === after.state) return state
-  // Between these it goes to and fro with every batch.
-  if (before.ok && after.ok) return state
-  return happened(state, atMs, `${what}: ${after.state}: ${after.text}`, after.ok ? 'good' : 'bad')
+function withChange(state: WatchState, atMs: number, before: PartHealth | undefined, after: PartHealth): WatchState {
+  if (before === undefined || before.state === after.state) return state
+  return happened(state, atMs, after.text, after.ok ? 'good' : 'bad')
 }
 
 function happened(state: WatchState, atMs: number, text: string, tone: Tone): WatchState {

@@ -8,8 +8,6 @@ const WELL = [
   'sequencing',
   /** Blocks come by gossip, but lie above a gap that L1 or requests are closing. */
   'catching-up',
-  /** Nothing comes by gossip, nor by L1: the chain stands still as far as can be seen. */
-  'quiet',
 ] as const
 /** An operator should do something about it. */
 const TROUBLES = [
@@ -22,6 +20,8 @@ const TROUBLES = [
   'no-mesh',
   /** Blocks come, and not one of them is accepted. */
   'blocks-rejected',
+  /** Nothing comes by gossip, nor by L1: the chain stands still as far as can be seen. */
+  'chain-stands-still',
   /** The mesh stands, no block comes, and the head moves through L1. */
   'gossip-silent',
   /** Blocks are accepted from gossip, but the head moves through L1 only. */

@@ -31,7 +31,7 @@ it.each<[HealthState, HealthState, Partial<HealthFacts>]>([
   ['gossip-silent', 'ok', { lastMoves: { ...lastMoves, sequencer: moveAt(NOW - 30_000) } }],
   // One block makes a node that was well, three one that was not.
   ['ok', 'ok', { flow: 1 }],
-  ['ok', 'quiet', { flow: 1 }],
+  ['ok', 'chain-stands-still', { flow: 1 }],
   ['gossip-silent', 'no-mesh', { flow: 2 }],
   ['ok', 'no-mesh', { flow: 3 }],
   ['ok', 'l1-only', { flow: 1 }],
@@ -54,8 +54,8 @@ it.each<[HealthState, HealthState, Partial<HealthFacts>]>([
   ['blocks-rejected', 'ok', { refusals: 2, subscribers: 0 }],
   ['blocks-rejected', 'starting', { refusals: 2, lastBlock: null, startedMs: NOW - 5_000 }],
   ['starting', 'starting', { refusals: 2, lastBlock: null, startedMs: NOW - 5_000, connected: 0 }],
-  ['quiet', 'ok', { mesh: 0, ...nothingByL1 }],
-  ['quiet', 'ok', { staticPeers: peers(false, true), ...nothingByL1 }],
+  ['chain-stands-still', 'ok', { mesh: 0, ...nothingByL1 }],
+  ['chain-stands-still', 'ok', { staticPeers: peers(false, true), ...nothingByL1 }],
   ['no-mesh', 'ok', { mesh: 0 }],
 ])('health is %s, after %s, with %o', (state, previous, changes) => {
   expect(assessHealth({ ...SILENT, ...changes }, previous, limits)).toBe(state)

@@ -14,6 +14,8 @@ export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text'
 
 /** Blocks that must come before trouble counts as over: one may be an echo. */
 const RECOVERY_BLOCKS = 3
+/** Troubles in which an echo is no sign: blocks come anyway, or nobody has any. */
+const CHANGES_AT_ONCE: ReadonlySet<HealthState> = new Set(['l1-only', 'chain-stands-still'])
 /** Refused blocks that make a state: one may be an accident. */
 const MIN_REFUSALS = 2
 /** Advances through L1 alone, while blocks come, that make a state. */
@@ -25,7 +27,8 @@ export function assessHealth(facts: HealthFacts, previous: HealthState, limits: 
   const made = lastMoves.sequencer
   // One of time to come was made before the clock was set back.
   if (made !== null && made.atMs <= nowMs && nowMs - made.atMs < limits.silentMs) return 'sequencing'
-  if (facts.flow >= (isTrouble(previous) && previous !== 'l1-only' ? RECOVERY_BLOCKS : 1)) return flowing(facts, limits)
+  const needed = isTrouble(previous) && !CHANGES_AT_ONCE.has(previous) ? RECOVERY_BLOCKS : 1
+  if (facts.flow >= needed) return flowing(facts, limits)
   // Dials and the mesh, which take their time after a start, are over where blocks come.
   if (facts.connected > 0 && facts.refusals >= MIN_REFUSALS) return 'blocks-rejected'
   if (facts.lastBlock === null && nowMs - facts.startedMs < limits.graceMs) return 'starting'
@@ -36,7 +39,7 @@ export function assessHealth(facts: HealthFacts, previous: HealthState, limits: 
   if (staticsDown) return 'static-peers-down'
   if (facts.subscribers === 0) return 'no-subscriber'
   // Peers that stand still with the chain have nothing to send; op-nodes of 2024 leave the mesh then.
-  if (facts.recent.headMoves.l1 === 0) return 'quiet'
+  if (facts.recent.headMoves.l1 === 0) return 'chain-stands-still'
   return facts.mesh === 0 ? 'no-mesh' : 'gossip-silent'
 }
 

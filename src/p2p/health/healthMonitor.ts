@@ -39,7 +39,7 @@ export function healthLimits(blockTimeMs: number, given: Partial<MonitorLimits> 
   return { silentMs, graceMs: Math.max(GRACE_MS, silentMs), confirmMs, intervalMs: INTERVAL_MS, ...given }
 }
 
-/** Says by itself when blocks no longer come by gossip, and why. */
+/** Knows whether blocks come by gossip, and why not. */
 export type HealthMonitor = ReturnType<typeof createHealthMonitor>
 
 export function createHealthMonitor(modules: HealthMonitorModules, limits: MonitorLimits) {
@@ -89,8 +89,7 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
     }
     // One of time to come: the clock was set back.
     if (candidate?.state !== next || candidate.sinceMs > clock.now()) candidate = { state: next, sinceMs: clock.now() }
-    const isAtOnce = !isTrouble(next) && (!isTrouble(state) || next !== 'quiet')
-    if (!isAtOnce && clock.now() - candidate.sinceMs < limits.confirmMs) return
+    if (isTrouble(next) && clock.now() - candidate.sinceMs < limits.confirmMs) return
     const before = { state, sinceMs }
     state = next
     sinceMs = candidate.sinceMs
@@ -99,15 +98,9 @@ export function createHealthMonitor(modules: HealthMonitorModules, limits: Monit
   }
   const tell = async (before: { state: HealthState; sinceMs: number }): Promise<void> => {
     const { state: now, text } = await report()
-    const fields = { state: now, before: before.state, why: text }
-    if (isTrouble(now)) {
-      logger.warn(now === 'l1-only' ? 'Gossip does not move the head' : 'Gossip brings no blocks', fields)
-    } else if (isTrouble(before.state)) {
-      const message = now === 'quiet' ? 'Gossip is not missed any more' : 'Gossip is well again'
-      logger.info(message, { ...fields, afterSeconds: Math.round((sinceMs - before.sinceMs) / 1000) })
-    } else {
-      logger.debug('Gossip has changed', fields)
-    }
+    // The node's verdict is what its operator is told.
+    const afterSeconds = Math.round((sinceMs - before.sinceMs) / 1000)
+    logger.debug('Gossip has changed', { state: now, before: before.state, why: text, afterSeconds })
   }
   const tick = (): void => {
     judge()

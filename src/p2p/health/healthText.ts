@@ -38,18 +38,16 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
     if (lastBlock === null) return 'blocks come by gossip'
     if (nowMs - lastBlock.atMs < troubleMs / LATE_PARTS) return `blocks come by gossip: ${sinceLastBlock(facts)}`
     const lonely = connected === 0 ? ', and no peer is connected' : ''
-    return `blocks came by gossip (${sinceLastBlock(facts)})${lonely}; whether that is trouble shows after ${duration(troubleMs)}`
+    return `blocks came by gossip (${sinceLastBlock(facts)})${lonely}`
   },
-  sequencing: ({ lastMoves: { sequencer }, subscribers }) =>
-    `this node makes the blocks, the last was ${sequencer?.number ?? 'none'}; ${
+  sequencing: ({ lastMoves: { sequencer }, subscribers, nowMs }) =>
+    `this node made block ${sequencer?.number ?? 'none'} ${ago(nowMs, sequencer?.atMs ?? nowMs)}; ${
       subscribers === 0
-        ? 'no connected peer takes them by gossip, so others get them through L1 only'
-        : `${count(subscribers, 'peer')} ${subscribers === 1 ? 'takes' : 'take'} them by gossip`
+        ? 'no connected peer takes its blocks by gossip, so others get them through L1 only'
+        : `${count(subscribers, 'peer')} ${subscribers === 1 ? 'takes' : 'take'} its blocks by gossip`
     }`,
   'catching-up': ({ lastBlock, head }) =>
     `blocks come by gossip (${lastBlock?.number}), but the unsafe head is at ${head?.number}: the gap is closed through L1`,
-  quiet: (facts) =>
-    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still${unlessCutOff(facts)}`,
   'no-peers': (facts) =>
     `no peer is connected${banned(facts)}, so blocks reach this node through L1 only${l1Moves(facts)}. ${facts.bans.length === 0 ? '' : 'devium p2p unblock ends a ban. '}Name peers in --p2p.static or bootnodes in --p2p.bootnodes, and see that others reach the p2p port; devium p2p check says where a dial ends`,
   'static-peers-down': (facts) => `${staticsDown(facts)}, ${withoutStatics(facts)}. ${staticsAdvice(facts)}`,
@@ -59,6 +57,8 @@ const TEXTS: Record<HealthState, (facts: TextFacts) => string> = {
     `no block by gossip (${sinceLastBlock(facts)}): ${count(facts.subscribers, 'peer')} on ${facts.topic}, none in a mesh with this node${l1Moves(facts)}. devium p2p explain shows what a peer's score lacks; a peer may also have us on its own list`,
   'blocks-rejected': ({ recent, lastRefused, topic }) =>
     `not one of the blocks that come on ${topic} is accepted (${reasons(recent.refused)})${lastOf(lastRefused)}${advice(lastRefused)}`,
+  'chain-stands-still': (facts) =>
+    `no block comes, neither by gossip (${sinceLastBlock(facts)}) nor through L1: the chain seems to stand still${unlessCutOff(facts)}`,
   'gossip-silent': (facts) =>
     `no block by gossip (${sinceLastBlock(facts)}) although ${count(facts.mesh, 'peer')} of the mesh ${facts.mesh === 1 ? 'is' : 'are'} connected${l1Moves(facts)}. Either the sequencer does not publish (no key, no peers), or all of these peers stand apart from it: connect to others`,
   'l1-only': (facts) =>

@@ -16,8 +16,7 @@ async function follow(
   sequencer: TestNode,
   { chainId = config.l2ChainId, signer }: { chainId?: bigint; signer?: `0x${string}` } = {},
 ) {
-  const warnings: LogFields[] = []
-  const recoveries: LogFields[] = []
+  const changes: LogFields[] = []
   const { clock: timers, due: judge } = steppedTimers(health.intervalMs)
   const { clock, set } = settableClock(timers)
   /** For the follower's clock; what is the matter then is told if it lasts, and nothing happens meanwhile. */
@@ -30,8 +29,7 @@ async function follow(
   const logger: Logger = {
     ...silentLogger,
     child: () => logger,
-    warn: (message, fields = {}) => void (message.startsWith('Gossip') && warnings.push(fields)),
-    info: (message, fields = {}) => void (message.startsWith('Gossip') && recoveries.push(fields)),
+    debug: (message, fields = {}) => void (message === 'Gossip has changed' && changes.push(fields)),
   }
   const known = signer === undefined ? {} : { signerAddress: () => signer }
   const chain = testChain({ ...config, l2ChainId: chainId }, known)
@@ -39,7 +37,7 @@ async function follow(
   started.node.onPayload(({ payload }) =>
     started.node.headMoved({ number: payload.blockNumber, hash: payload.blockHash, movedBy: 'payload' }),
   )
-  return { ...started, warnings, recoveries, clock, judge, pass }
+  return { ...started, changes, clock, judge, pass }
 }
 
 /** Ten blocks a second; what a follower has not got 100 ms later reaches it through L1. */
@@ -70,7 +68,7 @@ it('trouble of a follower that its sequencer blocks is told in the log, by RPC a
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
   await isWell(follower)
-  expect(follower.warnings).toEqual([])
+  expect(follower.changes).toMatchObject([{ state: 'ok', before: 'starting' }])
 
   await sequencer.node.blockPeer(follower.node.peerId)
   await until('blocks by L1 alone', async () => {
@@ -89,13 +87,12 @@ it('trouble of a follower that its sequencer blocks is told in the log, by RPC a
     { peerID: sequencer.node.peerId, connected: false, failure: { text: expect.any(String) } },
   ])
   expect(await follower.metric('p2p_health{state="static-peers-down"}')).toBe(1)
-  expect(follower.warnings).toMatchObject([{ state: 'static-peers-down', before: 'ok' }])
+  expect(follower.changes.at(-1)).toMatchObject({ state: 'static-peers-down', before: 'ok' })
 
   await sequencer.node.unblockPeer(follower.node.peerId)
   await follower.node.connectPeer(sequencer.address)
   await isWell(follower)
-  expect(follower.recoveries).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
-  expect(follower.warnings).toHaveLength(1)
+  expect(follower.changes.slice(2)).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
   const lastBlock = await follower.metric('p2p_last_gossip_block_unix')
   expect(Math.abs(lastBlock - follower.clock.now() / 1000)).toBeLessThan(10)
 })
@@ -112,7 +109,7 @@ it('trouble of a follower that knows another signer names the reason, with count
   expect(recent.refused['wrong-signer']).toBeGreaterThanOrEqual(2)
   expect(lastRefused).toMatchObject({ reason: 'wrong-signer', peerID: sequencer.node.peerId })
   expect(text).toMatch(/\(wrong-signer: \d+\).*compare the rollup config with the peers'/)
-  expect(follower.warnings.at(-1)).toMatchObject({ state: 'blocks-rejected' })
+  expect(follower.changes.at(-1)).toMatchObject({ state: 'blocks-rejected' })
 })
 
 it('trouble of a node of another chain names the chain that its peers follow', async () => {

@@ -1,9 +1,10 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { HeadNews } from '../../p2p/index.ts'
+import type { HeadNews, HealthReport } from '../../p2p/index.ts'
 import type { DerivationListener } from '../derive/index.ts'
 import type { BlockId, L2BlockRef, PayloadEnvelope, RollupConfig, SyncStatus } from '../protocol/types.ts'
 import type { BlockTimes } from './blockTimes.ts'
 import type { DerivationStatus } from './derivationStatus.ts'
+import type { NodeHealth } from './health/healthWatch.ts'
 
 /**
  * What a running rollup node answers and lets an operator do: the only view that the RPC server has of it. Failures
@@ -25,6 +26,8 @@ export interface RollupNodeApi {
   safeHeadAtL1Block(l1BlockNumber: number): Promise<SafeHeadAtL1Block>
   /** Why the safe head stands where it does. */
   derivationStatus(): DerivationStatus
+  /** How the node is as a whole, and why. */
+  health(): Promise<NodeHealth>
   /**
    * Output of the chain's block at a timestamp, with the L1 block that made it safe; without `chain` above the safe head.
    * Rejects with code `safe-db-disabled` when no history is kept.
@@ -95,6 +98,9 @@ export interface P2pPort {
   requestRange?(start: number, end: number, above: PayloadEnvelope): void
   /** Hears what moved the unsafe head, so that it can tell when blocks come by L1 only. */
   headMoved?(news: HeadNews): void
+  /** Whether blocks come by gossip, and if not, why. */
+  health?(): Promise<HealthReport>
 }
 export type { BlockTimes } from './blockTimes.ts'
 export type { DerivationStatus } from './derivationStatus.ts'
+export type { NodeHealth } from './health/healthWatch.ts'

@@ -3,6 +3,7 @@ import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
 import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecord } from './derivationRecorder.ts'
 import { explainDerivation } from './explainDerivation.ts'
+import type { BatcherNews } from './health/batcherWatch.ts'
 
 /** In the order in which they are looked for: the first that holds is the state. */
 export const DERIVATION_STATES = [
@@ -28,6 +29,8 @@ export const DERIVATION_STATES = [
   'batches-dropped',
   /** Empty blocks come if no batch does soon. */
   'window-expiring',
+  /** The batch submitter says that it is stopped. */
+  'batcher-stopped',
   /** A channel is there in part. */
   'waiting-for-channel',
   /** No batch for long. */
@@ -64,6 +67,8 @@ export interface DerivationFacts {
   /** Whether the engine gets the chain by a sync of its own, before derivation begins. */
   engineIsSyncing: boolean
   blobs: AwaitedBlobs | undefined
+  /** What the batch submitter last said, where the node knows one. */
+  batcher?: BatcherNews | undefined
   /** In follow mode the address of the node that is followed. */
   follows: string | undefined
   record: DerivationRecord
@@ -71,18 +76,20 @@ export interface DerivationFacts {
 }
 
 /** Why the safe head stands where it does. */
-export interface DerivationStatus extends Omit<DerivationFacts, 'config'> {
+export interface DerivationStatus extends Omit<DerivationFacts, 'config' | 'batcher'> {
   state: DerivationState
   ok: boolean
   /** One sentence. */
   text: string
+  /** What ends it, where that is known. */
+  command: string | undefined
   /** The last L1 block that may hold the batch of the block after the safe head; undefined before that is known. */
   windowEndsAt: number | undefined
 }
 
 export function derivationStatus(facts: DerivationFacts): DerivationStatus {
-  const { config, ...rest } = facts
-  const { state, text } = explainDerivation(facts)
+  const { config, batcher: _, ...rest } = facts
+  const { state, text, command } = explainDerivation(facts)
   const windowEndsAt = facts.safe === undefined ? undefined : facts.safe.l1Origin.number + config.seqWindowSize
-  return { ...rest, state, ok: GOOD_STATES.has(state), text, windowEndsAt }
+  return { ...rest, state, ok: GOOD_STATES.has(state), text, command, windowEndsAt }
 }

@@ -108,6 +108,8 @@ const missed = {
   losesChannel: true,
 } as const
 
+const stoppedBatcher = { ok: false, text: 'it is stopped', isStopped: true, startCommand: 'devium batcher start' }
+
 const CASES: [DerivationState, string, DerivationFacts, string][] = [
   [
     'following',
@@ -213,6 +215,12 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'The sequencing window of L2 block 1001 ends in 1 L1 block, at 501: without a batch until then empty blocks replace the unsafe ones.',
   ],
   [
+    'batcher-stopped',
+    'a batch submitter that says that it is stopped',
+    facts({ batcher: stoppedBatcher }),
+    'The safe head waits because the batch submitter is stopped. Derivation has read L1 up to block 500. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
+  ],
+  [
     'waiting-for-channel',
     'a channel of which a part is there',
     facts({}, (recorder) => recorder.listen({ kind: 'frame-added', l1Block: 482, channel: channel(2, 3), frame: 1 })),
@@ -222,13 +230,13 @@ const CASES: [DerivationState, string, DerivationFacts, string][] = [
     'no-batches',
     'a batcher that is silent',
     facts({ nowMs: NOW + 60 * MIN }),
-    'No batch has come for 63 min: L1 is read up to block 500, the last came 63 min ago with L1 block 490, and 10 blocks of 1010 are not safe yet.',
+    'No batch has come for 63 min. Derivation has read L1 up to block 500. The last batch came 63 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'waiting-for-batches',
     'a batcher that posts now and then, with confirmations',
     facts({ confirmations: 4, currentL1: l1(496) }),
-    'The safe head waits for the next batch: L1 is read up to block 496 (the head is 500, 4 confirmations are waited for), the last came 3 min ago with L1 block 490, and 10 blocks of 1010 are not safe yet.',
+    'The safe head is waiting for the next batch. Derivation has read L1 up to block 496 of 500, since it waits for 4 confirmations. The last batch came 3 min ago with L1 block 490. 10 blocks are not safe yet.',
   ],
   [
     'up-to-date',
@@ -278,8 +286,19 @@ describe('derivationStatus', () => {
         'resetting',
         'failing',
       ],
-      ...['window-expired', 'batches-dropped', 'window-expiring', 'no-batches'],
+      ...['window-expired', 'batches-dropped', 'window-expiring', 'batcher-stopped', 'no-batches'],
     ])
+  })
+
+  it('names the command that starts a stopped batch submitter, and nothing where all blocks are safe', () => {
+    expect(derivationStatus(facts({ batcher: stoppedBatcher }))).toMatchObject({ command: 'devium batcher start' })
+    expect(derivationStatus(facts({ batcher: { ...stoppedBatcher, isStopped: false } })).state).toBe(
+      'waiting-for-batches',
+    )
+    expect(derivationStatus(facts({ batcher: stoppedBatcher, unsafe: l2(1000, 480) }))).toMatchObject({
+      state: 'up-to-date',
+      command: undefined,
+    })
   })
 
   it('names a cause before what follows from it', () => {

@@ -15,6 +15,8 @@ const WINDOW_ENDS_SOON = 0.1
 interface Explanation {
   state: DerivationState
   text: string
+  /** What ends it, where that is known. */
+  command?: string
 }
 
 /**
@@ -180,6 +182,16 @@ const windowEnding: Rule = ({ safe, unsafe, currentL1, config }) => {
   }
 }
 
+const batcherStopped: Rule = (facts) => {
+  const { batcher, safe, unsafe } = facts
+  if (batcher?.isStopped !== true || !isBehind(safe, unsafe)) return undefined
+  return {
+    state: 'batcher-stopped',
+    text: `The safe head waits because the batch submitter is stopped. ${progressPhrase(facts)}`,
+    command: batcher.startCommand,
+  }
+}
+
 const channelOpen: Rule = ({ record: { channels }, currentL1, nowMs, record, safe, unsafe }) => {
   const [channel, ...others] = channels
   if (channel === undefined || currentL1 === undefined || !isBehind(safe, unsafe)) return undefined
@@ -192,23 +204,14 @@ const channelOpen: Rule = ({ record: { channels }, currentL1, nowMs, record, saf
   }
 }
 
-const waitingForBatches: Rule = ({ record, nowMs, safe, unsafe, currentL1, l1Head, confirmations }) => {
-  if (!isBehind(safe, unsafe) || safe === undefined || unsafe === undefined || currentL1 === undefined) return undefined
-  const { lastBatch, startedAtMs } = record
-  const quietMs = nowMs - (lastBatch?.atMs ?? startedAtMs)
-  const gap = `${countOf(unsafe.number - safe.number, 'block')} of ${unsafe.number} ${unsafe.number - safe.number === 1 ? 'is' : 'are'} not safe yet`
-  const last =
-    lastBatch === undefined
-      ? `none came since this node started ${sinceText(quietMs)} ago`
-      : lastBatchPhrase(lastBatch, nowMs)
-  const confirming =
-    confirmations === 0
-      ? ''
-      : ` (the head is ${l1Head?.number ?? 'not known'}, ${countOf(confirmations, 'confirmation')} are waited for)`
-  const read = `L1 is read up to block ${currentL1.number}${confirming}`
+const waitingForBatches: Rule = (facts) => {
+  const { record, nowMs, safe, unsafe, currentL1 } = facts
+  if (!isBehind(safe, unsafe) || currentL1 === undefined) return undefined
+  const quietMs = nowMs - (record.lastBatch?.atMs ?? record.startedAtMs)
+  const progress = progressPhrase(facts)
   return quietMs < NO_BATCHES_MS
-    ? { state: 'waiting-for-batches', text: `The safe head waits for the next batch: ${read}, ${last}, and ${gap}.` }
-    : { state: 'no-batches', text: `No batch has come for ${sinceText(quietMs)}: ${read}, ${last}, and ${gap}.` }
+    ? { state: 'waiting-for-batches', text: `The safe head is waiting for the next batch. ${progress}` }
+    : { state: 'no-batches', text: `No batch has come for ${sinceText(quietMs)}. ${progress}` }
 }
 
 /** As the loop calls the reset that every start begins with. */
@@ -227,6 +230,7 @@ const RULES: readonly Rule[] = [
   windowExpired,
   batchesDropped,
   windowEnding,
+  batcherStopped,
   channelOpen,
   waitingForBatches,
 ]
@@ -237,6 +241,23 @@ function isBehind(safe: { number: number } | undefined, unsafe: { number: number
 
 function lastBatchPhrase({ l1Block, atMs }: { l1Block: number; atMs: number }, nowMs: number): string {
   return `the last came ${sinceText(nowMs - atMs)} ago with L1 block ${l1Block}`
+}
+
+/** How far L1 is read, when the last batch came, and what is not safe yet: three sentences. */
+function progressPhrase(facts: DerivationFacts): string {
+  const { record, nowMs, safe, unsafe, currentL1, l1Head, confirmations } = facts
+  const { lastBatch, startedAtMs } = record
+  const left = (unsafe?.number ?? 0) - (safe?.number ?? 0)
+  const last =
+    lastBatch === undefined
+      ? `No batch has come since this node started ${sinceText(nowMs - startedAtMs)} ago.`
+      : `The last batch came ${sinceText(nowMs - lastBatch.atMs)} ago with L1 block ${lastBatch.l1Block}.`
+  const confirming =
+    confirmations === 0
+      ? ''
+      : ` of ${l1Head?.number ?? 'an unknown head'}, since it waits for ${countOf(confirmations, 'confirmation')}`
+  const read = `Derivation has read L1 up to block ${currentL1?.number ?? 'not known'}${confirming}.`
+  return `${read} ${last} ${countOf(left, 'block')} ${left === 1 ? 'is' : 'are'} not safe yet.`
 }
 
 function framesPhrase({ frames, bytes, expectedFrames }: ChannelSnapshot): string {

@@ -3,17 +3,17 @@ export { createDerivationMetrics } from './derivationMetrics.ts'
 export { DerivationRecorder } from './derivationRecorder.ts'
 export type { DerivationState, DerivationStatus } from './derivationStatus.ts'
 export { FollowSource } from './followSource.ts'
+export type { NodeHealth } from './health/healthWatch.ts'
 export { createNodeMetrics, type NodeMetrics } from './metrics.ts'
-export {
-  createRollupNode,
-  NodeError,
-  type NodeL1,
-  type NodeL1Heads,
-  type RollupNode,
-  type RollupNodeModules,
-  type RollupNodeOptions,
-  type SequencingOptions,
-} from './rollupNode.ts'
+export { createRollupNode, NodeError, type RollupNode } from './rollupNode.ts'
+export type {
+  NodeInsight,
+  NodeL1,
+  NodeL1Heads,
+  RollupNodeModules,
+  RollupNodeOptions,
+  SequencingOptions,
+} from './rollupNodeModules.ts'
 export { RuntimeConfig } from './runtimeConfig.ts'
 export type { SafeHeadDb } from './safeHeadDb.ts'
 export { createSequencerState, type SequencerState } from './sequencerState.ts'

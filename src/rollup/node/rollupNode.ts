@@ -1,106 +1,32 @@
-import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
-import { type Clock, unixSeconds } from '../../lib/clock.ts'
+import { unixSeconds } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
-import { type Hex, toQuantity } from '../../lib/hex.ts'
-import type { EndpointState } from '../../lib/jsonRpc/endpointWatch.ts'
-import type { Logger } from '../../lib/logger.ts'
-import { type EngineClient, EngineController, type StartHeadsOptions, type SyncOptions } from '../engine/index.ts'
+import { toQuantity } from '../../lib/hex.ts'
+import { EngineController } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
 import {
-  type L1BlockRef,
   type PayloadEnvelope,
   type RollupConfig,
   type SyncStatus,
   ZERO_L1_REF,
   ZERO_L2_REF,
 } from '../protocol/types.ts'
-import { type Conductor, OriginSelector, Sequencer, type SequencerAttributes } from '../sequencer/index.ts'
-import type { OutputAtBlock, P2pPort, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
+import { OriginSelector, Sequencer } from '../sequencer/index.ts'
+import type { OutputAtBlock, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
 import { BlockTimesRecorder } from './blockTimes.ts'
 import { CatchUpWatch } from './catchUpWatch.ts'
-import { DerivationLoop, type Pipeline } from './derivationLoop.ts'
+import { DerivationLoop } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
-import { DerivationWatch } from './derivationWatch.ts'
 import { EngineSyncWatch } from './engineSyncWatch.ts'
 import { FinalityTracker } from './finality.ts'
-import { FollowLoop, type FollowModules } from './followLoop.ts'
-import type { NodeMetrics } from './metrics.ts'
+import { FollowLoop } from './followLoop.ts'
+import { BatcherWatch } from './health/batcherWatch.ts'
+import { HealthWatch } from './health/healthWatch.ts'
 import { createOutputReader } from './outputAtBlock.ts'
+import type { RollupNodeModules, RollupNodeOptions } from './rollupNodeModules.ts'
 import type { SafeHeadDb } from './safeHeadDb.ts'
 import { readSuperRoot } from './superRoot.ts'
 import { UnsafeChain } from './unsafeChain.ts'
-
-/** L1 as the node itself reads it: finding heads, origins and finality. */
-export interface NodeL1 {
-  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
-  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
-}
-
-/** Tells of new L1 blocks; listeners are added before the node runs. */
-export interface NodeL1Heads {
-  onHead(listener: (ref: L1BlockRef) => void): void
-  onSafe(listener: (ref: L1BlockRef) => void): void
-  onFinalized(listener: (ref: L1BlockRef) => void): void
-}
-
-export interface RollupNodeModules {
-  l1: NodeL1
-  l1Heads: NodeL1Heads
-  engine: EngineClient
-  pipeline: Pipeline
-  /** Present in follow mode: another node's safe head is taken over, and nothing is derived. */
-  follow?: FollowModules['source'] | undefined
-  /** Present on nodes that may sequence. */
-  attributes?: SequencerAttributes
-  /** Present on one of several sequencers. */
-  conductor?: Conductor
-  /** Absent with p2p disabled. */
-  p2p?: P2pPort
-  /** What is known beside the node of why derivation may wait. */
-  insight?: NodeInsight
-  /** Absent: no history of safe heads is kept. */
-  safeHeads?: SafeHeadDb | undefined
-  metrics: NodeMetrics
-  clock: Clock
-  logger: Logger
-}
-
-/** Where the reasons for a safe head that stands still are found; each part may be absent. */
-export interface NodeInsight {
-  /** The one that listens to the pipeline. */
-  recorder?: DerivationRecorder
-  l1Endpoint?: () => EndpointState
-  engineEndpoint?: () => EndpointState
-  l1HeadProblem?: () => L1HeadProblem | undefined
-  awaitedBlobs?: () => AwaitedBlobs | undefined
-  /** L1 blocks that must stand on top of one that derivation reads. */
-  confirmations?: number
-}
-
-export interface SequencingOptions {
-  /** False: wait for admin_startSequencer. */
-  active: boolean
-  /** L1 blocks that must stand on top of an origin. */
-  confirmationDepth: number
-  /** 0 = no bound. */
-  maxSafeLag: number
-  sealingMarginMs?: number
-  recoverMode?: boolean
-  /** Records a start or stop, so that it outlives the process. */
-  onActiveChange?: (active: boolean) => Promise<void>
-}
-
-export interface RollupNodeOptions {
-  /** Absent: a verifier. */
-  sequencing?: SequencingOptions
-  /** How the unsafe chain is followed; default consensus-layer sync. */
-  sync?: SyncOptions
-  /** How heads are found at the start and after a reset. */
-  startHeads?: Omit<StartHeadsOptions, 'signal'>
-  /** Reads the message passer's storage root by eth_getProof also after Isthmus. */
-  withdrawalRootFromState?: boolean
-}
 
 export interface RollupNode extends RollupNodeApi {
   /** Works until the signal aborts, then resolves; rejects with the cause when the node cannot go on. Called once. */
@@ -148,6 +74,19 @@ export function createRollupNode(
     withdrawalRootFromState: options.withdrawalRootFromState ?? false,
   })
   const sequencing = createSequencing()
+  const batcherWatch = insight.batcher === undefined ? undefined : new BatcherWatch({ batcher: insight.batcher, clock })
+  const health = new HealthWatch(
+    {
+      head: () => (controller.ready ? controller.heads.unsafe : undefined),
+      derivation: whySafeHead,
+      sequencer: () => sequencing?.sequencer.standing,
+      gossip: p2p?.health?.bind(p2p),
+      batcher: () => batcherWatch?.last,
+      clock,
+      logger,
+    },
+    { blockTimeS: config.blockTime, name: options.name },
+  )
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
   let safeMovedAtMs: number | undefined
@@ -182,6 +121,7 @@ export function createRollupNode(
     recentBlocks: () => blockTimes.recent,
     onDerivation: (listener) => recorder.onEvent(listener),
     derivationStatus: whySafeHead,
+    health: () => health.read(),
     superRootAtTimestamp: (timestamp) =>
       readSuperRoot(
         {
@@ -219,7 +159,8 @@ export function createRollupNode(
       const tasks = [
         derivation.run(loops),
         unsafeChain.run(loops),
-        new DerivationWatch({ status: whySafeHead, clock, logger }).run(loops),
+        health.run(loops),
+        batcherWatch?.run(loops) ?? Promise.resolve(),
         new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
         new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
         sequencing?.sequencer.run(loops) ?? Promise.resolve(),
@@ -275,7 +216,13 @@ export function createRollupNode(
     // A sequencer that catches up after an outage would only be punished for these: they reach other nodes by L1.
     if (unixSeconds(clock) - envelope.payload.timestamp > MAX_GOSSIP_AGE_S) return
     blockTimes.signed(envelope)
-    await p2p?.publish(envelope)
+    try {
+      await p2p?.publish(envelope)
+      health.published()
+    } catch (error) {
+      health.published(error)
+      throw error
+    }
   }
 
   function requireSequencer(): Sequencer {
@@ -332,6 +279,7 @@ export function createRollupNode(
       }
       if (heads.unsafe.hash !== unsafe) {
         unsafe = heads.unsafe.hash
+        health.headMoved(heads.unsafe, movedBy)
         p2p?.headMoved?.({ number: heads.unsafe.number, hash: unsafe, movedBy })
       }
       blockTimes.moved(heads, movedBy)
@@ -360,6 +308,7 @@ export function createRollupNode(
       engineEndpoint: insight.engineEndpoint?.(),
       engineIsSyncing: controller.syncing,
       blobs: insight.awaitedBlobs?.(),
+      batcher: batcherWatch?.last,
       follows: modules.follow?.url,
       record: recorder.record(),
       config,

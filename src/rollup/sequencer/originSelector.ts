@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, describeError } from '../../lib/errors.ts'
+import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { maxSequencerDrift } from '../protocol/index.ts'
@@ -82,16 +82,9 @@ export class OriginSelector {
     const current = await this.readCurrent(parent)
     const l2Time = parent.timestamp + this.config.blockTime
     const isPastDrift = l2Time > current.timestamp + maxSequencerDrift(this.config, current.timestamp)
-    const isNeeded = isPastDrift || this.recoverMode
-    const next = isNeeded ? await this.readNext(current) : await this.tryReadNext(current)
-    if (next === undefined) {
-      if (!isPastDrift) return current
-      throw new OriginError(
-        'origin-missing',
-        `L1 block ${current.number + 1} is needed as origin (sequencer drift) and not there yet`,
-        { severity: 'temporary' },
-      )
-    }
+    const readOptional = () => (this.recoverMode ? this.readNext(current) : this.tryReadNext(current))
+    const next = isPastDrift ? await this.requireNext(current) : await readOptional()
+    if (next === undefined) return current
     if (next.parentHash !== current.hash) {
       this.reset()
       throw new OriginError('origin-reorged', `L1 block ${next.number} does not follow origin ${current.hash}`, {
@@ -99,6 +92,21 @@ export class OriginSelector {
       })
     }
     return l2Time >= next.timestamp ? next : current
+  }
+
+  /** Past the drift limit no block can do without it. */
+  private async requireNext(current: L1BlockRef): Promise<L1BlockRef> {
+    const missing = (why: string, cause?: unknown) =>
+      new OriginError(
+        'origin-missing',
+        `L1 block ${current.number + 1} is needed as origin (sequencer drift) and ${why}`,
+        { severity: 'temporary', cause },
+      )
+    const next = await this.readNext(current).catch((error: unknown) => {
+      throw severityOf(error) === 'temporary' ? missing('could not be read', error) : error
+    })
+    if (next === undefined) throw missing('not there yet')
+    return next
   }
 
   private async readCurrent(parent: L2BlockRef): Promise<L1BlockRef> {

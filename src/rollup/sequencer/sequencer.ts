@@ -35,6 +35,17 @@ export interface SequencerOptions {
   recoverMode?: boolean
 }
 
+/** How the making of blocks goes. */
+export interface SequencerStanding {
+  active: boolean
+  /** Whether an op-conductor decides who makes blocks. */
+  hasConductor: boolean
+  /** Whether the next block waits for the safe head to follow. */
+  lagsTooFar: boolean
+  /** Why the last tries came to nothing; undefined once a block was made. */
+  failure: { code: string; message: string; sinceMs: number } | undefined
+}
+
 export class SequencerError extends DeviumError<
   | 'sequencer-running'
   | 'sequencer-stopped'
@@ -71,6 +82,7 @@ export class Sequencer {
   private readonly stateWaiters = new Set<() => void>()
   private state: SequencerState
   private recoverMode: boolean
+  private failure: SequencerStanding['failure']
   /** Of the block under way: how long sealing took, and when it went out, counted from its timestamp. */
   private timing = { sealingMs: 0, publishedAfterMs: 0 }
 
@@ -98,6 +110,16 @@ export class Sequencer {
 
   get conductorEnabled(): boolean {
     return this.modules.conductor.enabled
+  }
+
+  get standing(): SequencerStanding {
+    const { active } = this.state
+    return {
+      active,
+      hasConductor: this.conductorEnabled,
+      lagsTooFar: active && lagsTooFar(this.state, this.rules),
+      failure: active ? this.failure : undefined,
+    }
   }
 
   overrideLeader(): void {
@@ -132,6 +154,7 @@ export class Sequencer {
         )
       }
       await onActiveChange?.(true)
+      this.failure = undefined
       this.dispatch({ kind: 'activated' })
       logger.info('Started sequencer', { head: head.hash, number: head.number })
     })
@@ -318,6 +341,7 @@ export class Sequencer {
     if (isRestored) logger.info('Restored published block that the engine had lost', fields)
     else this.sequencedLines.write({ ...fields, ...this.timing }, { isNews: hasMoreThanL1Info(transactions.length) })
     if (this.state.failures > 0) logger.info('Building blocks again', { failures: this.state.failures })
+    this.failure = undefined
     this.dispatch({ kind: 'inserted' })
   }
 
@@ -331,6 +355,10 @@ export class Sequencer {
       logger.debug('Head moved while a block was built', { err: error })
       return
     }
+    const code = error instanceof DeviumError ? error.code : 'unknown'
+    const isSame = this.failure?.code === code
+    const sinceMs = isSame ? (this.failure?.sinceMs ?? 0) : this.modules.clock.now()
+    this.failure = { code, message: describeError(error), sinceMs }
     if (failure === 'invalid' || failure === 'expired') metrics.sequencingError()
     if (error instanceof OriginError && error.code === 'origin-reorged') metrics.inconsistentOrigin()
     // One line an outage: the next is written when it is over.

@@ -166,19 +166,20 @@ it('derivation: what the stages do', async () => {
 })
 
 it('health: as it is, and again when a state changes', async () => {
-  const { open, p2p, clock } = await serve()
+  const { open, node, clock } = await serve()
   const client = await open()
   const id = await client.call('devium_subscribe', 'health')
   expect(await client.told(id)).toMatchObject({
-    ok: false,
+    ...{ state: 'degraded', ok: false, text: 'Sequencer is degraded. It has no peers.' },
+    causes: [{ code: 'no-peers', text: 'It has no peers.', sinceMs: null, command: 'devium p2p check 16Uiu2' }],
     derivation: { state: 'up-to-date', ok: true, text: expect.stringMatching(/^Every block/) },
     gossip: { state: 'no-peers', ok: false },
   })
-  const before = await p2p.health()
+  const before = await node.health()
   await clock.advance(10_000)
-  p2p.health = async () => ({ ...before, state: 'ok', ok: true, text: 'Blocks come by gossip.' })
+  node.health = async () => ({ ...before, state: 'healthy', text: 'Sequencer is healthy.', causes: [] })
   await clock.advance(2_000)
-  expect(await client.told(id)).toMatchObject({ ok: true, gossip: { state: 'ok' } })
+  expect(await client.told(id)).toMatchObject({ state: 'healthy', ok: true, causes: [] })
 })
 
 it('says which topics there are', async () => {
@@ -189,7 +190,7 @@ it('says which topics there are', async () => {
   const alone = await (await serve({ hasPeers: false })).open()
   expect(await alone.call('devium_subscribe', 'peers')).toEqual(error('heads, derivation, health'))
   const id = await alone.call('devium_subscribe', 'health')
-  expect(await alone.told(id)).toMatchObject({ ok: true, gossip: null })
+  expect(await alone.told(id)).toMatchObject({ state: 'degraded', derivation: { ok: true } })
 })
 
 it('is refused where nothing can be told later', async () => {

@@ -67,7 +67,7 @@ function createTopics({ node, p2p, clock, logger }: LiveModules): Map<string, Br
   const topics = new Map([
     ['heads', createBroadcast(headsSource({ node, clock }), states)],
     ['derivation', createBroadcast(derivationSource({ node }), events)],
-    ['health', createBroadcast(healthSource({ node, p2p, clock, logger }), states)],
+    ['health', createBroadcast(healthSource({ node, clock, logger }), states)],
   ])
   if (p2p === undefined) return topics
   topics.set('peers', createBroadcast(peersSource({ p2p, clock, logger }), events))

@@ -64,7 +64,8 @@ export function healthSource({
     let told: string | undefined
     return lookEvery(LOOK_MS, { clock, logger }, async () => {
       const health = await readHealth(modules)
-      const states = `${health.derivation.state} ${health.gossip?.state}`
+      const codes = health.causes.map(({ code }) => code).join(' ')
+      const states = `${health.state} ${codes} ${health.derivation.state} ${health.gossip?.state}`
       if (states === told) return
       told = states
       tell(health)

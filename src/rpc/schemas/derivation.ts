@@ -28,6 +28,7 @@ export const derivationStatus = z.object({
   state: z.string(),
   ok: z.boolean(),
   text: z.string().describe('one sentence'),
+  command: z.string().nullable().describe('what ends it, where that is known'),
   l1: z.object({
     head: l1Ref.nullable(),
     headSeenAtMs: moment.nullable(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { derivationEvent } from './derivation.ts'
+import { healthEvent } from './health.ts'
 import { syncStatus } from './rollup.ts'
 
-const part = z.object({ state: z.string(), ok: z.boolean(), text: z.string() })
 const peerID = z.string()
 const ip = z.string()
 const listed = { event: z.enum(['block', 'unblock']) }
@@ -12,7 +12,7 @@ const unbanned = { event: z.literal('unban'), cause: z.enum(['expired', 'lifted'
 export const EVENTS = {
   heads: syncStatus,
   derivation: derivationEvent,
-  health: z.object({ ok: z.boolean(), derivation: part, gossip: part.nullable() }),
+  health: healthEvent,
   peers: z.discriminatedUnion('event', [
     z.object({
       event: z.literal('connected'),

@@ -139,4 +139,4 @@ export const blockTimes = z.object({
 })
 
 /** admin_batcherStatus, of which only this is relied on. */
-export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean() })
+export const batcherStatus = z.looseObject({ why: z.string(), ok: z.boolean(), running: z.boolean().optional() })

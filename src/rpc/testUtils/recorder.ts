@@ -7,6 +7,7 @@ import type { DerivationListener } from '../../rollup/derive/index.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { DerivationRecorder } from '../../rollup/node/derivationRecorder.ts'
 import { derivationStatus } from '../../rollup/node/derivationStatus.ts'
+import { cause } from '../../rollup/node/health/facts.ts'
 import { parseRollupConfig } from '../../rollup/protocol/index.ts'
 import type { SyncStatus } from '../../rollup/protocol/types.ts'
 
@@ -131,6 +132,13 @@ export function recorder() {
         record: new DerivationRecorder({ clock: { now: () => 1_000 } }).record(),
         config: { seqWindowSize: 3600 },
       }),
+    health: async () => ({
+      ...{ state: 'degraded', sinceMs: 9_000, role: 'sequencer', name: undefined },
+      text: 'Sequencer is degraded. It has no peers.',
+      causes: [cause('no-peers', 'It has no peers.', { command: 'devium p2p check 16Uiu2' })],
+      derivation: node.derivationStatus(),
+      gossip: await p2p.health(),
+    }),
     recentBlocks: () => [
       {
         ...{ number: 5, hash: hash('5'), timestamp: 105, signedAtMs: undefined },

@@ -1,0 +1,9 @@
+import { wantsColours } from './fullScreen.ts'
+import { type Line, paintLine, textOf } from './styledLine.ts'
+
+/** On standard output; control sequences are for terminals only. */
+export function printLines(lines: readonly Line[]): void {
+  const { stdout } = process
+  const isColoured = wantsColours(stdout)
+  console.log(lines.map((line) => (stdout.isTTY === true ? paintLine(line, { isColoured }) : textOf(line))).join('\n'))
+}

@@ -1,0 +1,56 @@
+import { type Clock, sleep } from '../../../lib/clock.ts'
+import { describeError } from '../../../lib/errors.ts'
+
+/** What the batch submitter last said of itself. */
+export interface BatcherNews {
+  ok: boolean
+  /** Why nothing lands on L1, or why it did not answer. */
+  text: string
+  /** It says that it is stopped, which ends by `startCommand`. */
+  isStopped: boolean
+  startCommand: string
+}
+
+/** The batch submitter as the node reaches it. */
+export interface WatchedBatcher {
+  /** Rejects when it does not answer. */
+  read(): Promise<{ ok: boolean; why: string; running?: boolean | undefined }>
+  startCommand: string
+}
+
+const LOOK_MS = 2_000
+
+/** Asks the batch submitter now and then, so that nobody who asks for the node's health has to wait for it. */
+export class BatcherWatch {
+  private readonly batcher: WatchedBatcher
+  private readonly clock: Clock
+  private news: BatcherNews | undefined
+
+  constructor(modules: { batcher: WatchedBatcher; clock: Clock }) {
+    this.batcher = modules.batcher
+    this.clock = modules.clock
+  }
+
+  /** Undefined before the first answer. */
+  get last(): BatcherNews | undefined {
+    return this.news
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look()
+      await sleep(this.clock, LOOK_MS, signal).catch(() => undefined)
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { startCommand } = this.batcher
+    try {
+      const { ok, why, running } = await this.batcher.read()
+      this.news = { ok, text: why, isStopped: running === false, startCommand }
+    } catch (error) {
+      this.news = { ok: false, text: describeError(error), isStopped: false, startCommand }
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import { countOf, sinceText } from '../../../lib/phrases.ts'
+import { type Cause, cause, checkCommand, type GossipFacts, GRACE_MS, type HealthFacts } from './facts.ts'
+
+/** A node that should make or receive blocks, and has had none for so many block times, is not healthy. */
+const MAX_QUIET_BLOCKS = 3
+/** A head that is older than so many blocks, and moves, is catching up. */
+const BEHIND_BLOCKS = 10
+/** Batches come now and then: without blocks from L1 for this long there is probably no batch submitter. */
+const NO_BATCHES_MS = 600_000
+
+/** What is wrong with the blocks that the node makes or receives; undefined where they come as they should. */
+export function flowCause(facts: HealthFacts): Cause | undefined {
+  const { nowMs, blockTimeMs, head, lastBlock, sequencer, derivation } = facts
+  if (derivation.state === 'engine-syncing') return undefined
+  // An operator's stop needs no time to show; one that is under way to another sequencer does.
+  if (sequencer?.active === false && !sequencer.hasConductor && lastBlock?.from === 'sequencer')
+    return standstill(facts)
+  const quietMs = MAX_QUIET_BLOCKS * blockTimeMs
+  const isFresh = head !== undefined && nowMs - head.timestampMs < quietMs
+  const isMoving = lastBlock !== undefined && nowMs - lastBlock.atMs < quietMs
+  if (isFresh) return undefined
+  if (sequencer?.active !== true && comesThroughL1Only(facts)) return throughL1(facts)
+  if (isMoving) return behind(facts)
+  return standstill(facts)
+}
+
+/** No gossip at all, or none that moves the head although L1 does. */
+function comesThroughL1Only({ gossip, lastBlock, nowMs }: HealthFacts): boolean {
+  if (gossip === undefined) return true
+  return lastBlock?.from === 'l1' && nowMs - lastBlock.atMs < NO_BATCHES_MS
+}
+
+function throughL1(facts: HealthFacts): Cause | undefined {
+  const { gossip, nowMs, startedMs, derivation, head, lastBlock } = facts
+  if (head === undefined) return looking(facts)
+  if (derivation.state === 'catching-up') return cause('catching-up', `${agePhrase(facts)} ${derivation.text}`)
+  if (gossip !== undefined) {
+    // Its own sentence tells more, where gossip is in trouble.
+    if (!gossip.ok) return cause(gossip.state, gossip.text, { command: checkCommand(gossip) })
+    return cause('l1-only', `Blocks have come through L1 only, and none by gossip. ${agePhrase(facts)}`)
+  }
+  const quietMs = nowMs - (lastBlock?.atMs ?? startedMs)
+  if (quietMs < NO_BATCHES_MS) return undefined
+  return cause('no-batches', `No block has come through L1 for ${sinceText(quietMs)}; the last is ${head.number}.`, {
+    stops: true,
+    sinceMs: lastBlock?.atMs,
+  })
+}
+
+function behind(facts: HealthFacts): Cause | undefined {
+  const { head, nowMs, blockTimeMs, derivation } = facts
+  if (head === undefined || nowMs - head.timestampMs < BEHIND_BLOCKS * blockTimeMs) return undefined
+  const progress = derivation.state === 'catching-up' ? ` ${derivation.text}` : ''
+  return cause('catching-up', `${agePhrase(facts)}${progress}`)
+}
+
+/** `The unsafe head, block 5, is 40 blocks behind the clock.` */
+function agePhrase({ head, nowMs, blockTimeMs }: HealthFacts): string {
+  if (head === undefined) return 'The unsafe head is not known.'
+  const blocks = Math.max(0, Math.floor((nowMs - head.timestampMs) / blockTimeMs))
+  return `The unsafe head, block ${head.number}, is ${countOf(blocks, 'block')} behind the clock.`
+}
+
+function looking({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Cause {
+  const stops = lastBlock !== undefined || nowMs - startedMs >= GRACE_MS
+  return cause(derivation.state, derivation.text, { stops, sinceMs: lastBlock?.atMs, command: derivation.command })
+}
+
+type Standstill = (facts: HealthFacts, quiet: Quiet) => Cause | undefined
+
+/** Of what the sentences speak. */
+interface Quiet {
+  /** `for 53 s, since block 32`. */
+  since: string
+  sinceMs: number
+}
+
+/** No block is made or received: the first rule that knows why speaks. */
+function standstill(facts: HealthFacts): Cause {
+  const { nowMs, startedMs, head, lastBlock } = facts
+  const sinceMs = lastBlock?.atMs ?? Math.min(startedMs, head?.timestampMs ?? startedMs)
+  const number = lastBlock?.number ?? head?.number
+  const quiet = {
+    sinceMs,
+    since: `for ${sinceText(nowMs - sinceMs)}${number === undefined ? '' : `, since block ${number}`}`,
+  }
+  for (const rule of [engineDown, noHeads, ...(facts.sequencer === undefined ? [] : SEQUENCER_RULES), ...PEER_RULES]) {
+    const found = rule(facts, quiet)
+    if (found !== undefined) return { ...found, sinceMs: found.sinceMs ?? sinceMs }
+  }
+  const { connected } = facts.gossip ?? { connected: 0 }
+  const text = `No block has come ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped, or cut off from them.`
+  return cause('no-blocks', text, { stops: true, sinceMs, command: 'devium sequencer status --rpc <the sequencer>' })
+}
+
+const engineDown: Standstill = ({ derivation }) =>
+  derivation.state === 'engine-down' ? stopping('engine-down', derivation.text) : undefined
+
+const noHeads: Standstill = (facts) => (facts.head === undefined ? looking(facts) : undefined)
+
+/** Just started: nobody can tell yet. */
+const starting: Standstill = ({ lastBlock, nowMs, startedMs, blockTimeMs, sequencer, gossip }, { since }) => {
+  const graceMs = sequencer === undefined ? GRACE_MS : MAX_QUIET_BLOCKS * blockTimeMs
+  if (lastBlock !== undefined || nowMs - startedMs >= graceMs) return undefined
+  const peers = gossip === undefined ? '' : `, and ${countOf(gossip.connected, 'peer')} connected`
+  const text = `The node started ${sinceText(nowMs - startedMs)} ago. The chain has had no block here ${since}${peers}.`
+  return cause('starting', text)
+}
+
+const stoppedByOperator: Standstill = ({ sequencer, lastBlock }, { since }) => {
+  if (sequencer?.active !== false || sequencer.hasConductor) return undefined
+  const what = lastBlock === undefined ? 'The sequencer is not started.' : 'An operator has stopped the sequencer.'
+  const text = `${what} There has been no block ${since}.`
+  return stopping('sequencer-stopped', text, 'devium sequencer start')
+}
+
+const notLeading: Standstill = ({ sequencer }, { since }) => {
+  if (sequencer?.active !== false) return undefined
+  const text = `The op-conductor has not started this sequencer, and no block has come from another one ${since}.`
+  return stopping('no-leader', text)
+}
+
+const atDriftLimit: Standstill = ({ sequencer, l1HeadAtMs, nowMs }, { since }) => {
+  const { failure } = sequencer ?? {}
+  if (failure?.code !== 'origin-missing') return undefined
+  const l1 = l1HeadAtMs === undefined ? '' : ` The last L1 block came ${sinceText(nowMs - l1HeadAtMs)} ago.`
+  const text = `The sequencer has made no block ${since}. It is at the sequencer drift limit: ${failure.message}.${l1}`
+  return stopping('drift-limit', text)
+}
+
+const lagging: Standstill = ({ sequencer }, { since }) => {
+  if (sequencer?.lagsTooFar !== true) return undefined
+  const text = `The sequencer has made no block ${since}. The safe head is --sequencer.max-safe-lag blocks behind, so it waits for batches.`
+  return stopping('max-safe-lag', text, 'devium derive status')
+}
+
+const failing: Standstill = ({ sequencer }, { since }) => {
+  if (sequencer === undefined) return undefined
+  const { failure } = sequencer
+  const why = failure === undefined ? '' : ` The last try failed: ${failure.message}.`
+  return stopping('sequencer-failing', `The sequencer has made no block ${since}.${why}`)
+}
+
+/** An active one knows what it waits for; another one says that it is off, whatever its peers do. */
+const SEQUENCER_RULES: readonly Standstill[] = [
+  (facts, quiet) => (facts.sequencer?.failure === undefined ? starting(facts, quiet) : undefined),
+  stoppedByOperator,
+  notLeading,
+  atDriftLimit,
+  lagging,
+  failing,
+]
+
+const noPeers: Standstill = ({ gossip }, { since }) => {
+  if (gossip === undefined || gossip.connected > 0) return undefined
+  const failure = gossip.staticPeers.find((peer) => peer.failure !== null)?.failure?.text
+  const advice =
+    gossip.staticPeers.length === 0
+      ? 'Name peers in --p2p.static or bootnodes in --p2p.bootnodes.'
+      : `The static peers cannot be reached${failure === undefined ? '' : `: ${failure}`}.`
+  const text = `No block has come ${since}, and no peer is connected. ${advice}`
+  return stopping('no-peers', text, checkCommand(gossip))
+}
+
+const noSubscriber: Standstill = ({ gossip }, { since }) => {
+  if (gossip === undefined || gossip.subscribers > 0) return undefined
+  const text = `No block has come ${since}. ${countOf(gossip.connected, 'peer')} connected, but none takes part in this chain's gossip.${adviceOf(gossip)}`
+  return stopping('no-subscriber', text, 'devium p2p health')
+}
+
+const rejected: Standstill = ({ gossip }, { since }) => {
+  if (gossip?.state !== 'blocks-rejected') return undefined
+  return stopping('blocks-rejected', `No block has come ${since}.${adviceOf(gossip)}`, 'devium p2p health')
+}
+
+/** What gossip has to say of it. */
+function adviceOf({ ok, text }: GossipFacts): string {
+  return ok ? '' : ` ${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+const PEER_RULES: readonly Standstill[] = [starting, noPeers, rejected, noSubscriber]
+
+function stopping(code: string, text: string, command?: string): Cause {
+  return cause(code, text, { stops: true, command })
+}

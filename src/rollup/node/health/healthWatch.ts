@@ -1,0 +1,172 @@
+import { type Clock, sleep } from '../../../lib/clock.ts'
+import { describeError } from '../../../lib/errors.ts'
+import type { Logger } from '../../../lib/logger.ts'
+import type { HealthReport } from '../../../p2p/index.ts'
+import type { HeadsMovedBy } from '../../engine/index.ts'
+import type { L2BlockRef } from '../../protocol/types.ts'
+import type { SequencerStanding } from '../../sequencer/index.ts'
+import type { DerivationStatus } from '../derivationStatus.ts'
+import type { BatcherNews } from './batcherWatch.ts'
+import { type Cause, GRACE_MS, type HealthFacts, type LastBlock } from './facts.ts'
+import { judge, VERDICT_STATES, type VerdictState, verdictText } from './verdict.ts'
+
+/** How the node is, in one word, and why. */
+export interface NodeHealth {
+  state: VerdictState
+  /** Since when the state holds; Unix milliseconds. */
+  sinceMs: number
+  /** One or two sentences: the state, and its first cause. */
+  text: string
+  causes: Cause[]
+  role: 'sequencer' | 'verifier'
+  /** What the operator calls the node; undefined where it has no name. */
+  name: string | undefined
+  derivation: Pick<DerivationStatus, 'state' | 'ok' | 'text'>
+  /** Undefined where the node has no peers by its flags. */
+  gossip: Pick<HealthReport, 'state' | 'ok' | 'text'> | undefined
+}
+
+export interface HealthModules {
+  head(): L2BlockRef | undefined
+  derivation(): DerivationStatus
+  /** Undefined on a verifier. */
+  sequencer(): SequencerStanding | undefined
+  /** Undefined with `--p2p.disable`. */
+  gossip: (() => Promise<HealthReport>) | undefined
+  batcher(): BatcherNews | undefined
+  clock: Clock
+  logger: Logger
+}
+
+export interface HealthOptions {
+  blockTimeS: number
+  name?: string | undefined
+}
+
+/** Between looks for the log. */
+const LOOK_MS = 2_000
+/** So long a verdict must hold before it is written: a peer that comes back, or a slow block, is not worth a line. */
+const HOLD_MS = 5_000
+const HOLD_BLOCKS = 4
+/** What every start goes through. */
+const STARTUP_CODES: ReadonlySet<string> = new Set(['starting', 'catching-up', 'engine-syncing'])
+const FROM = { payload: 'peers', derivation: 'l1', sequencer: 'sequencer' } as const
+
+interface Told {
+  state: VerdictState
+  codes: string[]
+}
+
+/** Knows how the node is, and writes one line whenever that changes. */
+export class HealthWatch {
+  private readonly modules: HealthModules
+  private readonly options: HealthOptions
+  private readonly startedMs: number
+  private readonly holdMs: number
+  private lastBlock: LastBlock | undefined
+  private publishProblem: string | undefined
+  private hadPeers = false
+  private now: { state: VerdictState; sinceMs: number } | undefined
+  private candidate: { key: string; sinceMs: number } | undefined
+  private told: Told | undefined
+
+  constructor(modules: HealthModules, options: HealthOptions) {
+    this.modules = modules
+    this.options = options
+    this.startedMs = modules.clock.now()
+    this.holdMs = Math.max(HOLD_MS, HOLD_BLOCKS * options.blockTimeS * 1000)
+  }
+
+  /** After every change of the unsafe head. */
+  headMoved({ number }: Pick<L2BlockRef, 'number'>, movedBy: HeadsMovedBy): void {
+    // Heads that a start or a reset found are no new blocks, nor are those in the place of others.
+    if (movedBy === 'reset' || number <= (this.lastBlock?.number ?? -1)) return
+    this.lastBlock = { number, atMs: this.modules.clock.now(), from: FROM[movedBy] }
+  }
+
+  /** `error`: undefined where peers have the block. */
+  published(error?: unknown): void {
+    this.publishProblem = error === undefined ? undefined : describeError(error)
+  }
+
+  async read(): Promise<NodeHealth> {
+    const gossip = await this.modules.gossip?.()
+    const facts = this.facts(gossip)
+    const verdict = judge(facts)
+    const { name } = this.options
+    const role = facts.sequencer === undefined ? 'verifier' : 'sequencer'
+    const sinceMs = Math.min(facts.nowMs, verdict.causes[0]?.sinceMs ?? facts.nowMs)
+    if (this.now?.state !== verdict.state) this.now = { state: verdict.state, sinceMs }
+    const { state, ok, text } = facts.derivation
+    return {
+      ...verdict,
+      sinceMs: this.now.sinceMs,
+      text: verdictText(name ?? role, verdict, facts),
+      ...{ role, name, gossip, derivation: { state, ok, text } },
+    }
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.modules
+    while (!signal.aborted) {
+      await sleep(clock, LOOK_MS, signal).catch(() => undefined)
+      if (signal.aborted) return
+      await this.look().catch((error: unknown) => logger.error('Health not told', { err: describeError(error) }))
+    }
+  }
+
+  private facts(gossip: HealthReport | undefined): HealthFacts {
+    const { head, derivation, sequencer, batcher, clock } = this.modules
+    const unsafe = head()
+    const standing = sequencer()
+    const status = derivation()
+    this.hadPeers ||= (gossip?.connected ?? 0) > 0
+    return {
+      nowMs: clock.now(),
+      startedMs: this.startedMs,
+      blockTimeMs: this.options.blockTimeS * 1000,
+      head: unsafe === undefined ? undefined : { number: unsafe.number, timestampMs: unsafe.timestamp * 1000 },
+      lastBlock: this.lastBlock,
+      sequencer: standing === undefined ? undefined : { ...standing, publishProblem: this.publishProblem },
+      gossip: gossip === undefined ? undefined : { ...gossip, hadPeers: this.hadPeers },
+      derivation: status,
+      l1HeadAtMs: status.l1HeadAtMs,
+      follows: status.follows,
+      batcher: batcher(),
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { clock } = this.modules
+    const health = await this.read()
+    const codes = health.causes.map(({ code }) => code)
+    const key = `${health.state} ${[...codes].sort()}`
+    const nowMs = clock.now()
+    // One of time to come: the clock was set back.
+    if (this.candidate?.key !== key || this.candidate.sinceMs > nowMs) this.candidate = { key, sinceMs: nowMs }
+    const before = this.told
+    if (before !== undefined && key === `${before.state} ${[...before.codes].sort()}`) return
+    const isFirst = before === undefined
+    if (isFirst && health.state !== 'healthy' && codes.every((code) => STARTUP_CODES.has(code))) return
+    const firstHoldMs = health.state === 'healthy' ? 0 : GRACE_MS
+    if (nowMs - this.candidate.sinceMs < (isFirst ? firstHoldMs : this.holdMs)) return
+    this.told = { state: health.state, codes }
+    this.tell(health, before)
+  }
+
+  private tell({ state, text, causes }: NodeHealth, before: Told | undefined): void {
+    const { logger } = this.modules
+    const fields = {
+      why: text,
+      ...(causes.length < 2 ? {} : { causes: causes.map(({ code }) => code).join(',') }),
+      ...(causes[0]?.command === undefined ? {} : { command: causes[0].command }),
+    }
+    const rank = (one: VerdictState): number => VERDICT_STATES.indexOf(one)
+    const isNew = causes.some(({ code }) => before?.codes.includes(code) !== true)
+    const isWorse =
+      rank(state) > rank(before?.state ?? 'healthy') || (rank(state) === rank(before?.state ?? 'healthy') && isNew)
+    if (isWorse) logger.warn(`Node is ${state}`, fields)
+    else logger.info(`Node is ${state}`, { ...fields, before: before?.state })
+  }
+}
