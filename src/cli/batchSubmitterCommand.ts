@@ -29,7 +29,6 @@ import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { createKzg } from '../lib/kzg/index.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
-import { retry } from '../lib/retry.ts'
 import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
 import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -37,10 +36,10 @@ import { createProgram, createProgramLogger, type RunContext } from './program.t
 import { rpcAccess } from './rpcAccess.ts'
 import { remoteSignerFromFlags } from './signerFlags.ts'
 import { VERSION } from './version.ts'
+import { waitForEndpoint } from './waitForEndpoint.ts'
 
 /** admin_stopBatcher answers when everything is on L1. What takes longer than this goes on without an answer. */
 const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
-const L1_CONNECT_TRIES = 3
 
 async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
   markLater()
@@ -74,7 +73,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     if (options.dataAvailability !== 'calldata') kzg.start()
     const l1 = createL1Endpoint(l1Rpc, values.networkTimeout)
     const heads = new L1Heads({ l1, clock })
-    const chainId = await connectL1(l1, heads, endpoints.l1, signal)
+    const chainId = await connectL1(l1, heads, endpoints.l1, { logger, signal })
     const txManager = new TxManager(
       {
         l1,
@@ -182,23 +181,15 @@ async function connectL1(
   l1: L1Endpoint,
   heads: L1Heads,
   urls: readonly string[],
-  signal: AbortSignal,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
 ): Promise<bigint> {
+  const url = urls.map(redact).join(', ')
   const connect = async () => {
     await heads.read(signal)
     return l1.chainId(signal)
   }
-  try {
-    return await retry(connect, {
-      clock: systemClock,
-      backoff: () => 500,
-      tries: L1_CONNECT_TRIES,
-      signal,
-    })
-  } catch (cause) {
-    signal.throwIfAborted()
-    throw new UsageError(`cannot reach the L1 at ${urls.map(redact).join(', ')} (--l1-eth-rpc)`, { cause })
-  }
+  const endpoint = { name: `the L1 at ${url}`, flagName: 'l1-eth-rpc', url }
+  return waitForEndpoint(endpoint, connect, { clock: systemClock, logger, signal })
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

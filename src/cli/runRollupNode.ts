@@ -53,12 +53,13 @@ import { beaconOptionsFromFlags, openBeacon } from './l1Beacon.ts'
 import { serveMetrics } from './metricsServer.ts'
 import { type p2pFlags, p2pOptionsFromFlags } from './p2pFlags.ts'
 import { createProgramLogger, type RunContext } from './program.ts'
-import { checkEngine, checkL1, type Endpoint, waitForEndpoint } from './rollupNodeChecks.ts'
+import { checkEngine, checkL1 } from './rollupNodeChecks.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 import { rpcAccess } from './rpcAccess.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 import { VERSION } from './version.ts'
+import { type Endpoint, waitForEndpoint } from './waitForEndpoint.ts'
 
 /** L1 headers kept by default, at most: some 20 MB. */
 const MAX_L1_HEADERS = 20_000
@@ -332,8 +333,8 @@ async function checkEndpoints(
   l2Url: string,
   waiting: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
-  const l1At = (url: string): Endpoint => ({ name: 'L1', flagName: 'l1', url })
-  const l2Endpoint: Endpoint = { name: 'the L2 engine', flagName: 'l2', url: l2Url }
+  const l1At = (url: string): Endpoint => ({ name: 'L1', flagName: 'l1', url: redact(url) })
+  const l2Endpoint: Endpoint = { name: 'the L2 engine', flagName: 'l2', url: redact(l2Url) }
   await Promise.all([
     l1
       .check(({ url, client }) => waitForEndpoint(l1At(url), () => checkL1(client, config, waiting.logger), waiting))

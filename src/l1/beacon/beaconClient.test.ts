@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
-import { createLogger } from '../../lib/logger.ts'
+import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { createInstantClock } from '../../lib/testUtils/instantClock.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
 import { type BeaconServer, json, makeBlobs, type ServedBlob, startBeaconServer } from '../testUtils/beaconServer.ts'
 import { type BeaconOptions, createBeacon } from './createBeacon.ts'
@@ -310,21 +311,36 @@ describe('the choice of endpoint', () => {
 })
 
 describe('the check at the start', () => {
-  it('asks for the version five times', async () => {
+  const checkOf = (server: BeaconServer): Promise<void> => {
+    const modules = { kzg, clock: createInstantClock(), logger: silentLogger }
+    const { client, checkVersion } = createBeacon(modules, { url: server.url })
+    onTestFinished(client.close)
+    return checkVersion(new AbortController().signal)
+  }
+  const timesAsked = (server: BeaconServer): number =>
+    server.requests.filter(({ path }) => path.endsWith('version')).length
+
+  it('asks for the version for ten seconds', async () => {
     const server = await startServer()
-    await clientOf([server]).checkVersion(new AbortController().signal)
+    await checkOf(server)
+    expect(timesAsked(server)).toBe(1)
     server.version = undefined
     server.genesisTime = undefined
-    const { checkVersion, clock } = clientOf([server])
-    const checking = expect(checkVersion(new AbortController().signal)).rejects.toThrow(
+    await expect(checkOf(server)).rejects.toThrow(
       `cannot reach the L1 beacon API (--l1.beacon) at ${server.url}: HTTP 404`,
     )
-    for (let i = 0; i < 200; i++) {
-      await clock.advance(1_000)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      if (server.requests.filter(({ path }) => path.endsWith('version')).length >= 6) break
-    }
-    await checking
-    expect(server.requests.filter(({ path }) => path.endsWith('version')).length).toBe(6)
+    // At 0, 0.5, 1.5, 3.5, 7.5 and 11.5 s.
+    expect(timesAsked(server)).toBe(1 + 6)
+  })
+
+  it.each([429, 503])('asks for a minute where the answer is HTTP %i', async (status) => {
+    const server = await startServer()
+    server.busy = () => (timesAsked(server) < 18 ? status : undefined)
+    await checkOf(server)
+    expect(timesAsked(server)).toBe(18)
+    server.busy = () => status
+    await expect(checkOf(server)).rejects.toThrow(`HTTP ${status}`)
+    // Every 4 s after 7.5 s.
+    expect(timesAsked(server)).toBe(18 + 19)
   })
 })

@@ -59,7 +59,8 @@ export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
         if (cause instanceof BeaconError) throw cause
         outer?.throwIfAborted()
         if (timeout.aborted) {
-          throw new BeaconError('beacon-unreachable', `no answer within ${timeoutMs} ms`, { cause })
+          const message = `no answer within ${timeoutMs} ms`
+          throw new BeaconError('beacon-unreachable', message, { cause, details: { timedOut: true } })
         }
         const code = isTooLarge(cause) ? 'beacon-bad-answer' : 'beacon-unreachable'
         const what = isTooLarge(cause) ? `answer of more than ${maxResponseBytes} bytes` : describeError(cause)

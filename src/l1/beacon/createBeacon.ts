@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
+import { BUSY_PATIENCE_MS, isBusyStatus, STARTING_PATIENCE_MS } from '../../lib/httpStatus.ts'
 import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
@@ -29,8 +30,13 @@ export interface Beacon {
   checkVersion(signal: AbortSignal): Promise<void>
 }
 
-const VERSION_TRIES = 5
 const versionBackoffMs = exponentialBackoff(500, 4_000)
+
+/** A server that has nothing to say of itself may be starting, too. */
+function patienceMs(error: unknown): number {
+  const { status, timedOut } = error instanceof BeaconError ? error.details : {}
+  return timedOut === true || isBusyStatus(status) ? BUSY_PATIENCE_MS : STARTING_PATIENCE_MS
+}
 
 export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }, options: BeaconOptions): Beacon {
   const { clock, logger } = modules
@@ -55,6 +61,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
   return {
     client: createBeaconClient({ ...modules, endpoints, slots }),
     async checkVersion(signal) {
+      const startedAt = clock.now()
       for (let attempt = 1; ; attempt++) {
         try {
           const version = await versionOf(signal)
@@ -62,7 +69,7 @@ export function createBeacon(modules: { kzg: Kzg; clock: Clock; logger: Logger }
           return
         } catch (cause) {
           signal.throwIfAborted()
-          if (attempt === VERSION_TRIES) {
+          if (clock.now() - startedAt >= patienceMs(cause)) {
             const message = `cannot reach the L1 beacon API (--l1.beacon) at ${primary.name}: ${describeError(cause)}; --l1.beacon.ignore runs without this check`
             throw new UsageError(message, { cause })
           }

@@ -19,6 +19,8 @@ export interface BeaconServer {
   slots: Map<number, ServedBlob[]>
   form: 'blobs' | 'sidecars'
   fault: BeaconFault | undefined
+  /** Of every answer, where it gives one. */
+  busy: () => number | undefined
   /** Whether it gives all blobs of the block, whatever is asked for. */
   givesAll: boolean
   /** Of every request. */
@@ -35,6 +37,8 @@ export async function startBeaconServer(): Promise<BeaconServer> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://localhost')
     beacon.requests.push({ path: url.pathname + url.search, headers: request.headers })
+    const busyStatus = beacon.busy()
+    if (busyStatus !== undefined) return void response.writeHead(busyStatus).end('busy')
     const known: Record<string, object | undefined> = {
       '/eth/v1/node/version': beacon.version === undefined ? undefined : { version: beacon.version },
       '/eth/v1/beacon/genesis':
@@ -59,6 +63,7 @@ export async function startBeaconServer(): Promise<BeaconServer> {
     slots: new Map(),
     form: 'blobs',
     fault: undefined,
+    busy: () => undefined,
     givesAll: false,
     requests: [],
     genesisTime: 1_000,

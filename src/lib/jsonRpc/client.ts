@@ -1,6 +1,7 @@
 import type { Agent, request } from 'undici'
 import { type Clock, systemClock, unixSeconds } from '../clock.ts'
 import { DeviumError } from '../errors.ts'
+import { isBusyStatus } from '../httpStatus.ts'
 import { createJwt } from '../jwt.ts'
 import { redact, targetOf } from './credentials.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
@@ -103,7 +104,9 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         signal,
       })
       const text = await response.body.text()
-      if (response.statusCode !== 200 && !text.startsWith('{') && !text.startsWith('[')) {
+      // A server that is busy may say so in any form.
+      const isRpc = text.startsWith('{') || text.startsWith('[')
+      if (response.statusCode !== 200 && (!isRpc || isBusyStatus(response.statusCode))) {
         throw new RpcTransportError(
           'rpc-transport',
           `${what}: HTTP ${response.statusCode} from ${url}: ${text.slice(0, 200).trim()}`,
