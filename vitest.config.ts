@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import './bin/installedNode.mjs'
+import './bin/requireScripts.mjs'
 
 // Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs two
 // files at a time: a testnet mostly waits for its next block.

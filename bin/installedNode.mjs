@@ -17,10 +17,20 @@ function find() {
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
   const folder = folderOf('node')
   if (folder === undefined) fail(`Node 24 or newer is needed, this is ${process.version}: run "npm ci" in ${root}`)
-  const node = join(folder, 'bin', 'node')
-  // Its install script puts it there, as another one changes libraries.
+  return binaryIn(folder)
+}
+
+/** Its install script puts it there, as another one changes libraries. */
+function binaryIn(folder) {
+  const node = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (!existsSync(node)) fail(`the install scripts have not run: run "npm rebuild" in ${dirname(dirname(folder))}`)
   return node
+}
+
+/** In a clone: whatever Node the machine has, tests and testnets need the changes of libraries. */
+export function requireScripts() {
+  const folder = folderOf('node')
+  if (folder !== undefined) binaryIn(folder)
 }
 
 function folderOf(library) {
