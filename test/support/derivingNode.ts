@@ -17,13 +17,13 @@ export interface DerivedChain {
 }
 
 /**
- * Runs a verifier on the recorded L1, whose answers it checks, with this project's execution client as its engine, until derivation has
+ * Runs a verifier on the recorded L1, whose answers it checks unless `trustRpc`, with this project's execution client as its engine, until derivation has
  * nothing more to do.
  */
 export async function deriveOnEngine(
   recording: Pick<Recording, 'config' | 'l1'>,
   genesis: unknown,
-  { blobs, signal }: { blobs?: BlobSource; signal?: AbortSignal } = {},
+  { blobs, signal, trustRpc = false }: { blobs?: BlobSource; signal?: AbortSignal; trustRpc?: boolean } = {},
 ): Promise<DerivedChain> {
   const { config } = recording
   const logger = silentLogger
@@ -31,7 +31,7 @@ export async function deriveOnEngine(
   const execution = await startExecutionNode(genesis)
   try {
     const engine = createEngineClient({ rpc: execution.engine }, config)
-    const l1 = createL1Client({ rpc: recordedL1Rpc(recording), logger, clock })
+    const l1 = createL1Client({ rpc: recordedL1Rpc(recording), logger, clock }, { trustRpc })
     const stop = new AbortController()
     const idle = Promise.withResolvers<void>()
     const metrics = createNodeMetrics(new Registry())

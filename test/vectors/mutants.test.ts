@@ -41,7 +41,8 @@ describe.each(['granite', 'holocene'])('damaged batches of the %s chain', (name)
       if (target === undefined) throw new Error(`no transaction ${transaction} in L1 block ${l1Block}`)
       Object.assign(target, fields)
     }
-    const { safe } = await deriveOnEngine({ config, l1 }, genesis)
+    // Blocks with changed transactions have other hashes.
+    const { safe } = await deriveOnEngine({ config, l1 }, genesis, { trustRpc: true })
     expect({ number: safe.number, hash: safe.hash }).toEqual(safeHead)
   })
 })
