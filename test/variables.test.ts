@@ -86,6 +86,11 @@ describe('a variable that no flag has', () => {
     for (const program of PROGRAMS) expect((await start(program, env)).warnings, program.name).toEqual([])
   })
 
+  it('may end like one of a service', async () => {
+    const { warnings } = await start(rollupNodeProgram, { OP_NODE_RCP_PORT: '9545' })
+    expect(warnings).toEqual([expect.stringMatching(/OP_NODE_RCP_PORT: .* OP_NODE_RPC_PORT$/)])
+  })
+
   it('is counted where there are many', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `OP_NODE_NO_${index}`)
     const { warnings } = await start(rollupNodeProgram, Object.fromEntries(names.map((name) => [name, 'x'])))

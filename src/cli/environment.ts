@@ -13,8 +13,12 @@ export function variableOf({ name, env }: FlagSpec<unknown>, prefix: string): st
 
 /** More than these are only counted. */
 const MAX_WARNINGS = 8
-/** What Kubernetes sets for a service that is called like a program: `OP_NODE_SERVICE_HOST`, `OP_NODE_PORT_9545_TCP_ADDR`. */
-const OF_SERVICE = /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?$/
+/**
+ * What Kubernetes sets for a service that is called like a program: `OP_NODE_SERVICE_HOST`, `OP_NODE_PORT_9545_TCP_ADDR`, and
+ * `OP_NODE_PORT=tcp://…`.
+ */
+const OF_SERVICE =
+  /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?=|=(tcp|udp|sctp):)/
 
 /** A line for each variable that begins as those of the program do and sets no flag, with the nearest one that does. */
 export function unknownVariables(flags: FlagTable, prefixes: readonly string[], env: NodeJS.ProcessEnv): string[] {
@@ -23,7 +27,7 @@ export function unknownVariables(flags: FlagTable, prefixes: readonly string[], 
     const known = specs.map((spec) => variableOf(spec, prefix))
     return Object.keys(env)
       .filter((name) => name.startsWith(`${prefix}_`) && readVariable(name, env) !== undefined)
-      .filter((name) => !known.includes(name) && !OF_SERVICE.test(name))
+      .filter((name) => !known.includes(name) && !OF_SERVICE.test(`${name}=${env[name]}`))
       .map((name) => ({ name, nearest: nearestVariable(name, specs, prefix) }))
   })
   const lines = unknown.map(
