@@ -188,7 +188,7 @@ describe('p2pOptionsFromFlags', () => {
   it('tells bootnodes that are not given from an empty list', async () => {
     expect((await options([]))?.discovery?.bootnodes).toBeUndefined()
     expect((await options(['--p2p.bootnodes=']))?.discovery?.bootnodes).toEqual([])
-    expect((await options([], { OP_NODE_P2P_BOOTNODES: '' }))?.discovery?.bootnodes).toEqual([])
+    expect((await options([], { OP_NODE_P2P_BOOTNODES: '' }))?.discovery?.bootnodes).toBeUndefined()
   })
 
   it('has no discovery with p2p.no-discovery', async () => {
