@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
@@ -195,6 +195,29 @@ describe('devium', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^derivation: batches-dropped\nThe safe head does not move because /)
     expect(JSON.parse((await devium('derive', 'status', '--json')).stdout)).toEqual(derivationAnswer())
+  })
+
+  it('derive status asks the batch submitter of DEVIUM_BATCHER_RPC, where the node knows of none', async () => {
+    let running = false
+    const waiting = { ...derivationAnswer(), state: 'waiting-for-batches', ok: true, text: 'It waits.', command: null }
+    const dispatcher = createRpcDispatcher({
+      methods: new Map<string, RpcHandler>([
+        ['devium_derivationStatus', () => waiting],
+        ['admin_batcherStatus', () => ({ ok: running, why: 'as told', running })],
+      ]),
+    })
+    const both = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
+    onTestFinished(both.close)
+    vi.stubEnv('DEVIUM_BATCHER_RPC', both.url)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const asked = ['derive', 'status', '--rpc', both.url]
+    expect((await devium(...asked)).stdout).toContain(
+      'It waits. The batch submitter is stopped.\n  → devium batcher start\n',
+    )
+    running = true
+    expect((await devium(...asked)).stdout).not.toContain('stopped')
+    vi.stubEnv('DEVIUM_BATCHER_RPC', 'http://127.0.0.1:1')
+    expect(await devium(...asked)).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nIt waits\.\n\n/) })
   })
 
   it('shows the token of a file', async () => {
