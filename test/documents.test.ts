@@ -18,6 +18,7 @@ const OPERATORS = [
 const DOCUMENTS = [
   ...OPERATORS,
   'ARCHITECTURE.md',
+  'docs/dapps.md',
   'docs/flags.md',
   'docs/interfaces.md',
   'docs/rpc.md',

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** A file that a page has its reader save, or a command that he types, with the output that it shows. */
+export type DocumentedStep =
+  | { kind: 'file'; name: string; text: string }
+  | { kind: 'command'; command: string; output: readonly string[] }
+
+/** What a chapter has its reader do, in order: its `js` blocks that begin with a name, its `sh` and `console` blocks. */
+export function documentedSteps(document: string, chapter: string): DocumentedStep[] {
+  const chapters = readFileSync(join(ROOT, document), 'utf8').split(/^## /m)
+  const text = chapters.find((one) => one.startsWith(`${chapter}\n`)) ?? ''
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)].flatMap(([, language = '', block = '']): DocumentedStep[] => {
+    const lines = block.trimEnd().split('\n')
+    if (language === 'sh') return lines.map((command) => ({ kind: 'command', command, output: [] }))
+    if (language === 'console') return consoleSteps(block)
+    const [, name] = /^\/\/ ([\w.]+)$/.exec(lines[0] ?? '') ?? []
+    if (language !== 'js' || name === undefined) throw new Error(`${document}: nobody knows what to do with\n${block}`)
+    return [{ kind: 'file', name, text: block }]
+  })
+}
+
+function consoleSteps(block: string): DocumentedStep[] {
+  return block
+    .split(/^\$ /m)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [command = '', ...output] = part.trimEnd().split('\n')
+      return { kind: 'command', command, output }
+    })
+}
+
+/** Whether the output is what the page shows, but for numbers, which are others each time. */
+function isAsShown(output: string, shown: readonly string[]): boolean {
+  if (shown.length === 0) return true
+  const pattern = shown
+    .map((line) => line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/\d+/g, '\\d+'))
+    .join('\n')
+  return new RegExp(`^${pattern}$`).test(output.trimEnd())
+}
+
+/** The folder of Foundry's cast, whose npm package has a Node wrapper besides; undefined where it is not installed. */
+export function castFolder(): string | undefined {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  try {
+    const wrapper = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/cast/package.json'))
+    return join(dirname(wrapper.resolve(`@foundry-rs/cast-${process.platform}-${arch}/package.json`)), 'bin')
+  } catch {
+    return undefined
+  }
+}
+
+const END = 'the command has ended with'
+
+/**
+ * Takes the steps in one shell, as a reader would, and resolves to the problems of the first command that has any.
+ * A folder with what the page takes for given is there.
+ */
+export async function takeSteps(steps: readonly DocumentedStep[], folder: string, path: string): Promise<string[]> {
+  const shell = spawn('bash', [], { cwd: folder, env: { ...process.env, PATH: path }, stdio: 'pipe' })
+  let output = ''
+  let onOutput = () => {}
+  for (const stream of [shell.stdout, shell.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+      onOutput()
+    })
+  }
+  const run = (command: string) =>
+    new Promise<{ code: number; text: string }>((resolve) => {
+      output = ''
+      onOutput = () => {
+        const [, text = '', code] = new RegExp(`^(.*)${END} (\\d+)\n$`, 's').exec(output) ?? []
+        if (code !== undefined) resolve({ code: Number(code), text })
+      }
+      shell.stdin.write(`${command}\necho ${END} $?\n`)
+    })
+  try {
+    for (const step of steps) {
+      if (step.kind === 'file') writeFileSync(join(folder, step.name), step.text)
+      else {
+        const { code, text } = await run(step.command)
+        if (code !== 0) return [`${step.command}: exit code ${code}: ${text}`]
+        if (!isAsShown(text, step.output)) return [`${step.command}: not\n${step.output.join('\n')}\nbut\n${text}`]
+      }
+    }
+    return []
+  } finally {
+    shell.kill()
+  }
+}
