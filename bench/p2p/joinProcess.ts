@@ -88,8 +88,8 @@ function createRivalIds() {
       const known = recent.find((entry) => Buffer.compare(entry.compressed, compressed) === 0)
       if (known !== undefined) return known.identified
       const unpacked = unpackMessage(compressed)
-      const id = messageId(topic, compressed, unpacked, 'without-topic')
-      const identified = { id, idWithoutTopic: id, unpacked }
+      const id = messageId(topic, compressed, unpacked)
+      const identified = { id, unpacked }
       recent.unshift({ compressed, identified })
       recent.length = Math.min(recent.length, RECENT)
       return identified

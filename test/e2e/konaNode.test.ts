@@ -12,8 +12,7 @@ import { stopPrograms } from '../support/programs.ts'
 import { createRpcClients } from '../support/rpcClients.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
-// kona-node and op-node, which compute message ids differently and lose each other after a minute, with a node of ours
-// between them. Kona derives nothing before its execution client has synced, which that does from op-node's. Needs
+// kona-node (from 1.6.3 on, which has op-node's message ids) and op-node, with a node of ours between them. Kona derives nothing before its execution client has synced, which that does from op-node's. Needs
 // binaries: DEVIUM_KONA_NODE=/path/to/kona-node DEVIUM_OP_NODE=/path/to/op-node DEVIUM_OP_GETH=/path/to/geth.
 const { DEVIUM_KONA_NODE: konaNode, DEVIUM_OP_NODE: opNode, DEVIUM_OP_GETH: opGeth } = process.env
 const isComplete = konaNode !== undefined && opNode !== undefined && opGeth !== undefined
@@ -24,8 +23,8 @@ const title = isComplete
   : `between kona-node and op-node (skipped: ${missingNames})`
 
 const directory = mkdtempSync(join(tmpdir(), 'devium-kona-'))
-/** In that time promises between the two dialects are broken, and scores fall below their thresholds. */
-const DIALECTS_PART_AFTER_MS = 75_000
+/** In that time peers with other message ids break promises, and scores fall below their thresholds. */
+const IDS_PART_AFTER_MS = 75_000
 const { connectTo, close } = createRpcClients()
 let testnet: RunningTestnet
 let ours: RpcClient
@@ -64,7 +63,7 @@ describe.skipIf(!isComplete)(title, () => {
     await expect.poll(() => missing(ours, kona), { timeout: 60_000 }).toBeLessThanOrEqual(1)
     await handOver(ours, op)
     const startMs = performance.now()
-    while (performance.now() - startMs < DIALECTS_PART_AFTER_MS) {
+    while (performance.now() - startMs < IDS_PART_AFTER_MS) {
       expect(await mostBehind(op, kona, 5)).toBeLessThanOrEqual(2)
     }
     await handOver(op, ours)

@@ -12,39 +12,38 @@ const BLOCKS_UNTIL_PROMISE_BREAKS = 9
 describe('lazy gossip with go-libp2p', () => {
   const stage = setStage()
 
-  it.each(['with-topic', 'without-topic'] as const)(
-    'brings blocks both ways to a peer that wants no mesh and names messages %s',
-    async (idForm) => {
-      // One mesh peer is enough here: then nobody else is sent a block unasked.
-      const gossip = { meshD: 1, meshLow: 1, meshHigh: 2, meshLazy: 6, floodPublish: false, maxAgeS: 60 }
-      const [ours, mesh, lazy] = await Promise.all([
-        stage.ours('holocene', { gossip }),
-        stage.go(),
-        // By the end of the request protocol we tell op-node from the Rust nodes before either has named a message.
-        stage.go({ lazy: true, idForm, spellings: idForm === 'with-topic' ? [''] : ['/'] }),
-      ])
-      await mesh.connect(ours.address)
-      await meshed(ours, [mesh], 3)
-      await ours.node.connectPeer(lazy.address)
-      await lazy.event('gossips', ({ peer }) => peer === ours.node.peerId)
-      // Its first block tells us how it names them; until then it would be told of others in op-node's form.
-      const id = await expectFromGo(lazy, ours, 3)
-      await expectFromUs(ours, mesh)
-      await lazy.event('ihave-sent', ({ peer, ids }) => peer === ours.node.peerId && ids?.includes(id) === true)
-      await lazy.event('iwant-received', ({ ids }) => ids?.includes(id) === true)
+  it.each<[string, ('' | '/')[]]>([
+    ['as op-node', ['']],
+    ['as the Rust nodes', ['/']],
+    ['not at all', []],
+  ])('brings blocks both ways to a peer that wants no mesh and serves requests %s', async (_, spellings) => {
+    // One mesh peer is enough here: then nobody else is sent a block unasked.
+    const gossip = { meshD: 1, meshLow: 1, meshHigh: 2, meshLazy: 6, floodPublish: false, maxAgeS: 60 }
+    const [ours, mesh, lazy] = await Promise.all([
+      stage.ours('holocene', { gossip }),
+      stage.go(),
+      stage.go({ lazy: true, spellings }),
+    ])
+    await mesh.connect(ours.address)
+    await meshed(ours, [mesh], 3)
+    await ours.node.connectPeer(lazy.address)
+    await lazy.event('gossips', ({ peer }) => peer === ours.node.peerId)
+    const id = await expectFromGo(lazy, ours, 3)
+    await expectFromUs(ours, mesh)
+    await lazy.event('ihave-sent', ({ peer, ids }) => peer === ours.node.peerId && ids?.includes(id) === true)
+    await lazy.event('iwant-received', ({ ids }) => ids?.includes(id) === true)
 
-      const { messageId } = await expectFromUs(ours, lazy)
-      await lazy.event('ihave-received', ({ ids }) => ids?.includes(messageId) === true)
-      await lazy.event('iwant-sent', ({ ids }) => ids?.includes(messageId) === true)
+    const { messageId } = await expectFromUs(ours, lazy)
+    await lazy.event('ihave-received', ({ ids }) => ids?.includes(messageId) === true)
+    await lazy.event('iwant-sent', ({ ids }) => ids?.includes(messageId) === true)
 
-      for (let block = 0; block < BLOCKS_UNTIL_PROMISE_BREAKS; block++) await expectFromUs(ours, lazy)
-      expect(lazy.events.filter(({ event }) => event === 'grafted')).toEqual([])
-      expect((await lazy.scores())[ours.node.peerId]).toEqual({ total: 0, behaviourPenalty: 0 })
-      const known = (await ours.node.peers(true)).peers[lazy.peerId]
-      expect(known?.scores.gossip.behavioralPenalty).toBe(0)
-      expect(known?.scores.gossip.total).toBeGreaterThanOrEqual(0)
-    },
-  )
+    for (let block = 0; block < BLOCKS_UNTIL_PROMISE_BREAKS; block++) await expectFromUs(ours, lazy)
+    expect(lazy.events.filter(({ event }) => event === 'grafted')).toEqual([])
+    expect((await lazy.scores())[ours.node.peerId]).toEqual({ total: 0, behaviourPenalty: 0 })
+    const known = (await ours.node.peers(true)).peers[lazy.peerId]
+    expect(known?.scores.gossip.behavioralPenalty).toBe(0)
+    expect(known?.scores.gossip.total).toBeGreaterThanOrEqual(0)
+  })
 
   it('goes on when the peer has pruned us for a topic that stays silent', async () => {
     const [ours, go] = await Promise.all([stage.ours('holocene'), stage.go({ scoring: 'silent-topic' })])

@@ -13,7 +13,6 @@ export interface GoPeerConfig {
   chainId: number
   signer: Hex
   lazy: boolean
-  idForm: 'with-topic' | 'without-topic'
   scoring: 'none' | 'global' | 'silent-topic'
   spellings: ('' | '/')[]
   discovery?: { bootnodes: string[]; dial: boolean }

@@ -76,7 +76,6 @@ export function setStage(): Stage {
         chainId: Number(CHAIN_ID),
         signer: SEQUENCER_ADDRESS,
         lazy: false,
-        idForm: 'with-topic',
         scoring: 'global',
         spellings: [''],
         ...config,

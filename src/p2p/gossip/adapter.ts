@@ -173,10 +173,6 @@ export interface Replacements {
   inbound: Pick<GossipInternals, 'createInboundStream'>
   streams: { createOutboundStream: Around<GossipInternals, 'createOutboundStream'> }
   wallClock: { heartbeat: Around<GossipInternals, 'heartbeat'> }
-  dialects: {
-    pushGossip: Around<GossipInternals, 'pushGossip'>
-    sendRpcInBatch: Around<GossipInternals, 'sendRpcInBatch'>
-  }
   counts: {
     sendRpc: Around<GossipInternals, 'sendRpc'>
     sendRpcInBatch: Around<GossipInternals, 'sendRpcInBatch'>
@@ -216,21 +212,13 @@ export const REPLACED: readonly Replaced[] = [
     put: (gossip, { wallClock }) => replace(gossip, 'heartbeat', wallClock.heartbeat),
   },
   {
-    member: 'pushGossip',
-    reason: 'it has one id for a message, and peers are told of one by the id that they compute',
-    put: (gossip, { dialects }) => replace(gossip, 'pushGossip', dialects.pushGossip),
-  },
-  {
     member: 'sendRpcInBatch',
-    reason: 'likewise for IDONTWANT; outside of that RPCs are counted, each as it is sent',
-    put(gossip, { counts, dialects }) {
-      replace(gossip, 'sendRpcInBatch', counts.sendRpcInBatch)
-      replace(gossip, 'sendRpcInBatch', dialects.sendRpcInBatch)
-    },
+    reason: 'RPCs are counted as op-node’s tracer does',
+    put: (gossip, { counts }) => replace(gossip, 'sendRpcInBatch', counts.sendRpcInBatch),
   },
   {
     member: 'sendRpc',
-    reason: 'RPCs are counted as op-node’s tracer does',
+    reason: 'RPCs that are sent one by one are counted likewise',
     put: (gossip, { counts }) => replace(gossip, 'sendRpc', counts.sendRpc),
   },
   {

@@ -7,7 +7,6 @@ import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
 import { until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
-import type { Naming } from './naming.ts'
 
 describe('a newcomer', () => {
   it('gets the blocks of the last seconds, also one that it missed while it was away', async () => {
@@ -42,12 +41,13 @@ describe('a newcomer', () => {
   })
 })
 
-const OTHERWISE: Naming = { dialect: 'without-topic', nameOf: (id) => Uint8Array.of((id[0] ?? 0) + 100) }
+const OP_NODE = ['/opstack/req/payload_by_number/10/0']
+const RUST = ['/opstack/req/payload_by_number/10/0/']
 
 type OutboundStream = { close(): Promise<void>; rawStream: { status: string; addEventListener(): void } }
 
 /** The library's members that are touched, with streams that the test opens by hand. */
-function setUp(connected: string[], naming?: Naming, history = [2, 1], { perSecond = 1 } = {}) {
+function setUp(connected: string[], protocols: string[] = [], history = [2, 1], { perSecond = 1 } = {}) {
   const clock = new ManualClock(0)
   const cached = history.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
@@ -89,7 +89,7 @@ function setUp(connected: string[], naming?: Naming, history = [2, 1], { perSeco
     clock,
     logger: silentLogger,
     connectionsOf: (peerId) => [connection(peerId.toString())],
-    naming: async () => naming,
+    protocolsOf: async () => protocols,
     history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
   gossip.createOutboundStream = streams.createOutboundStream(gossip.createOutboundStream)
@@ -136,34 +136,25 @@ describe('manageGossipStreams', () => {
     expect(opened).toEqual(['willing'])
   })
 
-  it('tells a newcomer of messages by the names that it uses, and of none when those are not known', async () => {
-    const named = setUp(['a'], {
-      dialect: 'without-topic',
-      nameOf: ([id]) => (id === 1 ? Uint8Array.of(101) : undefined),
-    })
-    const unknown = setUp(['a'])
-    for (const { come } of [named, unknown]) await come()
-    expect(named.told).toEqual([['a', { topicID: 't', messageIDs: [Uint8Array.of(101)] }]])
-    expect(unknown.told).toEqual([])
-  })
-
-  it('tells nodes that name messages otherwise of the last five seconds, each in an RPC of its own, in order', async () => {
-    const { sent, clock, come } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+  it('tells Rust nodes of the last five seconds, each in an RPC of its own, in order', async () => {
+    const { sent, clock, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
     await clock.advance(10_000)
-    expect(sent).toEqual([[105], [106], [107], [108], [109]])
+    expect(sent).toEqual([[5], [6], [7], [8], [9]])
   })
 
   it('tells them of no more than they listen to, the newest', async () => {
     // Two a second, as after a pause that the sequencer makes up for.
-    const { sent, come } = setUp(['a'], OTHERWISE, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
+    const { sent, come } = setUp(['a'], RUST, [9, 8, 7, 6, 5, 4, 3, 2, 1], { perSecond: 2 })
     await come()
-    expect(sent).toEqual([[102], [103], [104], [105], [106], [107], [108], [109]])
+    expect(sent).toEqual([[2], [3], [4], [5], [6], [7], [8], [9]])
   })
 
-  it('tells of the newest, then of the older ones from the oldest on, a few at a time', async () => {
-    const naming: Naming = { dialect: 'with-topic', nameOf: (id) => id }
-    const { told, cached, clock, gossip, come } = setUp(['a'], naming, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+  it.each([
+    ['op-node', OP_NODE],
+    ['a node without requests, as op-node has been since v1.20', []],
+  ])('tells %s of the newest, then of the older ones from the oldest on, a few at a time', async (_, protocols) => {
+    const { told, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
     await come()
     const ids = () => told.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
     expect(ids()).toEqual([9, 1, 2, 3])

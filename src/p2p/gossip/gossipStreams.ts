@@ -2,7 +2,6 @@ import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { Around, CachedName, GossipInternals } from './adapter.ts'
-import type { Naming } from './naming.ts'
 
 type StreamInternals = Pick<GossipInternals, 'peers' | 'topics' | 'streamsOutbound'> &
   Pick<GossipInternals, 'createOutboundStream' | 'removePeer' | 'pushGossip' | 'sendRpc'>
@@ -36,12 +35,12 @@ const TOLD_FIRST = 4
 const TOLD_AT_ONCE = 2
 const TOLD_EVERY_MS = 125
 /**
- * Nodes that leave the topic out of ids, the Rust ones, ask for what one RPC tells of in random order, and kona takes each
- * block that comes for its head, also one below: each is told on its own, the oldest first. Of fewer, since the head goes
- * back as far, and since they listen to ten such RPCs in a heartbeat.
+ * The Rust nodes ask for what one RPC tells of in random order, and kona takes each block that comes for its head, also
+ * one below: each is told on its own, the oldest first. Of fewer, since the head goes back as far, and since they listen
+ * to ten such RPCs in a heartbeat.
  */
-const TOLD_OTHERS_AGE_S = 5
-const TOLD_OTHERS_MOST = 8
+const TOLD_RUST_AGE_S = 5
+const TOLD_RUST_MOST = 8
 
 export function manageGossipStreams(
   target: StreamInternals,
@@ -50,8 +49,7 @@ export function manageGossipStreams(
     clock: Clock
     logger: Logger
     connectionsOf(peerId: PeerId): Connection[]
-    /** Undefined when nothing is known of how the peer names messages. */
-    naming(peerId: PeerId): Promise<Naming | undefined>
+    protocolsOf(peerId: PeerId): Promise<readonly string[]>
     /** What a newcomer may have missed, newest first; where it is given, up to that age only. */
     history(maxAgeS?: number): CachedName[]
     /** It leaves more unread than we keep for it. */
@@ -100,20 +98,18 @@ export function manageGossipStreams(
     // It may not have told its topics yet.
     if (![...target.topics.values()].some((peers) => peers.has(id))) return
     greeted.set(id, stream)
-    // A name that is none of its own would be a promise broken.
-    const naming = await modules.naming(peerId).catch(() => undefined)
-    if (naming === undefined || target.streamsOutbound.get(id) !== stream) return
+    const protocols = await modules.protocolsOf(peerId).catch(() => [])
+    if (target.streamsOutbound.get(id) !== stream) return
     const tell = (messages: readonly CachedName[]): void => {
       for (const { topic, msgId } of messages) {
-        const name = naming.nameOf(msgId)
-        if (name === undefined || target.topics.get(topic)?.has(id) !== true) continue
-        target.pushGossip(id, { topicID: topic, messageIDs: [name] })
+        if (target.topics.get(topic)?.has(id) !== true) continue
+        target.pushGossip(id, { topicID: topic, messageIDs: [msgId] })
       }
       // The list goes along with it.
       target.sendRpc(id, { subscriptions: [], messages: [] })
     }
-    if (naming.dialect === 'without-topic') {
-      const latest = modules.history(TOLD_OTHERS_AGE_S).slice(0, TOLD_OTHERS_MOST)
+    if (isRustNode(protocols)) {
+      const latest = modules.history(TOLD_RUST_AGE_S).slice(0, TOLD_RUST_MOST)
       for (const message of latest.reverse()) tell([message])
       return
     }
@@ -166,4 +162,12 @@ export function manageGossipStreams(
       if (peerId !== undefined) target.removePeer(peerId)
     },
   }
+}
+
+const REQUEST_PROTOCOL = '/opstack/req/payload_by_number/'
+
+/** The Rust nodes' id of the request protocol has a slash at its end, op-node's has none; ours serve both. */
+function isRustNode(protocols: readonly string[]): boolean {
+  const served = protocols.filter((protocol) => protocol.startsWith(REQUEST_PROTOCOL))
+  return served.length > 0 && served.every((protocol) => protocol.endsWith('/'))
 }

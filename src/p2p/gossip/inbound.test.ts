@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import type { Verdict } from '../base/verdict.ts'
+import { idText } from '../inspection/messageId.ts'
 import { FakeStream } from '../testUtils/fakeStream.ts'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from '../testUtils/rpcCodec.ts'
 import { TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { DecodedRpc } from './adapter.ts'
-import { idText } from './idDialects.ts'
 
 const BLOCK: Verdict = { result: 'accept', envelope: testBlock(testConfig()), signer: 'current' }
 const NONE: Verdict = { result: 'ignore', reason: 'already-seen' }
@@ -37,11 +37,7 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
       identify(message) {
         from = nameOf(message.from)
         const { data } = message
-        return {
-          id: data.subarray(0, 24),
-          idWithoutTopic: concatBytes(data.subarray(0, 24), Uint8Array.of(1)),
-          unpacked: { ok: true, data },
-        }
+        return { id: data.subarray(0, 24), unpacked: { ok: true, data } }
       },
     },
     validate(_, unpacked) {

@@ -9,20 +9,18 @@ import type { ChainTopics, PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
-import type { MessageNames, Unpacked } from '../inspection/messageId.ts'
+import { idText, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
 import type { GossipInternals } from './adapter.ts'
 import { createFairTurns, GOSSIP_OVERLOADED } from './fairTurns.ts'
 import type { Forwarder } from './forward.ts'
 import type { GossipHistory } from './gossipHistory.ts'
 import { createRpcGuard } from './guard.ts'
-import { idText } from './idDialects.ts'
 import { readFrames } from './inboundFrames.ts'
 import { allowedBytes, type InboundMessage, inboundMessage } from './inboundMessage.ts'
 import type { MessageIds } from './knownMessages.ts'
 import { countMissed } from './missedBlocks.ts'
 import type { GossipScoring } from './scoreParams.ts'
-import type { DialectHooks } from './speakBothDialects.ts'
 
 export interface InboundModules {
   gossip: GossipInternals
@@ -33,7 +31,6 @@ export interface InboundModules {
   ids: MessageIds
   /** Judges a message of a block topic; the verdict decides whether it travels on. */
   validate(version: PayloadVersion, unpacked: Unpacked): Verdict | Promise<Verdict>
-  dialects: Pick<DialectHooks, 'hear' | 'onIdentified' | 'onValid'>
   history: Pick<GossipHistory, 'onValid'>
   forwarder: Pick<Forwarder, 'forward'>
   /** Open connections of a peer. */
@@ -74,7 +71,7 @@ export function createInbound(
   modules: InboundModules,
   options: { idontwantMinBytes: number; graylistThreshold: number },
 ): Pick<GossipInternals, 'createInboundStream'> {
-  const { gossip, events, quotas, topics, scoring, ids, dialects } = modules
+  const { gossip, events, quotas, topics, scoring, ids } = modules
   const { score, gossipTracer: tracer } = gossip
   const hearMinBytes = Math.max(HEAR_MIN_BYTES, options.idontwantMinBytes)
   const admit = createRpcGuard(
@@ -130,7 +127,6 @@ export function createInbound(
     if (rpc === undefined) return
     events.emit('traced', 'RECV_RPC', 1)
     const { messages, control } = rpc
-    if (control !== undefined) dialects.hear(from, control)
     if (control !== undefined || rpc.subscriptions.length > 0) {
       gossip.handleReceivedRpc(peerId, { ...rpc, messages: [] }).catch(modules.onUnexpected)
     }
@@ -174,14 +170,13 @@ export function createInbound(
     const identified = naming instanceof Promise ? await naming : naming
     const { from, topic, version, data } = message
     const id = idText(identified.id)
-    dialects.onIdentified(identified)
     if (gossip.seenCache.has(id)) return handleCopy(message, id)
     gossip.seenCache.put(id)
     if (data.length >= options.idontwantMinBytes) gossip.sendIDontWants(identified.id, topic, from)
 
     const judging = turns.measure(() => modules.validate(version, identified.unpacked))
     const verdict = judging instanceof Promise ? await judging : judging
-    settle(message, identified, verdict)
+    settle(message, identified.id, verdict)
     if (verdict.result !== 'accept') {
       // Not accepted either way; gossipsub's scores make the difference.
       const isBlamed = verdict.result === 'reject' && scoring.blames(verdict.reason)
@@ -219,18 +214,16 @@ export function createInbound(
   }
 
   /** Says what became of it, and hands a block over. */
-  const settle = (message: InboundMessage, names: MessageNames, verdict: Verdict): void => {
+  const settle = (message: InboundMessage, msgId: Uint8Array, verdict: Verdict): void => {
     const { from, topic, version } = message
-    const id = idText(names.id)
+    const id = idText(msgId)
     events.emit('verdict', from, version, verdict)
     events.emit('traced', verdict.result === 'accept' ? 'DELIVER_MESSAGE' : 'REJECT_MESSAGE', 1)
-    // A block seen before in another message is as good as this one to those who tell of it.
-    if (verdict.result === 'accept' || verdict.reason === 'already-seen') dialects.onValid(names)
     if (verdict.result === 'reject') rejected.set(id, verdict)
     if (verdict.result !== 'accept') return
     modules.history.onValid(id, verdict.envelope.payload.timestamp)
     events.emit('block', verdict.envelope, from, 'gossip')
-    if (isMissedCounted(topic)) countMissed(gossip, topic, names.id, from)
+    if (isMissedCounted(topic)) countMissed(gossip, topic, msgId, from)
   }
   const isMissedCounted = (topic: string): boolean => {
     const params = scoring.params.topics[topic]

@@ -72,7 +72,6 @@ describe('createMessageIds', () => {
   it('has a copy of a large message share the work', async () => {
     const identified: IdentifiedMessage = {
       id: new Uint8Array(20),
-      idWithoutTopic: new Uint8Array(20),
       unpacked: { ok: false, reason: 'snappy-damaged' },
     }
     const ids = setUp(async () => identified)

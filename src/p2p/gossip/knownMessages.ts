@@ -2,7 +2,7 @@ import type { PayloadVersion } from '../base/topics.ts'
 import { bodyOf, type ValidationContext } from '../inspection/inspection.ts'
 import type { InspectionProcess } from '../inspection/inspectionProcess.ts'
 import { hasManyTransactions, MANY_TRANSACTIONS, MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
-import { type IdentifiedMessage, identifyMessage, type UnpackedHere, unpackMessage } from '../inspection/messageId.ts'
+import { type IdentifiedMessage, messageId, type UnpackedHere, unpackMessage } from '../inspection/messageId.ts'
 import { allowedBytes, type InboundMessage, isLarge } from './inboundMessage.ts'
 
 /** Together they may hold this many bytes of unpacked messages back from the garbage collector. */
@@ -16,7 +16,7 @@ export interface MessageIdsModules {
 }
 
 /**
- * Each peer of the mesh sends its own copy, and the ids take unpacking and hashing all of it: copies of the last few
+ * Each peer of the mesh sends its own copy, and its id takes unpacking and hashing all of it: copies of the last few
  * messages are recognised by comparing bytes, which is exact. Large messages are worked on by another process.
  */
 export type MessageIds = ReturnType<typeof createMessageIds>
@@ -33,7 +33,7 @@ export function createMessageIds({ inspector, context }: MessageIdsModules) {
       const { from, topic, version, data, declaredBytes } = message
       const unpacked = isLarge(message) ? undefined : unpackMessage(data, declaredBytes)
       if (unpacked !== undefined && !isLaborious(version, unpacked)) {
-        return recent.add(message, identifyMessage(topic, data, unpacked))
+        return recent.add(message, { id: messageId(topic, data, unpacked), unpacked })
       }
       return recent.add(message, inspector.identify({ topic, compressed: data, from, context: context(version) }))
     },

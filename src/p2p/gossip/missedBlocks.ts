@@ -1,5 +1,5 @@
+import { idText } from '../inspection/messageId.ts'
 import type { GossipInternals } from './adapter.ts'
-import { idText } from './idDialects.ts'
 import { MISSED_AFTER_HEARTBEATS } from './topicScores.ts'
 
 /**

@@ -7,30 +7,26 @@ import type { P2pOptions } from '../base/options.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import type { ChainTopics, PayloadVersion } from '../base/topics.ts'
 import type { Verdict } from '../base/verdict.ts'
-import { identifyMessage, type Unpacked } from '../inspection/messageId.ts'
+import { idText, messageId, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
 import { gossipInternals, type PeerCounters, replaceMembers } from './adapter.ts'
 import { createForwarder } from './forward.ts'
 import { createGossipHistory } from './gossipHistory.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 import { gossipsubOptions } from './gossipsubOptions.ts'
-import { createIdDialects, type IdDialects, idText } from './idDialects.ts'
 import { createInbound } from './inbound.ts'
 import { countIpv6Networks } from './ipv6Networks.ts'
 import type { MessageIds } from './knownMessages.ts'
-import { namingOf } from './naming.ts'
 import { IDONTWANT_MIN_BYTES } from './params.ts'
 import { retainScores } from './retainedScores.ts'
 import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
-import { speakBothDialects } from './speakBothDialects.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
 /** The library's service, as libp2p builds it, and what it asks of us. */
 export interface GossipService {
   /** Given to libp2p. */
   readonly create: (components: GossipSubComponents) => GossipSub
-  readonly dialects: IdDialects
   /** Ids of messages of our own, which the library asks for while it publishes them: by their bytes. */
   readonly ownIds: Map<Uint8Array, Uint8Array>
 }
@@ -40,19 +36,18 @@ export function gossipService(
   { topics, scoring }: { topics: Pick<ChainTopics, 'byVersion'>; scoring: GossipScoring },
   options: P2pOptions['gossip'],
 ): GossipService {
-  const dialects = createIdDialects()
   const ownIds = new Map<Uint8Array, Uint8Array>()
   const names = [...topics.byVersion.values()]
   const create = gossipsub({
     ...gossipsubOptions({ topics: names, scoring, idontwantMinBytes: idontwantMinBytes(options) }, options),
-    msgIdToStrFn: dialects.nameInside,
+    msgIdToStrFn: idText,
     msgIdFn({ data }) {
       const id = ownIds.get(data)
       if (id === undefined) throw new Error('a message that is not being published')
       return id
     },
   })
-  return { create, dialects, ownIds }
+  return { create, ownIds }
 }
 
 const idontwantMinBytes = (options: P2pOptions['gossip']): number => options.idontwantMinBytes ?? IDONTWANT_MIN_BYTES
@@ -61,7 +56,7 @@ export interface GossipRouterModules {
   clock: Clock
   logger: Logger
   events: P2pEvents
-  service: Pick<GossipService, 'dialects' | 'ownIds'>
+  service: Pick<GossipService, 'ownIds'>
   topics: Pick<ChainTopics, 'byVersion' | 'versionOf'>
   scoring: GossipScoring
   quotas: PeerQuotas
@@ -88,24 +83,21 @@ export type GossipRouter = ReturnType<typeof createGossipRouter>
 /** Stands on the service of a host that is not started yet. Throws when the library lacks a member that is used. */
 export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModules, options: P2pOptions['gossip']) {
   const { events, scoring, topics, service, clock, logger } = modules
-  const { dialects, ownIds } = service
+  const { ownIds } = service
   const internals = gossipInternals(gossip)
   const { score } = internals
   const names = [...topics.byVersion.values()]
   const topicOf = (version: PayloadVersion): string => topics.byVersion.get(version) ?? ''
   const { graylistThreshold, publishThreshold } = scoring.thresholds
 
-  const naming = (peerId: PeerId) => namingOf(dialects, peerId.toString(), () => modules.protocolsOf(peerId))
-  const hooks = speakBothDialects(internals, dialects)
   const history = createGossipHistory(internals.mcache, { clock }, options)
   const retained = retainScores(score, (what, peerId) => events.emit(what, peerId))
   const forwarder = createForwarder(internals, modules, { meshLow: options.meshLow, publishThreshold })
-  const streams = manageGossipStreams(internals, gossip, { ...modules, naming, history: history.list })
+  const streams = manageGossipStreams(internals, gossip, { ...modules, history: history.list })
   const inbound = createInbound(
     {
       ...modules,
       gossip: internals,
-      dialects: hooks,
       history,
       forwarder,
       setTimeout: clock.setTimeout.bind(clock),
@@ -118,7 +110,6 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
     inbound,
     streams,
     wallClock: followWallClock(internals),
-    dialects: hooks,
     counts: countSentRpcs((event, count) => events.emit('traced', event, count)),
     retained: retained.replacements,
     addIP: countIpv6Networks(scoring.params.IPColocationFactorWhitelist),
@@ -171,11 +162,9 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       const topic = topicOf(version)
       const data = compressSnappy(bytes)
       // It is not unpacked, and does not queue behind what strangers send.
-      const names = identifyMessage(topic, data, { ok: true, data: bytes })
-      history.onValid(idText(names.id), blockTimeS)
-      hooks.onValid(names)
-      hooks.onIdentified(names)
-      ownIds.set(data, names.id)
+      const id = messageId(topic, data, { ok: true, data: bytes })
+      history.onValid(idText(id), blockTimeS)
+      ownIds.set(data, id)
       try {
         const { recipients } = await internals.publish(topic, data, {
           floodPublish: options.floodPublish || forwarder.isSmall(topic),

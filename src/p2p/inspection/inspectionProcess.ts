@@ -158,11 +158,10 @@ export function createInspectionProcess(
             return true
           }
           if (!('id' in answer)) return false
-          const { id, idWithoutTopic, unpacked } = answer
+          const { id, unpacked } = answer
           const isLast = !unpacked.ok
           identified.resolve({
             id,
-            idWithoutTopic,
             unpacked: isLast ? unpacked : { ok: true, inspection: inspected.promise },
           })
           if (isLast) job.cancel()

@@ -1,10 +1,10 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { checkTransactions, type PayloadVersion } from '../../rollup/protocol/payloadSsz.ts'
 import { type Inspection, inspectMessage, type ValidationContext } from './inspection.ts'
-import { identifyMessage, type MessageNames, type UnpackFault, unpackMessage } from './messageId.ts'
+import { messageId, type UnpackFault, unpackMessage } from './messageId.ts'
 import { type UnpackedBlock, unpackBlock } from './unpackBlock.ts'
 
-// What the process for large messages does. A gossip message it answers twice: with its ids and, if it could be
+// What the process for large messages does. A gossip message it answers twice: with its id and, if it could be
 // unpacked, with what it says. The block of a peer's answer it answers once.
 
 /** A gossip message, whose compressed bytes come along, or a block in snappy frames, which do. */
@@ -13,7 +13,7 @@ export type Work = { topic: string; context: ValidationContext } | { version: Pa
 export type Task = Work & { task: number }
 
 export type Answer =
-  | ({ task: number; unpacked: { ok: true } | UnpackFault } & MessageNames)
+  | { task: number; id: Uint8Array; unpacked: { ok: true } | UnpackFault }
   /** With the message, unpacked, if all is well: its transactions do not travel one by one, but stand in it. */
   | { task: number; inspection: Inspection }
   /** With the block's body, in which its transactions stand. */
@@ -28,12 +28,12 @@ type Inspecting = Extract<Task, { topic: string }>
 
 function inspect({ task, topic, context }: Inspecting, compressed: Uint8Array, answer: Answering): void {
   const unpacked = unpackMessage(compressed)
-  const { id, idWithoutTopic } = identifyMessage(topic, compressed, unpacked)
+  const id = messageId(topic, compressed, unpacked)
   if (!unpacked.ok) {
-    answer({ task, id, idWithoutTopic, unpacked })
+    answer({ task, id, unpacked })
     return
   }
-  answer({ task, id, idWithoutTopic, unpacked: { ok: true } })
+  answer({ task, id, unpacked: { ok: true } })
   const inspection = inspectMessage(unpacked.data, context, checkTransactions)
   if (inspection.stop === 'none') answer({ task, inspection }, unpacked.data)
   else answer({ task, inspection })

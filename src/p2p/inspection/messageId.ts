@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { EMPTY_BYTES, viewOf } from '../../lib/bytes.ts'
+import { bytesToText, viewOf } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import { declaredBytesOf, uncompressDeclared } from '../base/snappyBlock.ts'
@@ -31,23 +31,14 @@ const VALID_SNAPPY = Uint8Array.of(1, 0, 0, 0)
 const INVALID_SNAPPY = Uint8Array.of(0, 0, 0, 0)
 const ID_BYTES = 20
 
-/** op-node hashes the topic too; the specs' text and kona leave it out. Ids of the two never meet. */
-export type IdDialect = 'with-topic' | 'without-topic'
-
 /**
- * First 20 bytes of SHA-256 of domain ‖ (topic length u64 LE ‖ topic) ‖ data (specs: rollup-node-p2p, "Message ID
- * computation").
+ * First 20 bytes of SHA-256 of domain ‖ topic length u64 LE ‖ topic ‖ data, as op-node, kona since 1.6.3 and Base's node
+ * since 2026-04 compute it. The text of the specs (rollup-node-p2p, "Message ID computation") leaves the topic out.
  */
-export function messageId(
-  topic: string,
-  compressed: Uint8Array,
-  unpacked: UnpackedHere,
-  dialect: IdDialect = 'with-topic',
-): Uint8Array {
+export function messageId(topic: string, compressed: Uint8Array, unpacked: UnpackedHere): Uint8Array {
   const data = unpacked.ok ? unpacked.data : compressed
   const domain = unpacked.ok ? VALID_SNAPPY : INVALID_SNAPPY
-  const head = dialect === 'with-topic' ? topicHead(topic) : EMPTY_BYTES
-  const digest = sha256OfThree(domain, head, data)
+  const digest = sha256OfThree(domain, topicHead(topic), data)
   const id = new Uint8Array(ID_BYTES)
   for (let index = 0; index < ID_BYTES; index++) id[index] = digest.charCodeAt(index)
   return id
@@ -82,26 +73,10 @@ function topicHead(topic: string): Uint8Array {
 /** There are four; whatever strangers send is not remembered for long. */
 const topicHeads = new LruMap<string, Uint8Array>(16)
 
-/** Both ids of one message. */
-export interface MessageNames {
+export interface IdentifiedMessage {
   id: Uint8Array
-  /** What peers call it that leave the topic out. */
-  idWithoutTopic: Uint8Array
-}
-
-export interface IdentifiedMessage extends MessageNames {
   unpacked: Unpacked
 }
 
-/** Names a message that is at hand. */
-export function identifyMessage(
-  topic: string,
-  compressed: Uint8Array,
-  unpacked: UnpackedHere,
-): IdentifiedMessage & { unpacked: UnpackedHere } {
-  return {
-    id: messageId(topic, compressed, unpacked),
-    idWithoutTopic: messageId(topic, compressed, unpacked, 'without-topic'),
-    unpacked,
-  }
-}
+/** An id as text, as gossipsub keeps it. */
+export const idText = (id: Uint8Array): string => bytesToText(id, 'latin1')

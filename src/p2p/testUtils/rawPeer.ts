@@ -3,7 +3,7 @@ import { type Identify, identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { gossipInternals } from '../gossip/adapter.ts'
-import { type IdDialect, messageId, unpackMessage } from '../inspection/messageId.ts'
+import { messageId, unpackMessage } from '../inspection/messageId.ts'
 import { startBareHost } from './bareHost.ts'
 import { until } from './testNode.ts'
 
@@ -21,12 +21,12 @@ export interface RawPeer {
   stop(): Promise<void>
 }
 
-/** With a dialect it computes ids as such peers do, and soon gives up on what it asked for. */
+/** With `hasRealIds` it computes ids as a good peer does, and soon gives up on what it asked for. */
 export async function startRawPeer(
   topics: readonly string[],
-  options: { dialect?: IdDialect; userAgent?: string } = {},
+  options: { hasRealIds?: boolean; userAgent?: string } = {},
 ): Promise<RawPeer> {
-  const { dialect, userAgent } = options
+  const { hasRealIds = false, userAgent } = options
   let serial = 0
   const host = await startBareHost({
     ...(userAgent === undefined ? {} : { nodeInfo: { userAgent } }),
@@ -36,12 +36,10 @@ export async function startRawPeer(
         globalSignaturePolicy: StrictNoSign,
         floodPublish: true,
         allowPublishToZeroTopicPeers: true,
-        ...(dialect === undefined ? {} : { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 }),
-        // Without a dialect a new id each time, so that nothing is held back as a duplicate.
+        ...(hasRealIds ? { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 } : {}),
+        // Otherwise a new id each time, so that nothing is held back as a duplicate.
         msgIdFn: ({ topic, data }) =>
-          dialect === undefined
-            ? Uint8Array.from(Buffer.from(`raw-${serial++}`))
-            : messageId(topic, data, unpackMessage(data), dialect),
+          hasRealIds ? messageId(topic, data, unpackMessage(data)) : Uint8Array.from(Buffer.from(`raw-${serial++}`)),
       }),
     },
   })
@@ -58,7 +56,7 @@ export async function startRawPeer(
       await host.services.pubsub.publish(topic, data)
     },
     hold(topic, data) {
-      const msgId = messageId(topic, data, unpackMessage(data), dialect)
+      const msgId = messageId(topic, data, unpackMessage(data))
       const pubsub = rawInternals(host.services.pubsub)
       const msgIdStr = pubsub.msgIdToStrFn(msgId)
       pubsub.seenCache.put(msgIdStr)

@@ -33,7 +33,7 @@ func (p *gossipPeer) joinGossip(ctx context.Context) error {
 	}
 	options := []pubsub.Option{
 		pubsub.WithGossipSubParams(params),
-		pubsub.WithMessageIdFn(func(m *pb.Message) string { return messageID(p.cfg.IDForm, m.GetTopic(), m.Data) }),
+		pubsub.WithMessageIdFn(func(m *pb.Message) string { return messageID(m.GetTopic(), m.Data) }),
 		pubsub.WithNoAuthor(),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictNoSign),
 		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(names...)),
@@ -42,7 +42,7 @@ func (p *gossipPeer) joinGossip(ctx context.Context) error {
 		pubsub.WithValidateQueueSize(256),
 		pubsub.WithSeenMessagesTTL(65 * time.Second),
 		pubsub.WithPeerExchange(false),
-		pubsub.WithRawTracer(&tracer{idForm: p.cfg.IDForm}),
+		pubsub.WithRawTracer(&tracer{}),
 	}
 	options = append(options, scoreOptions(p.cfg, p.scores)...)
 	gossip, err := pubsub.NewGossipSub(ctx, p.host, options...)
@@ -136,5 +136,5 @@ func (p *gossipPeer) publish(ctx context.Context, what publication) (hexBytes, e
 	if err := p.topics[what.Version-1].Publish(ctx, data); err != nil {
 		return nil, err
 	}
-	return hexBytes(messageID(p.cfg.IDForm, topicName(p.cfg.ChainID, what.Version), data)), nil
+	return hexBytes(messageID(topicName(p.cfg.ChainID, what.Version), data)), nil
 }

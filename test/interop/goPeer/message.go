@@ -37,18 +37,16 @@ func unpack(data []byte) ([]byte, error) {
 	return snappy.Decode(nil, data)
 }
 
-// messageID is the first 20 bytes of SHA-256 of domain, topic (length and text; not in every dialect) and content.
-func messageID(form, topic string, data []byte) string {
+// messageID is the first 20 bytes of SHA-256 of domain, topic (length and text) and content.
+func messageID(topic string, data []byte) string {
 	domain := []byte{0, 0, 0, 0}
 	if unpacked, err := unpack(data); err == nil {
 		domain[0], data = 1, unpacked
 	}
 	h := sha256.New()
 	h.Write(domain)
-	if form != "without-topic" {
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(topic))))
-		h.Write([]byte(topic))
-	}
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(topic))))
+	h.Write([]byte(topic))
 	h.Write(data)
 	return string(h.Sum(nil)[:20])
 }

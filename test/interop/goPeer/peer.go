@@ -28,8 +28,6 @@ type config struct {
 	Signer hexBytes `json:"signer"`
 	// Lazy peers subscribe but want no mesh: they graft nobody and refuse to be grafted.
 	Lazy bool `json:"lazy"`
-	// IDForm is "with-topic" (op-node) or "without-topic" (the text of the specs).
-	IDForm string `json:"idForm"`
 	// Scoring is "none", "global" (no topic is scored) or "silent-topic" (the pre-Canyon topic is scored, and a peer
 	// that delivers nothing there falls below zero).
 	Scoring string `json:"scoring"`

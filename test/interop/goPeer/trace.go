@@ -7,7 +7,7 @@ import (
 )
 
 // tracer reports who is in which mesh, and what is said besides blocks.
-type tracer struct{ idForm string }
+type tracer struct{}
 
 func (t *tracer) Graft(p peer.ID, topic string) { t.mesh("grafted", p, topic) }
 func (t *tracer) Prune(p peer.ID, topic string) { t.mesh("pruned", p, topic) }
@@ -23,7 +23,7 @@ func (t *tracer) AddPeer(p peer.ID, proto protocol.ID) {
 func (t *tracer) SendRPC(rpc *pubsub.RPC, p peer.ID) {
 	t.control("sent", rpc, p.String())
 	for _, m := range rpc.Publish {
-		t.block("sent", messageID(t.idForm, m.GetTopic(), m.Data), p.String())
+		t.block("sent", messageID(m.GetTopic(), m.Data), p.String())
 	}
 }
 
