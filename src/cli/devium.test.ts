@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
-import { statusLines } from './statusView.ts'
+import { statusLines, statusTable } from './statusView.ts'
 import { textOf } from './terminal/styledLine.ts'
 import { derivationAnswer } from './testUtils/derivationAnswer.ts'
 import { scoreReport } from './testUtils/peerAnswers.ts'
@@ -169,8 +169,15 @@ describe('devium', () => {
       /^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8} {2}It sealed block 20\.\n/,
     )
     expect(several.stdout).toMatch(/\na +stopped .* An operator has stopped the sequencer\. Also: l1-down\.\n/)
-    expect(several.stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:1 +no answer .*connection refused/)
+    expect(several.stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:1 +no answer .*connection refused\)\n/)
     expect(several.stdout).toContain(`\n\na: devium sequencer start --rpc ${stopped.url}\n`)
+    const [first] = STOPPED.causes
+    const waiting = { ...STOPPED, causes: [{ ...first, command: 'devium sequencer status --rpc <the sequencer>' }] }
+    const rows = [HEALTH, waiting].map((health, index) => ({
+      rpc: `http://${index}`,
+      answers: { health, heads: STATUS, peers: undefined },
+    }))
+    expect(statusTable(rows).map(textOf).at(-1)).toBe('a: devium sequencer status --rpc http://0')
     const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${gone}`)).stdout)
     expect(all).toMatchObject([{ health: HEALTH }, { rpc: gone, problem: expect.stringContaining('refused') }])
     expect((await devium('status', '--rpc', `${server.url},${server.url}`)).code).toBe(0)

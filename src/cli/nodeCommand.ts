@@ -16,8 +16,8 @@ export const RPC_HELP = `All ask the rollup node at --rpc <url>, or DEVIUM_RPC, 
 export interface AskedProgram {
   /** `no node`. */
   who: string
-  /** Of the environment, with the RPC address. */
-  variable: string
+  /** Of the environment, with the RPC address; absent: another address is no way out. */
+  variable?: string
 }
 
 const ROLLUP_NODE: AskedProgram = { who: 'no node', variable: 'DEVIUM_RPC' }
@@ -87,8 +87,8 @@ function noAnswer(url: string, error: RpcTransportError, { who, variable }: Aske
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'ECONNREFUSED') return error
-  const hint = `name its RPC address with --rpc or ${variable}`
-  return new UsageError(`${who} answers at ${redact(url)} (connection refused): ${hint}`)
+  const hint = variable === undefined ? '' : `: name its RPC address with --rpc or ${variable}`
+  return new UsageError(`${who} answers at ${redact(url)} (connection refused)${hint}`)
 }
 
 /** Undefined when the server does not have the method (p2p disabled, or an older node). */

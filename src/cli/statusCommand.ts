@@ -65,12 +65,16 @@ async function readRow(options: NodeOptions, name: string | undefined): Promise<
   let row: NodeRow = { rpc, name }
   if (!URL.canParse(options.rpc)) throw new UsageError(`--rpc: expected http addresses such as ${DEFAULT_RPC}`)
   try {
-    await withNode(options, async (node) => {
-      const answers = await readStatus(node)
-      // What cannot be shown is that node's problem, and not that of the others.
-      statusTable([{ rpc, answers }])
-      row = { rpc, name, answers }
-    })
+    await withNode(
+      options,
+      async (node) => {
+        const answers = await readStatus(node)
+        // What cannot be shown is that node's problem, and not that of the others.
+        statusTable([{ rpc, answers }])
+        row = { rpc, name, answers }
+      },
+      { who: 'no node' },
+    )
   } catch (error) {
     row = { rpc, name, problem: describeError(error) }
   }

@@ -116,9 +116,10 @@ export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
     const id = peerID === null ? '-' : shortPeer(peerID)
     return [name, health.state, role, chainId, ...numbers, connected, id, whyOf(health)]
   })
+  const sequencerRpc = shown.find(({ health }) => health?.node.role === 'sequencer')?.rpc
   const commands = shown.flatMap(({ name, rpc, health }) =>
     (health?.causes ?? []).flatMap(({ command }) =>
-      command === null ? [] : [`${plainText(name)}: ${typedCommand(command, rpc)}`],
+      command === null ? [] : [`${plainText(name)}: ${typedCommand(command, rpc, sequencerRpc)}`],
     ),
   )
   const lines = formatTable(header, cells, width).split('\n')

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { redact } from '../lib/jsonRpc/credentials.ts'
+import { THE_SEQUENCER } from '../rollup/node/health/facts.ts'
 import { DEFAULT_RPC } from './nodeCommand.ts'
 import { plainText, terminalWidth, wrapText } from './table.ts'
 import type { Line, Style } from './terminal/styledLine.ts'
@@ -56,10 +57,11 @@ export function verdictLines({ state, text, causes }: ShownHealth, { width, rpc 
   ]
 }
 
-/** A command of the node, as it is typed where `rpc` was. */
-export function typedCommand(command: string, rpc: string | undefined): string {
-  const isComplete = rpc === undefined || !command.startsWith('devium ') || command.includes(' --rpc ')
-  return plainText(isComplete ? command : `${command} --rpc ${rpc}`)
+/** A command of the node at `rpc`, as it is typed here; `sequencerRpc`: of the chain's sequencer, where it is known. */
+export function typedCommand(command: string, rpc: string | undefined, sequencerRpc?: string): string {
+  const whole = sequencerRpc === undefined ? command : command.replace(THE_SEQUENCER, sequencerRpc)
+  const isComplete = rpc === undefined || !whole.startsWith('devium ') || whole.includes(' --rpc ')
+  return plainText(isComplete ? whole : `${whole} --rpc ${rpc}`)
 }
 
 export function commandLines(command: string | null, rpc: string | undefined): Line[] {

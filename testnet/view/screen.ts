@@ -1,4 +1,4 @@
-import { formatTable, plainText } from '../../src/cli/table.ts'
+import { formatTable, plainText, wrapText } from '../../src/cli/table.ts'
 import type { ScreenSize } from '../../src/cli/terminal/fullScreen.ts'
 import { cutLine, type Line } from '../../src/cli/terminal/styledLine.ts'
 import { formatSeconds } from '../../src/cli/units.ts'
@@ -44,7 +44,7 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
     `batcher     admin ${endpoints.batcher.adminRpc}  metrics ${endpoints.batcher.metrics}`,
     '',
     ...nodeTable(state, columns),
-    ...verdictLines(state),
+    ...verdictLines(state, columns),
     ...endedLines(state),
     '',
   ]
@@ -68,14 +68,18 @@ export function renderScreen(state: ScreenState, { columns, rows }: ScreenSize):
 }
 
 /** Why nodes are not healthy, and what ends it. */
-function verdictLines({ endpoints, status }: ScreenState): Line[] {
+function verdictLines({ endpoints, status }: ScreenState, columns: number): Line[] {
+  const [sequencer] = endpoints.nodes
   return status.nodes.flatMap(({ health }, index): Line[] => {
     if (health === undefined || health.state === 'healthy') return []
     const rpc = endpoints.nodes[index]?.rollupRpc
     const command = health.causes[0]?.command ?? undefined
+    const style = health.state === 'stopped' ? 'bad' : 'notable'
     return [
-      ['', { text: plainText(health.text), style: health.state === 'stopped' ? 'bad' : 'notable' }],
-      ...(command === undefined ? [] : [`  → npx ${typedCommand(command, rpc)}`]),
+      ...wrapText(plainText(health.text), columns, 0)
+        .split('\n')
+        .map((text): Line => [{ text, style }]),
+      ...(command === undefined ? [] : [`  → npx ${typedCommand(command, rpc, sequencer?.rollupRpc)}`]),
     ]
   })
 }

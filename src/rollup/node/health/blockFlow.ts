@@ -1,5 +1,13 @@
 import { countOf, sinceText } from '../../../lib/phrases.ts'
-import { type Cause, cause, checkCommand, type GossipFacts, GRACE_MS, type HealthFacts } from './facts.ts'
+import {
+  type Cause,
+  cause,
+  checkCommand,
+  type GossipFacts,
+  GRACE_MS,
+  type HealthFacts,
+  THE_SEQUENCER,
+} from './facts.ts'
 
 /** A node that should make or receive blocks, and has had none for so many block times, is not healthy. */
 const MAX_QUIET_BLOCKS = 3
@@ -90,7 +98,7 @@ function standstill(facts: HealthFacts): Cause {
   }
   const { connected } = facts.gossip ?? { connected: 0 }
   const text = `No block has come ${quiet.since}. ${countOf(connected, 'peer')} ${connected === 1 ? 'is' : 'are'} connected, so the sequencer is stopped, or cut off from them.`
-  return cause('no-blocks', text, { stops: true, sinceMs, command: 'devium sequencer status --rpc <the sequencer>' })
+  return cause('no-blocks', text, { stops: true, sinceMs, command: `devium sequencer status --rpc ${THE_SEQUENCER}` })
 }
 
 const engineDown: Standstill = ({ derivation }) =>

@@ -63,6 +63,9 @@ export function cause(code: string, text: string, more: Partial<Omit<Cause, 'cod
   return { code, text, stops: false, hurtsOthersOnly: false, sinceMs: undefined, command: undefined, ...more }
 }
 
+/** Stands in a command for an address that only the operator knows. */
+export const THE_SEQUENCER = '<the sequencer>'
+
 /** Dials, handshakes and discovery take their time after a start. */
 export const GRACE_MS = 60_000
 

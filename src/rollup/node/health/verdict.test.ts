@@ -245,6 +245,10 @@ describe('judge', () => {
     })
     const commands = (facts: HealthFacts) => judge(facts).causes.map(({ command }) => command)
     expect(commands({ ...SEQUENCER, batcher: stopped })).toEqual(['devium batcher start'])
+    const broke = { ...stopped, isStopped: false }
+    const why = (text: string) => judge({ ...SEQUENCER, batcher: { ...broke, text } }).causes[0]?.text
+    expect(why('no funds')).toBe('The batch submitter needs a look: no funds.')
+    expect(why('the batch submitter at http://b does not answer')).toMatch(/^The batch submitter at http/)
     const statics = { gossip: { ...lonely.gossip, staticPeers: [STATIC] } }
     expect(commands(quiet(VERIFIER, MIN, statics))).toEqual(['devium p2p check 16Uiu2Static'])
   })

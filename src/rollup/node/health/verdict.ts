@@ -95,7 +95,11 @@ function sequencerCauses({ sequencer, gossip, nowMs, startedMs }: HealthFacts): 
 
 function batcherCauses({ batcher, derivation }: HealthFacts): Cause[] {
   if (batcher === undefined || batcher.ok || derivation.state === 'batcher-stopped') return []
-  if (!batcher.isStopped) return [forOthers('batch-submitter', sentence(batcher.text))]
+  if (!batcher.isStopped) {
+    const isNamed = batcher.text.startsWith('the batch submitter')
+    const text = isNamed ? batcher.text : `The batch submitter needs a look: ${batcher.text}`
+    return [forOthers('batch-submitter', sentence(text))]
+  }
   return [forOthers('batcher-stopped', 'The batch submitter is stopped.', batcher.startCommand)]
 }
 
