@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { shortHash } from '../../src/lib/shortIds.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
 
@@ -65,7 +66,7 @@ describe('why the safe head does not move', () => {
     const status = verifier.node.derivationStatus()
     expect(status).toMatchObject({ state: 'waiting-for-channel', ok: true })
     expect(status.text).toContain(
-      `channel ${whole.channelId.slice(0, 10)}…: 1 frame with 40 bytes are there since L1 block`,
+      `channel ${shortHash(whole.channelId)}: 1 frame with 40 bytes are there since L1 block`,
     )
     expect(status.record.channels).toMatchObject([{ id: whole.channelId, frames: 1, bytes: 40 }])
     chain.l1.mine([{ from, to, input: encodeFrames([rest]) }])
