@@ -85,7 +85,7 @@ async function startServer(): Promise<HttpServerHandle> {
     ['devium_syncStatus', answer('devium_syncStatus', STATUS)],
     ['devium_derivationStatus', answer('devium_derivationStatus', derivationAnswer())],
     ['deviump2p_peers', answer('deviump2p_peers', PEERS)],
-    ['deviump2p_self', answer('deviump2p_self', { peerID: OWN })],
+    ['deviump2p_self', answer('deviump2p_self', { peerID: OWN, addresses: [] })],
     ['deviump2p_standings', answer('deviump2p_standings', [{ peerID: PEER, static: true }])],
     [
       'deviump2p_peerScore',
@@ -305,6 +305,20 @@ describe('devium', () => {
     expect(code).toBe(0)
     expect(calls).toContainEqual(call)
     expect(stdout).toContain(String(args[1]))
+  })
+
+  it('block asks before it covers all, and takes --yes for an answer', async () => {
+    calls.length = 0
+    const asked = await devium('block', '0.0.0.0/0')
+    expect(asked).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'devium: 0.0.0.0/0 covers all IPv4 addresses. Blocking it disconnects 0 of 1 connected peer. Give --yes to go on.\n',
+    })
+    expect(calls.map(([method]) => method)).not.toContain('blockSubnet')
+    expect((await devium('p2p', 'block', '0.0.0.0/0', '--yes')).code).toBe(0)
+    expect(calls).toContainEqual(['blockSubnet', ['0.0.0.0/0']])
   })
 
   it('unblock says what keeps it out all the same', async () => {

@@ -10,6 +10,7 @@ import { formatBans, formatBlocks, formatPeers, formatStats } from './peersView.
 import { printJson } from './printJson.ts'
 import { resolvePeer } from './resolvePeer.ts'
 import { type LineWidth, plainText, terminalWidth } from './table.ts'
+import { askYes } from './terminal/askYes.ts'
 
 /** Adds one command to `devium p2p`, or to `devium` itself as a short form. */
 type AddCommand = (parent: Command) => void
@@ -130,11 +131,18 @@ const addBlocks = addView({
 })
 
 const addAction =
-  ({ name, argument, description, run }: PeerAction): AddCommand =>
-  (parent) =>
-    nodeCommand(parent, `${name} ${argument}`, description).action(async (subject: string, options: NodeOptions) => {
-      await withNode(options, async (node) => console.log(plainText(await run(node, subject))))
+  ({ name, argument, description, question, run }: PeerAction): AddCommand =>
+  (parent) => {
+    const command = nodeCommand(parent, `${name} ${argument}`, description)
+    if (question !== undefined) command.option('--yes', 'Do not ask before a block that reaches far')
+    command.action(async (subject: string, options: NodeOptions & { yes?: true }) => {
+      await withNode(options, async (node) => {
+        const asked = await question?.(node, subject)
+        if (asked !== undefined && options.yes !== true) await askYes(asked)
+        console.log(plainText(await run(node, subject)))
+      })
     })
+  }
 
 const ACTIONS = PEER_ACTIONS.map(addAction)
 /** In the order of the help text: first what is looked at, then what is changed. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseCidr, parseIp, subnetContains } from '../lib/ipNet.ts'
 import type { NodeClient } from '../rpc/client/index.ts'
+import { questionBeforeBlock } from './blockGuard.ts'
 import { scoreSchema } from './peerSchemas.ts'
 import { resolvePeer } from './resolvePeer.ts'
 
@@ -10,6 +11,8 @@ export interface PeerAction {
   name: string
   argument: string
   description: string
+  /** What to ask before it is done, where it could do more than is meant; `--yes` answers it. */
+  question?(node: NodeClient, subject: string): Promise<string | undefined>
   /** Resolves to what was done, for people. */
   run(node: NodeClient, subject: string): Promise<string>
 }
@@ -71,11 +74,14 @@ async function refusalsLeft(node: NodeClient, kind: Kind, subject: string): Prom
 }
 
 export const PEER_ACTIONS: readonly PeerAction[] = [
-  listAction(
-    'block',
-    'Refuse a peer, IP address or subnet from now on, and close its connections',
-    'is refused from now on; its connections are closed',
-  ),
+  {
+    ...listAction(
+      'block',
+      'Refuse a peer, IP address or subnet from now on, and close its connections',
+      'is refused from now on; its connections are closed',
+    ),
+    question: questionBeforeBlock,
+  },
   listAction(
     'unblock',
     'Take a peer, IP address or subnet off the block list; ends a ban, and forgives the score that led to it',

@@ -59,7 +59,7 @@ describe('block lists', () => {
     await until('the return', () => b.node.connectedPeers().length === 1)
   })
 
-  it('refuse what is no peer id, IP or subnet', async () => {
+  it('refuse what is no peer id, IP or subnet, and the node itself', async () => {
     const { node } = await nodeInTest()
     await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
     for (const text of ['xx', '16Uiu2', `${node.peerId}x`]) {
@@ -67,6 +67,8 @@ describe('block lists', () => {
         'failed to parse peer ID: expected a whole one, such as 16Uiu2',
       )
     }
+    await expect(node.blockPeer(node.peerId)).rejects.toThrow('this is the peer id of the node itself')
+    expect(await node.listBlockedPeers()).toEqual([])
     await expect(node.blockAddr('zz')).rejects.toThrow('invalid IP address: zz')
     await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow('invalid CIDR address: 10.0.0.0')
     await expect(node.unblockPeer(node.peerId)).resolves.toBeUndefined()

@@ -140,6 +140,7 @@ export function createOperatorApi(modules: OperatorApiModules, options: { dialTi
 
     async blockPeer(peerId) {
       const id = parsePeerId(peerId).toString()
+      if (id === selfId) throw new P2pError('own-peer-id', 'failed to block: this is the peer id of the node itself')
       lists.blockedPeers.add(id)
       events.emit('listed', 'block', { peerID: id })
       connections.abort(id, 'peer is blocked')

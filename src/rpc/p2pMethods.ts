@@ -218,7 +218,12 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
     list('discoveryTable', result('array of ENR strings', z.array(z.string())), 'Records in the discovery table', () =>
       p2p.discoveryTable(),
     ),
-    action('blockPeer', PEER_ID, 'Refuse a peer from now on and close its connections', (id) => p2p.blockPeer(id)),
+    action(
+      'blockPeer',
+      PEER_ID,
+      'Refuse a peer from now on and close its connections; an error for the node itself',
+      (id) => p2p.blockPeer(id),
+    ),
     action('unblockPeer', PEER_ID, 'Take a peer off the block list and lift its ban', (id) => p2p.unblockPeer(id)),
     list('listBlockedPeers', result('array of peer ids', z.array(z.string())), 'Peers on the block list', () =>
       p2p.listBlockedPeers(),

@@ -271,7 +271,10 @@ export interface P2pApi {
   /** ENR texts; throws P2pError `discovery-disabled`. */
   discoveryTable(): Promise<string[]>
 
-  /** Refuses the peer from now on and closes its connections at once. Survives a restart, as all three block lists do. */
+  /**
+   * Refuses the peer from now on and closes its connections at once; P2pError `own-peer-id` for this node. Survives a restart,
+   * as all three block lists do.
+   */
   blockPeer(peerId: string): Promise<void>
   /** Lifts a standing score ban as well, and forgives what led to it: the peer would be banned again at once. */
   unblockPeer(peerId: string): Promise<void>

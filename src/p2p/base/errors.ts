@@ -4,6 +4,8 @@ export type P2pErrorCode =
   /** The text is no multiaddress that ends in a peer id. */
   | 'bad-peer-address'
   | 'dial-failed'
+  /** The node was to block itself. */
+  | 'own-peer-id'
   | 'discovery-disabled'
   /** The connection that a request went over has ended. */
   | 'connection-lost'
