@@ -23,18 +23,31 @@ describe('openPeerHistories', () => {
     expect(histories.of('b')).toEqual([])
     expect(histories.peers()).toEqual(['a'])
   })
-  it('counts what repeats within a minute', async () => {
+  it('counts what repeats within a minute, with nothing else in between', async () => {
     const { clock, histories } = await setUp()
-    for (const topic of [3, 1]) histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
-    histories.record('a', { kind: 'ban', reason: 'score' })
+    const graft = (topic: number) => histories.record('a', { kind: 'graft', reason: 'by-us', topics: [topic] })
+    for (const topic of [3, 1]) graft(topic)
     await clock.advance(60_000)
-    histories.record('a', { kind: 'graft', reason: 'by-us', topics: [4] })
+    graft(4)
     await clock.advance(60_001)
-    histories.record('a', { kind: 'graft', reason: 'by-us', topics: [1] })
+    graft(1)
+    histories.record('a', { kind: 'ban', reason: 'score' })
+    graft(1)
     expect(histories.of('a').map(({ kind, count, topics, firstMs }) => [kind, count, topics, firstMs])).toEqual([
-      ['ban', 1, undefined, 0],
       ['graft', 3, [1, 3, 4], 0],
       ['graft', 1, [1], 120_001],
+      ['ban', 1, undefined, 120_001],
+      ['graft', 1, [1], 120_001],
+    ])
+  })
+  it('keeps a disconnection by a block and one by hand apart', async () => {
+    const { histories } = await setUp()
+    for (const detail of ['peer is blocked', 'disconnected by the operator', 'disconnected by the operator']) {
+      histories.record('a', { kind: 'disconnected', reason: 'by-us', detail })
+    }
+    expect(histories.of('a').map(({ detail, count }) => [detail, count])).toEqual([
+      ['peer is blocked', 1],
+      ['disconnected by the operator', 2],
     ])
   })
   it('gives out events that stay as they are', async () => {
@@ -60,8 +73,9 @@ describe('openPeerHistories', () => {
     }
     const seen = histories.of('a').map(({ kind, count, detail, block }) => [kind, count, detail, block?.number])
     expect(seen).toEqual([
+      ['block', 1, undefined, undefined],
       ['unblock', 1, undefined, undefined],
-      ['block', 2, undefined, undefined],
+      ['block', 1, undefined, undefined],
       ['reject', 2, '2', 2],
     ])
   })
@@ -93,7 +107,13 @@ describe('openPeerHistories', () => {
 
     for (let n = 0; n < 64; n++) histories.record('a', { kind: 'reject', reason: `r${n}` })
     expect(kinds().filter((kind) => kind === 'graft' || kind === 'prune')).toHaveLength(16)
-    expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(48)
+    expect(kinds().filter((kind) => kind === 'reject')).toHaveLength(47)
+    expect(kinds()[0]).toBe('ban')
+  })
+  it('lets what was decided go last, the oldest of it first', async () => {
+    const { histories } = await setUp()
+    for (let n = 0; n < 100; n++) histories.record('a', { kind: n % 2 === 0 ? 'block' : 'unblock', reason: `r${n}` })
+    expect(histories.of('a').map(({ reason }) => reason)).toEqual(Array.from({ length: 64 }, (_, n) => `r${n + 36}`))
   })
   it('survives a restart, for a week', async () => {
     const datastore = await datastoreInTest()

@@ -15,12 +15,12 @@ const MAX_EVENTS = 64
  */
 const MIN_ROUTINE = 16
 const ROUTINE: ReadonlySet<PeerEvent['kind']> = new Set(['connected', 'disconnected', 'graft', 'prune'])
+/** These stay longest: a peer that changes its offences all the time does not push out that it was banned. */
+const DECISIONS: ReadonlySet<PeerEvent['kind']> = new Set(['ban', 'unban', 'block', 'unblock'])
 /** op-node keeps what it knows of a peer for 7 days. */
 const KEEP_MS = 7 * 24 * 3_600_000
-/** A like event within this time raises the count of the one before. */
-const MERGE_MS = 60_000
-/** How far back it is looked for: a peer that rotates its offences does not push its ban out of the list so soon. */
-const MERGE_DEPTH = 16
+/** A like event within this time raises the count of the last one. */
+export const MERGE_MS = 60_000
 const MAX_DETAIL = 200
 
 export type PeerHistories = Awaited<ReturnType<typeof openPeerHistories>>
@@ -46,16 +46,12 @@ export async function openPeerHistories(
     const nowMs = clock.now()
     const score = round(modules.score(peerId))
     const detail = event.detail === undefined ? {} : { detail: event.detail.slice(0, MAX_DETAIL) }
-    const before = events.findLastIndex((other, index) => {
-      const near = index >= events.length - MERGE_DEPTH && nowMs - other.lastMs <= MERGE_MS
-      return near && other.kind === event.kind && other.reason === event.reason
-    })
-    const known = events[before]
-    if (known === undefined) {
+    const known = events.at(-1)
+    if (known === undefined || nowMs - known.lastMs > MERGE_MS || !isLike(known, event)) {
       events.push({ ...event, ...detail, count: 1, firstMs: nowMs, lastMs: nowMs, score })
       if (events.length > MAX_EVENTS) events.splice(leastWorthKeeping(events), 1)
     } else {
-      events.splice(before, 1)
+      events.pop()
       const topics = event.topics === undefined ? {} : { topics: union(known.topics ?? [], event.topics) }
       events.push({ ...known, ...event, ...detail, ...topics, count: known.count + 1, lastMs: nowMs, score })
     }
@@ -76,10 +72,16 @@ export async function openPeerHistories(
   }
 }
 
+/** Details differ with each block or address; of a disconnection they are the reason. */
+function isLike(known: PeerEvent, { kind, reason, detail }: NewPeerEvent): boolean {
+  return known.kind === kind && known.reason === reason && (kind !== 'disconnected' || known.detail === detail)
+}
+
 function leastWorthKeeping(events: readonly PeerEvent[]): number {
   const isRoutine = ({ kind }: PeerEvent): boolean => ROUTINE.has(kind)
-  const routineGoes = events.filter(isRoutine).length > MIN_ROUTINE
-  return events.findIndex((event) => isRoutine(event) === routineGoes)
+  if (events.filter(isRoutine).length > MIN_ROUTINE) return events.findIndex(isRoutine)
+  const offence = events.findIndex((event) => !isRoutine(event) && !DECISIONS.has(event.kind))
+  return offence === -1 ? 0 : offence
 }
 
 async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreCause, ScoreThreshold } from '../base/api.ts'
+import type { BanRecord, P2pApi, PeerEvent, PeerScoreReport, ScoreThreshold } from '../base/api.ts'
 import type { Ban } from '../base/events.ts'
 import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 import type { GossipRouter } from '../gossip/router.ts'
@@ -9,6 +9,7 @@ import { parsePeerId } from '../host/multiaddrs.ts'
 import type { AccessLists } from '../peers/accessLists.ts'
 import type { AppScores } from './appScores.ts'
 import { FORECAST_S, forecast, scoreParts, scoreState } from './explainScore.ts'
+import { latestCauses } from './latestCauses.ts'
 import { mainReason } from './mainReason.ts'
 import type { PeerHistories } from './peerHistory.ts'
 import { scoreAdvice } from './scoreAdvice.ts'
@@ -30,8 +31,6 @@ export interface PeerReasonsModules {
   isStatic(peerId: string): boolean
   isProtected(peerId: string): boolean
 }
-
-const MAX_CAUSES = 5
 
 /** Answers why a peer stands as it does, what it did, and who is banned. */
 export function createPeerReasons(
@@ -105,19 +104,17 @@ export function createPeerReasons(
     return { ...found, advice: scoreAdvice(found) }
   }
 
-  /** Of the latest events of these kinds. */
-  const causes = (events: readonly PeerEvent[], isCause: (event: PeerEvent) => boolean): ScoreCause[] => {
-    const latest = events.filter(isCause).slice(-MAX_CAUSES).reverse()
-    return latest.map(({ kind: _kind, firstMs: _firstMs, score: _score, ...cause }) => cause)
-  }
   const causesOf = (peerId: string): PeerScoreReport['causes'] => {
     const events = histories.of(peerId)
     const scored = new Set(Object.keys(params.topics).map(modules.versionOf))
     const isScored = ({ topics }: PeerEvent): boolean => topics?.some((version) => scored.has(version)) === true
     return {
-      rejections: causes(events, (event) => event.kind === 'reject' && scoring.blames(event.reason) && isScored(event)),
-      behaviour: causes(events, ({ kind }) => kind === 'behaviour'),
-      application: causes(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),
+      rejections: latestCauses(
+        events,
+        (event) => event.kind === 'reject' && scoring.blames(event.reason) && isScored(event),
+      ),
+      behaviour: latestCauses(events, ({ kind }) => kind === 'behaviour'),
+      application: latestCauses(events, ({ kind, reason }) => kind === 'response' && reason !== 'valid-block'),
     }
   }
   /** Its IPs are those of its connections, and of the last one that is written down. */

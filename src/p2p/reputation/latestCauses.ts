@@ -1,0 +1,24 @@
+import type { PeerEvent, ScoreCause } from '../base/api.ts'
+import { MERGE_MS } from './peerHistory.ts'
+
+const MAX_CAUSES = 5
+
+/**
+ * What a peer did last of one sort, the latest first. A history keeps the order of events; here those of one reason are
+ * counted together, whatever came in between.
+ */
+export function latestCauses(
+  history: readonly Readonly<PeerEvent>[],
+  isCause: (event: PeerEvent) => boolean,
+): ScoreCause[] {
+  const found: PeerEvent[] = []
+  for (const event of history.filter(isCause).reverse()) {
+    const at = found.findLastIndex(({ reason, firstMs }) => {
+      return reason === event.reason && firstMs - event.lastMs <= MERGE_MS
+    })
+    const later = found[at]
+    if (later === undefined) found.push(event)
+    else found[at] = { ...later, count: later.count + event.count, firstMs: event.firstMs }
+  }
+  return found.slice(0, MAX_CAUSES).map(({ kind: _kind, firstMs: _firstMs, score: _score, ...cause }) => cause)
+}
