@@ -196,6 +196,18 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
     quiet(VERIFIER, MIN, { gossip: undefined, ...derivation('catching-up', true) }),
   ],
 
+  [
+    'a node that only derives, and lacks a blob',
+    'stopped',
+    ['waiting-for-blobs', 'no-peers'],
+    quiet(VERIFIER, 60 * MIN, { lastBlock: undefined, ...lonely, ...derivation('waiting-for-blobs') }),
+  ],
+  [
+    'one that had blocks by gossip',
+    'stopped',
+    ['no-peers', 'waiting-for-blobs'],
+    quiet(VERIFIER, MIN, { ...lonely, ...derivation('waiting-for-blobs') }),
+  ],
   ['derivation in trouble', 'degraded', ['waiting-for-blobs'], { ...VERIFIER, ...derivation('waiting-for-blobs') }],
   ['a batch submitter that is stopped', 'degraded', ['batcher-stopped'], { ...SEQUENCER, batcher: stopped }],
   [
@@ -214,7 +226,7 @@ const CASES: [string, VerdictState, string[], HealthFacts][] = [
     'everything at once',
     'stopped',
     ['sequencer-stopped', 'batcher-stopped'],
-    quiet(SEQUENCER, MIN, { ...inactive(false), batcher: stopped, ...lonely }),
+    quiet(SEQUENCER, MIN, { ...inactive(false), batcher: stopped, ...lonely, ...derivation('batcher-stopped') }),
   ],
 ]
 

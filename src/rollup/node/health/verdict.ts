@@ -18,9 +18,12 @@ const L1_SILENT_MS = 300_000
 /** The only judgement of a whole node: every view, probe and log line shows this one. */
 export function judge(facts: HealthFacts): Verdict {
   const flow = flowCause(facts)
+  const derivation = derivationCauses(facts, flow)
+  const missing = flow === undefined ? [] : [flow]
+  // What stops derivation comes first where blocks come from nowhere else.
+  const derivesOnly = facts.sequencer === undefined && facts.lastBlock?.from !== 'peers'
   const causes = [
-    ...(flow === undefined ? [] : [flow]),
-    ...derivationCauses(facts, flow),
+    ...(derivesOnly ? [...derivation, ...missing] : [...missing, ...derivation]),
     ...l1Causes(facts),
     ...gossipCauses(facts, flow),
     ...sequencerCauses(facts),
