@@ -97,12 +97,9 @@ function statusJson(rpc: string, { health, heads, peers, bans }: StatusAnswers) 
   return { rpc: redact(rpc), health, ...heading, peers: peers ?? null, bans: bans ?? null }
 }
 
+/** A password may hold a comma: the next address begins with its scheme. */
 function listOf(rpc: string): { rpc: string }[] {
-  return rpc
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
-    .map((url) => ({ rpc: url }))
+  return rpc.split(/,\s*(?=\w+:\/\/)/).map((url) => ({ rpc: url.trim() }))
 }
 
 function nodesOf(dir: string): { rpc: string; name: string }[] {

@@ -63,7 +63,7 @@ const isWell = ({ node, judge }: Follower) =>
     return (await node.health()).state === 'ok'
   })
 
-it('trouble of a follower that its sequencer blocks is told in the log, by RPC and as a metric, and so is its end', async () => {
+it('trouble of a follower that its sequencer blocks is told by RPC and as a metric, and its changes are noted', async () => {
   const sequencer = await startSequencer()
   const follower = await follow(sequencer)
   makeBlocks(sequencer, follower)
