@@ -213,7 +213,7 @@ function healthOf(facts: Pick<HealthFacts, 'gossip' | 'derivation' | 'batcher'>)
     ...{ nowMs: START_MS, startedMs: START_MS - 120_000, blockTimeMs: 1_000, l1HeadAtMs: START_MS },
     head: { number: 60, timestampMs: START_MS },
     lastBlock: { number: 60, atMs: START_MS, from: 'peers' },
-    ...{ sequencer: undefined, follows: undefined },
+    ...{ sequencer: undefined, follows: undefined, blocksPerSecond: 1 },
     ...facts,
   }
   const verdict = judge(whole)

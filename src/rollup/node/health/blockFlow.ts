@@ -62,11 +62,15 @@ function behind(facts: HealthFacts): Cause | undefined {
   return cause('catching-up', `${agePhrase(facts)}${progress}`)
 }
 
-/** `The unsafe head, block 5, is 40 blocks behind the clock.` */
-function agePhrase({ head, nowMs, blockTimeMs }: HealthFacts): string {
+/** `The unsafe head, block 5, is 40 blocks behind the clock. It grows by 3 blocks/s, and will have caught up in 20 s.` */
+function agePhrase({ head, nowMs, blockTimeMs, blocksPerSecond }: HealthFacts): string {
   if (head === undefined) return 'The unsafe head is not known.'
   const blocks = Math.max(0, Math.floor((nowMs - head.timestampMs) / blockTimeMs))
-  return `The unsafe head, block ${head.number}, is ${countOf(blocks, 'block')} behind the clock.`
+  const age = `The unsafe head, block ${head.number}, is ${countOf(blocks, 'block')} behind the clock.`
+  if (blocksPerSecond === undefined || blocksPerSecond <= 0) return age
+  const gained = blocksPerSecond - 1000 / blockTimeMs
+  const left = gained <= 0 ? '' : `, and will have caught up in ${sinceText((blocks / gained) * 1000)}`
+  return `${age} It grows by ${Number(blocksPerSecond.toPrecision(2))} blocks/s${left}.`
 }
 
 function looking({ derivation, lastBlock, nowMs, startedMs }: HealthFacts): Cause {

@@ -12,6 +12,8 @@ export interface HealthFacts {
   head: { number: number; timestampMs: number } | undefined
   /** The last block that became the head since the start, and was higher than all before it. */
   lastBlock: LastBlock | undefined
+  /** By which the head has grown in the last minute; undefined before that is known. */
+  blocksPerSecond: number | undefined
   /** Undefined on a verifier. */
   sequencer: SequencerFacts | undefined
   /** Undefined with `--p2p.disable`. */

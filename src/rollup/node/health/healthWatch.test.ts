@@ -48,11 +48,12 @@ function start() {
   )
   const stop = new AbortController()
   const running = watch.run(stop.signal)
-  const seconds = async (count: number, makesBlocks: boolean): Promise<void> => {
+  const seconds = async (count: number, makesBlocks: boolean, { blocks = 1, behindS = 0 } = {}): Promise<void> => {
     for (let passed = 0; passed < count; passed++) {
       await clock.advance(1_000)
       if (!makesBlocks) continue
-      head = ref(++number, clock.now() / 1000)
+      number += blocks
+      head = ref(number, clock.now() / 1000 - behindS)
       watch.headMoved(head, 'sequencer')
     }
   }
@@ -113,6 +114,15 @@ it('takes neither heads that are found anew nor those in the place of others for
   expect((await watch.read()).state).toBe('stopped')
   watch.headMoved({ number: 6 }, 'derivation')
   expect((await watch.read()).state).not.toBe('stopped')
+  await end()
+})
+
+it('says how fast a node that is behind catches up', async () => {
+  const { watch, seconds, end } = start()
+  await seconds(60, true, { blocks: 11, behindS: 3_600 })
+  expect((await watch.read()).text).toBe(
+    'Alpha is degraded. The unsafe head, block 660, is 3600 blocks behind the clock. It grows by 11 blocks/s, and will have caught up in 5 min.',
+  )
   await end()
 })
 

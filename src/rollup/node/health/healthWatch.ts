@@ -48,6 +48,9 @@ const LOOK_MS = 2_000
 /** So long a verdict must hold before it is written: a peer that comes back, or a slow block, is not worth a line. */
 const HOLD_MS = 5_000
 const HOLD_BLOCKS = 4
+/** Over which the speed of a node that catches up is measured. */
+const SPEED_MS = 60_000
+const MIN_SPEED_S = 2
 /** What every start goes through. */
 const STARTUP_CODES: ReadonlySet<string> = new Set(['starting', 'catching-up', 'engine-syncing'])
 const FROM = { payload: 'peers', derivation: 'l1', sequencer: 'sequencer' } as const
@@ -66,6 +69,8 @@ export class HealthWatch {
   private lastBlock: LastBlock | undefined
   private publishProblem: string | undefined
   private hadPeers = false
+  /** Of the last minute, the oldest first. */
+  private heights: { atMs: number; number: number }[] = []
   private now: { state: VerdictState; sinceMs: number } | undefined
   private candidate: { key: string; sinceMs: number } | undefined
   private told: Told | undefined
@@ -128,6 +133,7 @@ export class HealthWatch {
       blockTimeMs: this.options.blockTimeS * 1000,
       head: unsafe === undefined ? undefined : { number: unsafe.number, timestampMs: unsafe.timestamp * 1000 },
       lastBlock: this.lastBlock,
+      blocksPerSecond: this.speed(unsafe?.number),
       sequencer: standing === undefined ? undefined : { ...standing, publishProblem: this.publishProblem },
       gossip: gossip === undefined ? undefined : { ...gossip, hadPeers: this.hadPeers },
       derivation: status,
@@ -135,6 +141,17 @@ export class HealthWatch {
       follows: status.follows,
       batcher: batcher(),
     }
+  }
+
+  /** Forgets what was before a head that went back, or before the clock did. */
+  private speed(number: number | undefined): number | undefined {
+    const atMs = this.modules.clock.now()
+    if (number === undefined) return undefined
+    this.heights = this.heights.filter((one) => atMs - one.atMs <= SPEED_MS && one.atMs <= atMs && one.number <= number)
+    const [oldest] = this.heights
+    this.heights.push({ atMs, number })
+    const seconds = oldest === undefined ? 0 : (atMs - oldest.atMs) / 1000
+    return oldest === undefined || seconds < MIN_SPEED_S ? undefined : (number - oldest.number) / seconds
   }
 
   private async look(): Promise<void> {

@@ -21,7 +21,7 @@ const VERIFIER: HealthFacts = {
   ...{ nowMs: NOW, startedMs: NOW - 60 * MIN, blockTimeMs: S, l1HeadAtMs: NOW - 2 * S },
   head: { number: 183, timestampMs: NOW },
   lastBlock: { number: 183, atMs: NOW, from: 'peers' },
-  ...{ sequencer: undefined, gossip, derivation: well, follows: undefined, batcher: undefined },
+  ...{ blocksPerSecond: 1, sequencer: undefined, gossip, derivation: well, follows: undefined, batcher: undefined },
 }
 const SEQUENCER: HealthFacts = {
   ...VERIFIER,
@@ -295,7 +295,11 @@ describe('verdictText', () => {
     ],
     [
       text({ ...VERIFIER, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
-      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock.',
+      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 1 blocks/s.',
+    ],
+    [
+      text({ ...VERIFIER, blocksPerSecond: 41, head: { number: 183, timestampMs: NOW - 60 * MIN } }, 'verifier'),
+      'Verifier is degraded. The unsafe head, block 183, is 3600 blocks behind the clock. It grows by 41 blocks/s, and will have caught up in 90 s.',
     ],
   ])('%s', (given, expected) => {
     expect(given).toBe(expected)
