@@ -149,7 +149,8 @@ export class HealthWatch {
     if (number === undefined) return undefined
     this.heights = this.heights.filter((one) => atMs - one.atMs <= SPEED_MS && one.atMs <= atMs && one.number <= number)
     const [oldest] = this.heights
-    this.heights.push({ atMs, number })
+    // However often somebody asks.
+    if (atMs - (this.heights.at(-1)?.atMs ?? 0) >= LOOK_MS) this.heights.push({ atMs, number })
     const seconds = oldest === undefined ? 0 : (atMs - oldest.atMs) / 1000
     return oldest === undefined || seconds < MIN_SPEED_S ? undefined : (number - oldest.number) / seconds
   }
