@@ -165,19 +165,20 @@ describe('devium', () => {
     const gone = 'http://127.0.0.1:1'
     const several = await devium('status', '--rpc', `${server.url},${stopped.url}, ${gone}`)
     expect(several.code).toBe(3)
+    expect(several.stdout).toMatch(/^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8}\n/)
+    expect(several.stdout).toMatch(/\na +stopped +sequencer .*\nhttp:\/\/127\.0\.0\.1:1 +no answer +-/)
     expect(several.stdout).toMatch(
-      /^node .*\na +healthy +sequencer +901 +20 +15 +- +- +…\w{8} {2}It sealed block 20\.\n/,
+      new RegExp(
+        `\\n\\na: An operator has stopped the sequencer\\.\\n {2}→ devium sequencer start --rpc ${stopped.url}\\na: L1 is down\\?\\[2J\\.\\n\\nhttp://127.0.0.1:1: .*\\(connection refused\\)\\n$`,
+      ),
     )
-    expect(several.stdout).toMatch(/\na +stopped .* An operator has stopped the sequencer\. Also: l1-down\.\n/)
-    expect(several.stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:1 +no answer .*connection refused\)\n/)
-    expect(several.stdout).toContain(`\n\na: devium sequencer start --rpc ${stopped.url}\n`)
     const [first] = STOPPED.causes
     const waiting = { ...STOPPED, causes: [{ ...first, command: 'devium sequencer status --rpc <the sequencer>' }] }
     const rows = [HEALTH, waiting].map((health, index) => ({
       rpc: `http://${index}`,
       answers: { health, heads: STATUS, peers: undefined },
     }))
-    expect(statusTable(rows).map(textOf).at(-1)).toBe('a: devium sequencer status --rpc http://0')
+    expect(statusTable(rows).map(textOf).at(-1)).toBe('  → devium sequencer status --rpc http://0')
     const all = JSON.parse((await devium('status', '--json', '--rpc', `${server.url},${gone}`)).stdout)
     expect(all).toMatchObject([{ health: HEALTH }, { rpc: gone, problem: expect.stringContaining('refused') }])
     const withPassword = server.url.replace('//', '//user:pass,word@')

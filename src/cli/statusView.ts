@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { shortHash, shortPeer } from '../lib/shortIds.ts'
 import { bansNote } from './peersView.ts'
-import { formatTable, plainText } from './table.ts'
+import { formatTable, plainText, wrapText } from './table.ts'
 import type { Line } from './terminal/styledLine.ts'
-import { healthSchema, type ShownHealth, typedCommand, type VerdictOptions, verdictLines } from './verdictView.ts'
+import { commandLines, healthSchema, type ShownHealth, type VerdictOptions, verdictLines } from './verdictView.ts'
 
 // A remote answer is checked before it is shown: another program may listen at that address.
 const refSchema = z.object({ hash: z.string(), number: z.number(), timestamp: z.number() })
@@ -94,7 +94,7 @@ export interface NodeRow {
   problem?: string
 }
 
-/** Several nodes, a row each, and the commands that help. */
+/** Several nodes, a row each, and below it why some are not healthy. */
 export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
   const shown = rows.map(({ rpc, name, answers, problem }) => {
     if (answers === undefined) return { rpc, name: name ?? rpc, problem: problem ?? 'no answer' }
@@ -103,33 +103,27 @@ export function statusTable(rows: readonly NodeRow[], width?: number): Line[] {
     const peers = answers.peers === undefined ? undefined : peerStatsSchema.parse(answers.peers)
     return { rpc, name: name ?? health.node.name ?? rpc, health, heads, peers }
   })
-  const header = ['node', 'state', 'role', 'chain', 'unsafe', 'safe', 'finalized', 'peers', 'peer id', 'why']
-  const cells = shown.map(({ name, health, heads, peers, problem }) => {
-    if (health === undefined || heads === undefined) {
-      return [name, 'no answer', '-', '-', '-', '-', '-', '-', '-', problem ?? '']
-    }
+  const header = ['node', 'state', 'role', 'chain', 'unsafe', 'safe', 'finalized', 'peers', 'peer id']
+  const cells = shown.map(({ name, health, heads, peers }) => {
+    if (health === undefined || heads === undefined) return [name, 'no answer', '-', '-', '-', '-', '-', '-', '-']
     const { role, chainId, peerID } = health.node
     const numbers = [heads.unsafe_l2, heads.safe_l2, heads.finalized_l2].map((ref) =>
       isEmpty(ref) ? '-' : String(ref.number),
     )
     const connected = peers === undefined ? '-' : String(peers.connected)
-    const id = peerID === null ? '-' : shortPeer(peerID)
-    return [name, health.state, role, chainId, ...numbers, connected, id, whyOf(health)]
+    return [name, health.state, role, chainId, ...numbers, connected, peerID === null ? '-' : shortPeer(peerID)]
   })
   const sequencerRpc = shown.find(({ health }) => health?.node.role === 'sequencer')?.rpc
-  const commands = shown.flatMap(({ name, rpc, health }) =>
-    (health?.causes ?? []).flatMap(({ command }) =>
-      command === null ? [] : [`${plainText(name)}: ${typedCommand(command, rpc, sequencerRpc)}`],
-    ),
-  )
-  const lines = formatTable(header, cells, width).split('\n')
-  return [...lines, ...(commands.length === 0 ? [] : ['', ...new Set(commands)])]
-}
-
-function whyOf({ state, text, causes }: ShownHealth): string {
-  const [first, ...others] = causes
-  if (first !== undefined) return [first.text, ...others.map(({ code }) => `Also: ${code}.`)].join(' ')
-  return text.slice(text.indexOf(`is ${state}.`) + `is ${state}.`.length).trim()
+  const wrapped = (text: string): Line[] => wrapText(plainText(text), width, 0).split('\n')
+  const reasons = shown.flatMap(({ name, rpc, health, problem }): Line[] => {
+    if (health === undefined) return ['', ...wrapped(`${name}: ${problem ?? ''}`)]
+    return health.causes.flatMap(({ text, command }, index) => [
+      ...(index === 0 ? [''] : []),
+      ...wrapped(`${name}: ${text}`),
+      ...commandLines(command, rpc, sequencerRpc),
+    ])
+  })
+  return [...formatTable(header, cells).split('\n'), ...reasons]
 }
 
 function isEmpty({ hash }: { hash: string }): boolean {

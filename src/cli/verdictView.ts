@@ -64,6 +64,7 @@ export function typedCommand(command: string, rpc: string | undefined, sequencer
   return plainText(isComplete ? whole : `${whole} --rpc ${rpc}`)
 }
 
-export function commandLines(command: string | null, rpc: string | undefined): Line[] {
-  return command === null ? [] : [[{ text: `  → ${typedCommand(command, rpc)}`, style: 'bold' }]]
+/** `  → devium sequencer start`; nothing where no command helps. */
+export function commandLines(command: string | null, rpc: string | undefined, sequencerRpc?: string): Line[] {
+  return command === null ? [] : [[{ text: `  → ${typedCommand(command, rpc, sequencerRpc)}`, style: 'bold' }]]
 }
