@@ -59,6 +59,9 @@ describe('the verdict on a node', () => {
     await chain.advance(1)
     expect(await health(verifier)).toMatchObject({ state: 'stopped', codes: ['no-blocks'] })
     await chain.advance(50)
+    const { registry } = sequencer
+    expect(await registry.metrics()).toContain('op_node_default_health{state="stopped"} 1')
+    expect(await registry.metrics()).toContain('op_node_default_health{state="healthy"} 0')
     expect((await health(sequencer)).text).toBe(
       'Sequencer is stopped. An operator has stopped the sequencer. There has been no block for 53 s, since block 10.',
     )

@@ -22,7 +22,7 @@ const BUILDING_DIFF_BUCKETS = [...SEALING_BUCKETS.map((seconds) => -seconds).rev
  * counted by the p2p room.
  */
 export function createNodeMetrics(registry: Registry) {
-  const { counter, gauge, histogram, watched, event } = createMetricMakers(registry, 'op_node_default_')
+  const { counter, gauge, histogram, watched, watchedByLabel, event } = createMetricMakers(registry, 'op_node_default_')
   const refs = createRefMetrics(registry)
   const info = gauge('info', 'Version of the node', ['version'])
   const up = gauge('up', '1 once the node has started')
@@ -79,6 +79,8 @@ export function createNodeMetrics(registry: Registry) {
     sequencingError: sequencingErrors,
     inconsistentOrigin: inconsistentOrigins,
     sequencerReset: sequencerResets,
+    watchHealth: (states: () => Readonly<Record<string, number>>) =>
+      watchedByLabel('gauge', 'health', "1 at the state of the node's verdict on itself", 'state', states),
     watchSequencer: (isActive: () => boolean) =>
       watched('sequencer_active', '1 while this node makes the blocks', () => (isActive() ? 1 : 0)),
     /** `lowest`: the block that waits with the lowest number. */

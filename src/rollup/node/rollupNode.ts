@@ -87,6 +87,7 @@ export function createRollupNode(
     },
     { blockTimeS: config.blockTime, name: options.name },
   )
+  metrics.watchHealth(() => health.states())
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
   let safeMovedAtMs: number | undefined

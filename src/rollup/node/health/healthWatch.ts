@@ -82,6 +82,12 @@ export class HealthWatch {
     this.holdMs = Math.max(HOLD_MS, HOLD_BLOCKS * options.blockTimeS * 1000)
   }
 
+  /** 1 at the state of the last look, for a metric. */
+  states(): Record<VerdictState, number> {
+    const is = (state: VerdictState): number => (this.now?.state === state ? 1 : 0)
+    return { healthy: is('healthy'), degraded: is('degraded'), stopped: is('stopped') }
+  }
+
   /** After every change of the unsafe head. */
   headMoved({ number }: Pick<L2BlockRef, 'number'>, movedBy: HeadsMovedBy): void {
     // Heads that a start or a reset found are no new blocks, nor are those in the place of others.
