@@ -311,11 +311,11 @@ describe('derivationStatus', () => {
     expect(derivationStatus({ ...all, l1Endpoint: undefined }).state).toBe('waiting-for-blobs')
   })
 
-  it('takes blobs that have been under way for a moment for nothing special', () => {
+  it('takes blobs for missing when their request has ended, or should have', () => {
     const underWay = facts({ blobs: { ...blobs, answers: [] } })
     const since = (ms: number) => facts({ blobs: { ...blobs, answers: [], sinceMs: underWay.nowMs - ms } })
-    expect(derivationStatus(since(4_999)).state).not.toBe('waiting-for-blobs')
-    expect(derivationStatus(since(5_000)).state).toBe('waiting-for-blobs')
+    expect(derivationStatus(since(29_999)).state).not.toBe('waiting-for-blobs')
+    expect(derivationStatus(since(30_000)).state).toBe('waiting-for-blobs')
   })
 
   it('takes a call that was lost for no outage', () => {

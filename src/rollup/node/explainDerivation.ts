@@ -7,6 +7,8 @@ import type { DerivationFacts, DerivationState } from './derivationStatus.ts'
 const NO_BATCHES_MS = 600_000
 /** An endpoint that has not answered for this long is down; a single call may be lost. */
 const SILENT_MS = 5_000
+/** A request for blobs ends after 20 s, and then says why; their check comes on top, beside whatever else the machine does. */
+const BLOBS_UNDER_WAY_MS = 30_000
 /** L1 blocks behind the last readable one at which derivation counts as catching up. */
 const BEHIND_L1_BLOCKS = 3
 /** The part of the sequencing window that is left when it is said to end soon. */
@@ -61,7 +63,7 @@ const blobsMissing: Rule = ({ blobs, nowMs }) => {
   const { l1Block, versionedHashes, answers } = blobs
   // Nobody has refused yet: it is under way, or is being checked, as with every block that has some.
   const isUnderWay = answers.length === 0
-  if (isUnderWay && nowMs - blobs.sinceMs < SILENT_MS) return undefined
+  if (isUnderWay && nowMs - blobs.sinceMs < BLOBS_UNDER_WAY_MS) return undefined
   const from = answers.map(({ url, problem }) => `${url} (${problem})`).join(', ')
   const wanted = `The safe head waits for ${countOf(versionedHashes.length, 'blob')} of L1 block ${l1Block.number}`
   const since = sinceText(nowMs - blobs.sinceMs)
