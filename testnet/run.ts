@@ -33,7 +33,7 @@ export async function runTestnet(options: TestnetOptions, context: RunContext): 
 
 async function run(options: TestnetOptions, { signal, fail, given, warnings }: RunContext): Promise<void> {
   checkOptions(options)
-  const scarcities = checkMachine(options.nodes, thisMachine())
+  const scarcities = checkMachine(options, thisMachine())
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
   process.once('exit', unlock)
@@ -74,7 +74,7 @@ async function run(options: TestnetOptions, { signal, fail, given, warnings }: R
   process.once('SIGHUP', stopByItself)
   process.stdout.once('error', stopByItself).on('error', () => {})
   const { nodes } = options
-  const memoryBytes = memoryOf(nodes)
+  const memoryBytes = memoryOf(options)
   view.handle({ event: 'starting', dir: layout.dir, resumed, nodes, memoryBytes, forks: forkPlan(chain) })
   for (const message of [...warnings, ...scarcities]) view.handle({ event: 'warning', message })
   let failure: unknown

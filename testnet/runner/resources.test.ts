@@ -7,22 +7,27 @@ const large: Machine = { memoryBytes: 64 * GB, freeMemoryBytes: 60 * GB, cores: 
 
 describe('a machine', () => {
   it('with room for all nodes is silent', () => {
-    expect(checkMachine(50, large)).toEqual([])
-    expect(checkMachine(1, thisMachine())).toEqual([])
+    expect(checkMachine({ nodes: 50, da: 'calldata' }, large)).toEqual([])
+    expect(checkMachine({ nodes: 1, da: 'calldata' }, thisMachine())).toEqual([])
   })
 
   it('with too little memory is named, with the number of nodes that it could hold', () => {
-    expect(() => checkMachine(50, { ...large, memoryBytes: 8 * GB })).toThrow(
+    expect(() => checkMachine({ nodes: 50, da: 'calldata' }, { ...large, memoryBytes: 8 * GB })).toThrow(
       '--nodes 50 takes about 8.5 GB of memory; this machine has 8.0 GB, enough for 46',
+    )
+    expect(() => checkMachine({ nodes: 50, da: 'auto' }, { ...large, memoryBytes: 8 * GB })).toThrow(
+      '--nodes 50 takes about 12.3 GB of memory; this machine has 8.0 GB, enough for 31',
     )
   })
 
   it('whose memory is in use, or which has few cores, is warned of', () => {
-    expect(checkMachine(50, { memoryBytes: 16 * GB, freeMemoryBytes: 4 * GB, cores: 2 })).toEqual([
+    expect(
+      checkMachine({ nodes: 50, da: 'calldata' }, { memoryBytes: 16 * GB, freeMemoryBytes: 4 * GB, cores: 2 }),
+    ).toEqual([
       '--nodes 50 takes about 8.5 GB of memory; only 4.0 GB are free',
       '--nodes 50 keeps about 3 processor cores busy; this machine has 2',
     ])
-    expect(checkMachine(50, { ...large, freeMemoryBytes: undefined })).toEqual([])
+    expect(checkMachine({ nodes: 50, da: 'calldata' }, { ...large, freeMemoryBytes: undefined })).toEqual([])
   })
 
   it('has no room on its disk', () => {

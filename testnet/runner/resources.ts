@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { UsageError } from '../../src/lib/errors.ts'
+import type { DataAvailability } from '../chainParameters.ts'
 
 const MB = 1e6
 /** At rest, as `bench/memory.ts` and `top` show them for 3 to 12 nodes: both programs of a node, and a share of a core. */
@@ -8,6 +9,8 @@ const NODE_MEMORY = 165 * MB
 const NODE_CORES = 0.06
 /** L1, the batch submitter, the runner. */
 const SHARED_MEMORY = 250 * MB
+/** The process for KZG, of each node and the batch submitter. */
+const BLOB_MEMORY = 75 * MB
 /** Of a new chain in its first hour, logs included. */
 const NODE_DISK = 20 * MB
 const SHARED_DISK = 30 * MB
@@ -30,16 +33,22 @@ export function thisMachine(): Machine {
   }
 }
 
+interface Size {
+  nodes: number
+  da: DataAvailability
+}
+
 /** How much memory a testnet takes that nobody sends transactions to. */
-export function memoryOf(nodes: number): number {
-  return SHARED_MEMORY + nodes * NODE_MEMORY
+export function memoryOf({ nodes, da }: Size): number {
+  return SHARED_MEMORY + nodes * NODE_MEMORY + (da === 'calldata' ? 0 : (nodes + 1) * BLOB_MEMORY)
 }
 
 /** What will be scarce. Throws UsageError where the machine cannot hold so many nodes at all. */
-export function checkMachine(nodes: number, { memoryBytes, freeMemoryBytes, cores }: Machine): string[] {
-  const needed = memoryOf(nodes)
+export function checkMachine({ nodes, da }: Size, { memoryBytes, freeMemoryBytes, cores }: Machine): string[] {
+  const needed = memoryOf({ nodes, da })
   if (needed > memoryBytes) {
-    const most = Math.max(0, Math.floor((memoryBytes - SHARED_MEMORY) / NODE_MEMORY))
+    const none = memoryOf({ nodes: 0, da })
+    const most = Math.max(0, Math.floor((memoryBytes - none) / (memoryOf({ nodes: 1, da }) - none)))
     throw new UsageError(
       `--nodes ${nodes} takes about ${gigabytes(needed)} of memory; this machine has ${gigabytes(memoryBytes)}, enough for ${most}`,
     )
