@@ -74,7 +74,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a node that asks for a
 
   it('asks for it before anything is read, where that is guarded too', async () => {
     const { page, show } = await open({ token: TOKEN, guardsReading: true })
-    await page.getByRole('heading', { level: 1, name: /^Guarded cannot be reached: / }).waitFor()
+    await page.getByRole('heading', { level: 1, name: /^Guarded cannot be reached\. / }).waitFor()
     await page.getByRole('button', { name: 'Enter a token' }).click()
     await show(TOKEN)
     await page.locator('.peers .link').waitFor()
