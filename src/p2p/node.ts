@@ -87,7 +87,10 @@ async function assembleNode(
     options,
   )
   const protocolsOf = async (peer: PeerId): Promise<readonly string[]> => (await host.peerStore.get(peer)).protocols
-  const validation = createValidation({ config, clock, logger, signer: expectedSigner }, options.gossip)
+  const validation = createValidation(
+    { config, clock, logger, signer: expectedSigner, signal: modules.signal },
+    options.gossip,
+  )
   const router = createGossipRouter(
     host.services.pubsub,
     {

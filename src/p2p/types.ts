@@ -14,6 +14,8 @@ export interface P2pModules {
   chain: P2pChain
   /** How the router is found; by default on the networks of this machine, by UPnP and NAT-PMP. */
   findGateway?: FindGateway
+  /** The program is told to stop: nothing is begun any more. `stop` closes the node. */
+  signal?: AbortSignal
 }
 
 /** Hears of each new valid block of another node; `from` is the peer that passed it on, `way` whether it was asked to. */

@@ -256,6 +256,20 @@ describe('calls in another process', () => {
     for (const answer of await answers) expect(answer).toMatchObject({ reason: { message: 'gone' } })
   })
 
+  it('end with the program, which starts no process for more', async () => {
+    const stop = new AbortController()
+    const modules = { chain: node.chain, clock: systemClock, logger: silentLogger, signal: stop.signal }
+    const service = createCallService(modules, { ...DEFAULT_RPC_OPTIONS, callGasCap: 0n, maxProcesses: 1 })
+    const running = service.run('eth_call', endless(), contextOf())
+    const waiting = service.run('eth_call', endless(), contextOf())
+    stop.abort()
+    await expect(running).rejects.toThrow('the program is stopping')
+    await expect(waiting).rejects.toThrow('the program is stopping')
+    await expect(service.run('eth_call', endless(), contextOf())).rejects.toThrow('the program is stopping')
+    await service.close()
+    expect(service.stats()).toMatchObject({ waiting: 0, broken: 0 })
+  })
+
   it('are refused when too many wait', async () => {
     await using calls = start()
     const client = new AbortController()

@@ -6,6 +6,7 @@ import { bytesOf, type Pieces, WrittenJson } from '../../lib/jsonRpc/pieces.ts'
 import { failure, type RpcDispatcher, timedOut, toRpcError } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue, RPC_SERVER_ERROR } from '../../lib/jsonRpc/types.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
 import { programFile } from '../../lib/workProcess/programFile.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { answerChainRead } from '../chain/chainReads.ts'
@@ -34,8 +35,6 @@ const GRACE_MS = 10_000
 const LOADING_MS = 30_000
 /** A process that had nothing to do for so long ends: it holds a hundred megabytes. */
 const IDLE_MS = 60_000
-/** For a process to end by itself. */
-const END_MS = 500
 /** How often one call is begun: another one may have taken its process along. */
 const TRIES = 2
 /** Heap of a process: caches, and what its calls hold. */
@@ -61,6 +60,14 @@ export interface CallService {
   /** Calls that run and that wait, and processes that had to be ended. */
   stats(): { running: number; waiting: number; broken: number }
   close(): Promise<void>
+}
+
+export interface CallServiceModules {
+  chain: Chain
+  clock: Clock
+  logger: Logger
+  /** Closes it. */
+  signal?: AbortSignal | undefined
 }
 
 export interface CallServiceOptions extends CallOptions {
@@ -97,7 +104,7 @@ interface Runner {
  * one. Why they are no threads: `WorkProcess`.
  */
 export function createCallService(
-  { chain, clock, logger }: { chain: Chain; clock: Clock; logger: Logger },
+  { chain, clock, logger, signal }: CallServiceModules,
   { file = OWN_FILE, graceMs = GRACE_MS, maxProcesses = MAX_PROCESSES, ...options }: CallServiceOptions,
 ): CallService {
   const runners = new Set<Runner>()
@@ -131,10 +138,10 @@ export function createCallService(
 
   /** Its other calls are begun once more. */
   const replace = (runner: Runner, why: string): void => {
-    if (!runners.delete(runner)) return
+    if (closed || !runners.delete(runner)) return
     broken += 1
     runner.cancelTimer()
-    runner.process.kill()
+    void runner.process.kill()
     logger.warn('A process that runs calls broke down', { why, calls: runner.jobs.size })
     for (const job of runner.jobs.values()) {
       if (job.isGivenUp) continue
@@ -214,7 +221,7 @@ export function createCallService(
     runner.process.keepAlive(false)
     runner.cancelTimer = clock.setTimeout(() => {
       runners.delete(runner)
-      runner.process.end()
+      void runner.process.kill()
     }, IDLE_MS)
   }
 
@@ -261,6 +268,16 @@ export function createCallService(
     }
   }
 
+  const close = async (): Promise<void> => {
+    closed = true
+    const stopping = new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
+    for (const job of [...waiting, ...[...runners].flatMap(({ jobs }) => [...jobs.values()])]) job.reject(stopping)
+    waiting.length = 0
+    for (const { cancelTimer } of runners) cancelTimer()
+    await Promise.all([...runners].map(({ process }) => process.kill()))
+  }
+  whenAborted(signal, () => void close())
+
   return {
     async run(method, params, context, timeoutMs = 0) {
       const id = ++ids
@@ -300,21 +317,7 @@ export function createCallService(
       waiting: waiting.length,
       broken,
     }),
-    async close() {
-      closed = true
-      const stopping = new JsonRpcError(RPC_SERVER_ERROR, 'the program is stopping')
-      for (const job of [...waiting, ...[...runners].flatMap(({ jobs }) => [...jobs.values()])]) job.reject(stopping)
-      waiting.length = 0
-      const last = [...runners]
-      runners.clear()
-      for (const { process, cancelTimer } of last) {
-        cancelTimer()
-        process.end()
-        const cancelKill = clock.setTimeout(process.kill, END_MS)
-        await process.ended
-        cancelKill()
-      }
-    },
+    close,
   }
 }
 

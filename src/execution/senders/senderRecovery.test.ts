@@ -50,6 +50,17 @@ describe('senders that are recovered ahead', { timeout: 300_000 }, () => {
     }
   })
 
+  it('are left to the chain when the program stops, which starts no process for them', async () => {
+    const stop = new AbortController()
+    const service = createSenderRecovery({ clock: systemClock, logger: silentLogger, signal: stop.signal })
+    using _ = service.begin(encodings)
+    stop.abort()
+    using ahead = service.begin(encodings)
+    await service.close()
+    expect(ahead.senderOf(1)).toBeUndefined()
+    expect(service.stats()).toEqual({ recovered: 0, broken: 0 })
+  })
+
   it('leave out a bad signature, which decoding tells of', () => {
     const senders = recoverSenders([LOST.length, LOST.length], Buffer.concat([LOST, LOST]))
     expect(senders).toEqual(new Uint8Array(40))

@@ -2,6 +2,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
 import { programFile } from '../../lib/workProcess/programFile.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { Batch, type SendersAhead } from './sendersAhead.ts'
@@ -32,6 +33,13 @@ export interface SenderRecovery {
   close(): Promise<void>
 }
 
+export interface SenderRecoveryModules {
+  clock: Clock
+  logger: Logger
+  /** Closes it. */
+  signal?: AbortSignal | undefined
+}
+
 export interface SenderRecoveryOptions {
   /** For tests: another program in the process's place. */
   file?: URL
@@ -45,7 +53,7 @@ interface Worker {
 
 /** The process starts when there is work that is worth it. Why it is no thread: `WorkProcess`. */
 export function createSenderRecovery(
-  { clock, logger }: { clock: Clock; logger: Logger },
+  { clock, logger, signal }: SenderRecoveryModules,
   { file = OWN_FILE }: SenderRecoveryOptions = {},
 ): SenderRecovery {
   const batches = new Set<Batch>()
@@ -69,7 +77,7 @@ export function createSenderRecovery(
       dispatch()
     })
     void started.process.ended.then((why) => {
-      if (worker !== started) return
+      if (worker !== started || closed) return
       worker = undefined
       broken += 1
       notBefore = clock.now() + PAUSE_MS
@@ -91,7 +99,7 @@ export function createSenderRecovery(
   }
 
   const dispatch = (): void => {
-    if (worker === undefined || !worker.isReady) return
+    if (closed || worker === undefined || !worker.isReady) return
     while (worker.tasks.size < MAX_TASKS) {
       const task = nextTask()
       if (task.length === 0) break
@@ -122,14 +130,14 @@ export function createSenderRecovery(
   }
 
   const endWorker = (): void => {
-    worker?.process.end()
+    void worker?.process.kill()
     worker = undefined
   }
 
   const begin = (encodings: readonly Uint8Array[]): SendersAhead & Disposable => {
     const batch = new Batch(encodings)
     if (!closed) batches.add(batch)
-    if (worker === undefined && clock.now() >= notBefore) {
+    if (worker === undefined && !closed && clock.now() >= notBefore) {
       let waiting = 0
       for (const { left } of batches) waiting += left
       if (waiting >= START_TRANSACTIONS) worker = start()
@@ -144,20 +152,19 @@ export function createSenderRecovery(
     }
   }
 
+  const close = async (): Promise<void> => {
+    closed = true
+    batches.clear()
+    cancelIdle()
+    await worker?.process.kill()
+  }
+  whenAborted(signal, () => void close())
+
   return {
     begin,
     beginNow: (encodings) => (encodings.length < SHARED_TRANSACTIONS ? undefined : begin(encodings)),
     stats: () => ({ recovered, broken }),
-    async close() {
-      closed = true
-      batches.clear()
-      cancelIdle()
-      const last = worker
-      worker = undefined
-      last?.process.keepAlive(true)
-      last?.process.kill()
-      await last?.process.ended
-    },
+    close,
   }
 }
 

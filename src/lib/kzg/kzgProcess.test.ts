@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
 import { ManualClock, systemClock } from '../clock.ts'
 import { fromHex, type Hex, toHex } from '../hex.ts'
-import { silentLogger } from '../logger.ts'
+import { createLogger, silentLogger } from '../logger.ts'
 import { nextTurn } from '../nextTurn.ts'
 import { startWorkProcess } from '../workProcess/workProcess.ts'
 import { KZG_BLOB_BYTES, versionedHashOf } from './kzg.ts'
@@ -105,6 +105,30 @@ describe('KZG in another process', () => {
     const noPoint = new Uint8Array(48).fill(0xff)
     await expect(lasting.blobProofs([blob], [noPoint])).rejects.toMatchObject({ code: 'kzg-bad-input' })
     expect(await lasting.verifyBlobProofs([bad], [noPoint], [noPoint])).toBe(false)
+  })
+})
+
+describe('a program that is told to stop', () => {
+  it('gives up what is computed, starts no process any more, and says nothing of the one that it ended', async () => {
+    const stop = new AbortController()
+    const lines: string[] = []
+    const logger = createLogger({ level: 'debug', format: 'text', color: false, write: (line) => void lines.push(line) })
+    let starts = 0
+    const startChild = (onAnswer: OnAnswer) => {
+      starts += 1
+      return start(FAULTY)(onAnswer)
+    }
+    const kzg = createKzg({ clock: systemClock, logger, signal: stop.signal }, { startChild })
+    onTestFinished(kzg.close)
+    await expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
+    const hanging = kzg.commitments([order('hang')])
+    stop.abort()
+    await expect(hanging).rejects.toMatchObject({ code: 'kzg-process-failed', message: 'KZG: the program is stopping' })
+    await expect(kzg.commitments([order('tell')])).rejects.toThrow('the program is stopping')
+    kzg.start()
+    await kzg.close()
+    expect(starts).toBe(1)
+    expect(lines).toEqual([])
   })
 })
 

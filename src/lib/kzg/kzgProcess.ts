@@ -2,6 +2,7 @@ import { concatBytes } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import { exponentialBackoff } from '../retry.ts'
+import { whenAborted } from '../untilAborted.ts'
 import { programFile } from '../workProcess/programFile.ts'
 import { createSupervisor } from '../workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.ts'
@@ -16,6 +17,14 @@ const LOADING_MS = 60_000
 const TRIES = 2
 /** Of commitment, z, y and proof. */
 const POINT_PROOF_BYTES = [KZG_POINT_BYTES, 32, 32, KZG_POINT_BYTES]
+
+export interface KzgModules {
+  clock: Clock
+  logger: Logger
+  /** Closes it. */
+  signal?: AbortSignal | undefined
+}
+
 export interface KzgOptions {
   startChild?: (onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void) => WorkProcess<KzgTask>
   stuckMs?: number
@@ -34,7 +43,7 @@ interface Job {
  * KZG in another process, which starts with the first call, keeps this one alive only while something is asked, and is
  * replaced when it dies or hangs. Why it is no thread: `WorkProcess`.
  */
-export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, options: KzgOptions = {}): Kzg {
+export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOptions = {}): Kzg {
   const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
   const jobs = new Map<number, Job>()
   let isReady = false
@@ -119,6 +128,14 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
     return (await run(operation, blobs, ...given)).points
   }
 
+  const close = async (): Promise<void> => {
+    closed = true
+    for (const job of [...jobs.values()]) finish(job, closedError())
+    watch()
+    await processes.close()
+  }
+  whenAborted(signal, () => void close())
+
   return {
     async commitments(blobs) {
       return cut(await computePoints('commitments', blobs), 0, blobs.length, KZG_POINT_BYTES)
@@ -142,12 +159,7 @@ export function createKzg({ clock, logger }: { clock: Clock; logger: Logger }, o
     start() {
       processes.get()
     },
-    async close() {
-      closed = true
-      for (const job of [...jobs.values()]) finish(job, closedError())
-      watch()
-      await processes.close()
-    },
+    close,
   }
 }
 

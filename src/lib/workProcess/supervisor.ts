@@ -4,9 +4,6 @@ import type { WorkProcess } from './workProcess.ts'
 /** How a process broke down: it ended, had not loaded in time, or, as whoever uses it says, does not answer any more. */
 export type Breakdown = 'ended' | 'not-ready' | 'stuck'
 
-/** For a process to end by itself. */
-const END_MS = 500
-
 /**
  * Has one work process at a time, which starts when it is first asked for, and another in its place when it breaks down.
  * Of those that break down before they have answered anything, each but the first begins after a pause: starting them
@@ -57,7 +54,8 @@ export function createSupervisor<Task, Answer>(
     return started
   }
   const replace = (how: Breakdown, why: string): void => {
-    child?.kill()
+    if (closed) return
+    void child?.kill()
     child = undefined
     if (inVain > 0) {
       cancelPause = clock.setTimeout(() => {
@@ -79,17 +77,11 @@ export function createSupervisor<Task, Answer>(
     keepAlive: (wanted: boolean): void => child?.keepAlive(wanted),
     /** Ends it for not answering. */
     giveUp: (why: string): void => replace('stuck', why),
-    /** Lets it come to its end, and starts no other. */
+    /** Ends it, and starts no other. */
     async close(): Promise<void> {
       closed = true
       cancelPause?.()
-      const last = child
-      child = undefined
-      if (last === undefined) return
-      const cancel = clock.setTimeout(last.kill, END_MS)
-      last.end()
-      await last.ended
-      cancel()
+      await child?.kill()
     },
   }
 }

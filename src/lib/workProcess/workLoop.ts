@@ -6,16 +6,18 @@ import { createFrameReader, frameOf } from './frames.ts'
 export const READY = 'ready'
 
 /**
- * Answers what comes by standard input on standard output, in a process of its own, which ends with its input: when the
- * node has closed it, or is gone.
+ * Answers what comes by standard input on standard output, in a process of its own. The process ends as soon as its input
+ * does, whatever it is at: the program is gone, and nobody wants an answer any more.
  */
 export function answerTasks<Task, Answer>(
   run: (task: Task, bytes: Uint8Array, answer: (answer: Answer, bytes?: Uint8Array) => void) => void,
 ): void {
-  // Ctrl-C in a terminal goes to the node too, which decides when it is over.
+  // systemd signals every process of a unit. The program decides when its work is over.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-  // The node is gone, and wants no answer any more.
-  process.stdout.on('error', () => process.exit())
+  // An exit would wait for the threads of an addon.
+  const end = (): void => void process.kill(process.pid, 'SIGKILL')
+  process.stdin.on('close', end)
+  process.stdout.on('error', end)
   const write = (value: Answer | typeof READY, bytes: Uint8Array = EMPTY_BYTES): void => {
     for (const piece of frameOf(value, bytes)) process.stdout.write(piece)
   }

@@ -19,9 +19,8 @@ export interface WorkProcess<Task> {
   send(task: Task, bytes: Uint8Array): void
   /** Whether it keeps this process alive: for as long as somebody waits for an answer. */
   keepAlive(wanted: boolean): void
-  /** Lets it end when it has done what it is at. */
-  end(): void
-  kill(): void
+  /** Ends it at once, whatever it is at: it holds nothing that could be lost. Resolves as `ended`. */
+  kill(): Promise<string>
   /** Resolves when it has loaded what it needs, which takes as long as the machine is busy; never if it ends before. */
   readonly ready: Promise<void>
   /** Resolves when it has ended, with the reason. */
@@ -58,6 +57,8 @@ export function startWorkProcess<Task, Answer>(
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, fileURLToPath(file)], {
     env: leanEnvironment(),
     windowsHide: true,
+    // What a terminal or an operator sends to the program's process group does not reach it, not even before it has loaded.
+    detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...(answerRead === undefined ? [] : ['pipe' as const])],
   })
   let complaint = ''
@@ -99,8 +100,11 @@ export function startWorkProcess<Task, Answer>(
       written = written.then(() => writeInTurns(child.stdin, frameOf(task, bytes)))
     },
     keepAlive,
-    end: () => child.stdin?.end(),
-    kill: () => child.kill('SIGKILL'),
+    kill() {
+      keepAlive(true)
+      child.kill('SIGKILL')
+      return ended
+    },
   }
 }
 

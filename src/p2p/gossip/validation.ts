@@ -17,12 +17,13 @@ export function createValidation(
     clock: Clock
     logger: Logger
     signer: () => Hex | undefined
+    signal?: AbortSignal | undefined
   },
   options: { maxAgeS: number },
 ) {
   const { config, clock, logger } = modules
   const signers = createSigners({ current: modules.signer, clock })
-  const inspector = createInspectionProcess({ clock, logger })
+  const inspector = createInspectionProcess({ clock, logger, signal: modules.signal })
   return {
     ids: createMessageIds({ inspector, context: createValidationContexts({ config, clock, signers }, options) }),
     validate: createBlockValidator({ config, clock, signers, seen: createSeenBlocks() }, options),

@@ -227,9 +227,9 @@ describe('createInspectionProcess', () => {
         const ready = new Promise<void>((resolve) => {
           loaded = resolve
         })
-        const kill = (): void => {
+        const kill = (): Promise<string> => {
           kills += 1
-          child.kill()
+          return child.kill()
         }
         return { ...child, ready, kill }
       },

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
 import { programFile } from '../../lib/workProcess/programFile.ts'
 import { createSupervisor } from '../../lib/workProcess/supervisor.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
@@ -60,7 +61,8 @@ interface Job {
 export type InspectionProcess = ReturnType<typeof createInspectionProcess>
 
 export function createInspectionProcess(
-  modules: { clock: Clock; logger: Logger },
+  /** `signal` closes it. */
+  modules: { clock: Clock; logger: Logger; signal?: AbortSignal | undefined },
   options: { startChild?: typeof startOwnChild; timeLimitMs?: number; stuckMs?: number } = {},
 ) {
   const { clock, logger } = modules
@@ -139,6 +141,18 @@ export function createInspectionProcess(
     return job
   }
 
+  /** Ends the process; what waits fails. */
+  const close = async (): Promise<void> => {
+    closed = true
+    const failure = stopping()
+    for (const job of queue.remove(() => true)) fail(job, failure)
+    if (running !== undefined) fail(running.job, failure)
+    const ended = processes.close()
+    finish()
+    await ended
+  }
+  whenAborted(modules.signal, () => void close())
+
   return {
     /** Rejects with InspectionFailure; so does the inspection that a good message brings. */
     identify({ topic, compressed, from, context }: LargeMessage): Promise<IdentifiedMessage> {
@@ -195,16 +209,7 @@ export function createInspectionProcess(
       })
       return unpacked.promise
     },
-    /** Ends the process; what waits fails. */
-    async close(): Promise<void> {
-      closed = true
-      const failure = stopping()
-      for (const job of queue.remove(() => true)) fail(job, failure)
-      if (running !== undefined) fail(running.job, failure)
-      const ended = processes.close()
-      finish()
-      await ended
-    },
+    close,
   }
 }
 

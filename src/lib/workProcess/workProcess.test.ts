@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { expect, it, onTestFinished } from 'vitest'
+import { isAlive } from '../../../test/support/processes.ts'
+import type { KzgAnswer, KzgTask } from '../kzg/kzgTask.ts'
+import { startWorkProcess } from './workProcess.ts'
+
+const FAULTY = new URL('../kzg/testUtils/faultyKzg.ts', import.meta.url)
+const NO_BYTES = new Uint8Array(0)
+const TELL: KzgTask = { task: 1, operation: 'commitments', blobs: 0 }
+
+function start() {
+  const answered = Promise.withResolvers<{ pid: number }>()
+  const child = startWorkProcess<KzgTask, KzgAnswer>(FAULTY, (answer) => {
+    if ('fault' in answer) answered.resolve(JSON.parse(answer.fault))
+  })
+  child.keepAlive(true)
+  onTestFinished(() => void child.kill())
+  return { child, answered: answered.promise }
+}
+
+const groupOf = (pid: number): number => Number(execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)]))
+
+it('a process has a group of its own from its first instant: a signal to that of the program does not reach it', async () => {
+  const { child, answered } = start()
+  child.send(TELL, NO_BYTES)
+  const { pid } = await answered
+  expect(groupOf(pid)).toBe(pid)
+  expect(groupOf(process.pid)).not.toBe(pid)
+})
+
+it('a process leaves it to the program when it is to end, and then ends at once', async () => {
+  const { child, answered } = start()
+  child.send(TELL, NO_BYTES)
+  const { pid } = await answered
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
+  child.send({ ...TELL, task: 2 }, NO_BYTES)
+  expect(isAlive(pid)).toBe(true)
+  expect(await child.kill()).toBe('ended by SIGKILL')
+  expect(isAlive(pid)).toBe(false)
+})
