@@ -147,6 +147,7 @@ export class OpBuildJob implements BuildJob {
     using ahead = this.modules.senders?.beginNow(attributes.transactions)
     for (const [index, raw] of attributes.transactions.entries()) {
       await nextTransaction(ahead, index)
+      this.lease.env.evm.limit?.throwIfAborted()
       let tx: Transaction
       try {
         tx = decodeTransaction(raw, ahead?.senderOf(index))
@@ -234,7 +235,13 @@ export class OpBuildJob implements BuildJob {
   private async tryAdd(tx: Transaction): Promise<boolean> {
     const { env } = this.execution
     const since = this.modules.clock.now()
-    env.evm.limit = { throwIfAborted: () => this.throwIfLate() }
+    const { limit } = env.evm
+    env.evm.limit = {
+      throwIfAborted: () => {
+        limit?.throwIfAborted()
+        this.throwIfLate()
+      },
+    }
     try {
       await this.execution.add(tx)
     } catch (error) {
@@ -244,7 +251,7 @@ export class OpBuildJob implements BuildJob {
       this.noteSlow(tx, since)
       return false
     } finally {
-      env.evm.limit = undefined
+      env.evm.limit = limit
     }
     this.transactions.push(tx)
     return true

@@ -1,7 +1,6 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { takeTurn } from '../../lib/turns.ts'
 import { payloadToHeader } from '../../rollup/protocol/index.ts'
 import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
@@ -169,7 +168,7 @@ export class BlockImporter {
       parentBeaconBlockRoot: header.parentBeaconBlockRoot,
     })
     for (const [index, tx] of transactions.entries()) {
-      await takeTurn()
+      await lease.env.evm.takeTurn()
       try {
         await execution.add(tx)
       } catch (error) {

@@ -20,6 +20,8 @@ export interface FlatKeeperModules {
   nodes: Pick<StateStore, 'node'>
   logger: Logger
   clock: Clock
+  /** Ends what takes long. */
+  signal?: AbortSignal | undefined
 }
 
 /** Blocks that bring their leaves to a state far from the base hold them in memory. */
@@ -113,7 +115,7 @@ export class FlatKeeper implements FlatSource {
 
   /** From the trie. What is half done when the program ends counts for nothing. */
   private async build(head: BlockHeader): Promise<void> {
-    const { database, nodes, logger, clock } = this.modules
+    const { database, nodes, logger, clock, signal } = this.modules
     await database.clearFlat()
     const startedAtMs = clock.now()
     const progress = new Progress(
@@ -128,6 +130,7 @@ export class FlatKeeper implements FlatSource {
       batch.put('leaf', key, value)
       leaves++
       if (leaves % BATCH_LEAVES !== 0) continue
+      signal?.throwIfAborted()
       await database.write(batch, { sync: false })
       batch = new DatabaseBatch()
       progress.advance(leaves, { fraction: placeOf(key) })

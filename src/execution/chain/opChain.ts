@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { SerialLock } from '../../lib/serialLock.ts'
+import { whenAborted } from '../../lib/untilAborted.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
@@ -38,6 +39,8 @@ export interface OpenChainModules {
   clock: Clock
   /** Recovers senders on another core. */
   senders?: SenderRecovery
+  /** Ends what takes long: opening, executing a block, building one. The chain is to be closed then. */
+  signal?: AbortSignal | undefined
 }
 
 export interface OpenChainOptions {
@@ -97,6 +100,8 @@ class OpChain extends ChainView implements Chain {
   private readonly senders: SenderRecovery | undefined
   private readonly slow = new SlowTransactions()
   private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
+  /** Ends the blocks under way. */
+  private readonly closing = new AbortController()
   private writesStates = false
   private closed = false
 
@@ -111,8 +116,10 @@ class OpChain extends ChainView implements Chain {
     this.canonical = canonical
     this.keeper = keeper
     const { evms, logger } = this
-    const { senders } = modules
+    const { senders, signal } = modules
     this.senders = senders
+    evms.limit = this.closing.signal
+    whenAborted(signal, () => this.closing.abort(signal?.reason))
     const worldAt = (header: BlockHeader) => this.worldAt(header)
     const ensureState = (header: BlockHeader) => this.recovery.ensure(header)
     const onExecuted = (block: ExecutedBlock) => {
@@ -238,8 +245,9 @@ class OpChain extends ChainView implements Chain {
     return this.canonical.onHead(listener)
   }
 
-  /** Waits for what is under way. */
+  /** Gives up the block under way. */
   close(): Promise<void> {
+    this.closing.abort(new DeviumError('chain-closing', 'the chain is being closed'))
     return this.lock.run(async () => {
       if (this.closed) return
       this.closed = true

@@ -38,6 +38,8 @@ export interface StateKeeperModules {
   database: ChainDatabase
   logger: Logger
   clock: Clock
+  /** Ends what takes long. */
+  signal?: AbortSignal | undefined
 }
 
 /** Memory in archive mode for what the flat state on the disk lacks. */

@@ -26,6 +26,8 @@ export class EvmPool {
   private readonly config: ChainConfig
   private readonly ancestry: Ancestry
   private readonly idle = new WeakMap<Rules, OpEvm[]>()
+  /** Ends whatever runs on an EVM that is lent from now on. */
+  limit: AbortSignal | undefined
 
   constructor(modules: { ancestry: Ancestry }, config: ChainConfig) {
     this.ancestry = modules.ancestry
@@ -38,6 +40,7 @@ export class EvmPool {
     const evm = this.idle.get(rules)?.pop() ?? new OpEvm(this.config.chainId, rules)
     evm.bind(world, this.ancestorHash(block.number, parentHash))
     evm.client = client
+    evm.limit = this.limit
     return {
       env: { world, evm, block: { ...block, chainId: this.config.chainId, rules } },
       [Symbol.dispose]: () => {
