@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { installedNode } from './installedNode.mjs'
@@ -43,7 +44,8 @@ export async function launch(entry) {
   }
   const exec = fileURLToPath(new URL('./exec.mjs', import.meta.url))
   const child = spawn(installedNode, [...(isProgram ? flags : []), exec, entry, ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    // The last one is the leash: the system closes it when this launcher ends, in whatever way.
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: isProgram ? { ...environment, ...process.env } : process.env,
   })
   // The terminal sends Ctrl-C to the whole group; a signal sent to this process alone is passed on.
@@ -52,7 +54,7 @@ export async function launch(entry) {
       if (name !== 'SIGINT' || !process.stdin.isTTY) child.kill(name)
     })
   }
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 
 /** In the same process, with the flags: they count from the start of V8 and malloc only. */
