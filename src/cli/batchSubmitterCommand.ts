@@ -29,6 +29,7 @@ import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { createKzg } from '../lib/kzg/index.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
+import { untilStopped } from '../lib/untilAborted.ts'
 import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
 import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -44,7 +45,7 @@ const ADMIN_CALL_TIMEOUT_MS = 15 * 60_000
 async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, warnings }: RunContext): Promise<void> {
   markLater()
   const clock = systemClock
-  const logger = createProgramLogger(values)
+  const logger = createProgramLogger(values, signal)
   for (const warning of warnings) logger.warn(warning)
   const endpoints = endpointsOf(values)
   const options = batcherOptionsOf(values)
@@ -66,7 +67,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   )
   const l1Rpc = createL1Failover(l1Clients, logger)
   const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
-  const kzg = createKzg({ clock, logger })
+  const kzg = createKzg({ clock, logger, signal })
   const clients = [...l1Clients, ...l2Clients, ...rollupClients, ...otherBuilders]
   const closers: (() => Promise<unknown>)[] = [...clients.map((client) => client.close), kzg.close, signer.close]
   try {
@@ -119,10 +120,10 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       allowedHosts: allowedHostsFor(values.rpcAddr),
       timeoutMs: ADMIN_CALL_TIMEOUT_MS,
     })
-    const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port')
+    const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port', { signal })
     closers.unshift(rpcServer.close)
     const metricsServer =
-      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort)
+      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
     if (metricsServer !== undefined) closers.unshift(metricsServer.close)
 
     logger.info('devium-batch-submitter is up', {
@@ -135,7 +136,10 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     })
     if (!values.stopped) await batcher.start()
     await aborted(signal)
-    await batcher.shutdown()
+    if (!(await untilStopped(batcher.shutdown(), signal, clock))) {
+      const transactions = txManager.sending.map(({ nonce }) => nonce)
+      logger.warn('Stopped before all is confirmed: the next start waits for what L1 has of it', { transactions })
+    }
   } finally {
     for (const close of closers) await close()
   }

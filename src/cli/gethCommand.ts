@@ -40,6 +40,7 @@ export function createGethCommand(): Command {
 interface DatadirCommand {
   name: string
   description: string
+  endsBySignal?: boolean
   run(args: readonly string[], datadir: string, context: DatadirContext): Promise<void>
 }
 
@@ -52,13 +53,12 @@ interface DatadirContext {
 }
 
 /** A sub-command that works on the data directory and takes the program's flags, before its name or after. */
-function createDatadirCommand(program: Command, { name, description, run }: DatadirCommand): Command {
+function createDatadirCommand(program: Command, { run, ...spec }: DatadirCommand): Command {
   const command = createProgram({
     ...gethProgram,
-    name,
-    description,
+    ...spec,
     version: VERSION,
-    run: async (values, { signal }) => {
+    run: async (values, { signal, fail }) => {
       // Flags before the sub-command are the program's.
       const before = optionsByName(program)
       const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
@@ -69,10 +69,14 @@ function createDatadirCommand(program: Command, { name, description, run }: Data
       const modeBefore = given.gcmode === undefined ? before.gcmode : undefined
       const gcMode = modeBefore === undefined ? values.gcMode : gethFlags.gcMode.parse(modeBefore)
       const line = process.stdout.isTTY ? new ProgressLine(process.stdout) : undefined
-      const logger = createProgramLogger(values, line === undefined ? undefined : (text) => line.write(text))
+      const logger = createProgramLogger(values, signal, line === undefined ? undefined : (text) => line.write(text))
       const sink = line ?? progressInLog(logger)
       try {
         await run(command.args, datadir, { gcMode, logger, signal, sink })
+      } catch (error) {
+        // Whoever waits for its end learns that it is not done.
+        if (signal.aborted) fail(signal.reason)
+        throw error
       } finally {
         sink.end()
       }
@@ -85,6 +89,7 @@ function createInitCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'init',
     description: 'Write the genesis block of a genesis.json into a data directory',
+    endsBySignal: true,
     run: async ([path], datadir, { logger, sink }) => {
       if (path === undefined) throw new UsageError('init: the path of a genesis.json is missing')
       const { initChain, unknownChainConfigMembers } = await import('../execution/index.ts')
@@ -128,6 +133,7 @@ function createDumpGenesisCommand(program: Command): Command {
   return createDatadirCommand(program, {
     name: 'dumpgenesis',
     description: 'Print the genesis file of the data directory',
+    endsBySignal: true,
     run: async (_, datadir) => {
       const { readGenesisFile } = await import('../execution/index.ts')
       process.stdout.write(`${await readGenesisFile(datadir)}\n`)
@@ -137,14 +143,14 @@ function createDumpGenesisCommand(program: Command): Command {
 
 async function withChain(
   datadir: string,
-  { gcMode, logger }: DatadirContext,
+  { gcMode, logger, signal }: DatadirContext,
   use: (chain: Chain) => Promise<void>,
 ): Promise<void> {
   const { createSenderRecovery, openChain } = await import('../execution/index.ts')
   await using opened = new AsyncDisposableStack()
-  const senders = createSenderRecovery({ clock: systemClock, logger })
+  const senders = createSenderRecovery({ clock: systemClock, logger, signal })
   opened.defer(() => senders.close())
-  const chain = await openChain(datadir, { logger, clock: systemClock, senders }, { gcMode })
+  const chain = await openChain(datadir, { logger, clock: systemClock, senders, signal }, { gcMode })
   opened.defer(() => chain.close())
   await use(chain)
 }
@@ -156,6 +162,7 @@ function createExecuteCommand(): Command {
     version: VERSION,
     envPrefixes: gethProgram.envPrefixes,
     flags: logFlags,
+    endsBySignal: true,
     run: async () => {
       const { executeFiles } = await import('./executeCommand.ts')
       if (!(await executeFiles(execute.args, (line) => process.stdout.write(`${line}\n`)))) process.exitCode = 1

@@ -47,7 +47,7 @@ export async function openBeacon(
   { clock, logger, opened }: { clock: Clock; logger: Logger; opened: AsyncDisposableStack },
 ): Promise<Beacon['client'] | undefined> {
   if (options === undefined) return undefined
-  const kzg = createKzg({ clock, logger })
+  const kzg = createKzg({ clock, logger, signal })
   opened.defer(() => kzg.close())
   const { client, checkVersion } = createBeacon({ kzg, clock, logger }, options)
   opened.defer(() => client.close())

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { type FlagTable, flag } from './flags.ts'
 import { createProgram } from './program.ts'
@@ -113,6 +114,35 @@ describe('createProgram', () => {
 })
 
 describe('a program that was told to stop', () => {
+  it('says so before anything else does, and takes a second SIGTERM for the first', async () => {
+    const script = `
+      import { createProgramLogger, runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
+      let signals = 0
+      await runUntilStopped('test', async ({ signal }) => {
+        const logger = createProgramLogger({ logLevel: 'info', logFormat: 'json', logColor: false, logPid: false }, signal)
+        await new Promise((resolve) => {
+          // After the time in which a second signal is taken for the same key press.
+          signal.addEventListener('abort', () => setTimeout(() => logger.info('Something else'), 400))
+          process.on('SIGTERM', () => ++signals === 2 && resolve())
+          logger.info('running')
+          setInterval(() => {}, 60_000)
+        })
+      })
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    const lines: string[] = []
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(JSON.parse(line).msg)
+      if (lines.length === 1) child.kill('SIGTERM')
+      if (lines.length === 3) child.kill('SIGTERM')
+    }
+    expect(lines).toEqual(['running', 'Stopping', 'Something else'])
+    expect(await ended).toEqual([0, null])
+  }, 20_000)
+
   it('ends when it has stopped, whatever its libraries still wait for', async () => {
     const script = `
       import { runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}

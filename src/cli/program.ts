@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { formatDuration } from '../lib/duration.ts'
-import { describeError, UsageError } from '../lib/errors.ts'
+import { DeviumError, describeError, UsageError } from '../lib/errors.ts'
 import { createLogger, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, type RootLogger } from '../lib/logger.ts'
+import { whenAborted } from '../lib/untilAborted.ts'
 import { readVariable, unknownVariables, variableOf } from './environment.ts'
 import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts'
 
@@ -27,13 +28,16 @@ export const logFlags = {
   logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
 }
 
-/** `write`: where lines go instead of standard output. */
+/** Says `Stopping` before anything else does when the signal aborts. `write`: where lines go instead of standard output. */
 export function createProgramLogger(
   { logLevel, logFormat, logColor, logPid }: FlagValues<typeof logFlags>,
+  signal: AbortSignal,
   write?: (line: string) => void,
 ): RootLogger {
   const options = { level: logLevel, format: logFormat, color: logColor, pid: logPid }
-  return createLogger(write === undefined ? options : { ...options, write })
+  const logger = createLogger(write === undefined ? options : { ...options, write })
+  whenAborted(signal, () => logger.info('Stopping', { reason: describeError(signal.reason) }))
+  return logger
 }
 
 export interface ProgramSpec<T extends FlagTable> {
@@ -43,6 +47,8 @@ export interface ProgramSpec<T extends FlagTable> {
   /** In order of precedence: our own first, then those of the program this one replaces. */
   envPrefixes: readonly string[]
   flags: T
+  /** A signal ends it at once: there is nothing to close. Its work may hold the event loop. */
+  endsBySignal?: boolean
   /** Runs until the signal aborts. What it throws ends the process with exit code 1 and one line. */
   run: (values: FlagValues<T>, context: RunContext) => Promise<void>
   env?: NodeJS.ProcessEnv
@@ -58,6 +64,8 @@ export interface RunContext {
   warnings: readonly string[]
 }
 
+type Stopping = Pick<RunContext, 'signal' | 'fail'>
+
 /** A command with the spec's flags; `runProgram` is the usual way to use it, sub-commands may be added before parsing. */
 export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Command {
   const command = new Command(spec.name)
@@ -72,7 +80,9 @@ export function createProgram<T extends FlagTable>(spec: ProgramSpec<T>): Comman
   for (const flagSpec of Object.values(spec.flags)) command.addOption(toOption(flagSpec, spec.envPrefixes))
   command.action(async () => {
     const { values, given, warnings } = readFlags(spec, command.opts())
-    await runUntilStopped(spec.name, (context) => spec.run(values, { ...context, given, warnings }))
+    const run = (context: Stopping) => spec.run(values, { ...context, given, warnings })
+    if (spec.endsBySignal === true) await run({ signal: new AbortController().signal, fail: throwIt })
+    else await runUntilStopped(spec.name, run)
   })
   return command
 }
@@ -123,25 +133,23 @@ export function reportFatal(programName: string, error: unknown): void {
 const REPEATED_SIGNAL_MS = 300
 
 /**
- * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a second one ends the process at once (exit code
- * 130). Resolves when `run` has stopped cleanly.
+ * Gives `run` a signal that aborts at the first SIGINT or SIGTERM; a SIGINT after that ends the process at once (exit
+ * code 130). Resolves when `run` has stopped cleanly.
  */
-export async function runUntilStopped(
-  programName: string,
-  run: (context: Pick<RunContext, 'signal' | 'fail'>) => Promise<void>,
-): Promise<void> {
+export async function runUntilStopped(programName: string, run: (context: Stopping) => Promise<void>): Promise<void> {
   const controller = new AbortController()
   let failure: unknown
   let signalledAtMs: number | undefined
   const onSignal = (name: NodeJS.Signals) => {
     const sinceFirstMs = performance.now() - (signalledAtMs ?? Number.NEGATIVE_INFINITY)
-    if (sinceFirstMs < REPEATED_SIGNAL_MS) return
     signalledAtMs ??= performance.now()
     if (controller.signal.aborted) {
+      // A launcher passes a SIGTERM on that may have reached the whole process group.
+      if (name !== 'SIGINT' || sinceFirstMs < REPEATED_SIGNAL_MS) return
       process.stderr.write(`${programName}: second ${name}, stopping at once\n`)
       process.exit(130)
     }
-    controller.abort(new Error(`received ${name}`))
+    controller.abort(new DeviumError('stopped', `received ${name}`))
   }
   const fail = (error: unknown) => {
     failure ??= error
@@ -154,8 +162,8 @@ export async function runUntilStopped(
   } catch (error) {
     if (!controller.signal.aborted) failure ??= error
   } finally {
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    // What ends by a signal does so with its own exit code, also when the signal comes twice.
+    if (signalledAtMs === undefined) process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
   if (failure !== undefined) {
     reportFatal(programName, failure)
@@ -164,6 +172,10 @@ export async function runUntilStopped(
   // Stopped as it was told to, and everything is closed: timers that a library leaves behind (libp2p's last a second)
   // do not keep it.
   if (signalledAtMs !== undefined) process.exit()
+}
+
+function throwIt(error: unknown): never {
+  throw error
 }
 
 function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {

@@ -43,16 +43,17 @@ export async function runGeth(
   const clock = systemClock
   const logger = createProgramLogger(
     values.verbosity === undefined ? values : { ...values, logLevel: LEVELS[Number(values.verbosity)] ?? 'info' },
+    signal,
   )
   checkFlags(values, compatValues, [...warnings], logger)
 
   const opened = new AsyncDisposableStack()
   try {
-    const senders = createSenderRecovery({ clock, logger: logger.child({ module: 'chain' }) })
+    const senders = createSenderRecovery({ clock, logger: logger.child({ module: 'chain' }), signal })
     opened.defer(() => senders.close())
     const chain = await openChain(
       values.datadir,
-      { logger: logger.child({ module: 'chain' }), clock, senders },
+      { logger: logger.child({ module: 'chain' }), clock, senders, signal },
       { gcMode: values.gcMode },
     )
     opened.defer(() => chain.close())
@@ -92,7 +93,7 @@ export async function runGeth(
       maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
     }
     const rpcLogger = logger.child({ module: 'rpc' })
-    const calls = createCallService({ chain, clock, logger: rpcLogger }, rpcOptions)
+    const calls = createCallService({ chain, clock, logger: rpcLogger, signal }, rpcOptions)
     opened.defer(() => calls.close())
     const methods = createEthMethods({ chain, pool, logger: rpcLogger, clock, calls, sequencer }, rpcOptions)
     const metrics = values.metrics ? await createMetrics({ chain, pool, calls, clock }, values.datadir) : undefined
@@ -103,7 +104,8 @@ export async function runGeth(
         maxBatchSize: values.rpcBatchLimit,
         ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
         onUnexpectedError: (method, error) => {
-          logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
+          // It was ended with the rest.
+          if (!signal.aborted) logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
         },
       })
 
@@ -135,14 +137,14 @@ export async function runGeth(
           hostOf(values.httpAddr),
           values.httpPort,
           '--http.port',
-          { webSockets: isOnePort ? webSockets : undefined },
+          { webSockets: isOnePort ? webSockets : undefined, signal },
         )
       : undefined
     if (http !== undefined) opened.defer(() => http.close())
     const ws =
       isOnePort || webSockets === undefined
         ? undefined
-        : await serveApp(createUpgradeApp(), hostOf(values.wsAddr), values.wsPort, '--ws.port', { webSockets })
+        : await serveApp(createUpgradeApp(), hostOf(values.wsAddr), values.wsPort, '--ws.port', { webSockets, signal })
     if (ws !== undefined) opened.defer(() => ws.close())
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
     const auth = await serveApp(
@@ -155,9 +157,10 @@ export async function runGeth(
       hostOf(values.authAddr),
       values.authPort,
       '--authrpc.port',
+      { signal },
     )
     opened.defer(() => auth.close())
-    const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort)
+    const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort, signal)
     if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
 
     opened.defer(logHeads({ chain, logger, clock }))
@@ -174,7 +177,6 @@ export async function runGeth(
       sequencer: sequencer?.url,
     })
     if (!signal.aborted) await once(signal, 'abort')
-    logger.info('devium-geth stops')
   } finally {
     await opened.disposeAsync()
   }
@@ -188,7 +190,8 @@ async function createMetrics(modules: GethMetricsModules, datadir: string) {
     version: VERSION,
     databasePath: join(datadir, 'geth', 'chaindata'),
   })
-  return { onCall, onWebSockets, serve: (host: string, port: number) => serveMetrics(registry, host, port) }
+  const serve = (host: string, port: number, signal: AbortSignal) => serveMetrics(registry, host, port, signal)
+  return { onCall, onWebSockets, serve }
 }
 
 function checkFlags(

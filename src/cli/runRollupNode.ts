@@ -19,6 +19,7 @@ import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { loadJwtSecret } from '../lib/jwt.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
+import { untilAborted, untilStopped } from '../lib/untilAborted.ts'
 import type { P2pNode, P2pOptions } from '../p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline, type DerivationListener } from '../rollup/derive/index.ts'
 import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
@@ -73,7 +74,7 @@ export type RollupNodeValues = FlagValues<typeof rollupNodeFlags & typeof p2pFla
 export async function runRollupNode(values: RollupNodeValues, context: RunContext): Promise<void> {
   markLater()
   const clock = systemClock
-  const logger = createProgramLogger(values)
+  const logger = createProgramLogger(values, context.signal)
   for (const warning of context.warnings) logger.warn(warning)
   const endpoints = checkRollupNodeFlags(values)
   const hadSecret = existsSync(endpoints.jwtPath)
@@ -126,9 +127,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     const runtimeConfig = new RuntimeConfig({ l1, clock, logger }, config, { confirmations: values.verifierL1Confs })
     // The p2p stack takes a while to load: that time passes while the endpoints are waited for.
-    const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger })
+    const creatingP2p = createP2p(p2pOptions, { config, engine, runtimeConfig, registry, clock, logger, signal })
     opened.defer(async () => (await creatingP2p.catch(() => undefined))?.stop())
-    const [p2p, blobs] = await Promise.all([
+    const checking = Promise.all([
       creatingP2p,
       openBeacon(
         beaconOptions,
@@ -137,6 +138,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       ),
       checkEndpoints({ l1: l1Endpoints, engine, runtimeConfig }, config, endpoints.l2, { clock, logger, signal }),
     ])
+    const [p2p, blobs] = await untilAborted(checking, signal)
 
     const l1Heads = createL1HeadTracker(
       { client: l1, clock, logger: logger.child({ module: 'l1' }) },
@@ -262,10 +264,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       allowedOrigins: values.rpcCorsDomain,
       onDropped: (reason: string) => logger.warn('A WebSocket client was dropped', { reason }),
     }
-    const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port', { webSockets })
+    const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port', { webSockets, signal })
     opened.defer(() => rpcServer.close())
     const metricsServer = values.metricsEnabled
-      ? await serveMetrics(registry, values.metricsAddr, values.metricsPort)
+      ? await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
       : undefined
     if (metricsServer !== undefined) opened.defer(() => metricsServer.close())
     await p2p?.start()
@@ -283,12 +285,12 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     })
     metrics.started(VERSION)
     l1Heads.start(signal)
-    await Promise.all([
+    const running = Promise.all([
       node.run(signal),
       l1Endpoints.run(signal, () => l1Heads.lookNow()),
       runtimeConfig.run(signal, values.l1RuntimeConfigReloadInterval),
     ])
-    logger.info('Rollup node stops')
+    await untilStopped(running, signal, clock)
   } finally {
     stop.abort()
     await opened.disposeAsync()
@@ -374,18 +376,19 @@ interface P2pParts {
   registry: Registry
   clock: Clock
   logger: Logger
+  signal: AbortSignal
 }
 
 async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Promise<P2pNode | undefined> {
   if (options === undefined) return undefined
-  const { config, engine, runtimeConfig, registry, clock, logger } = parts
+  const { config, engine, runtimeConfig, registry, clock, logger, signal } = parts
   const { createP2pNode } = await import('../p2p/index.ts')
   const chain = {
     config,
     signerAddress: () => runtimeConfig.unsafeBlockSigner(),
     payloadByNumber: (number: number) => engine.payloadByNumber(number),
   }
-  return createP2pNode({ logger, clock, registry, chain }, options)
+  return createP2pNode({ logger, clock, registry, chain, signal }, options)
 }
 
 function canSign(options: P2pOptions | undefined): boolean {

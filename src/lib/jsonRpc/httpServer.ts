@@ -5,6 +5,7 @@ import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { UsageError } from '../errors.ts'
 import { listenProblem } from '../listenProblem.ts'
+import { whenAborted } from '../untilAborted.ts'
 import { hostCheck } from './hostCheck.ts'
 import { createCallListener, type HttpCallOptions } from './httpCalls.ts'
 import { allowedOrigin } from './originCheck.ts'
@@ -59,6 +60,8 @@ export interface HttpServerHandle {
 export interface ServeOptions extends Partial<UnreadLimits> {
   /** Absent: none are served. */
   webSockets?: WebSocketOptions | undefined
+  /** Closes it. */
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -73,7 +76,7 @@ export async function serveApp(
   host: string,
   port: number,
   what: string,
-  { webSockets, ...unreadLimits }: ServeOptions = {},
+  { webSockets, signal, ...unreadLimits }: ServeOptions = {},
 ): Promise<HttpServerHandle> {
   const answer = listenerOf(app)
   const watchReading = boundUnread({ ...DEFAULT_UNREAD_LIMITS, ...unreadLimits })
@@ -89,18 +92,19 @@ export async function serveApp(
   await listen(server, host, port, what)
   const bound = (server.address() as AddressInfo).port
   const shown = host.includes(':') ? `[${host}]` : host
-  return {
-    url: `http://${shown}:${bound}`,
-    port: bound,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        endWebSockets()
-        server.closeIdleConnections()
-        // Callers in the middle of an answer get a moment; a stream that never ends does not hold up the stop.
-        setTimeout(() => server.closeAllConnections(), 500).unref()
-      }),
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closing ??= new Promise((resolve) => {
+      server.close(() => resolve())
+      endWebSockets()
+      server.closeIdleConnections()
+      // Callers in the middle of an answer get a moment; a stream that never ends does not hold up the stop.
+      setTimeout(() => server.closeAllConnections(), 500).unref()
+    })
+    return closing
   }
+  whenAborted(signal, () => void close())
+  return { url: `http://${shown}:${bound}`, port: bound, close }
 }
 
 function listenerOf({ calls, routes }: ServedApp): RequestListener {

@@ -112,7 +112,12 @@ describe('a program that is told to stop', () => {
   it('gives up what is computed, starts no process any more, and says nothing of the one that it ended', async () => {
     const stop = new AbortController()
     const lines: string[] = []
-    const logger = createLogger({ level: 'debug', format: 'text', color: false, write: (line) => void lines.push(line) })
+    const logger = createLogger({
+      level: 'debug',
+      format: 'text',
+      color: false,
+      write: (line) => void lines.push(line),
+    })
     let starts = 0
     const startChild = (onAnswer: OnAnswer) => {
       starts += 1

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import {
   type AttributesFlow,
@@ -248,7 +249,8 @@ export class DerivationLoop {
     // The engine syncs by its own network: there is nothing to derive on.
     if (controller.syncing) return 'idle'
     if (this.derived === undefined) {
-      const result = await (this.stepAhead ?? pipeline.step(controller.heads.pendingSafe, signal)).finally(() => {
+      const step = this.stepAhead ?? pipeline.step(controller.heads.pendingSafe, signal)
+      const result = await untilAborted(step, signal).finally(() => {
         this.stepAhead = undefined
       })
       if (result.kind === 'attributes') this.derived = result.derived
@@ -329,7 +331,7 @@ export class DerivationLoop {
     const heads = await resetHeads(this.modules, this.config, { ...this.startOptions, signal })
     finality.reset()
     await this.resetHistory(heads.safe)
-    await pipeline.reset(heads.safe, signal)
+    await untilAborted(pipeline.reset(heads.safe, signal), signal)
     this.isPipelineReady = true
     this.loggedSafe = heads.safe.number
     metrics.pipelineReset()
