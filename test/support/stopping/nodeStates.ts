@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
+import { toHex } from '../../../src/lib/hex.ts'
+import { ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
+import { l1ChainConfig } from '../../../testnet/l1/chainConfig.ts'
+import { freePort } from '../programs.ts'
+import { loadRecording, type Recording, recordedL1Rpc } from '../recording.ts'
+import { type RpcAnswer, SILENCE } from './servers.ts'
+import type { StopState } from './states.ts'
+import type { World } from './world.ts'
+
+// devium--batcher: what it does when it is told to stop.
+
+const BLOBS = '2026-holocene-to-karst-blobs'
+const CALLDATA = '2026-holocene-isthmus-jovian-calldata'
+
+/** As many as an L1 block may have; each takes 40 ms of a core to check. */
+const BLOBS_PER_BLOCK = 21
+
+interface NodeSetup {
+  recording?: typeof BLOBS | typeof CALLDATA
+  /** In place of what was recorded. */
+  l1?: (answer: RpcAnswer) => RpcAnswer
+  /** In front of the real engine. */
+  engine?: (answer: RpcAnswer) => RpcAnswer
+  blobsAt?: (recording: Recording, slot: number) => unknown
+  args?: readonly string[]
+}
+
+async function startNode(world: World, setup: NodeSetup) {
+  const { recording: name = CALLDATA, l1: changeL1 = same, engine: changeEngine = same, args = [] } = setup
+  const recording = loadRecording(name)
+  const { genesis, rollup } = loadRecordedRpc(name)
+  const recorded = recordedL1Rpc(recording)
+  const answer: RpcAnswer = (method, params) =>
+    // What nobody recorded: who signs blocks.
+    method === 'eth_getStorageAt' ? ZERO_HASH : recorded.request(method, params)
+  const l1 = await world.rpc(changeL1(answer))
+  const geth = await world.geth(genesis)
+  const engine = await world.rpc(changeEngine((method, params) => geth.engine.request(method, params)))
+  const firstSlotAt = Number(recording.l1[0]?.timestamp)
+  const beacon = await world.beacon(firstSlotAt, (slot) =>
+    setup.blobsAt === undefined ? blobsAt(recording, slot) : setup.blobsAt(recording, slot),
+  )
+  const port = await freePort()
+  const program = world.start('devium--batcher', [
+    `--l1=${l1.url}`,
+    '--l1.trustrpc',
+    '--l1.http-poll-interval=500ms',
+    '--verifier.l1-confs=0',
+    `--l1.beacon=${beacon.url}`,
+    `--l2=${engine.url}`,
+    `--l2.jwt-secret=${world.jwtPath}`,
+    `--rollup.config=${world.json('rollup.json', rollup)}`,
+    `--rollup.l1-chain-config=${world.json('l1.json', l1ChainConfig(900))}`,
+    `--rpc.port=${port}`,
+    '--rpc.enable-admin',
+    '--p2p.listen.tcp=0',
+    '--p2p.no-discovery',
+    `--p2p.priv.path=${world.path('p2p-key.txt')}`,
+    `--p2p.peerstore.path=${world.path('peerstore')}`,
+    '--log.format=json',
+    ...args,
+  ])
+  return { program, l1, engine, beacon, recording, ports: [port], node: world.client(`http://127.0.0.1:${port}`) }
+}
+
+const same = (answer: RpcAnswer): RpcAnswer => answer
+/** From when on the method is not answered any more. */
+const silentAt =
+  (...methods: string[]) =>
+  (answer: RpcAnswer): RpcAnswer =>
+  (method, params) =>
+    methods.includes(method) ? SILENCE : answer(method, params)
+
+function blobsAt(recording: Recording, slot: number): unknown {
+  const start = Number(recording.l1[0]?.timestamp)
+  return recording.l1.find(({ timestamp }) => Number(timestamp) - start === slot)?.blobs
+}
+
+/** The right ones among others, each a blob too; but not in the first of the blocks that have some. */
+function fullBlocks(recording: Recording, slot: number): unknown {
+  const right = blobsAt(recording, slot)
+  const start = Number(recording.l1[0]?.timestamp)
+  if (Number(recording.l1.find(({ blobs = [] }) => blobs.length > 0)?.timestamp) - start === slot) return right
+  const others = Array.from({ length: BLOBS_PER_BLOCK }, () => {
+    const blob = randomBytes(131_072)
+    // Field elements below the field's order.
+    for (let at = 0; at < blob.length; at += 32) blob[at] = 0
+    return toHex(blob)
+  })
+  return [...others, ...(Array.isArray(right) ? right : [])]
+}
+
+export const NODE_STATES: StopState[] = [
+  {
+    state: 'an L1 that does not answer at the start',
+    async reach(world) {
+      const { program, l1, ports } = await startNode(world, { l1: () => () => SILENCE })
+      await l1.called('eth_chainId')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'an engine that cannot be reached',
+    async reach(world) {
+      const nobody = await freePort()
+      const { program, ports } = await startNode(world, { args: [`--l2=http://127.0.0.1:${nobody}`] })
+      await program.prints(/Waiting for the L2 engine/)
+      return { program, ports }
+    },
+  },
+  {
+    state: 'a beacon API that does not answer at the start',
+    async reach(world) {
+      const silent = await world.rpc(() => SILENCE)
+      const { program, ports, l1 } = await startNode(world, { args: [`--l1.beacon=${silent.url}`] })
+      await l1.called('eth_getBlockByNumber')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'its process for KZG is loading',
+    async reach(world) {
+      const { program, ports, beacon } = await startNode(world, { recording: BLOBS, blobsAt: fullBlocks })
+      await beacon.called('/eth/v1/beacon/blobs/')
+      await program.has(/kzg/)
+      return { program, ports }
+    },
+  },
+  {
+    state: 'deriving blobs',
+    async reach(world) {
+      const { program, ports, node } = await startNode(world, { recording: BLOBS, blobsAt: fullBlocks })
+      await program.prints(/Rollup node started/)
+      await program.has(/devium-kzg/)
+      // Blobs of a first block were right: more are being checked.
+      await expectSafe(node, 1)
+      return { program, ports }
+    },
+  },
+  {
+    state: 'an engine that does not answer',
+    async reach(world) {
+      const { program, ports, engine } = await startNode(world, { engine: silentAt('engine_getPayloadV4') })
+      await engine.called('engine_getPayloadV4')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'an L1 that falls silent while it is read',
+    async reach(world) {
+      const { program, ports, l1 } = await startNode(world, { l1: silentAt('eth_getBlockReceipts') })
+      await l1.called('eth_getBlockReceipts')
+      return { program, ports }
+    },
+  },
+]
+
+async function expectSafe(node: { request(method: string, params: unknown[]): Promise<unknown> }, least: number) {
+  for (;;) {
+    const status = (await node.request('optimism_syncStatus', [])) as { safe_l2: { number: number } }
+    if (status.safe_l2.number >= least) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,199 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { isAlive } from '../processes.ts'
+
+/** Whom SIGTERM reaches: `docker stop` signals the first process, systemd every process of the unit. */
+export type Reach = 'the first process' | 'every process'
+
+/** What became of a program after SIGTERM. */
+export interface Ending {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** Its log from the signal on. */
+  lines: string[]
+  /** Processes of the program that began after the signal, by their titles. */
+  started: string[]
+  /** Processes of the program that outlived it. */
+  left: number[]
+  /** Ports that nobody can listen on afterwards. */
+  heldPorts: number[]
+  seconds: number
+}
+
+interface ListedProcess {
+  pid: number
+  parent: number
+  title: string
+}
+
+/** No state takes so long: it is the harness that gives up. */
+const PATIENCE_MS = 100_000
+
+export const bin = (program: string): string => fileURLToPath(new URL(`../../../bin/${program}.mjs`, import.meta.url))
+
+/** Makes a launcher believe that its own Node is too old. */
+export const OLD_NODE = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`
+
+export interface ProgramOptions {
+  /** JavaScript that runs before the program. */
+  preload?: string | undefined
+  env?: Record<string, string>
+}
+
+/** A real program, as an operator starts it, in a process group of its own. */
+export class StoppedProgram {
+  readonly lines: string[] = []
+  private readonly child: ChildProcess
+  /** Resolves with exit code and signal. */
+  readonly ended: Promise<[number | null, NodeJS.Signals | null]>
+  private readonly waiting = new Set<() => void>()
+
+  constructor(program: string, args: readonly string[], { preload, env = {} }: ProgramOptions = {}) {
+    const launcher = preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', ...launcher, bin(program), ...args],
+      { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+    )
+    this.child = child
+    this.ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+    const killAtExit = () => this.kill()
+    process.once('exit', killAtExit)
+    void this.ended.then(() => {
+      process.off('exit', killAtExit)
+      this.tell()
+    })
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        this.lines.push(line)
+        this.tell()
+      })
+    }
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  /** Resolves with the first line of its log that matches. */
+  async prints(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.lines.find((line) => pattern.test(line))
+      if (found !== undefined) return found
+      if (!this.isRunning) throw new Error(`ended before it printed ${pattern}:\n${this.lines.join('\n')}`)
+      await new Promise<void>((resolve) => {
+        this.waiting.add(resolve)
+      })
+    }
+  }
+
+  /** Resolves when it has a process of such a title. */
+  async has(title: RegExp): Promise<void> {
+    while (!(await this.processes()).some((listed) => title.test(listed.title))) {
+      if (!this.isRunning) throw new Error(`ended without ${title}:\n${this.lines.join('\n')}`)
+      await delay(10)
+    }
+  }
+
+  kill(): void {
+    if (this.isRunning) process.kill(-this.pid, 'SIGKILL')
+  }
+
+  /** Ends the first process alone, without a chance to do anything about it. Resolves with the others that there were. */
+  async killFirst(): Promise<number[]> {
+    const others = await this.processes()
+    this.child.kill('SIGKILL')
+    await this.ended
+    return others.map(({ pid }) => pid)
+  }
+
+  /** All processes below the first one. */
+  async processes(): Promise<ListedProcess[]> {
+    const all = await listProcesses()
+    const below = (parent: number): ListedProcess[] =>
+      all.filter((listed) => listed.parent === parent).flatMap((listed) => [listed, ...below(listed.pid)])
+    return below(this.pid)
+  }
+
+  /** Sends SIGTERM and watches until it has ended by itself, or has to be killed. */
+  async stop(reach: Reach, ports: readonly number[] = []): Promise<Ending> {
+    const before = await this.processes()
+    const seen = new Map(before.map((listed) => [listed.pid, listed.title]))
+    const written = this.lines.length
+    const since = performance.now()
+    process.kill(reach === 'every process' ? -this.pid : this.pid, 'SIGTERM')
+    if (reach === 'every process') for (const { pid } of before) signalIfThere(pid)
+    const cancelled = new AbortController()
+    const patience = delay(PATIENCE_MS, undefined, { signal: cancelled.signal }).then(
+      () => this.kill(),
+      () => {},
+    )
+    const started = new Map<number, string>()
+    const watching = (async () => {
+      while (this.isRunning) {
+        for (const { pid, title } of await this.processes()) if (!seen.has(pid)) started.set(pid, title)
+        await delay(20)
+      }
+    })()
+    const [code, signal] = await this.ended
+    const seconds = (performance.now() - since) / 1000
+    cancelled.abort()
+    await Promise.all([patience, watching])
+    return {
+      code,
+      signal,
+      lines: this.lines.slice(written),
+      started: [...started.values()],
+      left: [...seen.keys(), ...started.keys()].filter(isAlive),
+      heldPorts: await heldPorts(ports),
+      seconds,
+    }
+  }
+
+  private tell(): void {
+    for (const resolve of this.waiting) resolve()
+    this.waiting.clear()
+  }
+}
+
+function signalIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has ended with its group.
+  }
+}
+
+async function listProcesses(): Promise<ListedProcess[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args='])
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [, pid = '', parent = '', title = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
+      return { pid: Number(pid), parent: Number(parent), title: title.trim() }
+    })
+    .filter(({ title }) => !title.startsWith('ps '))
+}
+
+export async function heldPorts(ports: readonly number[]): Promise<number[]> {
+  const held: number[] = []
+  for (const port of ports) {
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (isFree) await new Promise((resolve) => server.close(resolve))
+    else held.push(port)
+  }
+  return held
+}
