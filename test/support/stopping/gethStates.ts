@@ -3,7 +3,9 @@ import { pairingLoop } from '../../../src/execution/testUtils/pairingLoop.ts'
 import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../../../src/execution/testUtils/signTransaction.ts'
 import { toHex } from '../../../src/lib/hex.ts'
-import { payloadBlockHash, payloadFromJson, payloadToJson, ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
+import type { RpcClient } from '../../../src/lib/jsonRpc/client.ts'
+import { payloadBlockHash, payloadFromJson, payloadToJson } from '../../../src/rollup/protocol/index.ts'
+import { type ExecutionPayload, ZERO_HASH } from '../../../src/rollup/protocol/types.ts'
 import type { StopState } from './states.ts'
 import type { RunningGeth, World } from './world.ts'
 
@@ -42,18 +44,13 @@ export function loopTransaction(
 }
 
 /** A block that has to be executed before it turns out to be wrong. */
-async function blockWith({ geth, driver }: GethSetup, transaction: Uint8Array): Promise<object> {
+export async function endlessBlock(engine: Pick<RpcClient, 'request'>, driver: BlockDriver): Promise<ExecutionPayload> {
   const id = await driver.start({ noTxPool: true })
-  const built = (await geth.engine.request('engine_getPayloadV3', [id])) as { executionPayload: object }
+  const built = (await engine.request('engine_getPayloadV3', [id])) as { executionPayload: object }
   const empty = payloadFromJson(built.executionPayload)
-  const payload = {
-    ...empty,
-    transactions: [...empty.transactions, transaction],
-    gasLimit: BigInt(MANY_GAS),
-    gasUsed: BigInt(MANY_GAS),
-  }
-  const blockHash = payloadBlockHash({ payload, parentBeaconBlockRoot: ZERO_HASH })
-  return payloadToJson({ ...payload, blockHash })
+  const transactions = [...empty.transactions, loopTransaction(driver)]
+  const payload = { ...empty, transactions, gasLimit: BigInt(MANY_GAS), gasUsed: BigInt(MANY_GAS) }
+  return { ...payload, blockHash: payloadBlockHash({ payload, parentBeaconBlockRoot: ZERO_HASH }) }
 }
 
 /** Nobody waits for the answer. */
@@ -110,9 +107,9 @@ export const GETH_STATES: StopState[] = [
   {
     state: 'executing a block',
     async reach(world) {
-      const setup = await startGeth(world)
-      const { geth } = setup
-      ask(geth, 'engine_newPayloadV3', [await blockWith(setup, loopTransaction(setup.driver)), [], ZERO_HASH])
+      const { geth, driver } = await startGeth(world)
+      const payload = payloadToJson(await endlessBlock(geth.engine, driver))
+      ask(geth, 'engine_newPayloadV3', [payload, [], ZERO_HASH])
       await begun(geth)
       return { program: geth.program, ports: geth.ports }
     },

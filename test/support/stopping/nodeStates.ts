@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { loadRecordedRpc } from '../../../src/execution/testUtils/recordedRpc.ts'
 import { toHex } from '../../../src/lib/hex.ts'
-import { ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
+import { payloadEnvelopeToJson, ZERO_HASH } from '../../../src/rollup/protocol/index.ts'
 import { l1ChainConfig } from '../../../testnet/l1/chainConfig.ts'
 import { freePort } from '../programs.ts'
 import { loadRecording, type Recording, recordedL1Rpc } from '../recording.ts'
@@ -78,11 +78,15 @@ function blobsAt(recording: Recording, slot: number): unknown {
   return recording.l1.find(({ timestamp }) => Number(timestamp) - start === slot)?.blobs
 }
 
-/** The right ones among others, each a blob too; but not in the first of the blocks that have some. */
+/** Whether this is the first of the blocks that have blobs. */
+function isFirst(recording: Recording, slot: number): boolean {
+  const first = recording.l1.find(({ blobs = [] }) => blobs.length > 0)
+  return Number(first?.timestamp) - Number(recording.l1[0]?.timestamp) === slot
+}
+
+/** The right blobs among others, which are blobs too. */
 function fullBlocks(recording: Recording, slot: number): unknown {
   const right = blobsAt(recording, slot)
-  const start = Number(recording.l1[0]?.timestamp)
-  if (Number(recording.l1.find(({ blobs = [] }) => blobs.length > 0)?.timestamp) - start === slot) return right
   const others = Array.from({ length: BLOBS_PER_BLOCK }, () => {
     const blob = randomBytes(131_072)
     // Field elements below the field's order.
@@ -131,11 +135,20 @@ export const NODE_STATES: StopState[] = [
   {
     state: 'deriving blobs',
     async reach(world) {
-      const { program, ports, node } = await startNode(world, { recording: BLOBS, blobsAt: fullBlocks })
+      const isWarm = Promise.withResolvers<void>()
+      const { program, ports, node } = await startNode(world, {
+        recording: BLOBS,
+        async blobsAt(recording, slot) {
+          if (isFirst(recording, slot)) return blobsAt(recording, slot)
+          await isWarm.promise
+          return fullBlocks(recording, slot)
+        },
+      })
       await program.prints(/Rollup node started/)
-      await program.has(/devium-kzg/)
-      // Blobs of a first block were right: more are being checked.
+      // The blobs of a first block were checked: the process for KZG has loaded.
       await expectSafe(node, 1)
+      isWarm.resolve()
+      await program.works(/devium-kzg/)
       return { program, ports }
     },
   },
@@ -144,6 +157,45 @@ export const NODE_STATES: StopState[] = [
     async reach(world) {
       const { program, ports, engine } = await startNode(world, { engine: silentAt('engine_getPayloadV4') })
       await engine.called('engine_getPayloadV4')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'waiting for the sync of its engine',
+    async reach(world) {
+      const syncing = (method: string) => /^engine_(newPayload|forkchoiceUpdated)/.test(method)
+      const status = { status: 'SYNCING', latestValidHash: null, validationError: null }
+      const { program, ports, engine, node, recording } = await startNode(world, {
+        engine: (answer) => (method, params) =>
+          syncing(method) ? { ...status, payloadStatus: status, payloadId: null } : answer(method, params),
+        args: ['--syncmode=execution-layer'],
+      })
+      await program.prints(/Rollup node started/)
+      const [, , , , envelope] = recording.l2
+      if (envelope === undefined) throw new Error('no recorded block')
+      await node.request('admin_postUnsafePayload', [payloadEnvelopeToJson(envelope)])
+      await engine.called('engine_newPayloadV3')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'making blocks with an engine that does not answer',
+    async reach(world) {
+      const { program, ports, engine } = await startNode(world, {
+        engine: silentAt('engine_getPayloadV3'),
+        args: ['--sequencer.enabled', `--p2p.sequencer.key=${'11'.repeat(32)}`],
+      })
+      await engine.called('engine_getPayloadV3')
+      return { program, ports }
+    },
+  },
+  {
+    state: 'making blocks',
+    async reach(world) {
+      const { program, ports, engine } = await startNode(world, {
+        args: ['--sequencer.enabled', `--p2p.sequencer.key=${'11'.repeat(32)}`],
+      })
+      await engine.called('engine_getPayloadV3')
       return { program, ports }
     },
   },

@@ -28,6 +28,8 @@ export interface Ending {
 interface ListedProcess {
   pid: number
   parent: number
+  /** Processor time. */
+  seconds: number
   title: string
 }
 
@@ -104,6 +106,17 @@ export class StoppedProgram {
     }
   }
 
+  /** Resolves when a process of such a title has worked for another second. */
+  async works(title: RegExp): Promise<void> {
+    const worked = async () => {
+      const found = (await this.processes()).find((listed) => title.test(listed.title))
+      if (found === undefined) throw new Error(`there is no ${title}:\n${this.lines.join('\n')}`)
+      return found.seconds
+    }
+    const before = await worked()
+    while ((await worked()) < before + 1) await delay(10)
+  }
+
   kill(): void {
     if (this.isRunning) process.kill(-this.pid, 'SIGKILL')
   }
@@ -174,13 +187,14 @@ function signalIfThere(pid: number): void {
 }
 
 async function listProcesses(): Promise<ListedProcess[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args='])
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,time=,args='])
   return stdout
     .trim()
     .split('\n')
     .map((line) => {
-      const [, pid = '', parent = '', title = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
-      return { pid: Number(pid), parent: Number(parent), title: title.trim() }
+      const [, pid, parent, time = '', title = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
+      const [minutes = 0, seconds = 0] = time.split(':').slice(-2).map(Number)
+      return { pid: Number(pid), parent: Number(parent), seconds: 60 * minutes + seconds, title: title.trim() }
     })
     .filter(({ title }) => !title.startsWith('ps '))
 }

@@ -1,7 +1,17 @@
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { toBlock } from '../../../src/execution/chain/blockReader.ts'
+import { sealConsensusHeader } from '../../../src/execution/chain/headerCodec.ts'
+import { encodeBlock } from '../../../src/execution/index.ts'
 import { BlockDriver } from '../../../src/execution/testUtils/blockDriver.ts'
-import { loadLoopGenesis, loopTransaction } from './gethStates.ts'
+import { decodeTransaction } from '../../../src/execution/tx/decodeTransaction.ts'
+import { payloadToHeader } from '../../../src/rollup/protocol/index.ts'
+import { type ExecutionPayload, ZERO_HASH } from '../../../src/rollup/protocol/types.ts'
+import { endlessBlock, loadLoopGenesis } from './gethStates.ts'
 import { SILENCE } from './servers.ts'
 import type { StopState } from './states.ts'
+import type { StoppedProgram } from './stoppedProgram.ts'
+import type { World } from './world.ts'
 
 // Commands of devium and devium-geth that run for long: what they are at when they are told to stop.
 
@@ -53,25 +63,38 @@ export const TOOL_STATES: StopState[] = [
     isMute: true,
   },
   {
-    state: 'devium-geth import of blocks that take long',
+    state: 'devium-geth import of a block that takes long',
     async reach(world) {
       const { genesis, rollup } = loadLoopGenesis()
       const geth = await world.geth(genesis)
-      const driver = new BlockDriver(geth.engine, rollup)
-      for (const nonce of [0, 1]) {
-        const transaction = loopTransaction(driver, { gasLimit: 29_000_000n, nonce })
-        await driver.build({ transactions: [transaction], noTxPool: true })
-      }
+      const payload = await endlessBlock(geth.engine, new BlockDriver(geth.engine, rollup))
       await geth.program.stop('the first process')
-      const file = world.path('blocks.rlp')
-      await world.start('devium-geth', ['export', `--datadir=${world.path('geth')}`, file]).ended
-      const datadir = `--datadir=${world.path('other')}`
-      await world.start('devium-geth', ['init', datadir, world.json('genesis.json', genesis)]).ended
-      const program = world.start('devium-geth', ['import', datadir, '--log.format=json', file])
-      // The second one is next.
-      await program.prints(/Importing blocks.*"number":1\b/)
+      const program = await startImport(world, encodedBlock(payload))
       return { program }
     },
     ending: { code: 1 },
   },
 ]
+
+/** So many are read before the first one is executed. */
+const BLOCKS_AHEAD = 130
+
+/** Imports from a pipe: its writer waits until it is opened, and so until the import has begun. */
+async function startImport(world: World, block: Uint8Array): Promise<StoppedProgram> {
+  const path = world.path('blocks.rlp')
+  execFileSync('mkfifo', [path])
+  const datadir = `--datadir=${world.path('geth')}`
+  const program = world.start('devium-geth', ['import', datadir, '--log.format=json', path])
+  await writeFile(path, Buffer.concat(Array(BLOCKS_AHEAD).fill(block)))
+  return program
+}
+
+function encodedBlock(payload: ExecutionPayload): Uint8Array {
+  const header = sealConsensusHeader(payloadToHeader({ payload, parentBeaconBlockRoot: ZERO_HASH }))
+  return encodeBlock(
+    toBlock(
+      header,
+      payload.transactions.map((raw) => decodeTransaction(raw)),
+    ),
+  )
+}
