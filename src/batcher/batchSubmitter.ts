@@ -288,7 +288,8 @@ export class BatchSubmitter {
     await run.follower.chain?.publisher.settled()
     const unsaved = run.follower.chain?.manager.firstUnsaved
     this.finish(run)
-    this.modules.logger.info('Batch Submitter stopped', unsaved === undefined ? {} : { first_unsaved: unsaved.number })
+    if (unsaved === undefined) this.modules.logger.info('Batch Submitter stopped')
+    else this.modules.logger.warn('Stopped before all data were saved to L1', { first_unsaved: unsaved.number })
   }
 
   /** Closes the open channel now and sends it. Throws BatcherStateError when it does not run. */

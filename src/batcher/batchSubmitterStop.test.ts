@@ -174,7 +174,7 @@ describe('stop and start', () => {
     expect(submitter.status.lastHour).toEqual(lastHour)
   })
 
-  it('does not drain at the end of the program, but waits for what is on its way', async () => {
+  it('neither drains at the end of the program nor waits for what is on its way, which the next start finds', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1, sender, chain } = setup
     await l1.request('evm_setAutomine', [false])
@@ -184,11 +184,18 @@ describe('stop and start', () => {
     await log.seen('Transaction successfully published')
     node.unsafe = 6
     await log.seen('Added L2 block to local state', 6)
-    const done = submitter.shutdown()
+    await submitter.shutdown()
+    expect(log.of('Stopped before all data were saved to L1')[0]).toMatchObject({ first_unsaved: 1 })
+    expect(log.of('Batch Submitter stopped')).toEqual([])
+
+    await l1.request('evm_setAutomine', [true])
     await setup.mine()
-    await done
     expect((await readPostedBlocks(l1, chain.config, sender)).length).toBe(2)
-    expect(log.of('Transaction confirmed')).toHaveLength(1)
+    const next = setup.create({ maxChannelDuration: 0 })
+    next.start()
+    await next.stop()
+    expect((await readPostedBlocks(l1, chain.config, sender)).length).toBe(6)
+    expect(await node.safeNumber()).toBe(6)
   })
 
   it('does not lose a flush while a transaction is in flight', async () => {

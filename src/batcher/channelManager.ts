@@ -31,6 +31,8 @@ export interface FillOptions {
   deadlines: boolean
   /** Called when a channel is closed: there is something to send. */
   onReady?: () => void
+  /** Ends it after the block that is being put in: the next call goes on from there. */
+  signal?: AbortSignal
 }
 
 /** Closed channels of which nothing was sent yet: more are not built ahead of sending. */
@@ -185,7 +187,7 @@ export class ChannelManager {
   fill(l1Head: number, options: FillOptions): Promise<void> {
     return this.filling.run(async () => {
       // A closed span channel may give blocks back.
-      while (await this.fillOnce(l1Head, options));
+      while (!options.signal?.aborted && (await this.fillOnce(l1Head, options)));
       this.recordPending()
     })
   }
@@ -233,10 +235,11 @@ export class ChannelManager {
   }
 
   /** Whether another round is needed. */
-  private async fillOnce(l1Head: number, { deadlines, onReady }: FillOptions): Promise<boolean> {
+  private async fillOnce(l1Head: number, { deadlines, onReady, signal }: FillOptions): Promise<boolean> {
     while (this.channelsAhead < MAX_CHANNELS_AHEAD) {
       // A span channel only collects most blocks, and would take hundreds of them in one turn.
       await takeTurn()
+      if (signal?.aborted) return false
       const block = this.blockAt(this.nextNumber)
       if (block === undefined) break
       const channel = this.openChannel(l1Head)

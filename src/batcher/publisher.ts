@@ -161,6 +161,7 @@ export class Publisher {
       await manager.fill(this.modules.heads.latest?.number ?? 0, {
         deadlines: deadlines && knowsHead && this.couldSendNow,
         onReady: () => this.sendWakeUp.wake(),
+        signal,
       })
     } catch (error) {
       logger.error('Unable to get tx data', { err: error })

@@ -136,10 +136,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     })
     if (!values.stopped) await batcher.start()
     await aborted(signal)
-    if (!(await untilStopped(batcher.shutdown(), signal, clock))) {
-      const transactions = txManager.sending.map(({ nonce }) => nonce)
-      logger.warn('Stopped before all is confirmed: the next start waits for what L1 has of it', { transactions })
-    }
+    await untilStopped(batcher.shutdown(), signal, clock)
   } finally {
     for (const close of closers) await close()
   }

@@ -1,7 +1,7 @@
 import { DeviumError } from '../../lib/errors.ts'
 
 export type TxErrorCode =
-  /** The manager was closed before the transaction was mined. */
+  /** The manager was closed before the transaction was confirmed. */
   | 'txmgr-closed'
   /** No transaction could be made: fees, balance or nonce could not be settled. */
   | 'tx-craft'
@@ -11,8 +11,6 @@ export type TxErrorCode =
   | 'tx-aborted'
   /** The send's own time limit passed. */
   | 'tx-timeout'
-  /** The manager is closed and the L1 does not answer: the outcome of what was sent is not known. */
-  | 'l1-silent'
 
 /** A transaction was not confirmed. Always temporary: its data goes out again in another one. */
 export class TxError extends DeviumError<TxErrorCode> {

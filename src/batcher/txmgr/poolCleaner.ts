@@ -22,7 +22,6 @@ export interface PoolCleanerModules {
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   createSidecar: (blobs: readonly Uint8Array[]) => Promise<BlobSidecar>
   createLoop: (crafted: CraftedTx) => SendLoop
-  isClosed: () => boolean
 }
 
 /** Transactions that are being replaced by empty ones, for people. */
@@ -71,12 +70,12 @@ export class PoolCleaner {
    * @param kind what stands there where nothing better is known
    */
   async clean(known: ReadonlyMap<number, L1Tx>, kind: TxKind, signal: AbortSignal): Promise<void> {
-    const { clock, logger, isClosed, signer } = this.modules
+    const { clock, logger, signer } = this.modules
     const done = new AbortController()
     const stop = AbortSignal.any([signal, done.signal])
     const started = new Map<number, Promise<void>>()
     try {
-      while (!isClosed()) {
+      for (;;) {
         signal.throwIfAborted()
         const range = await this.pendingRange(known, signal)
         if (range !== undefined && range.start >= range.end) return

@@ -20,7 +20,6 @@ export interface SendLoopModules {
   logger: Logger
   metrics: TxManagerMetrics
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
-  isClosed: () => boolean
   /** First nonce below the given one that nothing will bring to the L1; undefined: there is none. */
   missingNonceBelow: (nonce: number, signal: AbortSignal) => Promise<number | undefined>
 }
@@ -148,7 +147,6 @@ export class SendLoop {
     for (;;) {
       signal.throwIfAborted()
       if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
-        if (this.modules.isClosed()) throw new TxError('txmgr-closed', 'transaction manager is closed')
         const resubmit = clock.now() >= bumpAtMs
         this.nonceGap = this.versions.length > 0 && (await this.standsAboveGap(signal))
         if (!this.nonceGap) await this.publish(resubmit && this.accepted, signal)

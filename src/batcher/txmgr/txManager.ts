@@ -4,13 +4,13 @@ import type { Hex } from '../../lib/hex.ts'
 import type { Kzg } from '../../lib/kzg/index.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
+import { untilAborted } from '../../lib/untilAborted.ts'
 import { type L1Endpoint, L1UnsupportedError, type TxReceipt } from '../l1Endpoint.ts'
 import type { L1Heads } from '../l1Heads.ts'
 import { BlobTips } from './blobTips.ts'
 import { TxError } from './errors.ts'
 import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger, type TxKind } from './fees.ts'
 import { type ForeignTx, findTxByNonce } from './foreignTx.ts'
-import { l1FallsSilent } from './l1Silence.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
 import { type CancelStatus, PoolCleaner } from './poolCleaner.ts'
@@ -78,8 +78,6 @@ export class TxManager {
   /** Of sends that have ended: a version that was given up may still be mined. */
   private ownHashes: readonly Hex[] = []
   private pendingCount = 0
-  private closed = false
-  private readonly idle = new AbortController()
   private readonly giveUp = new AbortController()
 
   constructor(modules: TxManagerModules, options: TxManagerOptions & { chainId: bigint }) {
@@ -115,15 +113,13 @@ export class TxManager {
     return this.options
   }
 
-  /** Nothing new is sent any more; transactions that are mined are still waited for, as long as the L1 answers. */
+  /** Nothing is sent or waited for any more. What was published stays in the L1's pool: the next start finds it. */
   close(): void {
-    if (this.closed) return
-    this.closed = true
-    if (this.pendingCount > 0) void this.giveUpWithoutL1()
+    this.giveUp.abort(new TxError('txmgr-closed', 'transaction manager is closed'))
   }
 
   get isClosed(): boolean {
-    return this.closed
+    return this.giveUp.signal.aborted
   }
 
   /**
@@ -131,7 +127,7 @@ export class TxManager {
    * count by being included. Rejects with TxError, or the reason of `signal`.
    */
   async send(candidate: TxCandidate, signal: AbortSignal): Promise<TxReceipt> {
-    if (this.closed) throw new TxError('txmgr-closed', 'transaction manager is closed')
+    this.giveUp.signal.throwIfAborted()
     const { sendTimeoutMs } = this.options
     const timeout = new AbortController()
     const cancelTimer =
@@ -164,7 +160,6 @@ export class TxManager {
       if (loop !== undefined) this.remember(loop.hashes)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
-      if (this.closed && this.pendingCount === 0) this.idle.abort()
     }
   }
 
@@ -227,7 +222,6 @@ export class TxManager {
           nonces.add(crafted.tx.nonce)
           return this.createLoop(crafted)
         },
-        isClosed: () => this.closed,
       },
       this.options,
     )
@@ -238,7 +232,6 @@ export class TxManager {
       {
         ...this.modules,
         suggestFees: (kind, signal) => this.suggestFees(kind, undefined, signal),
-        isClosed: () => this.closed,
         missingNonceBelow: (ownNonce, signal) => this.missingNonceBelow(ownNonce, signal),
       },
       this.options,
@@ -259,18 +252,6 @@ export class TxManager {
   private forgetNonces(): void {
     this.nextNonce = undefined
     this.order++
-  }
-
-  /** Ends all sends when the L1 stops answering. */
-  private async giveUpWithoutL1(): Promise<void> {
-    if (!(await l1FallsSilent(this.modules, this.idle.signal))) return
-    const transactions = [...this.inFlight.values()].filter((loop) => loop !== undefined).map(String)
-    if (transactions.length > 0) {
-      this.modules.logger.warn('The L1 does not answer: stopping before these transactions are confirmed', {
-        transactions,
-      })
-    }
-    this.giveUp.abort(new TxError('l1-silent', 'the L1 does not answer'))
   }
 
   private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<CraftedTx> {
@@ -303,13 +284,13 @@ export class TxManager {
   ): Promise<CraftedTx> {
     const { clock, logger, metrics } = this.modules
     try {
-      const proven = await sidecar
+      const proven = await untilAborted(sidecar, signal)
       return await retry(() => this.craftOnce(candidate, proven, signal), {
         clock,
         signal,
         tries: this.options.maxRetries,
         backoff: () => this.options.retryIntervalMs,
-        shouldRetry: (error) => !(error instanceof L1UnsupportedError) && !this.closed,
+        shouldRetry: (error) => !(error instanceof L1UnsupportedError),
         onRetry: (error) => {
           metrics.rpcError()
           this.craftProblem = describeError(error)
