@@ -89,5 +89,5 @@ function stateOf(states: readonly StopState[], name: string): StopState {
 
 /** What was written while the signal was on its way is no answer to it. */
 function afterSignal(lines: readonly string[]): readonly string[] {
-  return lines.slice(lines.findIndex((line) => !/"lvl":"info"/.test(line) || /"msg":"Stopping/.test(line)))
+  return lines.slice(lines.findIndex((line) => !/"lvl":"(info|debug)"/.test(line) || /"msg":"Stopping/.test(line)))
 }

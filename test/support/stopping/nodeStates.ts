@@ -101,7 +101,7 @@ export const NODE_STATES: StopState[] = [
     state: 'an L1 that does not answer at the start',
     async reach(world) {
       const { program, l1, ports } = await startNode(world, { l1: () => () => SILENCE })
-      await l1.called('eth_chainId')
+      await l1.called()
       return { program, ports }
     },
   },

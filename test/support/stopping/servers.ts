@@ -8,8 +8,8 @@ export interface FakeServer {
   url: string
   /** Methods that were called, or paths that were asked for, in order. */
   calls: string[]
-  /** Resolves when the method or path is called the next time, or was called before. */
-  called(name: string): Promise<void>
+  /** Resolves when the method or path has been called, or any. */
+  called(name?: string): Promise<void>
   close(): void
 }
 
@@ -79,7 +79,8 @@ async function startServer(serve: Serve): Promise<FakeServer> {
     url: `http://127.0.0.1:${port}`,
     calls,
     async called(name) {
-      while (!calls.includes(name)) await new Promise<void>((resolve) => waiting.add(() => resolve()))
+      while (name === undefined ? calls.length === 0 : !calls.includes(name))
+        await new Promise<void>((resolve) => waiting.add(() => resolve()))
     },
     close() {
       server.closeAllConnections()

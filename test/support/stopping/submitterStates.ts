@@ -109,6 +109,7 @@ async function startSubmitter(world: World, setup: SubmitterSetup) {
     `--rpc.port=${port}`,
     '--rpc.enable-admin',
     '--log.format=json',
+    '--log.level=debug',
     ...(setup.args ?? []),
   ]
   const program = world.start('devium-batch-submitter', args, { env: { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: KEY } })
@@ -125,7 +126,7 @@ export const SUBMITTER_STATES: StopState[] = [
     state: 'an L1 that does not answer at the start',
     async reach(world) {
       const { program, l1, ports } = await startSubmitter(world, { l1: () => SILENCE })
-      await l1.called('eth_chainId')
+      await l1.called()
       return { program, ports }
     },
   },
