@@ -39,7 +39,9 @@ const PATIENCE_MS = 100_000
 export const bin = (program: string): string => fileURLToPath(new URL(`../../../bin/${program}.mjs`, import.meta.url))
 
 /** Makes a launcher believe that its own Node is too old. */
-export const OLD_NODE = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`
+export const OLD_NODE = `
+  Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })
+  Object.defineProperty(process, 'execPath', { value: 'node' })`
 
 export interface ProgramOptions {
   /** JavaScript that runs before the program. */
