@@ -20,10 +20,8 @@ import { loadJwtSecret } from '../lib/jwt.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
 import { untilAborted, untilStopped } from '../lib/untilAborted.ts'
-import type { P2pNode, P2pOptions } from '../p2p/index.ts'
 import { createAttributesBuilder, createDerivationPipeline, type DerivationListener } from '../rollup/derive/index.ts'
 import { createEngineClient, type EngineClient } from '../rollup/engine/index.ts'
-import { bootnodesOf } from '../rollup/networks/bootnodes.ts'
 import { networkOfChain } from '../rollup/networks/index.ts'
 import {
   createDerivationMetrics,
@@ -32,7 +30,6 @@ import {
   createSequencerState,
   DerivationRecorder,
   FollowSource,
-  type P2pPort,
   RuntimeConfig,
   type SafeHeadDb,
   type SequencingOptions,
@@ -57,6 +54,7 @@ import { createProgramLogger, type RunContext } from './program.ts'
 import { checkEngine, checkL1 } from './rollupNodeChecks.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import type { rollupNodeFlags } from './rollupNodeFlags.ts'
+import { canSign, createP2p, publishingPort, withKnownBootnodes } from './rollupNodeP2p.ts'
 import { rpcAccess } from './rpcAccess.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 import { VERSION } from './version.ts'
@@ -367,51 +365,4 @@ async function readSequencing(values: RollupNodeValues, logger: Logger): Promise
     recoverMode: values.sequencerRecover,
     ...(state === undefined ? {} : { onActiveChange: (isActive: boolean) => state.write(isActive) }),
   }
-}
-
-interface P2pParts {
-  config: RollupConfig
-  engine: EngineClient
-  runtimeConfig: RuntimeConfig
-  registry: Registry
-  clock: Clock
-  logger: Logger
-  signal: AbortSignal
-}
-
-async function createP2p(options: P2pOptions | undefined, parts: P2pParts): Promise<P2pNode | undefined> {
-  if (options === undefined) return undefined
-  const { config, engine, runtimeConfig, registry, clock, logger, signal } = parts
-  const { createP2pNode } = await import('../p2p/index.ts')
-  const chain = {
-    config,
-    signerAddress: () => runtimeConfig.unsafeBlockSigner(),
-    payloadByNumber: (number: number) => engine.payloadByNumber(number),
-  }
-  return createP2pNode({ logger, clock, registry, chain, signal }, options)
-}
-
-function canSign(options: P2pOptions | undefined): boolean {
-  return options?.sequencerKey !== undefined || options?.remoteSigner !== undefined
-}
-
-/** A sequencer without a key cannot publish: it says so once and not with every block. */
-function publishingPort(p2p: P2pNode, lacksKey: boolean, logger: Logger): P2pPort {
-  if (!lacksKey) return p2p
-  logger.warn('Sequencer has no key to sign blocks with: they reach other nodes by L1 only', {
-    flag: 'p2p.sequencer.key',
-  })
-  return {
-    publish: async () => {},
-    onPayload: (listener) => void p2p.onPayload(listener),
-    requestRange: (start, end, above) => p2p.requestRange(start, end, above),
-    headMoved: (news) => p2p.headMoved(news),
-    health: () => p2p.health(),
-  }
-}
-
-/** Without a choice of the operator's: the well-known bootnodes, where the L1 is a public network. */
-function withKnownBootnodes(options: P2pOptions | undefined, config: RollupConfig): P2pOptions | undefined {
-  if (options?.discovery === undefined || options.discovery.bootnodes !== undefined) return options
-  return { ...options, discovery: { ...options.discovery, bootnodes: [...bootnodesOf(config.l1ChainId)] } }
 }
