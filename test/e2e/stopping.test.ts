@@ -35,7 +35,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (_, states) => {
         ...{ code: 0, signal: null, started: [], left: [], held: [] },
         ...ending,
       })
-      if (!isMute) expect(afterSignal(lines)[0]).toMatch(/"msg":"Stopping"/)
+      if (isMute) return
+      const [first, ...others] = afterSignal(lines)
+      expect(first).toMatch(/"msg":"Stopping"/)
+      expect(others.filter((line) => /"msg":"[^"]*(started|is up)"/.test(line))).toEqual([])
     })
   })
 })
