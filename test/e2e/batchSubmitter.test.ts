@@ -104,12 +104,21 @@ describe(`a chain posted in each way${opNode === undefined ? '' : ', beside op-n
         // Whatever happened: the next one has the account for itself.
         program.kill('SIGINT')
         await exited
+        // What it gave up may still come onto L1.
+        await expect.poll(waitingInPool, SOON).toBe(0)
       }
       expect(await typesOfBatches(l1From)).toEqual([da === 'blobs' ? '0x3' : '0x2'])
     },
     900_000,
   )
 })
+
+/** The batcher's transactions in L1's pool. */
+async function waitingInPool(): Promise<number> {
+  const nonceAt = async (block: string) =>
+    quantityToNumber(await l1.request('eth_getTransactionCount', [roles.batcher.address, block]))
+  return (await nonceAt('pending')) - (await nonceAt('latest'))
+}
 
 /** Types of the batcher's transactions from an L1 block on. */
 async function typesOfBatches(from: number): Promise<string[]> {

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
 import type { KzgAnswer, KzgTask } from '../kzg/kzgTask.ts'
 import { startWorkProcess } from './workProcess.ts'
 
 const FAULTY = new URL('../kzg/testUtils/faultyKzg.ts', import.meta.url)
+const ENDED_BY_SIGNAL = new URL('testUtils/endedBySignal.ts', import.meta.url)
 const NO_BYTES = new Uint8Array(0)
 const TELL: KzgTask = { task: 1, operation: 'commitments', blobs: 0 }
 
@@ -17,6 +18,21 @@ function start() {
   onTestFinished(() => void child.kill())
   return { child, answered: answered.promise }
 }
+
+it('a process that a signal ends while it loads tells so when the program has had time to hear of the signal', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const child = startWorkProcess(ENDED_BY_SIGNAL, () => {})
+  child.keepAlive(true)
+  const told: string[] = []
+  void child.ended.then((why) => told.push(why))
+  // It has ended.
+  while (vi.getTimerCount() === 0) await new Promise(setImmediate)
+  expect(await child.kill()).toBe('ended by SIGTERM')
+  expect(told).toEqual([])
+  vi.advanceTimersByTime(1_000)
+  expect(await child.ended).toBe('ended by SIGTERM')
+})
 
 const groupOf = (pid: number): number => Number(execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)]))
 

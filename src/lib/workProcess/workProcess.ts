@@ -19,13 +19,20 @@ export interface WorkProcess<Task> {
   send(task: Task, bytes: Uint8Array): void
   /** Whether it keeps this process alive: for as long as somebody waits for an answer. */
   keepAlive(wanted: boolean): void
-  /** Ends it at once, whatever it is at: it holds nothing that could be lost. Resolves as `ended`. */
+  /** Ends it at once, whatever it is at: it holds nothing that could be lost. Resolves when it has ended, with the reason. */
   kill(): Promise<string>
   /** Resolves when it has loaded what it needs, which takes as long as the machine is busy; never if it ends before. */
   readonly ready: Promise<void>
-  /** Resolves when it has ended, with the reason. */
+  /** Resolves when it has ended, with the reason: a moment later where a signal from outside has ended it. */
   readonly ended: Promise<string>
 }
+
+/**
+ * What systemd sends to every process of a unit ends this one while it loads: the program is to hear of the signal first,
+ * which it may get later, and then starts no other.
+ */
+const SIGNALS_FROM_OUTSIDE = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const HEARD_LATER_MS = 1_000
 
 /** Written in one turn of the event loop: the system goes on for as long as the reader keeps up, 3 ms for each MB. */
 const TURN_BYTES = 512 * 1024
@@ -62,12 +69,18 @@ export function startWorkProcess<Task, Answer>(
     stdio: ['pipe', 'pipe', 'pipe', ...(answerRead === undefined ? [] : ['pipe' as const])],
   })
   let complaint = ''
-  const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('close', (code, signal) => {
-      const how = signal === null ? `ended with code ${code}` : `ended by ${signal}`
-      resolve(`${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim())
-    })
+  const closed = Promise.withResolvers<string>()
+  const ended = Promise.withResolvers<string>()
+  child.once('error', (error) => {
+    closed.resolve(error.message)
+    ended.resolve(error.message)
+  })
+  child.once('close', (code, signal) => {
+    const how = signal === null ? `ended with code ${code}` : `ended by ${signal}`
+    const reason = `${how} ${complaint.replaceAll(/\s+/g, ' ')}`.trim()
+    closed.resolve(reason)
+    if (signal === null || !SIGNALS_FROM_OUTSIDE.includes(signal)) ended.resolve(reason)
+    else setTimeout(() => ended.resolve(reason), HEARD_LATER_MS)
   })
   const ready = Promise.withResolvers<void>()
   const read = createFrameReader((value, bytes) => {
@@ -95,7 +108,7 @@ export function startWorkProcess<Task, Answer>(
   })
   return {
     ready: ready.promise,
-    ended,
+    ended: ended.promise,
     send(task, bytes) {
       written = written.then(() => writeInTurns(child.stdin, frameOf(task, bytes)))
     },
@@ -103,7 +116,7 @@ export function startWorkProcess<Task, Answer>(
     kill() {
       keepAlive(true)
       child.kill('SIGKILL')
-      return ended
+      return closed.promise
     },
   }
 }

@@ -26,7 +26,7 @@ interface GethSetup {
 export function loadLoopGenesis() {
   const { genesis, rollup } = loadRecordedRpc(RECORDING)
   const alloc = { ...(genesis.alloc as object), [LOOP]: { code: pairingLoop(), balance: '0x0' } }
-  return { genesis: { ...genesis, alloc }, rollup }
+  return { genesis: { ...genesis, config: genesis.config as object, alloc }, rollup }
 }
 
 async function startGeth(world: World, args: readonly string[] = []): Promise<GethSetup> {
