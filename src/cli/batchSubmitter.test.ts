@@ -175,7 +175,8 @@ describe('devium-batch-submitter', () => {
 
   it('ends with one interrupt while confirmations are awaited, also when L1 is gone', async () => {
     setup.node.unsafe = 3
-    const program = start(['--num-confirmations=10', '--log.level=debug'])
+    // The node is not asked again: it would say that the blocks are safe already.
+    const program = start(['--num-confirmations=10', '--poll-interval=1h', '--log.level=debug'])
     await until(() => program.lines('Transaction is in a block').length > 0)
     await setup.anvil.stop()
     program.process.kill('SIGINT')
