@@ -55,6 +55,8 @@ export function castFolder(): string | undefined {
 }
 
 const END = 'the command has ended with'
+/** Far above what any step takes: the report names the step and what it has printed, which a test's own limit would not. */
+const STEP_LIMIT_MS = 120_000
 
 /**
  * Takes the steps in one shell, as a reader would, and resolves to the problems of the first command that has any.
@@ -73,12 +75,21 @@ export async function takeSteps(steps: readonly DocumentedStep[], folder: string
   const run = (command: string) =>
     new Promise<{ code: number; text: string }>((resolve) => {
       output = ''
+      const limit = setTimeout(
+        () => resolve({ code: -1, text: `it has not ended, and printed: ${output}` }),
+        STEP_LIMIT_MS,
+      )
       onOutput = () => {
         const [, text = '', code] = new RegExp(`^(.*)${END} (\\d+)\n$`, 's').exec(output) ?? []
-        if (code !== undefined) resolve({ code: Number(code), text })
+        if (code === undefined) return
+        clearTimeout(limit)
+        resolve({ code: Number(code), text })
       }
-      shell.stdin.write(`${command}\necho ${END} $?\n`)
+      // The shell reads its commands from standard input: none of them is to take the next one from there.
+      shell.stdin.write(`{ ${command}\n} < /dev/null\necho ${END} $?\n`)
     })
+  // On one pipe, nothing that a command prints comes behind its end.
+  shell.stdin.write('exec 2>&1\n')
   try {
     for (const step of steps) {
       if (step.kind === 'file') writeFileSync(join(folder, step.name), step.text)
