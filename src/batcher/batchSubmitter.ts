@@ -263,8 +263,8 @@ export class BatchSubmitter {
   }
 
   /**
-   * Loads and sends nothing more, waits for what is on its way. A stop that is under way fails, unless all is loaded and on
-   * its way. Harmless when nothing runs.
+   * Loads and sends nothing more, and gives up waiting for what was sent: the next start finds it. A stop that is under way
+   * fails unless all is confirmed. Harmless when nothing runs.
    */
   shutdown(): Promise<void> {
     this.ended ??= this.end()

@@ -29,7 +29,7 @@ import { createRpcDispatcher } from '../lib/jsonRpc/server.ts'
 import { createKzg } from '../lib/kzg/index.ts'
 import { markLater } from '../lib/laterMarking.ts'
 import type { Logger } from '../lib/logger.ts'
-import { untilStopped } from '../lib/untilAborted.ts'
+import { untilStopped, whenAborted } from '../lib/untilAborted.ts'
 import { type BatchSubmitterValues, batchSubmitterFlags } from './batchSubmitterFlags.ts'
 import { batcherOptionsOf, endpointsOf, txManagerOptionsOf } from './batchSubmitterOptions.ts'
 import { serveMetrics } from './metricsServer.ts'
@@ -135,7 +135,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       from: signer.address,
     })
     if (!values.stopped) await batcher.start()
-    await aborted(signal)
+    await new Promise<void>((resolve) => whenAborted(signal, resolve))
     await untilStopped(batcher.shutdown(), signal, clock)
   } finally {
     for (const close of closers) await close()
@@ -191,13 +191,6 @@ async function connectL1(
   }
   const endpoint = { name: `the L1 at ${url}`, flagName: 'l1-eth-rpc', url }
   return waitForEndpoint(endpoint, connect, { clock: systemClock, logger, signal })
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 export const batchSubmitterProgram = {

@@ -50,6 +50,18 @@ async function nextBlock(member: TestNode): Promise<void> {
   await until(() => member.node.syncStatus().unsafeL2.number > number)
 }
 
+/** Starts the sequencer. Its second block is committed and published, and the engine does not take it. */
+async function publishBlockThatEngineRefuses(member: TestNode): Promise<void> {
+  await member.node.startSequencer()
+  await nextBlock(member)
+  member.engine.faults.newPayload = () => {
+    throw new Error('connection lost')
+  }
+  await chain.clock.advance(950)
+  await until(() => member.p2p.published.length === 2)
+  await settle()
+}
+
 describe('sequencer with a conductor', () => {
   it('starts as the leader only', async () => {
     const { node, conductor } = await addMember(false)
@@ -114,16 +126,8 @@ describe('sequencer with a conductor', () => {
 
   it('stops without waiting for a block that the cluster may never accept from it', async () => {
     const member = await addMember(true)
-    const { node, engine, conductor } = member
-    await node.startSequencer()
-    await nextBlock(member)
-    // The block is committed and published, and the engine takes it not.
-    engine.faults.newPayload = () => {
-      throw new Error('connection lost')
-    }
-    await chain.clock.advance(950)
-    await until(() => member.p2p.published.length === 2)
-    await settle()
+    const { node, conductor } = member
+    await publishBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     await settle()
@@ -140,14 +144,7 @@ describe('sequencer with a conductor', () => {
   it('goes on with a stop whose caller has left', async () => {
     const member = await addMember(true)
     const { node, engine, conductor } = member
-    await node.startSequencer()
-    await nextBlock(member)
-    engine.faults.newPayload = () => {
-      throw new Error('connection lost')
-    }
-    await chain.clock.advance(950)
-    await until(() => member.p2p.published.length === 2)
-    await settle()
+    await publishBlockThatEngineRefuses(member)
     const { dispatcher } = createRollupRpc(
       {
         node,
@@ -176,15 +173,8 @@ describe('sequencer with a conductor', () => {
 
   it('gives a stop up that waits for its block when the node ends', async () => {
     const member = await addMember(true)
-    const { node, engine, conductor } = member
-    await node.startSequencer()
-    await nextBlock(member)
-    engine.faults.newPayload = () => {
-      throw new Error('connection lost')
-    }
-    await chain.clock.advance(950)
-    await until(() => member.p2p.published.length === 2)
-    await settle()
+    const { node, conductor } = member
+    await publishBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
     const failed = expect(stopping).rejects.toThrow('the node is ending')
