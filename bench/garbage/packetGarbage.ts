@@ -1,6 +1,6 @@
 import { createCipheriv } from 'node:crypto'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
-import { markLater } from '../laterMarking.ts'
+import { markLater } from '../../src/lib/laterMarking.ts'
 
 // A process with a small heap through which packets go, most of the time asleep. Prints how many full collections it had.
 

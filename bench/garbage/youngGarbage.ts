@@ -1,4 +1,4 @@
-import { limitGarbage } from '../garbageLimit.ts'
+import { limitGarbage } from '../../src/lib/garbageLimit.ts'
 
 // A process that keeps much, and makes garbage while it has a turn after the other, as for the calls of a batch.
 

@@ -20,5 +20,6 @@ it('what a process has compiled is there for the next one, though it is killed',
   await once(child.stdout, 'data')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  expect(readdirSync(directory, { recursive: true }).length).toBeGreaterThan(5)
+  const kept = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  expect(kept).not.toEqual([])
 })

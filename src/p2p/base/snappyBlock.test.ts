@@ -100,4 +100,10 @@ describe('uncompressSnappy', () => {
   ])('refuses %s', (_id, bytes) => {
     expect(() => uncompressSnappy(Uint8Array.from(bytes), MAX)).toThrow(DecodeError)
   })
+
+  it('refuses by its head a length that so few bytes cannot stand for: nothing is unpacked, no room is made', () => {
+    const tenMebibytes = [0x80, 0x80, 0x80, 0x05]
+    const block = Uint8Array.from([...tenMebibytes, 0])
+    expect(() => uncompressSnappy(block, 10 * 1024 * 1024)).toThrow('10485760 bytes declared by a block of 5')
+  })
 })
