@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { BUDGETS, DROPS_PER_REPORT } from './quotas/quotas.ts'
+import { haltableClock } from './testUtils/clocks.ts'
 import type { GossipStream } from './testUtils/hostileHost.ts'
 import { gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.ts'
 import { hostileVisits } from './testUtils/hostileVisits.ts'
@@ -8,7 +9,8 @@ import { type AnyRpc, encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.t
 import { TOPIC } from './testUtils/testChain.ts'
 import { until } from './testUtils/testNode.ts'
 
-const { victims, hostile, come, blamed } = hostileVisits(() => startVictims())
+const { clock, halt } = haltableClock()
+const { victims, hostile, come, blamed } = hostileVisits(() => startVictims({}, { clock }))
 
 async function join(topics: readonly string[] = [TOPIC]): Promise<GossipStream> {
   return (await come()).join(victims().follower.address, topics)
@@ -111,16 +113,18 @@ describe('a message', () => {
 
   it('a message of a wrong signer costs nothing, but thousands are a flood', async () => {
     const gossip = await join()
-    const datas = wronglySigned(BUDGETS.messages.burst + 10 * DROPS_PER_REPORT + 3 * BUDGETS.messages.perSecond)
+    const datas = wronglySigned(BUDGETS.messages.burst + 10 * DROPS_PER_REPORT)
     const wrong = datas.map((data) => ({ topic: TOPIC, data }))
     const judged = () => victims().count(hostile().peerId, 'reject', 'wrong-signer')
     gossip.send({ messages: wrong.slice(0, 20) })
     await until('the verdicts', async () => (await judged()) === 20)
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
-    for (let at = 20; at < wrong.length; at += 200) gossip.send({ messages: wrong.slice(at, at + 200) })
-    await blamed('message-flood')
-    await victims().banned(hostile().peerId)
-    expect(await judged()).toBeLessThan(wrong.length)
+    await halt(async () => {
+      for (let at = 20; at < wrong.length; at += 200) gossip.send({ messages: wrong.slice(at, at + 200) })
+      await blamed('message-flood')
+      await victims().banned(hostile().peerId)
+    })
+    expect(await judged()).toBeLessThanOrEqual(20 + BUDGETS.messages.burst)
   })
 })
 
@@ -142,12 +146,11 @@ describe('a flood', () => {
     const asked = () =>
       hostile()
         .heard.flatMap(({ control }) => control?.iwant ?? [])
-        .reduce((sum, { messageIDs }) => sum + messageIDs.length, 0)
+        .map(({ messageIDs }) => messageIDs.length)
     for (let n = 0; n < 40; n++) gossip.send({ ihave: [ids(1_000)], topic: TOPIC })
-    await until('what it is asked for', () => asked() >= 2_500)
+    await until('what it is asked for', () => asked().length >= 10)
     await blamed('broken-promise')
-    // 40,000 were told; a heartbeat's worth is 250 of each of 10 RPCs.
-    expect(asked()).toBeLessThanOrEqual(5_000)
+    expect(Math.max(...asked())).toBe(250)
     // The promises that are broken meanwhile may be enough.
     for (let n = 0; n < 40 && gossip.stream.status === 'open'; n++) gossip.send({ ihave: [ids(10)], topic: TOPIC })
     await victims().banned(hostile().peerId)
@@ -201,9 +204,11 @@ describe('a flood', () => {
     const gossip = await join()
     const tiny = frameRpc(encodeRpc({ iwant: [ids(1)] }))
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => tiny))
-    for (let n = 0; n < 4; n++) gossip.sendBytes(many)
-    await blamed('rpc-flood', 9)
-    await victims().banned(hostile().peerId)
+    await halt(async () => {
+      for (let n = 0; n < 4; n++) gossip.sendBytes(many)
+      await blamed('rpc-flood', 9)
+      await victims().banned(hostile().peerId)
+    })
   })
 })
 

@@ -9,6 +9,7 @@ import { PING_PROTOCOL } from './host/pingServer.ts'
 import { BUDGETS } from './quotas/quotas.ts'
 import { encodeRequest, payloadByNumberProtocols, RESULT } from './sync/payloadByNumber.ts'
 import { MAX_REQUEST_BYTES } from './sync/server.ts'
+import { haltableClock } from './testUtils/clocks.ts'
 import { MESHSUB, muxerOf, socketOf } from './testUtils/hostileHost.ts'
 import { gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
@@ -25,6 +26,7 @@ const FIN = 4
 
 /** Blocks that the follower has read from its chain, to send them. */
 let asked = 0
+const { clock, halt } = haltableClock()
 const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBecause } = hostileVisits(() => {
   const large = testBlock(HOSTILE_CONFIG, { transactions: [new Uint8Array(randomBytes(1_500_000))] })
   const payloadByNumber = async (number: number) => {
@@ -32,7 +34,7 @@ const { victims, hostile, come, connect, connectAgain, blamed, isClosed, endedBe
     return { ...large, payload: { ...large.payload, blockNumber: number } }
   }
   const liveness = { ...DEFAULT_P2P_OPTIONS.liveness, closeMs: 600_000 }
-  return startVictims({ liveness }, { chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
+  return startVictims({ liveness }, { clock, chain: testChain(HOSTILE_CONFIG, { payloadByNumber }) })
 })
 
 describe('a hundred streams', () => {
@@ -123,19 +125,22 @@ describe('pings', () => {
     expect(connection.status).toBe('open')
   })
 
-  it('without end have their stream reset, and are blamed', async () => {
+  it('without end have their stream reset once the budget is used up, and are blamed', async () => {
     const connection = await connect()
-    for (let round = 1; round <= 3; round++) {
-      const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
-      const answer = collect(stream)
-      for (let n = 0; n < 40; n++) {
-        if (stream.status === 'open') stream.send(new Uint8Array(32 * 8))
-        await new Promise((resolve) => setImmediate(resolve))
+    await halt(async () => {
+      for (let round = 1; round <= 3; round++) {
+        const stream = await connection.newStream(PING_PROTOCOL, MANY_STREAMS)
+        const answer = collect(stream)
+        for (let n = 0; n < 40; n++) {
+          if (stream.status === 'open') stream.send(new Uint8Array(32 * 8))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        await until('the end of the stream', () => stream.status !== 'open')
+        // Answers that were on their way when the stream was reset may be lost.
+        expect(answer.length).toBeLessThanOrEqual(round === 1 ? 32 * BUDGETS.pings.burst : 0)
+        await blamed('ping-flood', round)
       }
-      await until('the end of the stream', () => stream.status !== 'open')
-      expect(answer.length).toBeLessThanOrEqual(32 * (BUDGETS.pings.burst + 3 * BUDGETS.pings.perSecond))
-      await blamed('ping-flood', round)
-    }
+    })
   })
 })
 
@@ -183,14 +188,17 @@ describe('identify', () => {
     expect(protocols?.length).toBeLessThanOrEqual(256 + 1)
   })
 
-  it('pushed without end is read some times', async () => {
+  it('pushed without end is read as often as the budget allows', async () => {
     const connection = await connect()
     const read = new Set<string>()
-    for (let n = 0; n < BUDGETS.pushes.burst + 40; n++) {
-      await push(connection, [message(PROTOCOLS, [Buffer.from(`/${n}`)])]).catch(() => {})
-      for (const protocol of (await known())?.protocols ?? []) read.add(protocol)
-    }
-    expect(read.size).toBeLessThan(BUDGETS.pushes.burst + 20)
+    await halt(async () => {
+      for (let n = 0; n < BUDGETS.pushes.burst + 10; n++) {
+        await push(connection, [message(PROTOCOLS, [Buffer.from(`/${n}`)])]).catch(() => {})
+        for (const protocol of (await known())?.protocols ?? []) read.add(protocol)
+      }
+    })
+    expect(read.has('/0')).toBe(true)
+    expect(read.has(`/${BUDGETS.pushes.burst}`)).toBe(false)
     expect(connection.status).toBe('open')
   })
 })
@@ -226,15 +234,11 @@ describe('requests for blocks', () => {
 
   it('requests by the hundred are refused or wait, and are held against nobody', async () => {
     const connection = await connect()
-    let answers = 0
     let resets = 0
     await Promise.all(
       Array.from({ length: 200 }, async () => {
         try {
           const stream = await connection.newStream(REQUEST, MANY_STREAMS)
-          stream.addEventListener('message', () => {
-            answers += 1
-          })
           stream.addEventListener('close', ({ error }) => {
             if (error !== undefined) resets += 1
           })
@@ -245,7 +249,6 @@ describe('requests for blocks', () => {
       }),
     )
     await until('some to be refused', () => resets > 50)
-    expect(answers).toBeLessThan(150)
     expect(connection.status).toBe('open')
     expect(await victims().score(hostile().peerId)).toBeGreaterThanOrEqual(0)
   })
