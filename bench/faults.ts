@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   CUT_KINDS,
   catchUp,
   cutLink,
+  droppingLinks,
   killStaticPeer,
   partition,
   restartSequencer,
@@ -37,18 +39,29 @@ const scenarios: Record<string, () => Promise<boolean[]>> = {
     }
     return results
   },
+  /** Links to the sequencer that are cut by turns: each block takes the way that is left. */
+  dropping: async () => {
+    const reports = await Promise.all(CUT_KINDS.map((kind) => droppingLinks(kind, 6)))
+    return reports.map((report) => show('dropping', report, report.slowestMs <= 1_000 && report.sameChain))
+  },
   kill: async () => {
     const results: boolean[] = []
     for (const awayMs of [1_000, 10_000, 60_000]) {
       const report = await killStaticPeer(awayMs)
-      results.push(show('kill', report, report.reconnectedMs <= 60_000))
+      // A tenth of the time that it was away, and what a dial takes.
+      const met = report.noticedMs <= 1_000 && report.reconnectedMs <= 2_000 + awayMs / 10
+      results.push(show('kill', report, met))
     }
     return results
   },
   catchup: async () => [
     show('catchup', await catchUp(500), true),
     show('catchup with a second peer', await catchUp(500, { helpers: [{}] }), true),
-    show('catchup with a slow second peer', await catchUp(60, { helpers: [{ answerMs: 5_000 }] }), true),
+    show(
+      'catchup with a slow second peer',
+      await catchUp(60, { helpers: [{ beforeAnswer: () => delay(5_000) }] }),
+      true,
+    ),
   ],
   restart: async () => [show('restart', await restartSequencer(5_000), true)],
 }

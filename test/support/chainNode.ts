@@ -35,13 +35,13 @@ export interface ChainNodeOptions extends Partial<P2pOptions> {
   /** Blocks that it has from the start. */
   blocks?: readonly PayloadEnvelope[]
   isSequencer?: boolean
-  /** How long its engine takes to find a block for a peer. */
-  answerMs?: number
+  /** Its engine finds a block for a peer only after this. */
+  beforeAnswer?: () => Promise<unknown>
   log?: Logger
 }
 
 export async function startChainNode(config: RollupConfig, options: ChainNodeOptions = {}): Promise<ChainNode> {
-  const { blocks = [], isSequencer = false, answerMs = 0, log = silentLogger, ...p2p } = options
+  const { blocks = [], isSequencer = false, beforeAnswer, log = silentLogger, ...p2p } = options
   const chain: PayloadEnvelope[] = [...blocks]
   const reachedAtMs = new Map<number, number>()
   const listeners = new Set<(heads: EngineHeads) => void>()
@@ -68,7 +68,7 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
       logger: log,
       chain: testChain(config, {
         async payloadByNumber(number) {
-          if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs))
+          await beforeAnswer?.()
           return chain[number - 1]
         },
       }),

@@ -58,6 +58,7 @@ export interface CutLinkOptions {
   blockTimeS: number
   cycles: number
   cutMs?: number
+  /** From the link's return until the next cut; never before the follower has the newest block. */
   openMs?: number
 }
 
@@ -101,14 +102,17 @@ export async function cutLink({
       await delay(cutMs)
       link.allow()
       const backAtMs = performance.now()
-      let caughtUpAtMs: number | undefined
+      const look = (): number => {
+        const behind = sequencer.height - follower.height
+        if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
+        return behind
+      }
+      await until('the newest block', () => look() === 0, 60_000)
+      caughtUpMs.push(performance.now() - backAtMs)
       while (performance.now() - backAtMs < openMs) {
         await delay(20)
-        const behind = sequencer.height - follower.height
-        if (behind === 0 && performance.now() - backAtMs > 40) caughtUpAtMs ??= performance.now()
-        if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
+        look()
       }
-      caughtUpMs.push((caughtUpAtMs ?? Number.POSITIVE_INFINITY) - backAtMs)
       lowestScore = Math.min(lowestScore, (await standing([sequencer, follower])).lowestScore)
     }
     await stopBlocks()
@@ -343,7 +347,9 @@ export async function droppingLinks(kind: CutKind, cuts: number): Promise<Droppi
     for (let turn = 0; turn < cuts; turn++) {
       const link = turn % 2 === 0 ? toFirst.link : toSecond.link
       cut(link, kind)
-      await delay(1_500)
+      // Only the other way is left for these blocks.
+      const made = sequencer.height + 4
+      await until('blocks by the way that is left', () => nodes.every(({ height }) => height >= made), 60_000)
       link.allow()
       // A dead connection must be noticed before the other link is cut.
       await delay(4_000)
