@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+// The unit tests of the room that main.ts names.
+export default defineConfig({
+  test: {
+    include: process.env.MUTATION_TESTS?.split(' ') ?? [],
+    // An Anvil for each mutant would take hours.
+    exclude: ['**/anvil.test.ts'],
+    setupFiles: ['./test/support/propertySeed.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
+  },
+})
