@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import './bin/requireScripts.mjs'
+import { WAIT_LIMIT_MS } from './src/lib/testUtils/until.ts'
 
 // Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs two
 // files at a time: a testnet mostly waits for its next block.
@@ -24,7 +25,8 @@ export default defineConfig({
           // For a machine that is busy with other things; most take milliseconds.
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          expect: { poll: { timeout: 60_000 } },
+          // The one limit of all waiting: tests choose none of their own.
+          expect: { poll: { timeout: WAIT_LIMIT_MS } },
           sequence: { groupOrder: 0 },
         },
       },
@@ -34,6 +36,7 @@ export default defineConfig({
           include: ['test/{browser,e2e,faults}/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          expect: { poll: { timeout: 2 * WAIT_LIMIT_MS, interval: 200 } },
           maxWorkers: 2,
           // Tests that mostly wait run side by side within their file.
           maxConcurrency: 10,

@@ -6,11 +6,13 @@
  */
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Hex } from '../src/lib/hex.ts'
 import { markLater } from '../src/lib/laterMarking.ts'
+import { until } from '../src/lib/testUtils/until.ts'
 import { testBlock, testChain, testConfig } from '../src/p2p/testUtils/testChain.ts'
-import { startTestNode, until } from '../src/p2p/testUtils/testNode.ts'
+import { startTestNode } from '../src/p2p/testUtils/testNode.ts'
 import { MAX_BLOCK_TRANSACTIONS } from '../src/rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { watchTurns } from './turnWatch.ts'
@@ -75,11 +77,12 @@ async function startNode(staticPeers: string[]) {
     serve(made: PayloadEnvelope[]) {
       blocks = made
     },
-    async fetch(from: number, above: PayloadEnvelope, timeoutMs = 30_000): Promise<number> {
+    async fetch(from: number, above: PayloadEnvelope, isRefused = false): Promise<number> {
       const { received } = started
       received.splice(0)
       started.node.requestRange(from, above.payload.blockNumber, above)
-      await until('the blocks', () => received.length === BLOCKS, timeoutMs).catch(() => {})
+      // Nothing tells of the end of an answer that is refused.
+      await (isRefused ? delay(REFUSED_WAIT_MS) : until('the blocks', () => received.length === BLOCKS))
       return received.splice(0).length
     },
   }
@@ -114,7 +117,7 @@ async function measure(shapes: readonly string[]): Promise<void> {
   // What making blocks left behind is none of what is measured.
   const settle = async (): Promise<void> => {
     globalThis.gc?.()
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await delay(100)
     turns.reset()
   }
   const row = (shape: string, what: string, count: number, startedMs: number): void => {
@@ -129,7 +132,7 @@ async function measure(shapes: readonly string[]): Promise<void> {
     const isRefused = SHAPES[shape]?.isRefused === true
     await settle()
     let startedMs = performance.now()
-    const count = await node.fetch(firstNumber(shape), made.above, isRefused ? REFUSED_WAIT_MS : undefined)
+    const count = await node.fetch(firstNumber(shape), made.above, isRefused)
     row(shape, 'reads ', count, startedMs)
     if (count !== (isRefused ? 0 : BLOCKS)) throw new Error(`${count} blocks came`)
     if (isRefused) continue

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../src/lib/jsonRpc/client.ts'
+import { until } from '../src/lib/testUtils/until.ts'
 import { startTcpProxy, type TcpProxy } from '../src/p2p/testUtils/tcpProxy.ts'
 import { type JoinedNode, joinTestnet } from '../test/support/joinedNode.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
@@ -113,12 +114,4 @@ async function oneHead(lead: RpcClient, others: readonly RpcClient[]): Promise<n
   const startMs = performance.now()
   await until(async () => new Set((await Promise.all([lead, ...others].map(head))).map(({ hash }) => hash)).size === 1)
   return Math.round(performance.now() - startMs)
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 120_000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`did not happen within two minutes: ${condition}`)
-    await delay(20)
-  }
 }

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createRpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 
 export interface OpGeth {
   engineUrl: string
@@ -19,7 +20,6 @@ export interface OpGeth {
  */
 const EXTRA_FLAGS = process.env.DEVIUM_OP_GETH_FLAGS?.split(' ').filter((flag) => flag !== '') ?? []
 
-const TIMEOUT_MS = 180_000
 /** Ticks of processor time (10 ms on Linux) in half a second, at most, of a process that has nothing to do. */
 const IDLE_TICKS = 5
 
@@ -68,15 +68,6 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
 export function asker(url: string, method: string): { ask(): Promise<unknown>; close(): Promise<void> } {
   const rpc = createRpcClient({ url, timeoutMs: 2_000 })
   return { ask: () => rpc.request(method, []).catch(() => undefined), close: () => rpc.close() }
-}
-
-/** Asking costs the processes that are measured: not more often than needed. */
-export async function until(condition: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('took too long')
-    await wait(50)
-  }
 }
 
 async function idle({ pid }: ChildProcess): Promise<void> {

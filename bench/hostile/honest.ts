@@ -1,8 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { cpus } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { markLater } from '../../src/lib/laterMarking.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
-import { startTestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { P2pNode } from '../../src/p2p/types.ts'
 import { nowMs } from './figures.ts'
 import type { FromVictim, ToVictim, VictimReport } from './victim.ts'
@@ -102,7 +104,7 @@ export async function startHonestNetwork(victimFile: string, execArgv: readonly 
       const foreignMs = watchForeignCpu()
       await publishFor(durationMs)
       // What is under way arrives, or is missed.
-      await until('the last blocks', () => missing.size === 0, 3_000).catch(() => {})
+      for (const endMs = nowMs() + 3_000; missing.size > 0 && nowMs() < endMs; ) await delay(10)
       const seconds = (nowMs() - startMs) / 1_000
       const foreign = foreignMs() / seconds
       const { report } = await ask({ kind: 'report', profile }, 'report')

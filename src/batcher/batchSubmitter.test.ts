@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { RpcClient } from '../lib/jsonRpc/client.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { expectedBlocks, type RecordedBlock } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
 import { DEFAULT_THROTTLE } from './testUtils/submitterSetup.ts'
-import { until } from './testUtils/until.ts'
 
 async function pendingCount(l1: RpcClient): Promise<number> {
   const { pending } = (await l1.request('txpool_status', [])) as { pending: string }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { readPostedBlocks } from './testUtils/l1Batches.ts'
 import { expectedBlocks } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
-import { until } from './testUtils/until.ts'
 
 describe('rollup node out of reach', () => {
   it.each([

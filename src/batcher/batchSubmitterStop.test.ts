@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { BatcherStateError } from './batchSubmitter.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
-import { until } from './testUtils/until.ts'
 
 describe('stop and start', () => {
   it('saves what is held to L1 before it stops, and starts again', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { readPostedBlocks, readPostedFrames } from './testUtils/l1Batches.ts'
 import { batchTransactions } from './testUtils/recordedChain.ts'
 import { submitterInTest } from './testUtils/submitterInTest.ts'
-import { until } from './testUtils/until.ts'
 
 // The proofs of blobs, and Anvil's first blob, take seconds of a free processor each.
 vi.setConfig({ testTimeout: 300_000 })

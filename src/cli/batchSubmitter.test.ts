@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../batcher/testUtils/submitterSetup.ts'
-import { until } from '../batcher/testUtils/until.ts'
 import { startRpcProxy } from '../l1/testUtils/rpcProxy.ts'
 import { createRpcClient, type RpcClient } from '../lib/jsonRpc/client.ts'
 import { kzg } from '../lib/kzg/testUtils/kzgInTest.ts'
 import { postJson } from '../lib/testUtils/httpRequest.ts'
+import { until } from '../lib/testUtils/until.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/devium-batch-submitter.mjs', import.meta.url))
 

@@ -1,11 +1,12 @@
 import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { settableClock } from './testUtils/clocks.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import type { TestNode } from './testUtils/testNode.ts'
 
 /** A peer that has been banned for the garbage that it sent. */
 async function startBanned({ node, address }: TestNode, { afterConnecting = () => {} } = {}) {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import type { P2pOptions } from './base/options.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 import { closedPort } from './testUtils/rawServer.ts'
 import { recordedLog } from './testUtils/recordedLog.ts'
-import { until } from './testUtils/testNode.ts'
 
 // What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
 

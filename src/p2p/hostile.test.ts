@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
 import { signHash } from '../lib/secp256k1.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { payloadSigningHashOfBody } from '../rollup/protocol/index.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { blocksTopic } from './base/topics.ts'
@@ -12,7 +13,6 @@ import type { RawPeer } from './testUtils/rawPeer.ts'
 import { recordRejections } from './testUtils/rejections.ts'
 import { gossipMessage, signedMessage } from './testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testConfig } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
 const OLD_TOPIC = blocksTopic(CHAIN_ID, 1)

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { DEFAULT_P2P_OPTIONS } from './base/options.ts'
 import { INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { haltableClock, unhurriedClock } from './testUtils/clocks.ts'
@@ -8,7 +9,6 @@ import { type HostileHost, type HostileHostOptions, namesOf, startHostileHost } 
 import { startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 /** Without the exemption of loopback, on which all hosts of a test are. */
 async function setUp(clock = unhurriedClock()): Promise<Victims> {

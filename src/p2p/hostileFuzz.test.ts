@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { compressSnappy } from './base/snappyBlock.ts'
 import { MAX_ID_BYTES } from './gossip/rpcShape.ts'
 import { type HostileHost, startHostileHost } from './testUtils/hostileHost.ts'
@@ -7,7 +8,7 @@ import { gossiped } from './testUtils/hostileSetup.ts'
 import { recordedLog } from './testUtils/recordedLog.ts'
 import { encodeRpc, frameRpc } from './testUtils/rpcCodec.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { startTestNode, type TestNode } from './testUtils/testNode.ts'
 
 /** Nobody is scored, so that everything is listened to. */
 let node: TestNode

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Connection } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../lib/bytes.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
 import { PING_PROTOCOL } from './host/pingServer.ts'
 import { payloadByNumberProtocols } from './sync/payloadByNumber.ts'
@@ -11,7 +12,6 @@ import { gossiped, startVictims } from './testUtils/hostileSetup.ts'
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
 import { encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, TOPIC } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
 /** yamux. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { BUDGETS, DROPS_PER_REPORT } from './quotas/quotas.ts'
 import { haltableClock } from './testUtils/clocks.ts'
 import type { GossipStream } from './testUtils/hostileHost.ts'
@@ -7,7 +8,6 @@ import { gossiped, startVictims, wronglySigned } from './testUtils/hostileSetup.
 import { hostileVisits } from './testUtils/hostileVisits.ts'
 import { type AnyRpc, encodeRpc, frameRpc, varint } from './testUtils/rpcCodec.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 const { clock, halt } = haltableClock()
 const { victims, hostile, come, blamed } = hostileVisits(() => startVictims({}, { clock }))

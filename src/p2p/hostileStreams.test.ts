@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Stream } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { DEFAULT_P2P_OPTIONS } from './base/options.ts'
 import { MAX_INBOUND_GOSSIP_STREAMS } from './gossip/params.ts'
 import { MAX_INBOUND_STREAMS } from './host/guardedMuxers.ts'
@@ -15,7 +16,6 @@ import { gossiped, HOSTILE_CONFIG, startVictims } from './testUtils/hostileSetup
 import { collect, hostileVisits, MANY_STREAMS } from './testUtils/hostileVisits.ts'
 import { varint } from './testUtils/rpcCodec.ts'
 import { CHAIN_ID, TOPIC, testBlock, testChain } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 const [REQUEST] = payloadByNumberProtocols(CHAIN_ID)
 /** yamux: data, window update; SYN, FIN. */

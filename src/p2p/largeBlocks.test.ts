@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { expectDelivery, networkInTest } from './testUtils/network.ts'
 import { gossipMessage } from './testUtils/signedMessage.ts'
 import { SEQUENCER_KEY, TOPIC, testBlock, testConfig } from './testUtils/testChain.ts'
-import { until } from './testUtils/testNode.ts'
 
 const config = testConfig('holocene')
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'
 import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import type { TestNode } from './testUtils/testNode.ts'
 
 const config = testConfig()
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import type { P2pNews } from './base/news.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
-import { until } from './testUtils/testNode.ts'
 
 it('peers that come, join the mesh, are blocked and go are told of, until nobody listens', async () => {
   const watched = await nodeInTest()

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeError, UsageError } from '../lib/errors.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { P2pError } from './base/errors.ts'
 import type { P2pOptions } from './base/options.ts'
 import { folderInTest, nodeInTest } from './testUtils/inTest.ts'
 import { expectDelivery, networkInTest } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testChain, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode, until } from './testUtils/testNode.ts'
+import { startTestNode, type TestNode } from './testUtils/testNode.ts'
 
 const config = testConfig()
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../lib/errors.ts'
+import { until } from '../lib/testUtils/until.ts'
 import type { P2pOptions } from './base/options.ts'
 import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
 import { networkInTest } from './testUtils/network.ts'
 import { closedPort } from './testUtils/rawServer.ts'
-import { until } from './testUtils/testNode.ts'
 
 describe('block lists', () => {
   it('close a connection at once, survive a restart, and let the peer return when lifted', async () => {

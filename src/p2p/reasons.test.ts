@@ -1,12 +1,13 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
+import { until } from '../lib/testUtils/until.ts'
 import { blocksTopic } from './base/topics.ts'
 import { gossipInternals } from './gossip/adapter.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
 import { gossipMessage } from './testUtils/signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testBlocks, testChain, testConfig } from './testUtils/testChain.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import type { TestNode } from './testUtils/testNode.ts'
 
 const config = testConfig()
 const startRaw = () => rawPeerInTest([TOPIC])

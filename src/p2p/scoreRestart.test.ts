@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
+import { until } from '../lib/testUtils/until.ts'
 import { ZERO_SCORES } from './base/api.ts'
 import type { P2pOptions } from './base/options.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import { type TestNode, until } from './testUtils/testNode.ts'
+import type { TestNode } from './testUtils/testNode.ts'
 
 /** Clocks stand still here: scores decay by them, and a busy machine takes long over a restart. */
 const startMs = Date.now()

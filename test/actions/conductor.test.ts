@@ -1,10 +1,11 @@
 import { Registry } from 'prom-client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createCallContext } from '../../src/lib/jsonRpc/callContext.ts'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { ConductorClient } from '../../src/rollup/sequencer/index.ts'
 import {
   createRaftLog,
@@ -16,9 +17,6 @@ import { createRollupRpc, createRpcMetrics } from '../../src/rpc/index.ts'
 import { settle, TestChain, type TestNode } from './harness.ts'
 
 const STOPPED = { active: false }
-
-/** The conductor answers over HTTP, which takes real time while the chain's clock stands still. */
-const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 10_000, interval: 1 })
 
 let chain: TestChain
 let log: RaftLog

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { shortHash } from '../../src/lib/shortIds.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { decodeFrames, encodeFrames, type PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
+import { settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())

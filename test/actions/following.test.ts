@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { FollowSource } from '../../src/rollup/node/index.ts'
 import type { L1BlockRef, PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
-import { settle, TestChain, type TestNode, until } from './harness.ts'
+import { settle, TestChain, type TestNode } from './harness.ts'
 
 // Follow mode: safe and finalized head are taken over from another node, asked every other block.
 

@@ -4,8 +4,9 @@ import { concatBytes } from '../../src/lib/bytes.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { type RootLogger, silentLogger } from '../../src/lib/logger.ts'
-import { nextTurn, turnsPass } from '../../src/lib/nextTurn.ts'
+import { turnsPass } from '../../src/lib/nextTurn.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { HeadNews, HealthReport } from '../../src/p2p/index.ts'
 import { type BlobSource, createAttributesBuilder, createDerivationPipeline } from '../../src/rollup/derive/index.ts'
 import type { EngineClient, SyncOptions } from '../../src/rollup/engine/index.ts'
@@ -168,7 +169,7 @@ export class TestChain {
     })
     this.running.push(running)
     if (options.sync?.mode === 'execution-layer') return testNode
-    await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined, 20_000)
+    await until(() => node.syncStatus().currentL1.timestamp !== 0 || testNode.failure !== undefined)
     return testNode
   }
 
@@ -269,16 +270,3 @@ class FakeP2p implements P2pPort {
 
 /** Lets everything that waits for no clock run to its end. */
 export const settle = (): Promise<void> => turnsPass(100)
-
-/**
- * Turns the event loop until the condition holds; throws when it does not within 20 000 turns, and `timeoutMs` where
- * something real is waited for.
- */
-export async function until(condition: () => boolean, timeoutMs = 0): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  for (let turn = 0; turn < 20_000 || performance.now() < deadline; turn++) {
-    if (condition()) return
-    await nextTurn()
-  }
-  throw new Error(`condition did not come true: ${condition}`)
-}

@@ -2,11 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { SafeHeadDb } from '../../src/rollup/node/safeHeadDb.ts'
-import { TestChain, type TestNode, until } from './harness.ts'
-
-/** The database is on a real disk, which may be busy. */
-const DISK_MS = 20_000
+import { TestChain, type TestNode } from './harness.ts'
 
 let chain: TestChain
 let folder: string
@@ -33,7 +31,7 @@ async function derive(): Promise<{ verifier: TestNode; sequencer: TestNode; firs
   chain.l1.mine()
   const second = chain.l1.mine([chain.batchOf(blocks.slice(4))]).number
   chain.l1.mine()
-  await until(() => verifier.node.syncStatus().safeL2.number === 8, DISK_MS)
+  await until(() => verifier.node.syncStatus().safeL2.number === 8)
   return { verifier, sequencer, first, second }
 }
 
@@ -61,8 +59,8 @@ describe('history of safe heads', () => {
     chain.l1.mine()
     const later = chain.l1.mine([chain.batchOf(sequencer.p2p.published.slice(4, 6))]).number
     chain.l1.mine()
-    await until(() => verifier.node.syncStatus().safeL2.number === 6, DISK_MS)
-    await until(() => verifier.node.syncStatus().currentL1.hash === chain.l1.head.hash, DISK_MS)
+    await until(() => verifier.node.syncStatus().safeL2.number === 6)
+    await until(() => verifier.node.syncStatus().currentL1.hash === chain.l1.head.hash)
     expect(await numbersAt(verifier, second)).toEqual([first, 4])
     expect(await numbersAt(verifier, later)).toEqual([later, 6])
     expect((await verifier.node.safeHeadAtL1Block(later)).l1Block.hash).toBe(chain.l1.at(later).hash)
@@ -71,7 +69,7 @@ describe('history of safe heads', () => {
   it('is on the disk before what it tells of becomes final, and says "not found" where it does not begin', async () => {
     const { verifier, first, second } = await derive()
     chain.l1.finalize(second)
-    await until(() => verifier.node.syncStatus().finalizedL2.number === 8, DISK_MS)
+    await until(() => verifier.node.syncStatus().finalizedL2.number === 8)
     // What a second process would find: nothing is left in memory only.
     await safeHeads.close()
     safeHeads = await SafeHeadDb.open(folder)

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { TestChain, until } from './harness.ts'
+import { TestChain } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain, until } from './harness.ts'
+import { settle, TestChain } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/lib/logger.ts'
-import { settle, TestChain, type TestNode, until } from './harness.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
+import { settle, TestChain, type TestNode } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../src/lib/jsonRpc/types.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'
-import { settle, TestChain, type TestChainOptions, type TestNode, until } from './harness.ts'
+import { settle, TestChain, type TestChainOptions, type TestNode } from './harness.ts'
 
 let chain: TestChain
 afterEach(() => chain.close())

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { startTestNode, type TestNode } from '../../src/p2p/testUtils/testNode.ts'
 import { parseRollupConfig } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../../testnet/accounts.ts'
@@ -9,7 +10,6 @@ import {
   type SequencerCluster,
   startSequencerCluster,
   unsafeHead,
-  until,
 } from '../support/sequencerCluster.ts'
 
 // Three sequencers of ours under real op-conductors: whoever leads is killed, another goes on. Needs a binary of

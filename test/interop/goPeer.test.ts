@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import type { PayloadVersion } from '../../src/p2p/base/topics.ts'
 import { messageId, unpackMessage } from '../../src/p2p/inspection/messageId.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
-import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { encodePayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import type { Publication } from './goPeerProcess.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { OpNodeResponses } from '../../src/p2p/base/api.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
-import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { envelopeFromJson, type GoPeer } from './goPeerProcess.ts'
 import { FORK_OF, meshed, type OurNode, setStage, signed, VERSIONS } from './goPeerSetup.ts'
 

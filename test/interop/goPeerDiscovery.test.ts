@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex, type Hex } from '../../src/lib/hex.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { DEFAULT_DISCOVERY_OPTIONS } from '../../src/p2p/base/options.ts'
-import { until } from '../../src/p2p/testUtils/testNode.ts'
 import { expectFromGo, expectFromUs, meshed, setStage } from './goPeerSetup.ts'
 
 const discoverWith = (bootnodes: string[]) => ({

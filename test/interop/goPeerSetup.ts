@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest'
 import { type Hex, toHex } from '../../src/lib/hex.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import type { P2pChain, P2pOptions } from '../../src/p2p/base/options.ts'
 import { blocksTopic, type PayloadVersion } from '../../src/p2p/base/topics.ts'
 import { nodeInTest } from '../../src/p2p/testUtils/inTest.ts'
@@ -13,7 +14,7 @@ import {
   testChain,
   testConfig,
 } from '../../src/p2p/testUtils/testChain.ts'
-import { type TestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import type { TestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { Fork, PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { buildGoPeer, type GoPeerBinary } from './buildGoPeer.ts'
 import {

@@ -4,9 +4,10 @@ import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
-import { startTestNode, until } from '../../src/p2p/testUtils/testNode.ts'
+import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { type ChainNode, type ChainNodeOptions, startChainNode } from './chainNode.ts'
 
@@ -93,7 +94,7 @@ export async function cutLink({
   const follower = await startChainNode(config, { staticPeers: [address] })
   const stopBlocks = makeBlocks(sequencer, blockTimeS)
   try {
-    await until('the first block', () => follower.height > 0, 30_000)
+    await until('the first block', () => follower.height > 0)
     let worstBehind = 0
     let lowestScore = Number.POSITIVE_INFINITY
     const caughtUpMs: number[] = []
@@ -107,7 +108,7 @@ export async function cutLink({
         if (performance.now() - backAtMs >= 2_000) worstBehind = Math.max(worstBehind, behind)
         return behind
       }
-      await until('the newest block', () => look() === 0, 60_000)
+      await until('the newest block', () => look() === 0)
       caughtUpMs.push(performance.now() - backAtMs)
       while (performance.now() - backAtMs < openMs) {
         await delay(20)
@@ -116,7 +117,7 @@ export async function cutLink({
       lowestScore = Math.min(lowestScore, (await standing([sequencer, follower])).lowestScore)
     }
     await stopBlocks()
-    await until('the last block', () => follower.height === sequencer.height, 10_000).catch(() => undefined)
+    await until('the last block', () => follower.height === sequencer.height).catch(() => undefined)
     caughtUpMs.sort((a, b) => a - b)
     let onTime = 0
     for (const [height, atMs] of sequencer.reachedAtMs) {
@@ -186,13 +187,13 @@ export async function partition(shape: Shape, kind: CutKind, partitionMs: number
   }
   const stopBlocks = makeBlocks(sequencer, 1)
   try {
-    await until('a block at every node', () => nodes.every(({ height }) => height > 0), 30_000)
+    await until('a block at every node', () => nodes.every(({ height }) => height > 0))
     for (const link of border) cut(link, kind)
     await delay(partitionMs)
     const missed = sequencer.height - Math.min(...nodes.map(({ height }) => height))
     for (const link of border) link.allow()
     const backAtMs = performance.now()
-    await until('one head', () => nodes.every(({ hash }) => hash === sequencer.hash), 120_000)
+    await until('one head', () => nodes.every(({ hash }) => hash === sequencer.hash))
     const healedMs = Math.round(performance.now() - backAtMs)
     return { shape, kind, partitionMs, missed, healedMs, ...(await standing(nodes)) }
   } finally {
@@ -231,7 +232,7 @@ export async function catchUp(behind: number, follow: { helpers?: ChainNodeOptio
     staticPeers: [...helpers.map(({ address }) => address), sequencer.address],
   })
   try {
-    await until('the newest block', () => follower.hash === sequencer.hash, 300_000)
+    await until('the newest block', () => follower.hash === sequencer.hash)
     return { behind, caughtUpMs: Math.round(performance.now() - startedAtMs) }
   } finally {
     await stopBlocks()
@@ -257,7 +258,7 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
   const backAtMs = performance.now()
   const stopBlocks = makeBlocks(second, 0.1)
   try {
-    await until('a block', () => follower.height > first.height, 30_000)
+    await until('a block', () => follower.height > first.height)
     return { awayMs, blockAfterMs: Math.round(performance.now() - backAtMs) }
   } finally {
     await stopBlocks()
@@ -304,13 +305,13 @@ export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> 
     await delay(2_500)
     const killedAtMs = performance.now()
     first.child.kill('SIGKILL')
-    await until('the loss', () => node.connectedPeers().length === 0, 60_000)
+    await until('the loss', () => node.connectedPeers().length === 0)
     const noticedMs = Math.round(performance.now() - killedAtMs)
     await delay(Math.max(0, awayMs - noticedMs))
     const started = await startPeerProcess(port, key)
     second = started.child
     const backAtMs = performance.now()
-    await until('the connection again', () => node.connectedPeers().length === 1, 90_000)
+    await until('the connection again', () => node.connectedPeers().length === 1)
     return { awayMs, noticedMs, reconnectedMs: Math.round(performance.now() - backAtMs) }
   } finally {
     await node.stop()
@@ -349,7 +350,7 @@ export async function droppingLinks(kind: CutKind, cuts: number): Promise<Droppi
       cut(link, kind)
       // Only the other way is left for these blocks.
       const made = sequencer.height + 4
-      await until('blocks by the way that is left', () => nodes.every(({ height }) => height >= made), 60_000)
+      await until('blocks by the way that is left', () => nodes.every(({ height }) => height >= made))
       link.allow()
       // A dead connection must be noticed before the other link is cut.
       await delay(4_000)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { freePort } from './programs.ts'
 import { type RunningTestnet, startTestnet } from './testnet.ts'
 
@@ -53,7 +54,7 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   const sequencer = connect(testnet.nodes[0]?.rollupRpc ?? '')
   const sequencerEth = connect(testnet.nodes[0]?.ethRpc ?? '')
   const l1 = connect(testnet.l1.rpc)
-  await until(async () => (await safeHead(sequencer)) >= blocks, 120_000 + 5_000 * blocks)
+  await untilReached(blocks, () => safeHead(sequencer))
 
   const verifier = await VerifierProcesses.create(testnet, directory)
   opened.defer(() => verifier.stop())
@@ -65,9 +66,7 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
     // Each start gets further than the last one did.
     const best = Math.min(blocks, report.heights.at(-1) ?? 0)
     const goesOn = await Promise.race([
-      until(async () => (await heightOf(rollup).catch(() => 0)) >= Math.min(best + 1, blocks), 120_000).then(
-        () => true,
-      ),
+      until(async () => (await heightOf(rollup)) >= Math.min(best + 1, blocks)).then(() => true),
       verifier.nodeEnded.then(() => false),
     ])
     if (!goesOn) throw new Error(`the verifier ended by itself: ${verifier.lastLines()}`)
@@ -80,7 +79,7 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   }
   await verifier.start()
   const target = await safeHead(sequencer)
-  await until(async () => (await safeHead(rollup).catch(() => 0)) >= target, 240_000)
+  await untilReached(target, () => safeHead(rollup))
 
   const differing: number[] = []
   for (let number = 0; number <= target; number++) {
@@ -227,7 +226,7 @@ async function untilListening(port: number): Promise<void> {
     socket.destroy()
     return isOpen
   }
-  await until(isListening, 120_000)
+  await until(isListening)
 }
 
 function spawnProgram(name: string, args: readonly string[]): ChildProcess {
@@ -267,11 +266,13 @@ function memberOf(value: unknown, name: string): unknown {
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-async function until(condition: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  while (!(await condition())) {
-    if (performance.now() > deadline)
-      throw new Error(`condition did not come true within ${timeoutMs} ms: ${condition}`)
-    await delay(5)
+/** Waits for each block as for an event of its own: a chain may take longer than one wait. */
+async function untilReached(target: number, height: () => Promise<number>): Promise<void> {
+  for (let best = -1; best < target; ) {
+    const last = best
+    best = await until(async () => {
+      const now = await height()
+      return now > last && now
+    })
   }
 }

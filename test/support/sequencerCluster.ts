@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createRpcClient, type RpcClient } from '../../src/lib/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { roles } from '../../testnet/accounts.ts'
 import type { ChainParameters } from '../../testnet/chainParameters.ts'
 import { DEFAULT_FORK, forksAtGenesis } from '../../testnet/forks.ts'
@@ -44,7 +44,6 @@ export interface SequencerCluster {
 /** Seconds within which the head must follow the clock, or the conductor takes the sequencer for ill. */
 const UNSAFE_INTERVAL_SECONDS = 8
 const HOST = '127.0.0.1'
-const START_TIMEOUT_MS = 60_000
 
 /**
  * One L1 and so many sequencers, each under an op-conductor of its own. The first one leads and has made the first
@@ -205,19 +204,4 @@ async function answer(client: RpcClient, method: string): Promise<void> {
     await client.request(method, [])
     return true
   })
-}
-
-/** Asks again until the condition holds; errors on the way count as no. */
-export async function until(what: string, condition: () => Promise<boolean>, timeoutMs = START_TIMEOUT_MS) {
-  const deadline = performance.now() + timeoutMs
-  let last: unknown
-  while (performance.now() < deadline) {
-    try {
-      if (await condition()) return
-    } catch (error) {
-      last = error
-    }
-    await delay(100)
-  }
-  throw new Error(`timed out waiting for ${what}`, { cause: last })
 }

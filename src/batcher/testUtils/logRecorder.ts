@@ -1,5 +1,5 @@
 import { createLogger, type RootLogger } from '../../lib/logger.ts'
-import { until } from './until.ts'
+import { until } from '../../lib/testUtils/until.ts'
 
 export interface LogRecord extends Record<string, unknown> {
   lvl: string

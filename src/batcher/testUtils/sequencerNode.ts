@@ -3,10 +3,10 @@ import type { RpcClient } from '../../lib/jsonRpc/client.ts'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../lib/jsonRpc/server.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { readPostedBlocks } from './l1Batches.ts'
 import type { RecordedBlock, RecordedChain } from './recordedChain.ts'
-import { until } from './until.ts'
 
 const EMPTY_REF = { hash: ZERO_HASH, number: 0, parentHash: ZERO_HASH, timestamp: 0 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
 import { JsonRpcError } from '../../lib/jsonRpc/types.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import {
   anvilForEach,
   automine,
@@ -15,7 +16,6 @@ import {
   signer,
   txByHash,
 } from '../testUtils/txManagerInTest.ts'
-import { until } from '../testUtils/until.ts'
 import type { ForeignTx } from './foreignTx.ts'
 
 async function blockInputs(number: number): Promise<string[]> {

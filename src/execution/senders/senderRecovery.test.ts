@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { nextTurn } from '../../lib/nextTurn.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { deposit } from '../testUtils/memoryBlock.ts'
 import { signLegacyTransaction, signTransaction, testKey } from '../testUtils/signTransaction.ts'
 import { decodeTransaction } from '../tx/decodeTransaction.ts'
@@ -25,10 +25,6 @@ const encodings = [deposit().raw, ...signed.map(({ raw }) => raw)]
 function start(options: SenderRecoveryOptions = {}): SenderRecovery & AsyncDisposable {
   const service = createSenderRecovery({ clock: systemClock, logger: silentLogger }, options)
   return { ...service, [Symbol.asyncDispose]: () => service.close() }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await nextTurn()
 }
 
 // The process takes its time to start where the machine is busy.

@@ -1,7 +1,7 @@
 import { SessionService } from '@chainsafe/discv5'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { startDiscovery } from '../testUtils/discovery.ts'
-import { until } from '../testUtils/testNode.ts'
 
 const NODES = 4
 

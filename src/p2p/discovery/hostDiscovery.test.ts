@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import {
   DEFAULT_DISCOVERY_OPTIONS,
@@ -18,7 +19,7 @@ import { folderInTest, nodeInTest } from '../testUtils/inTest.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { peerRecord } from '../testUtils/signedRecord.ts'
 import { testChain, testConfig } from '../testUtils/testChain.ts'
-import { type TestNode, until } from '../testUtils/testNode.ts'
+import type { TestNode } from '../testUtils/testNode.ts'
 import { parseRecord } from './discv5.ts'
 import { MAX_FOUND_PEERS } from './hostDiscovery.ts'
 

@@ -2,10 +2,10 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { until } from '../testUtils/testNode.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
 describe('a newcomer', () => {

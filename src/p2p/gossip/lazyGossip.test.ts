@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { idText, messageId, unpackMessage } from '../inspection/messageId.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { expectDelivery } from '../testUtils/network.ts'
 import { gossipMessage } from '../testUtils/signedMessage.ts'
 import { SEQUENCER_KEY, TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { until } from '../testUtils/testNode.ts'
 import { gossipInternals } from './adapter.ts'
 
 it('a peer outside the mesh gets and gives blocks by lazy gossip', async () => {

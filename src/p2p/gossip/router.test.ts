@@ -1,10 +1,10 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
 import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { until } from '../testUtils/testNode.ts'
 import { gossipInternals } from './adapter.ts'
 
 const config = testConfig()

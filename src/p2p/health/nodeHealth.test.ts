@@ -1,9 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { settableClock, steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { SEQUENCER_KEY, testBlock, testChain, testConfig } from '../testUtils/testChain.ts'
-import { type TestNode, until } from '../testUtils/testNode.ts'
+import type { TestNode } from '../testUtils/testNode.ts'
 
 const config = testConfig()
 /** All pass as the test says. No other timer is as long as the interval, so that the test is asked for every judgement. */

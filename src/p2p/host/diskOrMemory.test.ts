@@ -8,8 +8,8 @@ import { createLibp2p } from 'libp2p'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { folderInTest, nodeInTest } from '../testUtils/inTest.ts'
-import { until } from '../testUtils/testNode.ts'
 import { openPeerDatastore } from './peerStore.ts'
 
 const [a, b, c, d] = [new Key('/peers/ba'), new Key('/peers/bb'), new Key('/peers/bc'), new Key('/peers/bd')]

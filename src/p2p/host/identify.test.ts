@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
-import { until } from '../testUtils/testNode.ts'
 
 const PROTOCOL = '/ipfs/id/1.0.0'
 /** On an answer, if nobody says otherwise. */

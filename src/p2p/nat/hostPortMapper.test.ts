@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../base/options.ts'
 import { parseRecord } from '../discovery/discv5.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { startNatPmpGateway, startUpnpGateway, type TestGateway } from '../testUtils/testGateway.ts'
-import { type TestNode, until } from '../testUtils/testNode.ts'
+import type { TestNode } from '../testUtils/testNode.ts'
 import { createGatewaySearch } from './findGateway.ts'
 
 async function startBehind(router: TestGateway, options: Partial<P2pOptions> = {}): Promise<TestNode> {

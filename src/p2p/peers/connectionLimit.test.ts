@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { multiaddr } from '@multiformats/multiaddr'
 import { expect, it } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { maxPeers } from '../host/host.ts'
 import { identityFromRawKey } from '../host/identity.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
-import { until } from '../testUtils/testNode.ts'
 
 it('a node all of whose places are taken still lets its static peers in, and connects where the operator says', async () => {
   const key = new Uint8Array(randomBytes(32))

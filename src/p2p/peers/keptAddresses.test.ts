@@ -1,9 +1,9 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { steppedTimers } from '../testUtils/clocks.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
-import { until } from '../testUtils/testNode.ts'
 import { ROUND_MS } from './keptAddresses.ts'
 
 const HOUR_MS = 60 * 60_000

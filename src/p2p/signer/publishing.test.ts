@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { expectDelivery } from '../testUtils/network.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { until } from '../testUtils/testNode.ts'
 import { startTestSigner, TEST_SIGNER_KEY } from '../testUtils/testSigner.ts'
 import { createRemoteSigner } from './remoteSigner.ts'
 

@@ -8,11 +8,11 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { concatBytes } from '../../lib/bytes.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { createFrameAssembler } from '../base/frameAssembler.ts'
 import { socketOf as socketUnder } from '../host/socketOf.ts'
 import { startBareHost } from './bareHost.ts'
 import { type AnyRpc, encodeRpc, frameRpc } from './rpcCodec.ts'
-import { until } from './testNode.ts'
 
 export const MESHSUB = '/meshsub/1.1.0'
 

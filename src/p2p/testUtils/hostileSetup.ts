@@ -1,9 +1,10 @@
+import { until } from '../../lib/testUtils/until.ts'
 import type { PeerEvent } from '../base/api.ts'
 import type { P2pOptions } from '../base/options.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import { gossipMessage, signedMessage } from './signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
-import { startTestNode, type TestNode, until } from './testNode.ts'
+import { startTestNode, type TestNode } from './testNode.ts'
 
 export const HOSTILE_CONFIG = testConfig('holocene')
 

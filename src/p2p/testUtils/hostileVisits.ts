@@ -1,8 +1,8 @@
 import type { Connection, Stream, StreamMessageEvent } from '@libp2p/interface'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import { type HostileHost, type HostileHostOptions, startHostileHost } from './hostileHost.ts'
 import type { Victims } from './hostileSetup.ts'
-import { until } from './testNode.ts'
 
 /** More streams than libp2p opens by itself. */
 export const MANY_STREAMS = { maxOutboundStreams: 100_000 }

@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
+import { until } from '../../lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { nodeInTest } from './inTest.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'
-import { type startTestNode, type TestNode, until } from './testNode.ts'
+import type { startTestNode, TestNode } from './testNode.ts'
 
 /** A sequencer and `count` followers that have it as their static peer, all in one mesh. */
 export async function networkInTest(

@@ -2,10 +2,10 @@ import { type GossipSub, gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossi
 import { type Identify, identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
+import { until } from '../../lib/testUtils/until.ts'
 import { gossipInternals } from '../gossip/adapter.ts'
 import { messageId, unpackMessage } from '../inspection/messageId.ts'
 import { startBareHost } from './bareHost.ts'
-import { until } from './testNode.ts'
 
 /** A peer that obeys no rule of ours: bare libp2p and gossipsub, publishing whatever bytes it is given. */
 export interface RawPeer {

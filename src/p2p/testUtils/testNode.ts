@@ -66,15 +66,3 @@ export async function startTestNode(
     },
   }
 }
-
-/**
- * Looks again every 10 ms until the condition holds; the error names what was waited for. The limit is for what never
- * comes: it says nothing of how long things may take.
- */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 60_000) {
-  const deadline = Date.now() + timeoutMs
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`timed out waiting for: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

@@ -1,0 +1,38 @@
+import { inspect } from 'node:util'
+import { nextTurn } from '../nextTurn.ts'
+
+/** How long any test waits for any event. The limit of the test itself is twice as long. */
+export const WAIT_LIMIT_MS = 60_000
+/** Most events come within a few turns of the event loop. The others are asked for at intervals, which grow. */
+const TURNS = 100
+const MAX_INTERVAL_MS = 50
+
+type Probe<T> = () => Promise<T | undefined | false> | T | undefined | false
+
+/**
+ * Resolves with the first value that is neither undefined nor false. A probe that throws is asked again. At the limit,
+ * the error names the event, and the value or the error that the probe gave last.
+ */
+export async function until<T>(...event: [probe: Probe<T>] | [name: string, probe: Probe<T>]): Promise<T> {
+  const [name, probe] = event.length === 2 ? event : ['the event', ...event]
+  const deadlineMs = performance.now() + WAIT_LIMIT_MS
+  for (let turn = 0; ; turn++) {
+    let seen: unknown
+    try {
+      const value = await probe()
+      if (value !== undefined && value !== false) return value
+      seen = value
+    } catch (error) {
+      seen = error
+    }
+    if (performance.now() >= deadlineMs) {
+      const message = `${name} did not come within ${WAIT_LIMIT_MS} ms: ${probe}; last seen: ${inspect(seen)}`
+      const failure = new Error(message)
+      // The stack begins at the test, which is the line that a reader wants to see.
+      Error.captureStackTrace(failure, until)
+      throw failure
+    }
+    const intervalMs = Math.min(turn - TURNS, MAX_INTERVAL_MS)
+    await (intervalMs < 0 ? nextTurn() : new Promise((resolve) => setTimeout(resolve, intervalMs)))
+  }
+}
