@@ -1,18 +1,17 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../lib/jsonRpc/types.ts'
+import { createDeviumCommand } from './deviumCommand.ts'
 import { statusLines, statusTable } from './statusView.ts'
 import { textOf } from './terminal/styledLine.ts'
 import { derivationAnswer } from './testUtils/derivationAnswer.ts'
 import { scoreReport } from './testUtils/peerAnswers.ts'
+import { runCommand } from './testUtils/runCommand.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
 const GONE = '16Uiu2HAmKqGeKTMPTnYYJLvigPzgV1cRxfHMfZaWzjK7EPUKquLy'
 const OWN = '16Uiu2HAmADrpFPMbpbpbaELPYfu7qgWKEPkHqiv3EZVXBseMmDcG'
@@ -117,18 +116,7 @@ async function startServer(): Promise<HttpServerHandle> {
 const server = await startServer()
 afterAll(() => server.close())
 
-function devium(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [SCRIPT, ...args],
-      { env: { ...process.env, DEVIUM_RPC: server.url } },
-      (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-      },
-    )
-  })
-}
+const devium = (...args: string[]) => runCommand(createDeviumCommand, args, { DEVIUM_RPC: server.url })
 
 describe('devium', () => {
   it('status opens with the verdict, and names the node and its heads', async () => {

@@ -1,32 +1,21 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dumpRollupConfig, findNetwork } from '../rollup/networks/index.ts'
+import { createDeviumCommand } from './deviumCommand.ts'
 import { formatNetworks, networkRow } from './networksView.ts'
+import { createRollupNodeCommand } from './rollupNodeCommand.ts'
+import { runCommand } from './testUtils/runCommand.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
-const TOOL = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'devium-networks-cli-'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function networks(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return run(SCRIPT, args)
-}
-
-function run(script: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, DEVIUM_DATA_DIR: join(folder, 'data') }
-    execFile(process.execPath, [script, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-    })
-  })
-}
+const env = () => ({ DEVIUM_DATA_DIR: join(folder, 'data') })
+const networks = (...args: string[]) => runCommand(createRollupNodeCommand, args, env())
 
 function rollupFile(name: string, changes: Record<string, unknown>): string {
   const path = join(folder, name)
@@ -48,7 +37,7 @@ describe('devium--batcher networks', () => {
     // It is known: what is missing is the next thing that the program looks for.
     const started = await networks('--network=mine', '--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'none'))
     expect(started.stderr).not.toContain('unknown network')
-    expect((await run(TOOL, ['networks', 'list'])).stdout).toContain('\nmine ')
+    expect((await runCommand(createDeviumCommand, ['networks', 'list'], env())).stdout).toContain('\nmine ')
     expect((await networks('networks', 'remove', 'mine')).stdout).toBe('Removed mine\n')
     expect((await networks('networks', 'remove', 'mine')).stderr).toContain('no network "mine" was added')
   })

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createRpcApp, serveApp } from '../lib/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../lib/jsonRpc/server.ts'
+import { createDeviumCommand } from './deviumCommand.ts'
+import { runCommand } from './testUtils/runCommand.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../bin/devium.mjs', import.meta.url))
 const HASH = `0x${'ab'.repeat(32)}`
 
 const asked: unknown[][] = []
@@ -54,8 +52,8 @@ beforeAll(async () => {
   return () => server.close()
 })
 
-const devium = async (words: string, at = url) =>
-  (await promisify(execFile)(process.execPath, [SCRIPT, ...words.split(' '), '--rpc', at])).stdout
+const run = (words: string, at = url) => runCommand(createDeviumCommand, [...words.split(' '), '--rpc', at])
+const devium = async (words: string) => (await run(words)).stdout
 
 it('starts and stops the sequencer, and says whether it runs', async () => {
   expect(await devium('sequencer status')).toBe(
@@ -79,7 +77,7 @@ it('starts, stops and flushes the batch submitter', async () => {
 it('says which flag is missing where admin methods are not served', async () => {
   const server = await serve([])
   onTestFinished(server.close)
-  await expect(devium('sequencer stop', server.url)).rejects.toMatchObject({
+  expect(await run('sequencer stop', server.url)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/admin_stopSequencer.*runs without --rpc\.enable-admin\n$/),
   })

@@ -10,6 +10,8 @@ import { loadRecording } from '../../../test/support/recording.ts'
 import { startBeaconServer } from '../../l1/testUtils/beaconServer.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../lib/hex.ts'
 import { rollupConfigToJson } from '../../rollup/protocol/index.ts'
+import { createDeviumCommand } from '../deviumCommand.ts'
+import { type EndedCommand, runCommand } from '../testUtils/runCommand.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../bin/devium.mjs', import.meta.url))
 const recording = loadRecording('granite-span-zlib-blobs')
@@ -20,18 +22,15 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-interface Ended {
-  code: number
-  stdout: string
-  stderr: string
-}
+const decode = (args: string[]) => runCommand(createDeviumCommand, ['decode', ...args])
 
-function decode(args: string[], input?: Uint8Array | string): Promise<Ended> {
+/** In a process of its own, whose standard input this is. */
+function decodePiped(args: string[], input: Uint8Array | string): Promise<EndedCommand> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [SCRIPT, 'decode', ...args], (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
     })
-    child.stdin?.end(input ?? '')
+    child.stdin?.end(input)
   })
 }
 
@@ -45,7 +44,7 @@ describe('devium decode', () => {
     ['hex', () => `${blob}\n`],
     ['JSON', () => JSON.stringify({ data: [blob] })],
   ])('reads %s from a pipe', async (_name, input) => {
-    const { code, stdout, stderr } = await decode([...rollup(), '--compact'], input())
+    const { code, stdout, stderr } = await decodePiped([...rollup(), '--compact'], input())
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.trimEnd()).not.toContain('\n')
     expect(JSON.parse(stdout)).toMatchObject({
@@ -63,7 +62,7 @@ describe('devium decode', () => {
   })
 
   it('names the place of a fault on stderr and ends with 2', async () => {
-    const { code, stdout, stderr } = await decode([], '0x00aabb')
+    const { code, stdout, stderr } = await decodePiped([], '0x00aabb')
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ faults: 1, inputs: [{ fault: { byte: 1, in: 'input' } }] })
     const line =
@@ -83,7 +82,7 @@ describe('devium decode', () => {
     ['no input', [], 'stdin is empty'],
     ['an L1 that does not answer', [`0x${'12'.repeat(32)}`, '--l1', 'http://127.0.0.1:1'], 'cannot reach L1 (--l1)'],
   ])('ends with 1 and one line for %s', async (_name, args, message) => {
-    const { code, stdout, stderr } = await decode(args)
+    const { code, stdout, stderr } = args.length === 0 ? await decodePiped(args, '') : await decode(args)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr.trimEnd()).not.toContain('\n')

@@ -173,6 +173,17 @@ describe('the batch submitter refuses', () => {
   it('to start without endpoints', async () => {
     expectRefusal(await run(SUBMITTER, []), /empty L1 RPC URL/)
   })
+
+  it('an L1 that does not answer, whose password it shows nowhere', async () => {
+    const L1 = 'http://user:pass@127.0.0.1:1'
+    const ended = await run(SUBMITTER, [
+      ...[`--l1-eth-rpc=${L1}`, `--l2-eth-rpc=${testnet.nodes[0]?.ethRpc}`],
+      ...[`--rollup-rpc=${testnet.nodes[0]?.rollupRpc}`, `--private-key=${'11'.repeat(32)}`],
+    ])
+    expectRefusal(ended, /cannot reach the L1 at http:\/\/127.0.0.1:1 \(--l1-eth-rpc\): .*ECONNREFUSED/)
+    expect(ended.stdout.match(/Waiting for the L1 at http:\/\/127.0.0.1:1 to answer/g)).toHaveLength(1)
+    expect(ended.stdout).not.toContain('pass')
+  })
 })
 
 describe('the testnet runner refuses', () => {
