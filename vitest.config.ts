@@ -1,10 +1,35 @@
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import './bin/requireScripts.mjs'
 import { WAIT_LIMIT_MS } from './src/lib/testUtils/until.ts'
 
-// Unit and property tests stand beside their file; everything that starts processes lives in test/e2e and runs two
-// files at a time: a testnet mostly waits for its next block.
+/** Unit tests stand beside their file; action tests, recorded chains and tests of documents in `test`. */
+const UNIT = ['src/**/*.test.ts', 'testnet/**/*.test.ts', 'test/*.test.ts', 'test/{vectors,actions}/**/*.test.ts']
+/** Tried in full by the system suite. */
+const properties = () => globSync(UNIT).filter((file) => /propertyRuns|fast-check/.test(readFileSync(file, 'utf8')))
+
+const setup = {
+  setupFiles: ['./test/support/propertySettings.ts'],
+  // For a machine that is busy with other things; most take milliseconds.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // The one limit of all waiting: tests choose none of their own.
+  expect: { poll: { timeout: WAIT_LIMIT_MS } },
+}
+/** Files share their modules: to load libp2p again for each would take longer than its tests. */
+const shared = { ...setup, pool: 'threads', isolate: false } as const
+/** Whole testnets: two at a time, since a testnet mostly waits for its next block. */
+const programs = {
+  ...setup,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 2 * WAIT_LIMIT_MS, interval: 200 } },
+  maxWorkers: 2,
+  // Tests that mostly wait run side by side within their file.
+  maxConcurrency: 10,
+}
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/summaryReporter.ts'],
@@ -12,37 +37,11 @@ export default defineConfig({
     // a third of the time.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: [
-      {
-        test: {
-          name: 'unit',
-          include: [
-            'src/**/*.test.ts',
-            'testnet/**/*.test.ts',
-            'test/*.test.ts',
-            'test/{vectors,actions,interop}/**/*.test.ts',
-          ],
-          setupFiles: ['./test/support/propertySeed.ts'],
-          // For a machine that is busy with other things; most take milliseconds.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // The one limit of all waiting: tests choose none of their own.
-          expect: { poll: { timeout: WAIT_LIMIT_MS } },
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        test: {
-          name: 'e2e',
-          include: ['test/{browser,e2e,faults}/**/*.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          expect: { poll: { timeout: 2 * WAIT_LIMIT_MS, interval: 200 } },
-          maxWorkers: 2,
-          // Tests that mostly wait run side by side within their file.
-          maxConcurrency: 10,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      { test: { name: 'unit', include: UNIT, ...shared } },
+      { test: { name: 'smoke', include: ['test/smoke/*.test.ts'], ...setup } },
+      { test: { name: 'system', include: ['test/system/*.test.ts'], ...programs, sequence: { groupOrder: 1 } } },
+      { test: { name: 'properties', include: properties(), ...shared } },
+      { test: { name: 'interop', include: ['test/interop/*.test.ts'], ...programs, sequence: { groupOrder: 2 } } },
     ],
   },
 })

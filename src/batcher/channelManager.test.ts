@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import type { ChannelManager } from './channelManager.ts'
 import { type ChannelOut, createChannelOut } from './channelOut.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
@@ -62,7 +63,7 @@ describe('what goes in comes out', () => {
           expect(manager.channels.every((channel) => channel.isFullySubmitted)).toBe(true)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 
@@ -97,7 +98,7 @@ describe('what goes in comes out', () => {
           expect(await derive(confirmed)).toEqual(recorded.map(essence))
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     )
   })
 })

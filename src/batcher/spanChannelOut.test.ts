@@ -5,6 +5,7 @@ import { concatBytes } from '../lib/bytes.ts'
 import { type Hex, toHex } from '../lib/hex.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { encodeRlp } from '../lib/rlp.ts'
+import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import { encodeSpanBatch } from '../rollup/protocol/index.ts'
 import { createChannelConfig } from './channelConfig.ts'
 import { ChannelManager } from './channelManager.ts'
@@ -235,7 +236,7 @@ describe('span channels', () => {
             expect(channel.outputBytes <= config.targetOutputBytes || channel.blocks.length === 1).toBe(true)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

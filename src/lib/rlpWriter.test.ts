@@ -4,6 +4,7 @@ import { DecodeError } from './errors.ts'
 import { fromHex, type Hex, toHex } from './hex.ts'
 import { encodeRlp } from './rlp.ts'
 import { RlpListWriter } from './rlpWriter.ts'
+import { propertyRuns } from './testUtils/propertyRuns.ts'
 
 const item = fc.oneof(
   fc.uint8Array({ maxLength: 80 }).map(toHex),
@@ -28,7 +29,7 @@ describe('RlpListWriter', () => {
         const plain = items.map((each) => (typeof each === 'string' ? fromHex(each) : each))
         expect(toHex(writer.finish())).toBe(toHex(encodeRlp(plain)))
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     )
   })
 

@@ -6,6 +6,7 @@ import { ManualClock } from '../lib/clock.ts'
 import { DecodeError, UsageError } from '../lib/errors.ts'
 import { silentLogger } from '../lib/logger.ts'
 import { publicKeyOf } from '../lib/secp256k1.ts'
+import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import { P2pError } from './base/errors.ts'
 import { parseEnode } from './discovery/bootnodes.ts'
 import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
@@ -53,11 +54,11 @@ it('answers with a block of arbitrary bytes, or with some changed, throw nothing
       for (const [at, value] of changes) if (at < length) damaged[at] = value
       throwsOnly([DecodeError], read(damaged))
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns(1_000) },
   )
   fc.assert(
     fc.property(bytes(200), (input) => throwsOnly([DecodeError], read(input))),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   )
 })
 
@@ -68,7 +69,7 @@ describe('names and addresses', () => {
         throwsOnly([DecodeError], () => parsePeerId(text))
         throwsOnly([DecodeError, P2pError], () => parsePeerAddress(text))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
   it('names and addresses are read back', () => {
@@ -97,7 +98,7 @@ describe('names and addresses', () => {
         }
         ipOf(address)
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
   it('names of bootnodes throw nothing but DecodeError', () => {
@@ -106,7 +107,7 @@ describe('names and addresses', () => {
       fc.property(near(`enode://${key}@1.2.3.4:0?discport=30301`, `enode://${key}@host.example:30305`), (text) =>
         throwsOnly([DecodeError], () => parseEnode(text)),
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
   it('addresses of routers come from any table', () => {
@@ -154,7 +155,7 @@ describe('what a node wrote down', () => {
       fc.property(fc.oneof(fc.jsonValue(), members), (json) =>
         throwsOnly([DecodeError], () => AccessLists.fromJson(json)),
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -182,7 +183,7 @@ describe('what a node wrote down', () => {
         const book = await openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: 1_000 })
         expect(book.entries().length).toBeLessThanOrEqual(values.length)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { createCallContext } from '../lib/jsonRpc/callContext.ts'
 import { silentLogger } from '../lib/logger.ts'
+import { propertyRuns } from '../lib/testUtils/propertyRuns.ts'
 import { createRollupRpc, createRpcMetrics } from './index.ts'
 import { CONFIG_JSON, hash, RECORD, recorder } from './testUtils/recorder.ts'
 
@@ -385,7 +386,7 @@ describe('parameter checks', () => {
           expect(error?.code).not.toBe(-32603)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

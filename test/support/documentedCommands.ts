@@ -23,19 +23,19 @@ const COMMAND = /^(npm|npx|node|devium[\w-]*|curl|cast|head|gzip|docker|kubectl|
 /** Commands that no test can run as they stand here, each with what else holds it to the truth. */
 export const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [
-    /^npm (ci|start|test|run test:long)\b/,
+    /^npm (ci|start|test|run test:\w+)\b/,
     'installs the checkout that runs this, or runs this; what `npm start` starts is the testnet of this test',
   ],
-  [/^npm pack$/, 'test/package.test.ts packs, unpacks and runs the package'],
+  [/^npm pack$/, 'test/system/package.test.ts packs, unpacks and runs the package'],
   [
     /^npx devium-testnet$/,
-    'needs an install from a registry, which test/package.test.ts makes where DEVIUM_INSTALLED_PACKAGE=1 asks for it',
+    'needs an install from a registry, which test/system/package.test.ts makes where DEVIUM_INSTALLED_PACKAGE=1 asks for it',
   ],
   [/^docker /, 'needs a Docker daemon, and an image to be built: test/deploy.test.ts checks the files'],
   [/^kubectl /, 'needs a cluster: test/deploySchemas.test.ts checks the manifests'],
   [/--network=op-sepolia /, 'needs an L1 and an execution client of a public network; its flags are parsed'],
   [/^op-reth /, 'is no program of ours, and syncs a public network'],
-  [/^geth /, 'is no program of ours, and syncs a public network; test/e2e/opGeth.test.ts runs it on a testnet'],
+  [/^geth /, 'is no program of ours, and syncs a public network; test/interop/opGeth.test.ts runs it on a testnet'],
   [/^cast /, "needs Foundry's cast: src/cli/decode/decodeCommand.test.ts reads such blocks"],
 ]
 

@@ -6,6 +6,7 @@ import { DecodeError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   compressChannel,
   decodeBatch,
@@ -365,7 +366,7 @@ describe('agreement with the codecs of derivation', () => {
         const { inputs } = await decode(bytes, 'data')
         expect(inputs[0]?.fault === null).toBe(isSound(() => decodeFrames(bytes)))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -380,7 +381,7 @@ describe('agreement with the codecs of derivation', () => {
         expect(found.fault === null).toBe(isSound(() => decodeBatch(bytes, config)))
         expect(found.fault?.rule).not.toBe('')
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     )
   })
 
@@ -389,7 +390,7 @@ describe('agreement with the codecs of derivation', () => {
       fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 200 }), damaged(WHOLE), damaged(CHANNEL)), async (bytes) => {
         expect(await decode(bytes)).toMatchObject({ faults: expect.any(Number) })
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import { signHash } from '../../lib/secp256k1.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
   L1_BLOCK_ADDRESS,
@@ -359,7 +360,7 @@ describe('ether', () => {
           expect(total).toBe(expected)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })

@@ -9,6 +9,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import type { JsonValue } from '../../lib/jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { precompilesUnder } from '../evm/precompiles/index.ts'
 import { encodeBlock, initChain, openChain } from '../index.ts'
@@ -194,7 +195,7 @@ describe('side chains', () => {
         }
         await expectConsistent()
       }),
-      { numRuns: 12 },
+      { numRuns: propertyRuns(12) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { checksumAddress } from '../../lib/checksumAddress.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { JsonRpcError, type JsonValue } from '../../lib/jsonRpc/types.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
@@ -409,7 +410,7 @@ describe('any parameters', () => {
         const [answer] = await node[port].batch([{ method, params: given }])
         if (answer instanceof JsonRpcError) expect(answer.rpcCode, answer.message).not.toBe(-32603)
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     )
     expect(node.unexpected).toEqual([])
   })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { loadRecordedRpc, receiptFromJson, recordedBlock } from '../testUtils/recordedRpc.ts'
 import { createBloomTest, logFilter, matchesLog } from './logFilter.ts'
 
@@ -63,7 +64,7 @@ describe('blooms of recorded blocks', () => {
         const test = createBloomTest({ addresses: [`0x${Buffer.from(bytes).toString('hex')}`], topics: [] })
         for (const header of blocks) if (test(header.logsBloom)) passed++
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
     expect(passed).toBeLessThan(20)
   })

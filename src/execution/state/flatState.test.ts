@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { FlatState, type LeafKey } from './flatState.ts'
 import { fromNodeKey, toNodeKey } from './nodeHistory.ts'
 
@@ -124,7 +125,7 @@ it('reads every state that it keeps as it is, on all branches, and always the he
         model.expectRight()
       }
     }),
-    { numRuns: 400 },
+    { numRuns: propertyRuns(400) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   type BlockId,
   fromNodeKey,
@@ -199,7 +200,7 @@ const run = async (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? 
 }
 
 it('keeps every state from the oldest on, on all branches, and nothing else', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), run), { numRuns: 1500 })
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), run), { numRuns: propertyRuns(1500) })
 })
 
 it('never writes what is replaced before it is the oldest state', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { fromNodeKey, toNodeKey } from './nodeHistory.ts'
 import { nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
 import { stateDifference, trieDifference } from './stateDifference.ts'
@@ -39,7 +40,7 @@ describe('trieDifference', () => {
         ])
         expect(told).toEqual(expected)
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_TRIE_ROOT, type NodeReader, openTrie, Trie } from './trie.ts'
 
 /** Encodings by hash, as a database would hold them. */
@@ -64,7 +65,7 @@ describe('Trie', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
 import type { LeafKey } from './flatState.ts'
 import { MissingNodeError, nodeKey, StateDatabase, type StateStore } from './stateDatabase.ts'
@@ -222,7 +223,7 @@ describe('WorldState', () => {
           }
         },
       ),
-      { numRuns: 120 },
+      { numRuns: propertyRuns(120) },
     )
   })
 
@@ -246,7 +247,7 @@ describe('WorldState', () => {
           if (next.kind === 'revert') expectSame(world, model)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 

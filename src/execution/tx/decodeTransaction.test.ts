@@ -4,6 +4,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpInput } from '../../lib/rlp.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { loadRecordedRpc, RECORDINGS, recordedTransactions } from '../testUtils/recordedRpc.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
 import { createAddress, decodeSignedTransaction, decodeTransaction } from './decodeTransaction.ts'
@@ -81,7 +82,7 @@ describe('decodeTransaction', () => {
           expect(error).toBeInstanceOf(DecodeError)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

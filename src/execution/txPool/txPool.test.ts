@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import type { SignedTransaction } from '../chain/block.ts'
 import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
 import { signTransaction, type TestTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
@@ -272,7 +273,7 @@ describe('order for the block builder', () => {
           expect(heads.get(from)?.shift()).toBe(maxPriorityFeePerGas)
         }
       }),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     )
   })
 

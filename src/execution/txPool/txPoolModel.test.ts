@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import type { BlockHeader, SignedTransaction } from '../chain/block.ts'
 import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
@@ -122,6 +123,6 @@ it('whatever is added, mined and unwound, the pool offers exactly what can be ex
       }
       await run.pool.stop()
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   )
 })

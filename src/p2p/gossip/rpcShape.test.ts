@@ -2,6 +2,7 @@ import { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { type AnyRpc, encodeRpc } from '../testUtils/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
 import { checkRpcShape, MAX_CONTROL_MESSAGES, MAX_ID_BYTES, MAX_RPC_FIELDS } from './rpcShape.ts'
@@ -95,7 +96,7 @@ describe('the outline of an RPC', () => {
         const made = [subscriptions, messages, graft, prune, ...lists, ...prune.map(({ peers }) => peers)]
         expect(fields).toBeGreaterThanOrEqual(made.reduce((sum, { length }) => sum + length, lists.length))
       }),
-      { numRuns: 20_000 },
+      { numRuns: propertyRuns(20_000) },
     )
   })
 
@@ -108,7 +109,7 @@ describe('the outline of an RPC', () => {
     )
     fc.assert(
       fc.property(stream, (input) => throwsOnly([DecodeError], () => checkRpcShape(input))),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 
@@ -137,7 +138,7 @@ describe('the outline of an RPC', () => {
           members.ihave.map((list) => list.length),
         )
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

@@ -9,6 +9,7 @@ import { DecodeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { signHash } from '../../lib/secp256k1.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { startWorkProcess, type WorkProcess } from '../../lib/workProcess/workProcess.ts'
 import { encodePayloadEnvelope, MAX_BLOCK_TRANSACTIONS, payloadSigningHashOfBody } from '../../rollup/protocol/index.ts'
@@ -140,7 +141,7 @@ describe('the verdict by way of the process', () => {
           await judge(compressed, 4, NOW_S * 1000)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { isForkActive, l2BlockTime } from '../../rollup/protocol/forks.ts'
 import { MAX_BLOCK_TRANSACTIONS } from '../../rollup/protocol/payloadSsz.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
@@ -88,7 +89,7 @@ describe('a block unpacked by the other process', () => {
           expect(there).toEqual(here)
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 
@@ -99,7 +100,7 @@ describe('a block unpacked by the other process', () => {
         const [here, there] = await bothWays(concatBytes(Uint8Array.of(0, 1, 0, 0, 0), ...snappyFramePieces([bytes])))
         expect(there).toEqual(here)
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })
@@ -223,7 +224,7 @@ describe('createAnswerReader', () => {
         expect(work.here).toBeLessThanOrEqual(LARGE_BYTES)
         expect(work.there).toBe(work.here === 0 ? 1 : 0)
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DeviumError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { encodeFrames, type Frame } from '../protocol/index.ts'
 import { createDerivationPipeline } from './pipeline.ts'
 import { testConfig } from './testUtils/config.ts'
@@ -44,7 +45,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
         expect(await chain.run()).toEqual([])
         expect(chain.pipeline.origin.number).toBe(blocks.length)
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 
@@ -71,7 +72,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
         expect(chain.pipeline.origin.number).toBe(chain.l1.head)
         expectLinked(chain)
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 
@@ -86,7 +87,7 @@ describe.each(RULES)('derivation under the rules of %s', (fork) => {
         expect(derived).toEqual(reference)
         expect(derived.length).toBeGreaterThan(9)
       }),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     )
   })
 })

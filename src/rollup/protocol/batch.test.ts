@@ -6,6 +6,7 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
 import { runNow } from '../../lib/steps.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { decodeBatch, readBatch } from './batch.ts'
 import { decodeSingularBatch, encodeSingularBatch } from './singularBatch.ts'
 import { buildSpanBatch, decodeSpanBatch } from './spanBatch.ts'
@@ -315,7 +316,7 @@ describe('span batch', () => {
         expectDecodeErrorOrDone(bytes)
         expectDecodeErrorOrDone(bytes.subarray(0, 1 + (cut % bytes.length)))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) =>

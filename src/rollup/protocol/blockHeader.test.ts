@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import {
   type BlockHeader,
   blockHeaderFromJson,
@@ -64,7 +65,7 @@ describe('block header', () => {
           expect(error).toBeInstanceOf(DecodeError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 

@@ -5,6 +5,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { COMPRESSION_ALGORITHMS, compressChannel, openChannelBatches } from './channel.ts'
 import { inflatePrefix } from './inflate.ts'
 
@@ -132,7 +133,7 @@ describe('openChannelBatches', () => {
         for (const [at, byte] of list) bytes[at % bytes.length] = byte
         await read(bytes)
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
     await fc.assert(
       fc.asyncProperty(fc.uint8Array(), async (bytes) => {
@@ -198,7 +199,7 @@ describe('inflatePrefix', () => {
           expect(Buffer.compare(output, native)).toBe(0)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { encodeRlp } from '../../lib/rlp.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_TRIE_ROOT } from './constants.ts'
 import { orderedTrieRoot } from './orderedTrie.ts'
 
@@ -35,7 +36,7 @@ describe('orderedTrieRoot', () => {
       fc.asyncProperty(fc.array(item, { maxLength: 140 }), async (items) => {
         expect(orderedTrieRoot(items)).toBe(await referenceRoot(items))
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
   })
 

@@ -5,6 +5,7 @@ import { DecodeError, DeviumError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { privateKeyToAddress, publicKeyToAddress, recoverPublicKey, signHash } from '../../lib/secp256k1.ts'
+import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { payloadVersionAt } from './payload.ts'
 import {
   claimedTransactions,
@@ -165,7 +166,7 @@ describe('payload SSZ', () => {
           expect(error).toBeInstanceOf(DecodeError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

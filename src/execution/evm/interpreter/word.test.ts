@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import * as words from './word.ts'
 
 const MODULUS = 1n << 256n
@@ -69,7 +70,7 @@ describe('words', () => {
       fc.property(integer, integer, (a, b) => {
         expectWord(operation.run(words.toWord(a), words.toWord(b)), operation.expected(a, b))
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     )
   })
 
