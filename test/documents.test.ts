@@ -77,27 +77,28 @@ describe('documents', () => {
     expect(problems).toEqual([])
   })
 
-  it('have commands that are run, and name those that are not (test/e2e/testnet.test.ts runs them)', () => {
+  it('have commands that are run, and name those that are not (test/system/testnet.test.ts runs them)', () => {
     const commands = COMMAND_DOCUMENTS.flat().flatMap(documentedCommands)
     const unused = NOT_RUN.filter(([pattern]) => !commands.some((command) => pattern.test(command)))
     expect(unused).toEqual([])
     expect(commands.filter((command) => reasonNotToRun(command) === undefined).length).toBeGreaterThan(50)
   })
 
-  it('leave no longer test out of test:long', () => {
+  it('leave no longer test out of test:all', () => {
     // What names something of this machine's, says how much of something random is tried, or where pictures go.
-    const others = /^DEVIUM_(OP_\w+|KONA_NODE|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
+    const others = /^DEVIUM_(OP_\w+|KONA_NODE|PROPERTY_RUNS|ETHEREUM_TESTS\w*|CHROMIUM|PICTURES|\w+_(RUNS|SEED))$/
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     )
-    const set = [...(scripts['test:long'] ?? '').matchAll(/(DEVIUM_\w+)=/g)].map(([, name = '']) => name)
+    const set = [...(scripts['test:all'] ?? '').matchAll(/(DEVIUM_\w+)=/g)].map(([, name = '']) => name)
     const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     const read = files
       .filter((file) => file.endsWith('.ts'))
       .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'))
       .flatMap((text) => [...text.matchAll(/process\.env\.(DEVIUM_\w+)|(DEVIUM_\w+)(?=[^\n]*= process\.env)/g)])
       .map(([, member, destructured]) => member ?? destructured ?? '')
-    expect(set.toSorted()).toEqual([...new Set(read)].filter((name) => !others.test(name)).toSorted())
+    const switches = (names: string[]) => [...new Set(names)].filter((name) => !others.test(name)).toSorted()
+    expect(switches(set)).toEqual(switches(read))
   })
 
   it('name npm scripts that are there', () => {

@@ -7,11 +7,11 @@ import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { TestnetEvent } from '../testnet/runner/events.ts'
-import { complaintsIn } from './support/testnet.ts'
+import type { TestnetEvent } from '../../testnet/runner/events.ts'
+import { complaintsIn } from '../support/testnet.ts'
 
 const run = promisify(execFile)
-const ROOT = resolve(import.meta.dirname, '..')
+const ROOT = resolve(import.meta.dirname, '../..')
 const MAX_BYTES = 3_000_000
 
 interface Manifest {
