@@ -6,7 +6,7 @@ export default defineConfig({
     include: process.env.MUTATION_TESTS?.split(' ') ?? [],
     // An Anvil for each mutant would take hours.
     exclude: ['**/anvil.test.ts'],
-    setupFiles: ['./test/support/propertySeed.ts'],
+    setupFiles: ['./test/support/propertySettings.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
