@@ -6,7 +6,7 @@ import { settableClock } from './testUtils/clocks.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
 import { startTcpProxy } from './testUtils/tcpProxy.ts'
 import { TOPIC } from './testUtils/testChain.ts'
-import type { TestNode } from './testUtils/testNode.ts'
+import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 
 /** A peer that has been banned for the garbage that it sent. */
 async function startBanned({ node, address }: TestNode, { afterConnecting = () => {} } = {}) {
@@ -102,7 +102,7 @@ describe('what keeps a peer out', () => {
   it('keeps out whoever is in the midst of its handshake', async () => {
     const test = await nodeInTest()
     const raw = await rawPeerInTest([TOPIC])
-    const proxy = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(test.address)?.[1]))
+    const proxy = await startTcpProxy(tcpPortOf(test.address))
     onTestFinished(() => proxy.close())
     proxy.set({ delayMs: 50 })
     const accepted = () => test.metric('p2p_accepts{allow="true"}')

@@ -4,7 +4,7 @@ import { until } from '../lib/testUtils/until.ts'
 import type { P2pOptions } from './base/options.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
-import { closedPort } from './testUtils/rawServer.ts'
+import { CLOSED_PORT } from './testUtils/rawServer.ts'
 import { recordedLog } from './testUtils/recordedLog.ts'
 
 // What an operator reads when a peer cannot be reached: by log for static peers, by error for connectPeer.
@@ -50,7 +50,7 @@ describe('connectPeer', () => {
   it('says why', async () => {
     const { node } = await nodeInTest()
     const id = someId()
-    await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${await closedPort()}/p2p/${id}`)).rejects.toMatchObject({
+    await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`)).rejects.toMatchObject({
       code: 'dial-failed',
       message: expect.stringMatching(`^failed to dial: failed to dial ${id}: connection refused: `),
       details: { reason: 'refused' },

@@ -9,6 +9,7 @@ import { type HostileHost, type HostileHostOptions, namesOf, startHostileHost } 
 import { startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { frameRpc } from './testUtils/rpcCodec.ts'
 import { TOPIC } from './testUtils/testChain.ts'
+import { tcpPortOf } from './testUtils/testNode.ts'
 
 /** Without the exemption of loopback, on which all hosts of a test are. */
 async function setUp(clock = unhurriedClock()): Promise<Victims> {
@@ -24,7 +25,7 @@ async function host(options: HostileHostOptions = {}): Promise<HostileHost> {
   return started
 }
 function portOf(victims: Victims): number {
-  return Number(/\/tcp\/(\d+)/.exec(victims.follower.address)?.[1])
+  return tcpPortOf(victims.follower.address)
 }
 /** TCP, and no word of any protocol. */
 function silentSocket(port: number, localAddress: string): Socket {

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../lib/testUtils/until.ts'
 import { identityFromRawKey } from './host/identity.ts'
 import { nodeInTest } from './testUtils/inTest.ts'
 import { expectDelivery } from './testUtils/network.ts'
-import { closedPort } from './testUtils/rawServer.ts'
-import { startTcpProxy } from './testUtils/tcpProxy.ts'
+import { startTcpProxy, type TcpProxy } from './testUtils/tcpProxy.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from './testUtils/testChain.ts'
-import type { TestNode } from './testUtils/testNode.ts'
+import { type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 
 const config = testConfig()
 
@@ -15,7 +14,7 @@ describe('static peers', () => {
   it('static peers may be named by host, and are found again after they were gone', async () => {
     const key = new Uint8Array(32).fill(0x11)
     const first = await nodeInTest({ privateKey: key, sequencerKey: SEQUENCER_KEY })
-    const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
+    const port = tcpPortOf(first.address)
     const named = first.address.replace('/ip4/127.0.0.1/', '/dns4/localhost/')
     const follower = await nodeInTest({ staticPeers: [named] })
     await until('a mesh', () => first.node.meshSize() === 1)
@@ -29,14 +28,20 @@ describe('static peers', () => {
 
   it('static peers may be each other’s, dialled at the same time', async () => {
     const [keyA, keyB] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
-    const [portA, portB] = [await closedPort(), await closedPort()]
-    const addressOf = (port: number, key: Uint8Array) =>
+    // Each is to know the other's address before the other one listens.
+    const toA = await startTcpProxy(() => tcpPortOf(a.address))
+    const toB = await startTcpProxy(() => tcpPortOf(b.address))
+    for (const link of [toA, toB]) link.pause()
+    const addressOf = ({ port }: TcpProxy, key: Uint8Array) =>
       `/ip4/127.0.0.1/tcp/${port}/p2p/${identityFromRawKey(key).peerId}`
-    const [atA, atB] = [addressOf(portA, keyA), addressOf(portB, keyB)]
+    const [atA, atB] = [addressOf(toA, keyA), addressOf(toB, keyB)]
     const [a, b] = await Promise.all([
-      nodeInTest({ privateKey: keyA, listenTcpPort: portA, staticPeers: [atB, atA], sequencerKey: SEQUENCER_KEY }),
-      nodeInTest({ privateKey: keyB, listenTcpPort: portB, staticPeers: [atA] }),
+      nodeInTest({ privateKey: keyA, staticPeers: [atB, atA], sequencerKey: SEQUENCER_KEY }),
+      nodeInTest({ privateKey: keyB, staticPeers: [atA] }),
     ])
+    onTestFinished(async () => void (await Promise.all([toA.close(), toB.close()])))
+    await until('dials of both', () => toA.connections() === 1 && toB.connections() === 1)
+    for (const link of [toA, toB]) link.allow()
     await until('a mesh on both sides', () => a.node.meshSize() === 1 && b.node.meshSize() === 1)
     await expectDelivery(a, b)
     expect((await a.node.peers(true)).peers[b.node.peerId]?.protected).toBe(true)
@@ -49,7 +54,7 @@ describe('a broken link', () => {
   /** A sequencer and a follower that reaches it through a proxy only. */
   async function linked() {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY, liveness })
-    const proxy = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(sequencer.address)?.[1]))
+    const proxy = await startTcpProxy(tcpPortOf(sequencer.address))
     const address = `/ip4/127.0.0.1/tcp/${proxy.port}/p2p/${sequencer.node.peerId}`
     const follower = await nodeInTest({ staticPeers: [address], liveness })
     await until('the mesh', () => sequencer.node.meshSize() === 1 && follower.node.meshSize() === 1)

@@ -7,9 +7,8 @@ import { P2pError } from './base/errors.ts'
 import type { P2pOptions } from './base/options.ts'
 import { folderInTest, nodeInTest } from './testUtils/inTest.ts'
 import { expectDelivery, networkInTest } from './testUtils/network.ts'
-import { closedPort } from './testUtils/rawServer.ts'
 import { SEQUENCER_ADDRESS, SEQUENCER_KEY, testBlock, testChain, testConfig } from './testUtils/testChain.ts'
-import { startTestNode, type TestNode } from './testUtils/testNode.ts'
+import { startTestNode, type TestNode, tcpPortOf } from './testUtils/testNode.ts'
 
 const config = testConfig()
 
@@ -104,8 +103,8 @@ describe('identity and listening', () => {
   })
 
   it('says in one line that its port is in use', async () => {
-    const port = await closedPort()
-    await nodeInTest({ listenTcpPort: port })
+    const { address } = await nodeInTest()
+    const port = tcpPortOf(address)
     const error = await startTestNode({ listenTcpPort: port }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(UsageError)
     expect(describeError(error)).toMatch(

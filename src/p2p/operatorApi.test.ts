@@ -2,17 +2,13 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../lib/errors.ts'
 import { until } from '../lib/testUtils/until.ts'
-import type { P2pOptions } from './base/options.ts'
 import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
 import { networkInTest } from './testUtils/network.ts'
-import { closedPort } from './testUtils/rawServer.ts'
+import { tcpPortOf } from './testUtils/testNode.ts'
 
 describe('block lists', () => {
   it('close a connection at once, survive a restart, and let the peer return when lifted', async () => {
-    const mine: Partial<P2pOptions> = {
-      ...(await keptInTest()),
-      listenTcpPort: await closedPort(),
-    }
+    const mine = await keptInTest()
     const first = await nodeInTest(mine)
     const other = await nodeInTest({ staticPeers: [first.address] })
     const otherId = other.node.peerId
@@ -29,7 +25,7 @@ describe('block lists', () => {
 
     await first.node.protectPeer(otherId)
     await first.node.stop()
-    const second = await nodeInTest(mine)
+    const second = await nodeInTest({ ...mine, listenTcpPort: tcpPortOf(first.address) })
     expect(await second.node.listBlockedPeers()).toEqual([otherId])
     expect((await second.node.peerScore(otherId))[0]).toMatchObject({ protected: true, blocked: true })
     expect((await second.node.peers(true)).bannedPeers).toEqual([otherId])

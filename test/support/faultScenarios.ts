@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { startTcpProxy, type TcpProxy } from '../../src/p2p/testUtils/tcpProxy.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
-import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
+import { startTestNode, tcpPortOf } from '../../src/p2p/testUtils/testNode.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../src/rollup/protocol/types.ts'
 import { type ChainNode, type ChainNodeOptions, startChainNode } from './chainNode.ts'
 
@@ -26,7 +26,7 @@ function cut(link: TcpProxy, kind: CutKind): void {
 
 /** The node's address with the proxy's port in place of its own. */
 async function linkTo({ address }: ChainNode): Promise<{ link: TcpProxy; address: string }> {
-  const link = await startTcpProxy(Number(/\/tcp\/(\d+)/.exec(address)?.[1]))
+  const link = await startTcpProxy(tcpPortOf(address))
   return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
 }
 
@@ -245,7 +245,7 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
   const config = testConfig()
   const privateKey = new Uint8Array(randomBytes(32))
   const first = await startChainNode(config, { isSequencer: true, privateKey })
-  const listenTcpPort = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
+  const listenTcpPort = tcpPortOf(first.address)
   const follower = await startChainNode(config, { staticPeers: [first.address] })
   await until('the mesh', () => first.node.meshSize() === 1)
   await first.produce()
@@ -297,7 +297,7 @@ export interface KilledPeerReport {
 export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> {
   const key = randomBytes(32).toString('hex')
   const first = await startPeerProcess(0, key)
-  const port = Number(/\/tcp\/(\d+)/.exec(first.address)?.[1])
+  const port = tcpPortOf(first.address)
   const { node } = await startTestNode({ staticPeers: [first.address] })
   let second: ChildProcess | undefined
   try {

@@ -1,17 +1,16 @@
 import { createServer as createHttpServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startDeafListener } from '../../p2p/testUtils/deafListener.ts'
-import { closedPort, listenInTest, startRawServer } from '../../p2p/testUtils/rawServer.ts'
+import { CLOSED_PORT, listenInTest, startRawServer } from '../../p2p/testUtils/rawServer.ts'
 import { check, outcomes, step } from './testUtils/checking.ts'
 
 describe('a port', () => {
   it('that is closed', async () => {
-    const port = await closedPort()
-    const report = await check(`/ip4/127.0.0.1/tcp/${port}`)
+    const report = await check(`/ip4/127.0.0.1/tcp/${CLOSED_PORT}`)
     expect(outcomes(report)).toBe('address warning, tcp failed')
     expect(report).toMatchObject({
       failedAt: 'tcp',
-      verdict: `ends at tcp: 127.0.0.1:${port} refuses connections: nothing listens there`,
+      verdict: `ends at tcp: 127.0.0.1:${CLOSED_PORT} refuses connections: nothing listens there`,
     })
     expect(step(report, 'tcp')?.data).toEqual({ reason: 'refused' })
   })

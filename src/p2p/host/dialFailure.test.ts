@@ -5,7 +5,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import type { Libp2p, Libp2pOptions } from 'libp2p'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startBareHost } from '../testUtils/bareHost.ts'
-import { closedPort, startRawServer } from '../testUtils/rawServer.ts'
+import { CLOSED_PORT, startRawServer } from '../testUtils/rawServer.ts'
 import { thrownBy } from '../testUtils/throwsOnly.ts'
 import { classifyDialFailure, type DialFailure } from './dialFailure.ts'
 
@@ -28,14 +28,13 @@ const gated = (gater: ConnectionGater) => host({ connectionGater: gater })
 
 describe('classifyDialFailure', () => {
   it('tells a closed port, and names it', async () => {
-    const port = await closedPort()
     const id = await someId()
-    const address = `/ip4/127.0.0.1/tcp/${port}/p2p/${id}`
+    const address = `/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`
     expect(await failureOf([address])).toEqual({
       reason: 'refused',
-      text: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${port})`,
+      text: `connection refused: the host answers, but nothing listens on that port (127.0.0.1:${CLOSED_PORT})`,
     })
-    expect(await failureOf([address, `/ip4/127.0.0.1/tcp/1/p2p/${id}`])).toEqual({
+    expect(await failureOf([address, `/ip4/127.0.0.1/tcp/2/p2p/${id}`])).toEqual({
       reason: 'refused',
       text: 'connection refused: the host answers, but nothing listens on that port (2 addresses)',
     })
@@ -61,7 +60,7 @@ describe('classifyDialFailure', () => {
   it('goes by the address that came farthest', async () => {
     const closes = await startRawServer((socket) => socket.once('data', () => socket.end()))
     const id = await someId()
-    const failure = await failureOf([`/ip4/127.0.0.1/tcp/1/p2p/${id}`, `${closes}/p2p/${id}`])
+    const failure = await failureOf([`/ip4/127.0.0.1/tcp/2/p2p/${id}`, `${closes}/p2p/${id}`])
     expect(failure.reason).toBe('closed')
     expect(failure.text).toMatch(/refused.*; the other side closed/)
   })

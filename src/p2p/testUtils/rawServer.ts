@@ -32,10 +32,5 @@ export async function startRawServer(onSocket: (socket: Socket) => void): Promis
   )
 }
 
-/** On loopback, where nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
+/** On loopback, where nothing listens: only root may, and the system gives it to nobody. */
+export const CLOSED_PORT = 1

@@ -27,7 +27,8 @@ export interface TcpProxy {
 /** Bytes that wait in the proxy for one way of one connection; more stay with the sender. */
 const MAX_WAITING_BYTES = 256 * 1024
 
-export async function startTcpProxy(targetPort: number, listenPort = 0): Promise<TcpProxy> {
+/** `targetPort` may be known only later: nothing may connect before, unless the link is paused. */
+export async function startTcpProxy(targetPort: number | (() => number), listenPort = 0): Promise<TcpProxy> {
   const links = new Set<Link>()
   let state: 'open' | 'cut' | 'paused' = 'open'
   let quality: LinkQuality = { delayMs: 0 }
@@ -37,7 +38,8 @@ export async function startTcpProxy(targetPort: number, listenPort = 0): Promise
       client.resetAndDestroy()
       return
     }
-    const link = createLink(client, targetPort, () => quality)
+    const port = typeof targetPort === 'number' ? () => targetPort : targetPort
+    const link = createLink(client, port, () => quality)
     links.add(link)
     client.once('close', () => links.delete(link))
     link.hold(state === 'paused')
@@ -83,12 +85,12 @@ interface Link {
 }
 
 /** One connection through the proxy; the target is called once bytes may pass. */
-function createLink(client: Socket, targetPort: number, quality: () => LinkQuality): Link {
+function createLink(client: Socket, targetPort: () => number, quality: () => LinkQuality): Link {
   let target: Socket | undefined
   let ways: Way[] = []
   let isFrozen = false
   const open = (): void => {
-    const socket = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    const socket = connect({ port: targetPort(), host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
     target = socket
     ways = [createWay(client, socket, quality), createWay(socket, client, quality)]
     socket.on('error', () => client.resetAndDestroy())

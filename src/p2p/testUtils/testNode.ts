@@ -66,3 +66,6 @@ export async function startTestNode(
     },
   }
 }
+
+/** Of a multiaddress. */
+export const tcpPortOf = (address: string): number => Number(/\/tcp\/(\d+)/.exec(address)?.[1])
